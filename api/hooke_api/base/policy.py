@@ -43,6 +43,7 @@ LEAST: Mapping[str, Role | Other] = {
     "read_leaderboard": VIEWER,
     "compare_rows": VIEWER,
     "read_bands": VIEWER,
+    "list_metrics": VIEWER,
     "query_series": VIEWER,
     "read_workers": VIEWER,
     "list_runs": VIEWER,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import structlog
 from hooke.spec.events import Done, Dropped, Evaluation, Start
+from hooke.spec.further import FurtherMetric
 from hooke.trace.phases import PHASES, communication_fraction
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -102,6 +103,8 @@ class Figures:
             run.hardware = dict(self.started[0].hardware)
             run.versions = dict(self.started[0].versions)
             run.evaluated_part = self.part
+            if declared := self.started[0].further_metrics:
+                run.further_metrics = [_storable(metric) for metric in declared]
         for evaluation in self.evaluations:
             run.accuracy, run.loss = _finite(evaluation.accuracy), _finite(evaluation.loss)
             if evaluation.reached and run.time_to_target is None:
@@ -218,7 +221,9 @@ class Figures:
 
     def _add_evaluation(self, key: dict[str, Any], item: Evaluation) -> None:
         loss, accuracy = _finite(item.loss), _finite(item.accuracy)
-        row = item.model_dump(exclude={"kind", "loss", "accuracy"})
+        row = item.model_dump(exclude={"kind", "loss", "accuracy", "further"})
+        if further := {name: value for name, value in item.further.items() if math.isfinite(value)}:
+            row["further"] = further
         self.session.add(StoredEvaluation(**key, **row, loss=loss, accuracy=accuracy))
         self.evaluations.append(item)
         self.points = True
@@ -237,6 +242,11 @@ def mean_staleness(ranks: list[RankTotals]) -> float | None:
     counted = [(int(staleness), count) for rank in ranks for staleness, count in (rank.staleness or {}).items()]
     total = sum(count for _, count in counted)
     return sum(staleness * count for staleness, count in counted) / total if total else None
+
+
+def _storable(metric: FurtherMetric) -> dict[str, Any]:
+    document = metric.model_dump(mode="json")
+    return {name: storable_text(value) if isinstance(value, str) else value for name, value in document.items()}
 
 
 def _finite(value: float) -> float | None:

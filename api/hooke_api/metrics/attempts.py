@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,15 +53,15 @@ def keep_steps(
 
 
 def keep_evaluations(
-    evaluations: Sequence[tuple[float, ...]], begun: Sequence[Begun], restored_samples: int
-) -> list[tuple[float, ...]]:
+    evaluations: Sequence[tuple[Any, ...]], begun: Sequence[Begun], restored_samples: int
+) -> list[tuple[Any, ...]]:
     """Return the evaluations without superseded ones.
 
     evaluations: (attempt, samples, ...), ascending. Earlier attempts count up to `restored_samples`, and only
     below the first evaluation of a later attempt.
     """
     newest = max([b.number for b in begun] + [int(row[0]) for row in evaluations], default=1)
-    kept: list[tuple[float, ...]] = []
+    kept: list[tuple[Any, ...]] = []
     limit = np.inf
     for row in reversed(evaluations):
         attempt, samples = row[0], row[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
@@ -10,7 +10,15 @@ from hooke_api.base.tables import CsvAnswer, csv_answer
 from hooke_api.metrics import export, service, workers
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.increments import Increments
-from hooke_api.metrics.schemas import Axis, BandAnswer, Metric, SeriesAnswer, SeriesQuery, WorkersAnswer
+from hooke_api.metrics.schemas import (
+    Axis,
+    BandAnswer,
+    FurtherMetricList,
+    Metric,
+    SeriesAnswer,
+    SeriesQuery,
+    WorkersAnswer,
+)
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(tags=["metrics"])
@@ -44,6 +52,13 @@ def query_series(query: SeriesQuery, database: DatabaseOf, store: Store) -> Seri
         return service.answer_series(session, store, query)
 
 
+@router.get("/experiments/{experiment_id}/metrics", operation_id="list_metrics")
+def list_metrics(experiment_id: str, database: DatabaseOf) -> FurtherMetricList:
+    """Return the further metrics that runs of an experiment report with their evaluations."""
+    with database.read() as session:
+        return FurtherMetricList(items=service.further_metrics(session, experiment_id))
+
+
 @router.get("/experiments/{experiment_id}/points.csv", operation_id="export_points", response_class=CsvAnswer)
 def export_points(
     experiment_id: str,
@@ -52,7 +67,7 @@ def export_points(
     metric: Annotated[list[Metric] | None, Query(description="May repeat; default: all.")] = None,
 ) -> CsvAnswer:
     """Return all points of all runs of an experiment as CSV, one a line, not downsampled."""
-    metrics: list[Metric] = list(dict.fromkeys(metric or get_args(Metric)))
+    metrics = list(dict.fromkeys(metric)) if metric else None
     parts = export.points_of(database, store, experiment_id, metrics)
     return csv_answer(parts, f"points-{experiment_id}.csv")
 

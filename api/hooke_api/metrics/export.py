@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 from hooke_api.base.tables import csv_lines
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.loading import Curves, Facts, read_facts
-from hooke_api.metrics.schemas import Axis, Metric
-from hooke_api.metrics.service import curve
+from hooke_api.metrics.schemas import Axis, CommonMetric, Metric
+from hooke_api.metrics.service import curve, further_metrics
 from hooke_api.models import Run
 from hooke_api.storage.database import Database
-from hooke_api.storage.present import present_experiment
 
 AXES: tuple[Axis, ...] = ("samples", "clock", "wall")
 OF_RUN = ("run", "number", "variant", "cluster", "workers", "seed")
 COLUMNS = (*OF_RUN, "metric", "samples", "clock_s", "wall_s", "value")
 
 
-def points_of(database: Database, store: CurveStore, experiment: str, metrics: Sequence[Metric]) -> Iterator[str]:
-    """Return the lines of all runs, those of trials included. Raises ResourceNotFound before the first one."""
+def points_of(
+    database: Database, store: CurveStore, experiment: str, metrics: Sequence[Metric] | None
+) -> Iterator[str]:
+    """Return the lines of all runs, those of trials included; `metrics` None: all, further ones last.
+
+    Raises ResourceNotFound before the first line.
+    """
     with database.read() as session:
-        present_experiment(session, experiment)
+        further = [metric.name for metric in further_metrics(session, experiment)]
+        metrics = metrics or [*get_args(CommonMetric), *further]
         runs = read_facts(session, Run.experiment_id == experiment)
     return _lines(database, store, runs, metrics)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from hooke.catalogue.discovery import built_in
@@ -65,13 +66,21 @@ class Facts:
 
 @dataclass(frozen=True)
 class Evaluations:
-    """The evaluations of a run, ascending in samples; loss and accuracy that are not finite are NaN."""
+    """The evaluations of a run, ascending in samples; values that are not finite, or missing, are NaN."""
 
     samples: Floats
     clock: Floats
     wall: Floats
     loss: Floats
     accuracy: Floats
+    further: dict[str, Floats] = field(default_factory=dict)
+    """Name of a further metric -> its values."""
+
+    @property
+    def nbytes(self) -> int:
+        """Return the size in memory, bytes."""
+        arrays = (self.samples, self.clock, self.wall, self.loss, self.accuracy, *self.further.values())
+        return sum(int(array.nbytes) for array in arrays)
 
 
 @dataclass(frozen=True)
@@ -94,8 +103,9 @@ class Kept:
     def size(self) -> int:
         """Return the size in memory, bytes."""
         arrays = [array for columns in self.columns.values() for array in columns.values()]
-        arrays += vars(self.curves.evaluations).values()
-        return self.curves.table.nbytes + sum(int(array.nbytes) for array in arrays)
+        return (
+            self.curves.table.nbytes + self.curves.evaluations.nbytes + sum(int(array.nbytes) for array in arrays)
+        )
 
 
 def _accumulation() -> ColumnElement[int]:
@@ -191,7 +201,7 @@ def _columns(session: Session, run: str, known: ByRank, after: int | None = None
 
 
 def _curves(
-    run: Facts, columns: ByRank, begun: Sequence[Begun], evaluations: Sequence[tuple[float, ...]], left: Left
+    run: Facts, columns: ByRank, begun: Sequence[Begun], evaluations: Sequence[tuple[Any, ...]], left: Left
 ) -> Curves:
     kept = keep_steps(columns, begun, range(run.workers + run.servers))
     writers = writing_workers(run.workers)
@@ -203,8 +213,15 @@ def _curves(
     table = aggregate(ranks, run.workers, run.batch, lockstep=run.lockstep, ended=run.ended)
     earlier = [len(kept[w]["step"]) - _length(columns.get((newest, w))) for w in writers if w in kept]
     restored = sum(earlier) * run.batch * run.workers // len(writers)
-    rows = np.array(keep_evaluations(evaluations, begun, restored), dtype=np.float64).reshape(-1, 6)
-    return Curves(table, Evaluations(*(np.ascontiguousarray(column) for column in rows.T[1:])))
+    return Curves(table, _joined(keep_evaluations(evaluations, begun, restored)))
+
+
+def _joined(rows: Sequence[tuple[Any, ...]]) -> Evaluations:
+    """Return rows (attempt, samples, clock, wall, loss, accuracy, further) as columns."""
+    numbers = np.array([row[1:6] for row in rows], dtype=np.float64).reshape(-1, 5)
+    names = dict.fromkeys(name for row in rows for name in row[6])
+    further = {name: np.array([row[6].get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
+    return Evaluations(*(np.ascontiguousarray(column) for column in numbers.T), further)
 
 
 def _rank(rank: int, server: bool, columns: dict[str, Column], last: int | None) -> RankColumns:
@@ -241,13 +258,13 @@ def _left(session: Session, runs: Sequence[Facts]) -> dict[str, Left]:
     return found
 
 
-def _evaluations(session: Session, runs: Sequence[Facts]) -> dict[str, list[tuple[float, ...]]]:
-    """Return (attempt, samples, clock, wall, loss, accuracy) of every evaluation of each run, ascending."""
+def _evaluations(session: Session, runs: Sequence[Facts]) -> dict[str, list[tuple[Any, ...]]]:
+    """Return (attempt, samples, clock, wall, loss, accuracy, further) of all evaluations of each run, in order."""
     of = StoredEvaluation
     columns = (of.attempt, of.samples, of.clock, of.wall, of.loss, of.accuracy)
-    found: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+    found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for ids in _parts(runs):
-        query = select(of.run_id, *columns).where(of.run_id.in_(ids))
-        for run, *row in session.execute(query.order_by(of.run_id, of.attempt, of.samples, of.seq)):
-            found[run].append(tuple(np.nan if value is None else value for value in row))
+        query = select(of.run_id, of.further, *columns).where(of.run_id.in_(ids))
+        for run, further, *row in session.execute(query.order_by(of.run_id, of.attempt, of.samples, of.seq)):
+            found[run].append((*(np.nan if value is None else value for value in row), further or {}))
     return found

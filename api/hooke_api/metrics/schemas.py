@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from hooke.spec.frozen import Frozen
+from hooke.spec.further import MetricName
 from pydantic import Field, StringConstraints, model_validator
 
 from hooke_api.base.schema import View
 
-Metric = Literal[
+CommonMetric = Literal[
     "validation_accuracy",
     "validation_loss",
     "test_accuracy",
@@ -19,8 +20,12 @@ Metric = Literal[
     "throughput",
     "staleness",
 ]
-"""The metrics. Evaluations are of the validation part; `test_accuracy` and `test_loss` are the evaluations of runs
-made without one, and of no others."""
+"""The metrics of all runs. Evaluations are of the validation part; `test_accuracy` and `test_loss` are the
+evaluations of runs made without one, and of no others."""
+Metric = CommonMetric | MetricName
+"""A metric of all runs, or a further one that the workload of a run declares."""
+MOST_METRICS = 72
+"""Of one query."""
 Axis = Literal["clock", "wall", "samples", "step", "bytes"]
 """The x of a chart: train clock, wall, global samples, local gradients per worker (samples over workers and
 batch), or bytes sent so far by all ranks. No epochs: the API does not know the size of a training set."""
@@ -30,11 +35,31 @@ MOST_ANSWERED = 2_000_000
 """Maximum number of points of a response, over all series."""
 
 
+class FurtherMetricView(View):
+    """A further metric that runs of an experiment report with their evaluations."""
+
+    name: str
+    """What `metric` of series, bands and points is to be."""
+    title: str
+    unit: str
+    """`share`: a fraction, shown in percent; empty: a plain number."""
+    description: str
+    better: Literal["higher", "lower"] | None
+    measured: bool
+    """Whether values are real seconds of the machine, which runs in virtual time do not report."""
+
+
+class FurtherMetricList(View):
+    """The further metrics of an experiment, each once."""
+
+    items: list[FurtherMetricView]
+
+
 class SeriesQuery(Frozen):
     """Runs, metrics, axis and resolution of a query."""
 
     runs: list[RunId] = Field(min_length=1, max_length=500)
-    metrics: list[Metric] = Field(min_length=1, max_length=len(get_args(Metric)))
+    metrics: list[Metric] = Field(min_length=1, max_length=MOST_METRICS)
     axis: Axis = "clock"
     points: int = Field(500, ge=16, le=10_000, description="Maximum number of points per series.")
 

@@ -3,7 +3,8 @@
 Metrics: `train_loss` is the mean batch loss of P gradients (see `hooke_api.metrics.table`);
 `communication_fraction` and `throughput` are totals since the start divided by the train clock; `staleness` has a
 point for every row with a known staleness; `validation_accuracy` and `validation_loss` are the evaluations of the
-center, called `test_accuracy` and `test_loss` for runs made without a validation part.
+center, called `test_accuracy` and `test_loss` for runs made without a validation part. Other names are those of
+further metrics, which have a point for every evaluation that reports them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import get_args
 
 import numpy as np
 from hooke.spec.specification import Part
-from sqlalchemy import and_, select
+from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
@@ -23,7 +24,17 @@ from hooke_api.metrics.bands import Curve, band
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.loading import Curves, Facts, read_facts
 from hooke_api.metrics.m4 import m4
-from hooke_api.metrics.schemas import Axis, Band, BandAnswer, Metric, Series, SeriesAnswer, SeriesQuery
+from hooke_api.metrics.schemas import (
+    Axis,
+    Band,
+    BandAnswer,
+    CommonMetric,
+    FurtherMetricView,
+    Metric,
+    Series,
+    SeriesAnswer,
+    SeriesQuery,
+)
 from hooke_api.metrics.table import Floats, Table
 from hooke_api.models import NumberSequence, Run
 from hooke_api.storage.present import of_present, present_experiment
@@ -49,6 +60,9 @@ def curve(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Float
             return np.empty(0), np.empty(0)
         evaluations = curves.evaluations
         return _evaluated(run, curves, evaluations.accuracy if figure == "accuracy" else evaluations.loss, axis)
+    if metric not in get_args(CommonMetric):
+        x, y = _evaluated(run, curves, curves.evaluations.further.get(metric, np.empty(0)), axis)
+        return x[np.isfinite(y)], y[np.isfinite(y)]
     table = curves.table
     x = _rows(run, table, axis)
     if metric == "staleness":
@@ -60,6 +74,21 @@ def curve(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Float
     return x, table.loss if metric == "train_loss" else table.fraction
 
 
+def further_metrics(session: Session, experiment: str) -> list[FurtherMetricView]:
+    """Return what runs of an experiment declare of further metrics, each once. Raises ResourceNotFound.
+
+    Runs of a variant declare the same.
+    """
+    present_experiment(session, experiment)
+    declaring = and_(Run.experiment_id == experiment, Run.further_metrics.is_not(None))
+    first = select(func.min(Run.id)).where(declaring).group_by(Run.variant)
+    found: dict[str, FurtherMetricView] = {}
+    for declared in session.scalars(select(Run.further_metrics).where(Run.id.in_(first)).order_by(Run.number)):
+        for metric in declared or ():
+            found.setdefault(metric["name"], FurtherMetricView(**{"measured": False, **metric}))
+    return list(found.values())
+
+
 def _rows(run: Facts, table: Table, axis: Axis) -> Floats:
     if axis == "step":
         return table.samples / (run.workers * run.batch)
@@ -69,6 +98,8 @@ def _rows(run: Facts, table: Table, axis: Axis) -> Floats:
 def _evaluated(run: Facts, curves: Curves, y: Floats, axis: Axis) -> tuple[Floats, Floats]:
     """Return x and y of an evaluation metric; bytes and steps are those of the row with the same samples."""
     evaluations, table = curves.evaluations, curves.table
+    if not len(y):
+        return np.empty(0), y
     if axis == "step":
         return evaluations.samples / (run.workers * run.batch), y
     if axis != "bytes":

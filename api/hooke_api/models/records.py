@@ -48,6 +48,8 @@ class StoredEvaluation(Base):
     accuracy: Mapped[float | None]
     seconds: Mapped[float]
     reached: Mapped[bool]
+    further: Mapped[dict[str, Any] | None]
+    """Name of a further metric -> its value, all finite; null: none."""
 
 
 class RankTotals(Base):

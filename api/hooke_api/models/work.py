@@ -168,6 +168,8 @@ class Run(Owned, Base):
     """Train clock of the latest point or evaluation, s."""
     staleness: Mapped[float | None]
     """Mean over all exchanges, if measured."""
+    further_metrics: Mapped[list[dict[str, Any]] | None] = mapped_column(deferred=True)
+    """What its workload declares of further metrics (`hooke.spec.further.FurtherMetric`); null: it has none."""
     lost_mass: Mapped[float | None]
     """Fraction of the pushed update mass lost by a lock-free method."""
     oversubscribed: Mapped[bool] = mapped_column(Boolean, default=False)

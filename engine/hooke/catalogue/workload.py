@@ -8,7 +8,7 @@ a known solution) to the same loop.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -17,6 +17,8 @@ from hooke.catalogue.parametrized import Parametrized
 from hooke.comm.base import Slice, Vector
 from hooke.comm.touched import Touched
 from hooke.errors import NotFound
+from hooke.spec.further import FurtherMetric
+from hooke.spec.spaces import Space
 from hooke.spec.specification import Compute, Part
 
 
@@ -27,6 +29,8 @@ class Score:
     loss_sum: float
     correct: int
     count: int
+    further: tuple[float, ...] = ()
+    """Sums from which the objective computes its further metrics, always as many."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,11 @@ class Objective(Protocol):
     known, or all."""
 
     @property
+    def further_metrics(self) -> tuple[FurtherMetric, ...]:
+        """What its evaluations report beside loss and accuracy; the same on every rank."""
+        return ()
+
+    @property
     def independent(self) -> bool:
         """Whether `gradient` uses nothing that other ranks use: it may then run while they run."""
         return False
@@ -96,6 +105,22 @@ class Objective(Protocol):
         alone: running statistics of a model (batch normalisation) are computed anew.
         """
 
+    def training_sums(self) -> tuple[float, ...]:
+        """Return figures of this rank's training, always as many; they are added over ranks.
+
+        Called when an evaluation of the validation part begins, while the clock stands; not on workers of
+        methods whose server evaluates alone.
+        """
+        return ()
+
+    def further(self, score: Score, training: tuple[float, ...] = ()) -> dict[str, float]:
+        """Return further metrics by name, from the sums over all ranks; what has no value is left out or NaN.
+
+        `training`: the added `training_sums`; () where there are none.
+        """
+        del score, training
+        return {}
+
     def local_state(self) -> dict[str, Any]:
         """Return all state that outlives a step, except the vectors, as NumPy arrays: buffers and generators."""
         return {}
@@ -116,6 +141,9 @@ class Workload(Parametrized):
     classes: ClassVar[int | None] = None
     """Number of classes, if it is a classification with equally frequent classes, so that guessing has accuracy
     1 / classes and loss ln(classes); otherwise None."""
+
+    search: ClassVar[Mapping[str, Space]] = {}
+    """Values that a search may try of parameters that a variant may set (`benchmarks.slide`)."""
 
     data_fields: ClassVar[tuple[str, ...]] = ()
     """Parameters that select which files it reads."""

@@ -68,6 +68,7 @@ def result(
         "validation_loss": evaluations[-1].loss if evaluations else None,
         "test_accuracy": last.test_accuracy if last else None,
         "test_loss": last.test_loss if last else None,
+        **({"test_further": last.test_further} if last and last.test_further else {}),
         "time_to_target": reached.clock if reached else None,
         "samples_to_target": reached.samples if reached else None,
         "samples": last.samples if last else None,
@@ -86,6 +87,7 @@ def result(
         "dropped": last.dropped if last else [],
         "evaluations": [
             {"samples": e.samples, "train_seconds": e.clock, "loss": e.loss, "accuracy": e.accuracy}
+            | ({"further": e.further} if e.further else {})
             for e in evaluations
         ],
     }

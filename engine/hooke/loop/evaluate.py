@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hooke.catalogue.workload import Score
+from hooke.comm.arrays import MOST_WORDS
 from hooke.comm.base import Vector
 from hooke.comm.elements import host
 from hooke.errors import AlgorithmError
 from hooke.loop.clock import restart_clock
 from hooke.loop.recorder import RecordedRank, Stop
+from hooke.spec.further import reported
 from hooke.trace.phases import Phase
 
 if TYPE_CHECKING:
@@ -72,10 +74,11 @@ def evaluate_together(r: RecordedRank) -> None:
         weights = evaluated(r)
         if not r.compared:
             compare(r, weights)
-        part = r.objective.evaluate(weights, start, stop)
-        sums = r.comm.control.allreduce((part.loss_sum, float(part.correct), float(part.count)))
+        trained = r.objective.training_sums()
+        score = _added(r, r.objective.evaluate(weights, start, stop))
+        training = _sums(r, trained)
         clock = r.recorder.train_clock(r)
-        _note(r, Score(sums[0], int(sums[1]), int(sums[2])), Stop(clock, stopped, restart_clock(r, stopped)))
+        _note(r, score, training, Stop(clock, stopped, restart_clock(r, stopped)))
 
 
 def evaluated(r: RecordedRank) -> Vector:
@@ -119,7 +122,7 @@ def evaluate_alone(r: RecordedRank) -> None:
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.ledger.since
         score = r.objective.evaluate(evaluated(r), 0, r.objective.validation_size)
-        _note(r, score, Stop(r.recorder.train_clock(r), stopped, r.comm.clock() - stopped))
+        _note(r, score, (), Stop(r.recorder.train_clock(r), stopped, r.comm.clock() - stopped))
 
 
 def score_test(r: RecordedRank) -> None:
@@ -136,11 +139,10 @@ def score_test(r: RecordedRank) -> None:
         start, stop = _share(r, r.objective.test_size)
         weights = evaluated(r)
         compare(r, weights)
-        part = r.objective.evaluate(weights, start, stop, "test")
-        loss_sum, correct, count = r.comm.control.allreduce(
-            (part.loss_sum, float(part.correct), float(part.count))
-        )
-        r.recorder.test = loss_sum / count, correct / count, r.comm.clock() - stopped
+        score = _added(r, r.objective.evaluate(weights, start, stop, "test"))
+        loss, accuracy = score.loss_sum / score.count, score.correct / score.count
+        r.recorder.test_further = _further(r, score)
+        r.recorder.test = loss, accuracy, r.comm.clock() - stopped
 
 
 def _share(r: RecordedRank, size: int) -> tuple[int, int]:
@@ -150,7 +152,26 @@ def _share(r: RecordedRank, size: int) -> tuple[int, int]:
     return size * r.rank // r.comm.size, size * (r.rank + 1) // r.comm.size
 
 
-def _note(r: RecordedRank, score: Score, stop: Stop) -> None:
+def _added(r: RecordedRank, part: Score) -> Score:
+    """Return the sum of the scores of all ranks."""
+    sums = r.comm.control.allreduce((part.loss_sum, float(part.correct), float(part.count)))
+    return Score(sums[0], int(sums[1]), int(sums[2]), _sums(r, part.further))
+
+
+def _sums(r: RecordedRank, words: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the sums of any number of words of all ranks."""
+    parts = (words[first : first + MOST_WORDS] for first in range(0, len(words), MOST_WORDS))
+    return tuple(word for part in parts for word in r.comm.control.allreduce(part))
+
+
+def _further(r: RecordedRank, score: Score, training: tuple[float, ...] = ()) -> dict[str, float]:
+    declared = r.objective.further_metrics
+    if not declared:
+        return {}
+    return reported(r.objective.further(score, training), declared, simulated=r.spec.world == "virtual")
+
+
+def _note(r: RecordedRank, score: Score, training: tuple[float, ...], stop: Stop) -> None:
     loss, accuracy = score.loss_sum / score.count, score.correct / score.count
     reached = r.schedule.note_evaluation(r.samples, loss, accuracy)
-    r.recorder.note_evaluation(r, loss, accuracy, stop, reached)
+    r.recorder.note_evaluation(r, loss, accuracy, stop, reached, _further(r, score, training))

@@ -57,6 +57,8 @@ class Recorder:
         self.lost_mass: float | None = None
         self.test: tuple[float, float, float] | None = None
         """Loss and accuracy of the final center on the test part, and seconds for which the clock stood."""
+        self.test_further: dict[str, float] = {}
+        """Further metrics of the final center on the test part."""
         self._held: tuple[float, ...] | None = None
         self._running = False
         """Whether the clock has been started."""
@@ -98,6 +100,7 @@ class Recorder:
                 restored_step=r.t or None,
                 evaluated_part="validation",
                 notes=r.notes,
+                further_metrics=list(r.objective.further_metrics),
             )
         )
 
@@ -146,8 +149,16 @@ class Recorder:
         """Return the train clock; 0 before it has been started."""
         return r.ledger.train() if self._running else 0.0
 
-    def note_evaluation(self, r: RankState, loss: float, accuracy: float, stop: Stop, reached: bool) -> None:
-        """Record an evaluation. Only the deciding rank writes it."""
+    def note_evaluation(
+        self,
+        r: RankState,
+        loss: float,
+        accuracy: float,
+        stop: Stop,
+        reached: bool,
+        further: dict[str, float] | None = None,
+    ) -> None:
+        """Record an evaluation, with further metrics. Only the deciding rank writes it."""
         self.evaluated_at = r.samples
 
         def make(seq: int) -> Evaluation:
@@ -161,6 +172,7 @@ class Recorder:
                 accuracy=accuracy,
                 seconds=stop.seconds,
                 reached=reached,
+                further=further or {},
             )
 
         self.evaluations.append(make(0))
@@ -214,6 +226,7 @@ class Recorder:
                 test_loss=loss if r.deciding else None,
                 test_accuracy=accuracy if r.deciding else None,
                 test_seconds=stood,
+                test_further=self.test_further if r.deciding else {},
                 staleness=dict(sorted(self.staleness.items())),
                 lost_mass=self.lost_mass,
                 dropped=self.dropped,

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from hooke.catalogue.algorithm import Algorithm
 from hooke.methods.muon import MuonStep
-from hooke.methods.rowwise import RowStep
+from hooke.methods.rowwise import LazyAdamStep, RowAdamStep, RowStep
 from hooke.methods.schedule import Kind, Schedule
 from hooke.methods.steps import AdamStep, LocalStep, Step
 from hooke.spec.spaces import Space
@@ -16,7 +16,14 @@ from hooke.spec.spaces import Space
 if TYPE_CHECKING:
     from hooke.catalogue.rank import Rank
 
-Optimizer = Literal["sgd", "adamw", "muon", "row-adagrad"]
+Optimizer = Literal["sgd", "adamw", "muon", "row-adagrad", "row-adam", "lazy-adam"]
+ADAPTIVE: dict[str, type[AdamStep | LazyAdamStep | RowStep]] = {
+    "adamw": AdamStep,
+    "row-adagrad": RowStep,
+    "row-adam": RowAdamStep,
+    "lazy-adam": LazyAdamStep,
+}
+"""Optimizers that scale each step by past gradients, and have no momentum of their own."""
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 STEP: dict[str, Any] = {"group": "Settings of the step"}
@@ -42,7 +49,10 @@ class Descent(Algorithm):
         "momentum": Space(low=0.0, high=0.97, scale="reverse-log", when={"optimizer": ["sgd", "muon"]}),
         "momentum_kind": Space(choices=["heavy-ball", "nesterov"], when={"optimizer": ["sgd", "muon"]}),
         "weight_decay": Space(
-            low=0.001, high=0.3, scale="log", when={"optimizer": ["adamw", "muon", "row-adagrad"]}
+            low=0.001,
+            high=0.3,
+            scale="log",
+            when={"optimizer": ["adamw", "muon", "row-adagrad", "row-adam", "lazy-adam"]},
         ),
         "warmup": Space(low=0.0, high=0.2, when={"schedule": ["cosine"]}),
         "final_share": Space(low=0.0, high=0.2, when={"schedule": ["cosine"]}),
@@ -60,7 +70,8 @@ class Descent(Algorithm):
         "sgd",
         title="Optimizer",
         description="Of a worker's steps. Muon: matrices of hidden layers, AdamW for the other weights. Row-wise "
-        "Adagrad: one sum of squares per row.",
+        "Adagrad: one sum of squares per row; row-wise Adam: one second moment per row; lazy Adam: AdamW of rows "
+        "with a gradient.",
         json_schema_extra=STEP,
     )
     weight_decay: float | None = Field(
@@ -131,11 +142,11 @@ class Descent(Algorithm):
     def warnings(self, workers: int) -> list[str]:
         """Return warnings on settings of the step that have no effect, or probably not the one intended."""
         told = super().warnings(workers)
-        if self.optimizer in ("adamw", "row-adagrad") and self.momentum > 0:
+        if self.optimizer not in ("sgd", "muon") and self.momentum > 0:
             told.append(f"momentum has no effect with optimizer = {self.optimizer}")
         if self.optimizer == "muon" and self.momentum == 0:
             told.append("muon without momentum orthogonalizes single gradients: momentum 0.95 is published")
-        if self.optimizer in ("adamw", "muon") and self.lr > ADAM_RATE:
+        if self.optimizer not in ("sgd", "row-adagrad") and self.lr > ADAM_RATE:
             told.append(
                 f"lr = {self.lr:g} is large for {self.optimizer}, whose steps have about this length in every "
                 "weight: usual values are 0.0001 to 0.01"
@@ -156,10 +167,8 @@ class Descent(Algorithm):
     def local_step(self, r: Rank) -> Step:
         """Return the local step for this rank's weights."""
         decay, clip, schedule = self.decay(), self.clip_norm, self._scheduled(r)
-        if self.optimizer == "row-adagrad":
-            return RowStep(r, self.lr, decay=decay, clip=clip, schedule=schedule)
-        if self.optimizer == "adamw":
-            return AdamStep(r, self.lr, decay=decay, clip=clip, schedule=schedule)
+        if self.optimizer in ADAPTIVE:
+            return ADAPTIVE[self.optimizer](r, self.lr, decay=decay, clip=clip, schedule=schedule)
         made = MuonStep if self.optimizer == "muon" else LocalStep
         nesterov = self.momentum_kind == "nesterov"
         return made(r, self.lr, self.momentum, nesterov, decay=decay, clip=clip, schedule=schedule)

@@ -30,6 +30,7 @@ from hooke.objective.models.layers import Dropout, kaiming, localise
 from hooke.objective.samples import Source, split_off
 from hooke.objective.scorer import Scorer, as_float
 from hooke.objective.task import CLASSES, Task
+from hooke.spec.further import FurtherMetric
 from hooke.spec.specification import Part
 
 CONSTRUCTION = threading.Lock()
@@ -51,6 +52,7 @@ class FlatObjective:
 
     touched: Touched | None = None
     """Every weight has a gradient."""
+    further_metrics: tuple[FurtherMetric, ...] = ()
 
     def __init__(
         self,
@@ -204,6 +206,15 @@ class FlatObjective:
                 "use nn.Dropout, which draws from the worker's own, instead of functional.dropout or torch.rand"
             )
         self._trusted = True
+
+    def training_sums(self) -> tuple[float, ...]:
+        """Return no figures: it has no further metrics."""
+        return ()
+
+    def further(self, score: Score, training: tuple[float, ...] = ()) -> dict[str, float]:
+        """Return no further metrics."""
+        del score, training
+        return {}
 
     def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
         """Score `weights`, shape (n,), on items start..stop of a part with a second model; bound state is

@@ -95,6 +95,7 @@ class ItemObjective(WideObjective):
         hidden = self.hidden_units(batch)
         units = hidden.numpy()
         active = self._sets.choose(Lists(batch.labels.starts, batch.labels.ids), units, w2)
+        self._metrics.note(float(active.lists.sizes.mean()))
         output = softmax(active, units, w2, b2, threads=self._threads)
         entries = by_row(active.lists, output.delta, len(w2), self._threads)
         rows, gradients = self._rows.gradients(entries, units, w2, self._threads)

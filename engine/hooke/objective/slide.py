@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from hooke.hashing.lists import Lists
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
 from hooke.objective.active_labels import Active, Labels
+from hooke.objective.wide_metrics import NO_TABLES
 
 STATE = "slide."
 """Beginning of the names of its state."""
@@ -29,13 +31,34 @@ class Rebuilt:
     def __init__(self, family: Family, tables: Tables, rebuilds: RebuildSchedule) -> None:
         self.family, self.tables = family, tables
         self._rebuilds, self._steps = rebuilds, 0
+        self._builds, self._seconds = 0, 0.0
 
     def advance(self, weights: NDArray[np.float32]) -> int:
         """Begin a step with these rows, (C, d): rebuild the tables if it is time; return its number, from 0."""
         if self.tables.rows != len(weights) or self._rebuilds.is_rebuild(self._steps):
+            began = time.perf_counter()
             self.tables.build_from(self.family, weights)
+            self._builds += 1
+            self._seconds += time.perf_counter() - began
         self._steps += 1
         return self._steps - 1
+
+    def table_sums(self) -> tuple[float, float, float, float, float, float]:
+        """Return 1, share of labels stored, largest and mean bucket, builds, seconds; zeros without tables."""
+        if not (ids := self.tables.tables * self.tables.rows):
+            return NO_TABLES
+        load = self.tables.statistics()
+        return 1.0, 1 - load.dropped / ids, float(load.most), load.mean, float(self._builds), self._seconds
+
+    def recalled(self, hidden: NDArray[np.float32], top: NDArray[np.int64]) -> tuple[int, int]:
+        """Return how many of the labels `top` (b, k) are in a bucket of their item, and how many there are."""
+        rows = self.tables.rows
+        if not rows:
+            return 0, 0
+        found = self.tables.query(self.family.codes(hidden), "union")
+        owners = np.repeat(np.arange(len(hidden)), found.sizes)
+        wanted = np.arange(len(top))[:, None] * rows + top
+        return int(np.isin(wanted, owners * rows + found.ids).sum()), wanted.size
 
     def state(self) -> dict[str, Any]:
         """Return the number of steps, and the state of the tables."""

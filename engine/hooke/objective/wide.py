@@ -26,6 +26,8 @@ from hooke.errors import CheckpointError
 from hooke.objective import device as devices
 from hooke.objective.active_labels import ALL, Active, Kept, Layer
 from hooke.objective.bags import Bags, Subset, split_off
+from hooke.objective.wide_metrics import WideMetrics
+from hooke.spec.further import FurtherMetric
 from hooke.spec.specification import Part
 
 NEGATIVES = 4
@@ -65,6 +67,7 @@ class WideObjective:
             validation = Subset(train, validation.items[:validation_items])
         self._parts: dict[str, Bags | Subset] = {"validation": validation, "test": test}
         self._train = kept
+        self._metrics = WideMetrics(train)
         self.train_size, self.validation_size, self.test_size = len(kept), len(validation), len(test)
         shapes = {
             "hidden.weight": (train.feature_count, hidden),
@@ -153,7 +156,9 @@ class WideObjective:
         own = np.unique(batch.labels.ids).astype(np.int64)
         stream = np.random.SeedSequence([self._place.seed, self._place.rank, NEGATIVES, self._computed])
         random = np.random.Generator(np.random.PCG64(stream))
-        return self._chooser.choose(own, hidden, weights, random)
+        chosen = self._chooser.choose(own, hidden, weights, random)
+        self._metrics.note(len(weights) if chosen.ids is None else len(chosen.ids))
+        return chosen
 
     def _clear(self) -> None:
         """Set the bound gradient to zero: all of it, unless it is known what it holds."""
@@ -184,20 +189,39 @@ class WideObjective:
         self._computed += 1
 
     def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
-        """Score `weights` on items start..stop - 1 of a part over all labels: cross-entropy, precision at 1."""
+        """Score `weights` on items start..stop - 1 of a part over all labels: cross-entropy, precision at 1.
+
+        The recall of hash tables is measured on the validation part, by this rank's tables as they are.
+        """
         w1, b1, w2, b2 = self._cut(weights)
         labels = w2.shape[0]
         loss, right, count = 0.0, 0, 0
+        further = self._metrics.scoring(self._layer, recall=part == "validation")
         size = max(1, min(256, SCORED_AT_ONCE // labels))
         with torch.no_grad(), self._lowered():
             for first in range(start, stop, size):
                 batch = self._parts[part].take(np.arange(first, min(first + size, stop), dtype=np.int64))
-                outputs = torch.mm(_hidden(batch, w1, b1), w2.T).float().add_(b2)
+                hidden = _hidden(batch, w1, b1)
+                outputs = torch.mm(hidden, w2.T).float().add_(b2)
                 best = outputs.argmax(1)
                 loss += _losses(outputs, batch).double().sum().item()
                 right += _hits(best.numpy(), batch)
+                further.add(outputs, hidden, batch)
                 count += len(batch)
-        return Score(loss, right, count)
+        return Score(loss, right, count, further.sums())
+
+    @property
+    def further_metrics(self) -> tuple[FurtherMetric, ...]:
+        """Precision at 3 and 5, weighted precisions, active sets, and the tables of a layer that has any."""
+        return self._metrics.declared(self._layer)
+
+    def training_sums(self) -> tuple[float, ...]:
+        """Return figures of active sets and tables."""
+        return self._metrics.training_sums(self._layer)
+
+    def further(self, score: Score, training: tuple[float, ...] = ()) -> dict[str, float]:
+        """Return the further metrics from the sums over all ranks."""
+        return self._metrics.values(score, training)
 
     def local_state(self) -> dict[str, Any]:
         """Return the number of gradients, and the state of the output layer."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from hooke.catalogue.workload import ALONE, Place, Workload
 from hooke.errors import LaunchError
+from hooke.spec.spaces import Space
 
 if TYPE_CHECKING:
     from hooke.hashing.active import Assembler
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 PLANTED = "planted"
 TRAINED: dict[str, Any] = {"per_variant": True}
 """Marks the parameters of training, which a variant of an experiment may set."""
+HASHED: dict[str, list[Any]] = {"output": ["slide"]}
+"""Where parameters of hash tables count."""
 
 
 class XmlcMlp(Workload):
@@ -46,6 +50,11 @@ class XmlcMlp(Workload):
 
     target: ClassVar[float] = 0.70
     data_fields: ClassVar[tuple[str, ...]] = ("data",)
+    search: ClassVar[Mapping[str, Space]] = {
+        "hashes": Space(low=3, high=12, scale="linear", integer=True, when=HASHED),
+        "tables": Space(choices=[8, 16, 32, 64], when=HASHED),
+        "uniform_share": Space(low=0.3, high=0.95, when=HASHED),
+    }
 
     data: str = Field(
         PLANTED,
@@ -141,6 +150,10 @@ class XmlcMlp(Workload):
         2000, ge=0, le=10**7, title="Validation items", description="Items that are scored in a run; 0: all."
     )
 
+    test_items: int = Field(
+        0, ge=0, le=10**7, title="Test items", description="Items of the test part that are scored; 0: all."
+    )
+
     @model_validator(mode="after")
     def _has_labels(self) -> XmlcMlp:
         if self.data == PLANTED and self.features < self.labels // 100:
@@ -183,10 +196,18 @@ class XmlcMlp(Workload):
         if self.data == PLANTED:
             from hooke.objective.planted import Planted
 
-            return Planted(self.labels, self.features, self.items).parts()
+            return self._shortened(*Planted(self.labels, self.features, self.items).parts())
         from hooke.readers import xmlc
 
-        return xmlc.parts(self.data, self.id())
+        return self._shortened(*xmlc.parts(self.data, self.id()))
+
+    def _shortened(self, train: Bags, test: Bags) -> tuple[Bags, Bags]:
+        """Return the parts with the first `test_items` of the test part."""
+        if not 0 < self.test_items < len(test):
+            return train, test
+        import numpy as np
+
+        return train, test.take(np.arange(self.test_items, dtype=np.int64))
 
     def _layer(self, labels: int, place: Place) -> Layer:
         from hooke.objective import active_labels

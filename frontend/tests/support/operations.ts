@@ -18,6 +18,7 @@ import type {
   ExperimentPage,
   ExperimentView,
   FilterLanguage,
+  FurtherMetricList,
   Leaderboard,
   LogPage,
   Me,
@@ -68,6 +69,7 @@ export interface Operations {
   "GET /experiments/*": ExperimentView;
   "GET /experiments/*/bands": BandAnswer;
   "GET /experiments/*/comparison": Comparison;
+  "GET /experiments/*/metrics": FurtherMetricList;
   "GET /experiments/*/tuning": TuningView;
   "POST /experiments/*/cancel": ExperimentView;
   "PUT /experiments/*/priority": ExperimentView;
@@ -128,6 +130,7 @@ export const names = new Set([
 export const verbs = new Set([
   "calibrations",
   "bands",
+  "metrics",
   "comparison",
   "tuning",
   "cancel",

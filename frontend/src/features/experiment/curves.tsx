@@ -1,5 +1,6 @@
 import { Button, Group as Row, Switch } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
+import type { Metric } from "@/lib/api/types";
 import type { Crossing } from "@/lib/charts/series";
 import { zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { Band, BandAnswer, ExperimentView, RunSummary } from "@/lib/client/types.gen";
@@ -8,12 +9,13 @@ import { AxisPicker } from "@/lib/ui/axis-picker";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import styles from "./experiment.module.css";
+import { FurtherPicker } from "./further-picker";
 import { GroupPicker } from "./group-picker";
 import { bandsOf, type Group } from "./groups";
 import { Legend } from "./legend";
 import { MetricChart } from "./metric-chart";
-import { type ExperimentSearch, hiddenVariants } from "./search";
-import { type Evaluated, METRICS, useBands, useRuns } from "./use-experiment";
+import { type ExperimentSearch, furtherOf, hiddenVariants } from "./search";
+import { METRICS, useBands, useFurther, useRuns } from "./use-experiment";
 import { seedsOf, useSeeds } from "./use-seeds";
 
 const route = getRouteApi("/experiments/$experimentId");
@@ -24,12 +26,14 @@ interface CurvesProps {
   group: Group | undefined;
 }
 
-/** Accuracy and loss of the center: mean over seeds with its 95% band, or each seed, over the axis that the URL names. */
+/** Accuracy and loss of the center, and further metrics that are chosen: mean over seeds with its 95% band, or each seed, over the axis that the URL names. */
 export function Curves({ experiment, groups, group }: CurvesProps) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const axis = search.axis ?? "clock";
-  const query = useBands(experiment.id, axis);
+  const declared = useFurther(experiment.id).data?.items ?? [];
+  const further = furtherOf(search.more);
+  const query = useBands(experiment.id, axis, further);
   const hidden = hiddenVariants(search.hide);
   const zoom = zoomFrom(search.x);
   const look = (changes: Partial<ExperimentSearch>) =>
@@ -71,16 +75,22 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
     >
       <div className={styles.controls}>
         <Legend experiment={experiment} hidden={hidden} />
+        <FurtherPicker
+          declared={declared}
+          chosen={further}
+          choose={(names) => look({ more: names.join(".") || undefined })}
+        />
         <GroupPicker groups={groups} group={group} />
       </div>
       {query.isError && !query.data && (
         <ErrorPanel what="The curves could not be read." error={query.error} retry={() => query.refetch()} />
       )}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
-        {drawn(query.data).map((metric) => (
+        {[...drawn(query.data), ...further].map((metric) => (
           <MetricChart
             key={metric}
             metric={metric}
+            declared={declared.find(({ name }) => name === metric)}
             answer={query.data}
             bands={bands
               .filter((band) => band.metric === metric)
@@ -118,7 +128,7 @@ function crossingsOf(
 }
 
 /** Evaluations of the validation part, and of the test part where runs were made without one. */
-function drawn(answer: BandAnswer | undefined): readonly Evaluated[] {
+function drawn(answer: BandAnswer | undefined): readonly Metric[] {
   const found = METRICS.filter((metric) =>
     answer?.bands.some((band) => band.metric === metric && band.runs.length > 0),
   );

@@ -1,22 +1,15 @@
 import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries, Crossing, TargetLine } from "@/lib/charts/series";
 import type { Zoom } from "@/lib/charts/zoom";
-import type { Band, BandAnswer, ExperimentView } from "@/lib/client/types.gen";
+import type { Metric } from "@/lib/api/types";
+import type { Band, BandAnswer, ExperimentView, FurtherMetricView } from "@/lib/client/types.gen";
 import { formatChosenPercent, formatCount, formatNumber, formatPercentTick } from "@/lib/format/numbers";
-import {
-  axisTitle,
-  formatAxisTick,
-  formatAxisValue,
-  formatMetric,
-  isShare,
-  METRIC_LABELS,
-} from "@/lib/format/quantities";
+import { axisTitle, formatAxisTick, formatAxisValue, lookOf } from "@/lib/format/quantities";
 import { variantStyle } from "@/lib/theme/palette";
 import { Tag } from "@/lib/ui/tag";
 import { meanSeries, type SeedCurve, seedSeries, tailSeries } from "./band-series";
 import styles from "./experiment.module.css";
 import { type Group, groupLabel } from "./groups";
-import type { Evaluated } from "./use-experiment";
 
 /** "3 seeds, 9 evaluations each". */
 function behind(bands: readonly Band[]): string {
@@ -28,12 +21,12 @@ function behind(bands: readonly Band[]): string {
   return `${seeds} ${seeds === 1 ? "seed" : "seeds"}${told}`;
 }
 
-function targetOf(experiment: ExperimentView, metric: Band["metric"]): TargetLine | undefined {
+function targetOf(experiment: ExperimentView, metric: Metric, share: boolean): TargetLine | undefined {
   const target = experiment.spec.target;
   if (!target || (target.metric ?? "validation_accuracy") !== metric) return undefined;
   return {
     value: target.value,
-    label: `target ${isShare(metric) ? formatChosenPercent(target.value) : formatNumber(target.value)}`,
+    label: `target ${share ? formatChosenPercent(target.value) : formatNumber(target.value)}`,
   };
 }
 
@@ -56,7 +49,9 @@ export interface Seeded {
 }
 
 interface MetricChartProps {
-  metric: Evaluated;
+  metric: Metric;
+  /** Of a further metric. */
+  declared?: FurtherMetricView;
   answer: BandAnswer | undefined;
   bands: readonly Seeded[];
   experiment: ExperimentView;
@@ -72,6 +67,7 @@ interface MetricChartProps {
 /** One metric of every variant of a group. */
 export function MetricChart({
   metric,
+  declared,
   answer,
   bands,
   experiment,
@@ -85,14 +81,13 @@ export function MetricChart({
   const axis = answer?.axis ?? "clock";
   const simulated = group?.simulated ?? false;
   const points = bands.reduce((most, { band }) => Math.max(most, band.x.length), 0);
-  const accuracy = isShare(metric);
-  const target = targetOf(experiment, metric);
-  const format = (value: number) => formatMetric(metric, value);
+  const { title, share, better, format } = lookOf(metric, declared);
+  const target = targetOf(experiment, metric, share);
   const indexOf = ({ variant }: Band) => experiment.variants.indexOf(variant);
   return (
     <div>
       <LineChart
-        title={METRIC_LABELS[metric]}
+        title={title}
         testId={`chart-${metric}`}
         note={points > 0 ? behind(bands.map(({ band }) => band)) : undefined}
         empty={experiment.state === "queued" ? "Waiting for free slots" : "No evaluation yet"}
@@ -101,9 +96,9 @@ export function MetricChart({
         formatX={(value) => formatAxisValue(axis, value)}
         tickX={(value) => formatAxisTick(axis, value)}
         formatY={format}
-        tickY={(value) => (accuracy ? formatPercentTick(value) : formatNumber(value))}
-        clamp={accuracy ? [0, 1] : undefined}
-        close={close ? (accuracy ? "top" : "bottom") : undefined}
+        tickY={(value) => (share ? formatPercentTick(value) : formatNumber(value))}
+        clamp={share ? [0, 1] : undefined}
+        close={close && better ? (better === "higher" ? "top" : "bottom") : undefined}
         target={target}
         crossings={target && axis === "clock" ? crossings : []}
         evaluations={bands.flatMap(({ band, seeds }) =>

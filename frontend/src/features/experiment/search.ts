@@ -16,6 +16,8 @@ export interface ExperimentSearch {
   /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
   x?: string;
   tab?: "json";
+  /** Further metrics that have charts, such as "p_at_3.active_share". */
+  more?: string;
   /** The parameter that trials are drawn over. */
   by?: string;
   /** Only these runs of a tuned experiment. */
@@ -23,7 +25,7 @@ export interface ExperimentSearch {
 }
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
-  const { axis, cluster, workers, hide, y, seeds, x, tab, by, runs } = search;
+  const { axis, cluster, workers, hide, y, seeds, x, tab, more, by, runs } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     cluster: typeof cluster === "string" ? cluster : undefined,
@@ -33,9 +35,15 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     seeds: seeds === "each" ? seeds : undefined,
     x: typeof x === "string" && zoomFrom(x) ? x : undefined,
     tab: tab === "json" ? tab : undefined,
+    more: typeof more === "string" && furtherOf(more).length > 0 ? more : undefined,
     by: typeof by === "string" ? by : undefined,
     runs: runs === "reported" || runs === "trials" ? runs : undefined,
   };
+}
+
+/** The names in a list of further metrics; what cannot be one is left out. */
+export function furtherOf(more: string | undefined): readonly string[] {
+  return (more ?? "").split(".").filter((name) => /^[a-z][a-z0-9_]{0,39}$/.test(name));
 }
 
 export function hiddenVariants(hide: string | undefined): ReadonlySet<number> {

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Axis } from "@/lib/api/types";
 import {
+  listMetricsOptions,
   listRunsOptions,
   readBandsOptions,
   readComparisonOptions,
@@ -12,7 +13,6 @@ import { applied } from "@/lib/columns/increments";
 
 /** Every series of evaluations there can be: see `metricsOf` of a run. */
 export const METRICS = ["validation_accuracy", "validation_loss", "test_accuracy", "test_loss"] as const;
-export type Evaluated = (typeof METRICS)[number];
 const POINTS = 400;
 export const RUNS = 500;
 const QUEUE_MS = 15_000;
@@ -41,16 +41,22 @@ export function useTuning(id: string) {
   return useQuery(readTuningOptions({ path: { experiment_id: id } }));
 }
 
-/** Mean and band per variant. While another axis is fetched, the old answer stays, under its own axis. */
-export function useBands(id: string, axis: Axis) {
+/** What the workload reports beside accuracy and loss: declared by runs when they begin. */
+export function useFurther(id: string) {
+  return useQuery(listMetricsOptions({ path: { experiment_id: id } }));
+}
+
+/** Mean and band per variant, of some further metrics, too. While another axis is fetched, the old answer stays, under its own axis. */
+export function useBands(id: string, axis: Axis, further: readonly string[]) {
   const client = useQueryClient();
   const path = { experiment_id: id };
-  const options = readBandsOptions({ path, query: { metric: [...METRICS], axis, points: POINTS } });
+  const metric = [...METRICS, ...further];
+  const options = readBandsOptions({ path, query: { metric, axis, points: POINTS } });
   return useQuery({
     queryKey: options.queryKey,
     queryFn: async ({ signal }) => {
       const before = client.getQueryData(options.queryKey);
-      const query = { metric: [...METRICS], axis, points: POINTS, since: before?.version || undefined };
+      const query = { metric, axis, points: POINTS, since: before?.version || undefined };
       const { data } = await readBands({ path, query, signal, throwOnError: true });
       return applied(data, before);
     },

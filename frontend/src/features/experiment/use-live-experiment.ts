@@ -1,6 +1,7 @@
 import { useRef } from "react";
 import type { Axis } from "@/lib/api/types";
 import {
+  listMetricsQueryKey,
   listRunsQueryKey,
   readBandsQueryKey,
   readComparisonQueryKey,
@@ -39,6 +40,7 @@ export function useLiveExperiment(id: string, axis: Axis): void {
   const runs = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 1500);
   const progress = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 3000);
   const tuning = useRefresh(readTuningQueryKey({ path }), 1500);
+  const metrics = useRefresh(listMetricsQueryKey({ path }), 3000);
   const evaluated = useEvaluated();
   useStream({ experiment: id }, (event) => {
     if (event.kind === "logs" || event.kind === "clusters") return;
@@ -54,6 +56,7 @@ export function useLiveExperiment(id: string, axis: Axis): void {
     }
     experiment();
     tuning();
+    metrics();
     runs();
     comparison();
   });

@@ -3,7 +3,6 @@ import type { Axis } from "@/lib/api/types";
 import { querySeries } from "@/lib/client/sdk.gen";
 import type { Band, SeriesAnswer } from "@/lib/client/types.gen";
 import type { SeedCurve } from "./band-series";
-import { METRICS } from "./use-experiment";
 
 /** Of more runs no single seeds are drawn: nobody could tell them apart. */
 const MOST_RUNS = 150;
@@ -16,9 +15,7 @@ export const seedsKey = (experiment: string) => ["seeds", experiment] as const;
 /** The evaluations of the runs behind some bands. */
 export function useSeeds(experiment: string, bands: readonly Band[], axis: Axis) {
   const runs = [...new Set(bands.flatMap((band) => band.runs))];
-  const metrics = METRICS.filter((metric) =>
-    bands.some((band) => band.metric === metric && band.runs.length > 0),
-  );
+  const metrics = [...new Set(bands.filter((band) => band.runs.length > 0).map(({ metric }) => metric))];
   return useQuery({
     queryKey: [...seedsKey(experiment), axis, metrics, runs],
     queryFn: async ({ signal }) => {

@@ -1,6 +1,6 @@
 import { Button, Group as Row } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import type { Metric } from "@/lib/api/types";
+import type { CommonMetric } from "@/lib/api/types";
 import { LineChart } from "@/lib/charts/line-chart";
 import { type Zoom, zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { RunView, SeriesAnswer, Target } from "@/lib/client/types.gen";
@@ -78,10 +78,10 @@ export function RunCurves({
 }
 
 /** Metrics of evaluations; the others have a point for every few steps. */
-const evaluated = (metric: Metric) => metric.startsWith("validation_") || metric.startsWith("test_");
+const evaluated = (metric: CommonMetric) => metric.startsWith("validation_") || metric.startsWith("test_");
 
 interface CurveProps {
-  metric: Metric;
+  metric: CommonMetric;
   answer: SeriesAnswer | undefined;
   run: RunView;
   index: number;

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { Axis, Metric } from "@/lib/api/types";
+import type { Axis, CommonMetric } from "@/lib/api/types";
 import {
   readExperimentOptions,
   readRunOptions,
@@ -9,10 +9,10 @@ import { querySeries } from "@/lib/client/sdk.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 
-const OWN: readonly Metric[] = ["train_loss", "communication_fraction"];
+const OWN: readonly CommonMetric[] = ["train_loss", "communication_fraction"];
 
 /** What is drawn of a run; evaluations score the validation part, or the test part where there was none. */
-export function metricsOf(part: "validation" | "test" | null): readonly Metric[] {
+export function metricsOf(part: "validation" | "test" | null): readonly CommonMetric[] {
   return part === "test"
     ? ["test_accuracy", "test_loss", ...OWN]
     : ["validation_accuracy", "validation_loss", ...OWN];
@@ -38,7 +38,7 @@ export function useExperimentOf(id: string | undefined) {
 
 const seriesKey = (id: string) => ["series", id] as const;
 
-export function useSeries(id: string, metrics: readonly Metric[], axis: Axis) {
+export function useSeries(id: string, metrics: readonly CommonMetric[], axis: Axis) {
   return useQuery({
     queryKey: [...seriesKey(id), axis, ...metrics],
     queryFn: async ({ signal }) => {

@@ -282,7 +282,7 @@ export type Band = {
     /**
      * Metric
      */
-    metric: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness';
+    metric: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness' | string;
     /**
      * N
      */
@@ -2041,6 +2041,50 @@ export type FilterLanguage = {
 };
 
 /**
+ * FurtherMetricList
+ *
+ * The further metrics of an experiment, each once.
+ */
+export type FurtherMetricList = {
+    /**
+     * Items
+     */
+    items: Array<FurtherMetricView>;
+};
+
+/**
+ * FurtherMetricView
+ *
+ * A further metric that runs of an experiment report with their evaluations.
+ */
+export type FurtherMetricView = {
+    /**
+     * Better
+     */
+    better: 'higher' | 'lower' | null;
+    /**
+     * Description
+     */
+    description: string;
+    /**
+     * Measured
+     */
+    measured: boolean;
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Title
+     */
+    title: string;
+    /**
+     * Unit
+     */
+    unit: string;
+};
+
+/**
  * Jitter
  *
  * Standard deviations of the logarithm of a gradient's time, by what they persist over.
@@ -3419,7 +3463,7 @@ export type Series = {
     /**
      * Metric
      */
-    metric: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness';
+    metric: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness' | string;
     /**
      * N
      *
@@ -3479,7 +3523,7 @@ export type SeriesQuery = {
     /**
      * Metrics
      */
-    metrics: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'>;
+    metrics: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness' | string>;
     /**
      * Points
      *
@@ -5445,7 +5489,7 @@ export type ReadBandsData = {
          *
          * May repeat; default: validation_accuracy.
          */
-        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'> | null;
+        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness' | string> | null;
         /**
          * Axis
          */
@@ -5544,6 +5588,36 @@ export type ReadComparisonResponses = {
 
 export type ReadComparisonResponse = ReadComparisonResponses[keyof ReadComparisonResponses];
 
+export type ListMetricsData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}/metrics';
+};
+
+export type ListMetricsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListMetricsError = ListMetricsErrors[keyof ListMetricsErrors];
+
+export type ListMetricsResponses = {
+    /**
+     * Successful Response
+     */
+    200: FurtherMetricList;
+};
+
+export type ListMetricsResponse = ListMetricsResponses[keyof ListMetricsResponses];
+
 export type ExportPointsData = {
     body?: never;
     path: {
@@ -5558,7 +5632,7 @@ export type ExportPointsData = {
          *
          * May repeat; default: all.
          */
-        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'> | null;
+        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness' | string> | null;
     };
     url: '/api/v1/experiments/{experiment_id}/points.csv';
 };

@@ -1,4 +1,5 @@
-import type { Axis, Metric } from "@/lib/api/types";
+import type { Axis, CommonMetric, Metric } from "@/lib/api/types";
+import type { FurtherMetricView } from "@/lib/client/types.gen";
 import { formatBytes, formatCompact, formatCount, formatNumber, formatPercent } from "./numbers";
 import { formatSeconds } from "./time";
 
@@ -12,7 +13,7 @@ const AXIS_LABELS: Record<Axis, string> = {
   bytes: "Bytes sent",
 };
 
-export const METRIC_LABELS: Record<Metric, string> = {
+export const METRIC_LABELS: Record<CommonMetric, string> = {
   validation_accuracy: "Validation accuracy",
   validation_loss: "Validation loss",
   test_accuracy: "Test accuracy, no validation part",
@@ -24,7 +25,7 @@ export const METRIC_LABELS: Record<Metric, string> = {
 };
 
 /** What is shown as a percentage. */
-export function isShare(metric: Metric): boolean {
+export function isShare(metric: CommonMetric): boolean {
   return metric.endsWith("_accuracy") || metric === "communication_fraction";
 }
 
@@ -56,8 +57,36 @@ export function formatAxisTick(axis: Axis, value: number): string {
   return axis === "clock" || axis === "wall" ? formatNumber(value) : formatCompact(value);
 }
 
-export function formatMetric(metric: Metric, value: number | null | undefined): string {
+export function formatMetric(metric: CommonMetric, value: number | null | undefined): string {
   if (isShare(metric)) return formatPercent(value, 2);
   if (metric === "throughput") return `${formatCount(value)} samples/s`;
   return formatNumber(value, 4);
+}
+
+/** How a chart of a metric looks. */
+export interface MetricLook {
+  readonly title: string;
+  /** Shown in percent, from 0 to 1. */
+  readonly share: boolean;
+  readonly better: "higher" | "lower" | null;
+  readonly format: (value: number | null | undefined) => string;
+}
+
+const isCommon = (metric: Metric): metric is CommonMetric => Object.hasOwn(METRIC_LABELS, metric);
+
+/** The look of a metric of all runs, or of a further one as its workload declares it. */
+export function lookOf(metric: Metric, declared?: FurtherMetricView): MetricLook {
+  if (isCommon(metric)) {
+    const share = isShare(metric);
+    const format = (value: number | null | undefined) => formatMetric(metric, value);
+    return { title: METRIC_LABELS[metric], share, better: share ? "higher" : "lower", format };
+  }
+  const share = declared?.unit === "share";
+  const unit = declared?.unit && !share ? ` ${declared.unit}` : "";
+  return {
+    title: declared?.title ?? metric,
+    share,
+    better: declared?.better ?? null,
+    format: (value) => (share ? formatPercent(value, 2) : `${formatNumber(value, 4)}${unit}`),
+  };
 }

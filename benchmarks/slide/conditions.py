@@ -1,0 +1,159 @@
+"""Conditions of the comparison of output layers: problems, sizes, layers and their search spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hooke.catalogue.algorithm import Algorithm, algorithm
+from hooke.catalogue.offers import ClassAlgorithmOffer
+from hooke.spec.spaces import Space
+from hooke.spec.specification import Variant
+from hooke.tuning.settings import settings
+from hooke.workloads.xmlc_mlp import XmlcMlp
+from pydantic import Field
+
+BATCH = 128
+ACTIVE = 1000
+"""Negatives of `sampled`, active set of `random-active` and `slide`."""
+OPTIMIZER: dict[str, Any] = {"optimizer": "row-adagrad", "weight_decay": 0.0}
+RATES = Space(low=0.01, high=1.0, scale="log")
+TRIAL_TEST_ITEMS = 64
+"""Test items of trials, whose test score is not read."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is learned, and when it counts as learned."""
+
+    name: str
+    title: str
+    parameters: Mapping[str, Any]
+    labels: int
+    target: float
+    """P@1 on the validation part."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Effort of a comparison, the same for every layer."""
+
+    name: str
+    problems: tuple[str, ...]
+    trials: int
+    samples: int
+    """Budget of a reported run; that of a trial is less by successive halving."""
+    every: int
+    """Samples between evaluations."""
+    seeds: int
+    """Reported ones."""
+
+
+PROBLEMS = {
+    problem.name: problem
+    for problem in (
+        Problem(
+            "finna-yso-en",
+            "Finna/YSO English, 21,025 labels, real records",
+            {"data": "finna-yso-en", "validation_items": 4000},
+            21_025,
+            0.10,
+        ),
+        Problem(
+            "planted",
+            "planted problem, 50,000 labels",
+            {"labels": 50_000, "features": 100_000, "items": 250_000, "validation_items": 4000},
+            50_000,
+            0.50,
+        ),
+    )
+}
+SIZES = {
+    size.name: size
+    for size in (
+        Size("first", ("finna-yso-en",), 6, 96_000, 8_000, 3),
+        Size("whole", ("finna-yso-en", "planted"), 12, 256_000, 8_000, 5),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """An output layer as it takes part: settings that are given, and parameters that are searched."""
+
+    name: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def spaces(self) -> dict[str, Space]:
+        """Return the spaces of its own parameters, as the workload declares them."""
+        found = XmlcMlp.search.items()
+        return {name: space.model_copy(update={"when": {}}) for name, space in found if space.applies(self.given)}
+
+    @property
+    def offer(self) -> ClassAlgorithmOffer:
+        """Return SGD with the searched parameters of the layer as parameters of its own."""
+        return ClassAlgorithmOffer(_joined(algorithm("sgd"), self.spaces))
+
+    @property
+    def variant(self) -> Variant:
+        """Return it as a variant of an experiment."""
+        return Variant(name=self.name, algorithm="sgd", parameters=dict(OPTIMIZER), search={"lr": RATES})
+
+    def trials(self, count: int) -> list[dict[str, Any]]:
+        """Return the settings of its trials: points of the scrambled sequence that the product's tuning uses."""
+        return settings(count, self.variant, self.offer, 1)
+
+    def searched(self, setting: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the searched parameters of a setting."""
+        return {name: setting[name] for name in ("lr", *self.spaces)}
+
+    def document(
+        self, problem: Problem, setting: Mapping[str, Any], size: Size, samples: int, seed: int, threads: int
+    ) -> dict[str, Any]:
+        """Return the run with a setting; `samples` below the budget of the size: of a trial."""
+        own = {name: setting[name] for name in self.spaces}
+        rates = {name: value for name, value in setting.items() if name not in own}
+        return {
+            "schema": "hooke.run/1",
+            "workload": {"name": "xmlc-mlp", "parameters": dict(problem.parameters)},
+            "workload_settings": {**self.given, **own},
+            "algorithm": {"name": "sgd", "parameters": rates},
+            "batch": BATCH,
+            "seed": seed,
+            "workers": 1,
+            "budget": {"samples": samples},
+            "target": {"metric": "validation_accuracy", "value": problem.target},
+            "evaluation": {"every": size.every},
+            "compute": {"threads": threads},
+            "checkpoint": "never",
+        }
+
+
+def _joined(kind: type[Algorithm], spaces: Mapping[str, Space]) -> type[Algorithm]:
+    """Return a method with parameters of the workload as its own."""
+    fields = {name: XmlcMlp.model_fields[name] for name in spaces}
+    own: dict[str, Any] = {
+        "__module__": __name__,
+        "__doc__": kind.__doc__,
+        "__annotations__": {name: each.annotation for name, each in fields.items()},
+        "search": dict(spaces),
+        **{name: Field(each.default, description=each.description) for name, each in fields.items()},
+    }
+    return type(kind)(kind.__name__, (kind,), own)
+
+
+SLIDE = "slide"
+RANDOM = "random-active"
+LAYERS = {
+    layer.name: layer
+    for layer in (
+        Layer("full", {"output": "full"}),
+        Layer("sampled, uniform", {"output": "sampled", "active": ACTIVE}),
+        Layer("sampled, log-uniform", {"output": "sampled", "active": ACTIVE, "distribution": "log-uniform"}),
+        Layer(RANDOM, {"output": "random-active", "active": ACTIVE}),
+        Layer("in-batch", {"output": "in-batch"}),
+        Layer(SLIDE, {"output": "slide", "active": ACTIVE}),
+    )
+}

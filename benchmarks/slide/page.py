@@ -1,0 +1,261 @@
+"""Tables and page of the comparison of output layers, from records alone."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hooke.comparison.crossing import Crossing
+from hooke.comparison.verdict import Verdict, compare_all
+from hooke.comparison.wording import short
+
+from benchmarks import speed
+from benchmarks.evidence.machine import title_of
+from benchmarks.slide.conditions import ACTIVE, BATCH, PROBLEMS, RANDOM, SLIDE
+
+Record = Mapping[str, Any]
+QUIET = 0.1
+"""Largest share of the processors' time that other programs may use for times to be reported."""
+PAYS = {
+    "faster": "pays",
+    "at least": "pays",
+    "slower": "does not pay",
+    "at most": "does not pay",
+    "same": "gains nothing",
+}
+TESTED = ("p_at_3", "p_at_5", "psp_at_1", "psp_at_5")
+INTRODUCTION = f"""\
+Output layers of `xmlc-mlp` ([wide outputs](../wide-outputs.md)) on one worker, batches of {BATCH}, row-wise
+Adagrad. Every layer has the same number of trials with the same budgets by successive halving: settings are points
+of one scrambled sequence in its space ([tuning](../tuning.md)), the learning rate from 0.01 to 1 for all, and for
+`slide` also hashes per table (3 to 12), tables (8 to 64) and the uniform share of the active set (0.3 to 0.95),
+which leaves the retrieved share. Trials are judged on the validation part by the time to the target (P@1), and
+their seeds are in no result; the best setting is measured on fresh seeds. `sampled` has {ACTIVE} negatives beside
+the labels of the batch, `random-active` and `slide` have {ACTIVE} labels in all. Evaluation is exact, over all
+labels, off the clock. Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed,
+corrected for the number of comparisons in a table. With so few trials, a verdict is on the settings that were
+found. Precisions of the table are those of the test part when a run ended: at the target, if it met that
+one."""
+HEADER = (
+    "| layer | chosen setting | trials that met the target | {unit} to the target, by seed | samples/s | P@1 | "
+    "P@3 | P@5 | PSP@1 | PSP@5 | active labels | {verdict} |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+class Row:
+    """One layer's trials and reported runs for one problem."""
+
+    def __init__(self, name: str, records: Iterable[Record]) -> None:
+        self.name = name
+        met: dict[int, bool] = defaultdict(bool)
+        self.runs: dict[int, Record] = {}
+        for record in records:
+            if record["rung"] is None:
+                self.runs[record["seed"]] = record
+            else:
+                met[record["trial"]] |= record["result"]["time_to_target"] is not None
+        self.trials, self.met = len(met), sum(met.values())
+
+    def crossings(self, unit: str) -> dict[int, Crossing]:
+        """Return by seed when the target was met, in `seconds` or `samples`."""
+        return {seed: _crossing(run["result"], unit) for seed, run in self.runs.items()}
+
+    def mean(self, unit: str) -> float | None:
+        """Return the geometric mean of what the target took; None if a seed missed it, or there is none."""
+        found = [crossing.by for crossing in self.crossings(unit).values()]
+        known = [value for value in found if value]
+        return statistics.geometric_mean(known) if known and len(known) == len(found) else None
+
+    def order(self, unit: str) -> tuple[int, float]:
+        """Return a key that sorts the first ones to meet the target first."""
+        known = [value for each in self.crossings(unit).values() if (value := each.by)]
+        return len(self.runs) - len(known), statistics.geometric_mean(known) if known else 0.0
+
+    def line(self, unit: str, said: str) -> str:
+        """Return the row of the table."""
+        results = [run["result"] for run in self.runs.values()]
+        rates = [r["samples"] / r["train_seconds"] for r in results if r["train_seconds"]]
+        first = next(iter(self.runs.values()))
+        setting = {name: f"{v:.3g}" if isinstance(v, float) else v for name, v in first["setting"].items()}
+        cells = [
+            self.name,
+            ", ".join(f"{n} {v}{' (edge)' if n in first['edges'] else ''}" for n, v in setting.items()),
+            f"{self.met} of {self.trials}",
+            ", ".join(_told(run["result"], unit) for _, run in sorted(self.runs.items())),
+            f"{statistics.fmean(rates):,.0f}" if rates and unit == "seconds" else "-",
+            _percent([r["test_accuracy"] for r in results]),
+            *(
+                _percent([_test(r, name) for r in results])
+                for name in ("p_at_3", "p_at_5", "psp_at_1", "psp_at_5")
+            ),
+            _count([_last(r, "active_labels") for r in results]),
+            said,
+        ]
+        return f"| {' | '.join(cells)} |"
+
+
+def rows(records: Iterable[Record], unit: str) -> dict[str, Row]:
+    """Return the layers that have reported runs, the first to meet the target first."""
+    of_layer: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        of_layer[record["layer"]].append(record)
+    found = [row for name, own in of_layer.items() if (row := Row(name, own)).runs]
+    return {row.name: row for row in sorted(found, key=lambda row: row.order(unit))}
+
+
+def verdicts(found: Mapping[str, Row], unit: str, baseline: str = SLIDE) -> dict[str, Verdict]:
+    """Return the verdict on every other layer over one; none without the baseline."""
+    if baseline not in found:
+        return {}
+    others = {name: row.crossings(unit) for name, row in found.items() if name != baseline}
+    return compare_all(found[baseline].crossings(unit), others)
+
+
+def quiet(records: Iterable[Record]) -> bool:
+    """Return whether the machine was idle before every reported run, so that its times mean something."""
+    return all(record["busy"] <= QUIET for record in records if record["rung"] is None)
+
+
+def page(records: Sequence[Record], mapped: Sequence[Record] = ()) -> str:
+    """Return the page: its first sentence says whether and where hashing pays."""
+    sections: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
+    for record in records:
+        sections[record["problem"], record["size"], title_of(record["hardware"])].append(record)
+    verdict = " ".join(_finding(problem, own) for (problem, _, _), own in sorted(sections.items()))
+    parts = [
+        "# Output layers: does hashing pay?",
+        "<!-- written by `python -m benchmarks.slide publish` -->",
+        verdict or "Whether hashing pays has not been measured.",
+        INTRODUCTION,
+        *(_section(*at, own) for at, own in sorted(sections.items())),
+    ]
+    if mapped:
+        from benchmarks.slide.region import table as region
+
+        parts.append(region(mapped))
+    return "\n\n".join(parts) + "\n"
+
+
+def unit_of(records: Sequence[Record]) -> str:
+    """Return what is compared: seconds, or samples where other programs disturbed the times."""
+    return "seconds" if quiet(records) else "samples"
+
+
+def _finding(problem: str, records: Sequence[Record]) -> str:
+    unit = unit_of(records)
+    found = rows(records, unit)
+    others = {name: row for name, row in found.items() if name != SLIDE}
+    if SLIDE not in found or not others:
+        return f"On {PROBLEMS[problem].title}, hashing has not been compared."
+    best = next(iter(others))
+    return (
+        f"On {PROBLEMS[problem].title}, {_pays(found, best, unit)} in {unit} to "
+        f"P@1 {records[0]['target']:.0%} over the best other layer, {best}{_over(found, RANDOM, best)}."
+    )
+
+
+def _over(found: Mapping[str, Row], name: str, best: str) -> str:
+    """Return what hashing adds per sample: the difference to random active sets of the same size."""
+    if name not in found or name == best:
+        return ""
+    return f"; in samples, over {name} of the same size, {_pays(found, name, 'samples')}"
+
+
+def _pays(found: Mapping[str, Row], other: str, unit: str) -> str:
+    said = verdicts({name: found[name] for name in (other, SLIDE)}, unit, other)[SLIDE]
+    return f"hashing {PAYS.get(said.claim, 'is not shown to pay')} ({said.claim}: {short(SLIDE, said)})"
+
+
+def _section(problem_name: str, size: str, machine: str, records: Sequence[Record]) -> str:
+    problem, unit = PROBLEMS[problem_name], unit_of(records)
+    found = rows(records, unit)
+    said = verdicts(found, unit)
+    reported = [record for record in records if record["rung"] is None]
+    told = "verdict over slide" if unit == "seconds" else "verdict over slide, samples"
+    lines = [
+        f"## {problem.title}",
+        "",
+        f"{machine}. Target: P@1 {records[0]['target']:.0%} on {problem.parameters['validation_items']:,} "
+        f"validation items. {records[0]['trials']} trials per layer, {len({r['seed'] for r in reported})} "
+        f"reported seeds, size `{size}`; {len(records)} runs. Commit "
+        f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)}",
+        "",
+        HEADER.format(unit=unit, verdict=told),
+        *(row.line(unit, _verdict(name, said)) for name, row in found.items()),
+    ]
+    return "\n".join([*lines, *_tables(found.get(SLIDE))])
+
+
+def _verdict(name: str, said: Mapping[str, Verdict]) -> str:
+    return f"{said[name].claim}: {short(name, said[name])}" if name in said else "baseline" if said else "-"
+
+
+def _pace(records: Sequence[Record]) -> str:
+    if quiet(records):
+        return speed.told(record["machine_ms"] for record in records)
+    most = max(record["busy"] for record in records if record["rung"] is None)
+    return (
+        f"**Other programs used up to {most:.0%} of the processors before these runs: no times are reported. "
+        "Samples to the target and precisions do not depend on the load, but the choice of trials did.**"
+    )
+
+
+def _tables(row: Row | None) -> list[str]:
+    """Return what the hash tables did."""
+    if row is None:
+        return []
+    results = [run["result"] for run in row.runs.values()]
+    recall, stored = (_percent([_last(r, name) for r in results]) for name in ("table_recall", "table_stored"))
+    largest, mean, builds = (
+        _count([_last(r, name) for r in results]) for name in ("bucket_largest", "bucket_mean", "table_builds")
+    )
+    shares = [s / r["train_seconds"] for r in results if (s := _last(r, "table_seconds")) and r["train_seconds"]]
+    spent = f", which took {statistics.fmean(shares):.1%} of the train clock" if shares else ""
+    return [
+        "",
+        f"Tables of `slide` at the end: recall of the 5 best labels {recall}, {stored} of the labels stored, "
+        f"largest bucket {largest}, mean bucket {mean}; built {builds} times{spent}.",
+    ]
+
+
+def _crossing(result: Mapping[str, Any], unit: str) -> Crossing:
+    clock = "train_seconds" if unit == "seconds" else "samples"
+    by = result["time_to_target"] if unit == "seconds" else result["samples_to_target"]
+    if by is None:
+        return Crossing(result[clock] or 0.0, None, bool(result["diverged"]))
+    before = [each[clock] for each in result["evaluations"] if each["samples"] < result["samples_to_target"]]
+    return Crossing(max(before, default=0.0), by)
+
+
+def _told(result: Mapping[str, Any], unit: str) -> str:
+    if result["diverged"]:
+        return "diverged"
+    if result["time_to_target"] is None:
+        return "missed"
+    return f"{result['time_to_target']:.1f}" if unit == "seconds" else f"{result['samples_to_target']:,}"
+
+
+def _test(result: Mapping[str, Any], name: str) -> float | None:
+    return (result.get("test_further") or {}).get(name)
+
+
+def _last(result: Mapping[str, Any], name: str) -> float | None:
+    """Return the last value of a further metric of the evaluations."""
+    found = [each["further"][name] for each in result["evaluations"] if name in each.get("further", {})]
+    return found[-1] if found else None
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _percent(values: Iterable[float | None]) -> str:
+    known = _known(values)
+    return f"{statistics.fmean(known):.1%}" if known else "-"
+
+
+def _count(values: Iterable[float | None]) -> str:
+    known = _known(values)
+    return f"{statistics.fmean(known):,.0f}" if known else "-"

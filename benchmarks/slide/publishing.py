@@ -1,0 +1,38 @@
+"""Writes the page of the comparison and its records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.slide.page import page
+
+PAGE, DATA = "slide.md", "slide"
+RUNS, MAP = "runs.jsonl", "map.jsonl"
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a file; none if there is none."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def publish(measured: Iterable[Mapping[str, Any]], mapped: Iterable[Mapping[str, Any]], results: Path) -> Path:
+    """Write page and records; new records of a problem and size replace those that it had. Return the page."""
+    runs = _merged(read(results / DATA / RUNS), list(measured), ("problem", "size"))
+    cells = _merged(read(results / DATA / MAP), list(mapped), ("labels", "batch", "layer"))
+    (results / DATA).mkdir(parents=True, exist_ok=True)
+    for name, found in ((RUNS, runs), (MAP, cells)):
+        if found:
+            (results / DATA / name).write_text("".join(f"{json.dumps(each)}\n" for each in found))
+    path = results / PAGE
+    path.write_text(page(runs, cells))
+    return path
+
+
+def _merged(
+    old: list[dict[str, Any]], new: list[Mapping[str, Any]], key: tuple[str, ...]
+) -> list[Mapping[str, Any]]:
+    renewed = {tuple(each[name] for name in key) for each in new}
+    return [*(each for each in old if tuple(each[name] for name in key) not in renewed), *new]

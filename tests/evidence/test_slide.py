@@ -1,0 +1,140 @@
+"""The comparison of output layers: the same effort for all, and a page that follows from records alone."""
+
+import pytest
+from hooke.catalogue.validation import validate_run
+
+from benchmarks.slide.conditions import LAYERS, PROBLEMS, SIZES, SLIDE, Size
+from benchmarks.slide.page import page
+from benchmarks.slide.publishing import publish, read
+from benchmarks.slide.region import cells, document
+from benchmarks.slide.region import table as region
+from benchmarks.slide.rounds import Rounds, all_rounds, following
+
+FIRST = SIZES["first"]
+FINNA = PROBLEMS["finna-yso-en"]
+FURTHER = {"p_at_3": 0.05, "table_recall": 0.4, "table_stored": 1.0, "active_labels": 1000.0}
+FURTHER |= {"bucket_largest": 90.0, "bucket_mean": 41.0, "table_builds": 5.0, "table_seconds": 0.5}
+
+
+def result(seconds, samples=48_000, missed=False):
+    """A run that met its target in its last evaluation, or missed it; evaluations 1% before one another."""
+    ends = [0.99, 1.0]
+    scored = [{"samples": int(samples * s), "train_seconds": seconds * s, "further": FURTHER} for s in ends]
+    return {
+        "state": "succeeded",
+        "diverged": False,
+        "time_to_target": None if missed else seconds,
+        "samples_to_target": None if missed else samples,
+        "validation_accuracy": 0.08 if missed else 0.11,
+        "test_accuracy": 0.1,
+        "test_further": FURTHER,
+        "samples": samples,
+        "train_seconds": seconds,
+        "evaluations": scored,
+    }
+
+
+def record(layer, seed, seconds, *, rung=None, busy=0.0, **changes):
+    return {
+        "problem": FINNA.name,
+        "size": "first",
+        "target": 0.1,
+        "trials": 6,
+        "layer": layer,
+        "trial": 1,
+        "rung": rung,
+        "seed": seed,
+        "setting": {"lr": 0.123456},
+        "edges": ["lr"],
+        "hardware": {"cpu": "x", "cores": 2, "generation": None, "bf16": "emulated"},
+        "commit": "0",
+        "machine_ms": 2.0,
+        "busy": busy,
+        "result": result(seconds, **changes),
+    }
+
+
+def records(seconds, **changes):
+    """Three seeds of layers with these typical times."""
+    return [
+        record(layer, seed, typical * factor, **changes)
+        for layer, typical in seconds.items()
+        for seed, factor in enumerate((0.97, 1.0, 1.02))
+    ]
+
+
+def test_every_layer_has_the_same_effort():
+    rounds = [Rounds(FINNA, FIRST, layer, 2) for layer in LAYERS.values()]
+    efforts = {(len(each.settings), tuple(each.search.rungs), tuple(each.search.seeds)) for each in rounds}
+    assert len(efforts) == 1
+    (trials, rungs, seeds), *_ = efforts
+    assert (trials, [rung.trials for rung in rungs]) == (6, [6, 3])
+    assert not set(seeds) & set(range(FIRST.seeds)), "tuning seeds are in no result"
+
+
+def test_only_slide_searches_tables_and_all_have_one_active_size():
+    assert set(LAYERS[SLIDE].spaces) == {"hashes", "tables", "uniform_share"}
+    assert all(not layer.spaces for name, layer in LAYERS.items() if name != SLIDE)
+    assert {layer.given["active"] for layer in LAYERS.values() if "active" in layer.given} == {1000}
+    (setting, *_) = LAYERS[SLIDE].trials(6)
+    assert setting.keys() >= {"lr", "hashes", "tables", "uniform_share"}
+    assert setting["weight_decay"] == 0.0
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_runs_are_valid_and_differ_in_settings_alone(layer):
+    rounds = Rounds(FINNA, FIRST, LAYERS[layer], 2)
+    spec = validate_run(rounds.reported(2, 1).document)
+    assert spec.workload.parameters == FINNA.parameters, "what is learned is the same for all"
+    assert spec.workload_parameters["output"] == LAYERS[layer].given["output"]
+    assert spec.budget.samples == FIRST.samples and spec.seed == 1
+    validate_run(document(10_000, 128, layer, 2))
+
+
+def test_trials_come_first_and_their_best_is_reported():
+    size = Size("test", (FINNA.name,), 3, 1000, 100, 2)
+    rounds, results, played = all_rounds(PROBLEMS, size, 1), {}, []
+    while play := following(rounds, results, set()):
+        results[play.key] = result(5.0 if play.trial == 2 else 9.0)
+        played.append(play)
+    reported = [play for play in played if play.rung is None]
+    assert len(played) == len(LAYERS) * (3 + 2) and played[-len(reported) :] == reported
+    assert {(play.trial, play.seed) for play in reported} == {(2, 0), (2, 1)}
+    assert len({play.key for play in played}) == len(played)
+
+
+def test_the_first_sentence_says_whether_hashing_pays():
+    quick = page(records({SLIDE: 10.0, "full": 40.0, "random-active": 20.0}))
+    assert "hashing pays (faster: slide 2.0x" in quick.split("\n\n")[2]
+    slow = page(records({SLIDE: 30.0, "full": 40.0, "random-active": 20.0}))
+    sentence = slow.split("\n\n")[2]
+    assert sentence.startswith("On Finna/YSO English")
+    assert "hashing does not pay (slower: slide 1.5x as long" in sentence
+    assert "| random-active | lr 0.123 (edge) |" in slow and "1.7% of the train clock" in slow
+
+
+def test_no_times_from_a_machine_that_others_used():
+    told = page(records({SLIDE: 30.0, "full": 40.0}, busy=0.4))
+    assert "samples to the target, by seed" in told and "48,000, 48,000, 48,000" in told
+    assert "used up to 40% of the processors" in told
+    assert "30.0" not in told
+
+
+def test_a_missed_target_is_a_bound_and_nothing_measured_is_said():
+    runs = records({SLIDE: 30.0}) + records({"full": 300.0}, missed=True)
+    assert "hashing pays (at least: slide at least" in page(runs)
+    assert "has not been measured" in page([])
+
+
+def test_published_records_replace_those_of_their_problem(tmp_path):
+    publish(records({SLIDE: 30.0, "full": 40.0}), [], tmp_path)
+    path = publish(records({SLIDE: 10.0, "full": 40.0}), [], tmp_path)
+    assert len(read(tmp_path / "slide" / "runs.jsonl")) == 6
+    assert "hashing pays" in path.read_text()
+
+
+def test_the_map_says_that_it_has_rates_only():
+    found = [{"labels": 10_000, "batch": 32, "layer": name, "samples_per_second": 1234.5} for name in LAYERS]
+    told = region(found)
+    assert "Rates only" in told and "| 10,000 | 32 | 1,234 |" in told
+    assert len(list(cells())) == 5 * 4 * len(LAYERS)
