@@ -58,6 +58,7 @@ LEAST: Mapping[str, Role | Other] = {
     "list_filter_fields": VIEWER,
     "export_points": VIEWER,
     "export_runs": VIEWER,
+    "export_bundle": VIEWER,
     "list_deleted_experiments": VIEWER,
     # one's own account; a token gets no more than its maker has
     "read_me": VIEWER,
@@ -69,6 +70,7 @@ LEAST: Mapping[str, Role | Other] = {
     # one's own experiments; those of others need an operator: `Actor.check_owner`
     "validate_experiment": RESEARCHER,
     "create_experiment": RESEARCHER,
+    "import_experiment": RESEARCHER,
     "change_experiment": RESEARCHER,
     "delete_experiment": RESEARCHER,
     "restore_experiment": RESEARCHER,
