@@ -58,6 +58,8 @@ LEAST: Mapping[str, Role | Other] = {
     "list_filter_fields": VIEWER,
     "export_points": VIEWER,
     "export_runs": VIEWER,
+    "export_runs_parquet": VIEWER,
+    "export_points_parquet": VIEWER,
     "export_bundle": VIEWER,
     "list_deleted_experiments": VIEWER,
     # one's own account; a token gets no more than its maker has

@@ -6,6 +6,7 @@ from typing import Annotated, get_args
 
 from fastapi import APIRouter, Depends, Query, Request
 
+from hooke_api.base.parquet import ParquetAnswer, parquet_answer
 from hooke_api.base.tables import CsvAnswer, csv_answer
 from hooke_api.metrics import export, service
 from hooke_api.metrics.curves import CurveStore
@@ -55,6 +56,23 @@ def export_points(
     metrics: list[Metric] = list(dict.fromkeys(metric or get_args(Metric)))
     parts = export.points_of(database, store, experiment_id, metrics)
     return csv_answer(parts, f"points-{experiment_id}.csv")
+
+
+@router.get(
+    "/experiments/{experiment_id}/points.parquet",
+    operation_id="export_points_parquet",
+    response_class=ParquetAnswer,
+)
+def export_points_parquet(
+    experiment_id: str,
+    database: DatabaseOf,
+    store: Store,
+    metric: Annotated[list[Metric] | None, Query(description="May repeat; default: all.")] = None,
+) -> ParquetAnswer:
+    """Return the same as Parquet, a gap as NaN; 409 where pyarrow is not installed."""
+    metrics: list[Metric] = list(dict.fromkeys(metric or get_args(Metric)))
+    parts = export.parquet_of(database, store, experiment_id, metrics)
+    return parquet_answer(parts, f"points-{experiment_id}.parquet")
 
 
 @router.get("/experiments/{experiment_id}/bands", operation_id="read_bands")

@@ -48,12 +48,8 @@ def measured(service: Service, spec: dict = TWO, **changes) -> dict:
 
 
 def _numbered(records: list) -> list:
-    """Number records without gaps: a block of steps has the number of each of them."""
-    found, seq = [], 0
-    for record in records:
-        found.append(record.model_copy(update={"seq": seq}))
-        seq += record.n if record.kind == "steps" else 1
-    return found
+    """Number records without gaps."""
+    return [record.model_copy(update={"seq": seq}) for seq, record in enumerate(records)]
 
 
 def exported(service: Service, experiment: str, **query) -> bytes:
