@@ -61,6 +61,7 @@ LEAST: Mapping[str, Role | Other] = {
     "export_runs_parquet": VIEWER,
     "export_points_parquet": VIEWER,
     "export_bundle": VIEWER,
+    "read_report": VIEWER,
     "list_deleted_experiments": VIEWER,
     # one's own account; a token gets no more than its maker has
     "read_me": VIEWER,

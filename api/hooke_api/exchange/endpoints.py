@@ -1,4 +1,4 @@
-"""The endpoints of bundles."""
+"""The endpoints of bundles and reports."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from typing import IO, Annotated
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Query, Request, Response
-from starlette.responses import StreamingResponse
+from starlette.responses import HTMLResponse, StreamingResponse
 
 from hooke_api.base.access import ActorOf
 from hooke_api.base.errors import TooLarge, TooSlow, Unavailable
 from hooke_api.base.settings import Settings
 from hooke_api.exchange.importing import import_bundle
+from hooke_api.exchange.report.gathering import gathered
+from hooke_api.exchange.report.page import page, policy
 from hooke_api.exchange.writing import bundle_of
 from hooke_api.experiments.schemas import ExperimentView
+from hooke_api.metrics.endpoints import Store
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.waiting.endpoints import silence_of
 
@@ -46,6 +49,15 @@ def export_bundle(
     parts = bundle_of(database, experiment_id, _server(request), logs)
     name = f'attachment; filename="hooke-{experiment_id}.zip"'
     return BundleAnswer(parts, headers={"content-disposition": name})
+
+
+@router.get("/{experiment_id}/report.html", operation_id="read_report", response_class=HTMLResponse)
+def read_report(experiment_id: str, request: Request, database: DatabaseOf, store: Store) -> HTMLResponse:
+    """Return an experiment as one HTML document without scripts, which opens without a network and prints well."""
+    told = gathered(database, store, experiment_id, silence_of(request))
+    name = f'inline; filename="hooke-{experiment_id}.html"'
+    headers = {"content-disposition": name, "content-security-policy": f"{policy()}; frame-ancestors 'none'"}
+    return HTMLResponse(page(told), headers=headers)
 
 
 def _server(request: Request) -> str:

@@ -183,6 +183,23 @@ def export(
     tell("experiments", told, api, home)
 
 
+@app.command()
+def report(
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its id, exp_...", show_default=False)],
+    out: Annotated[Path | None, typer.Option("--out", help="The file.", show_default="EXPERIMENT.html")] = None,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Write the report of an experiment as one HTML file: verdict, figures, settings, environment."""
+    target = out or Path(f"{experiment}.html")
+
+    def told(remote: Remote) -> str:
+        _save(remote, _path(experiment, "/report.html"), target)
+        return f"the report on {experiment} is in {target}"
+
+    tell("experiments", told, api, home)
+
+
 @app.command("import")
 def import_(
     files: Annotated[

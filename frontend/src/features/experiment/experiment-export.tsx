@@ -14,6 +14,9 @@ export function ExperimentExport({ experiment }: { experiment: ExperimentView })
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
+        <Menu.Item component="a" href={`${own}/report.html`} target="_blank" rel="noopener">
+          Report, to read and print
+        </Menu.Item>
         <Menu.Label>{ended ? "To import into another Hooke" : "Once all runs have ended"}</Menu.Label>
         <FileItem href={`${own}/bundle`} disabled={!ended}>
           Experiment with runs and points
