@@ -15,6 +15,7 @@ from hooke.spec.states import TERMINAL
 
 from hooke_api.exchange.manifest import BundleError
 from hooke_api.models import Attempt, Base, Chunk, RankTotals, Run, Transition
+from hooke_api.storage import blocks
 
 MOST_STEPS = 10_000_000
 """Steps of a chunk; its bytes are limited by those of a line."""
@@ -70,6 +71,9 @@ def _check_chunk(row: Mapping[str, Any]) -> None:
             raise BundleError(f"'header': the column {name!r} is of another type")
         if offset + n * np.dtype(dtype).itemsize > size:
             raise BundleError(f"'data' ends within the column {name!r}")
+    for name, column in blocks.read(n, header, row["data"], ("clock", "wall")).items():
+        if not np.isfinite(column).all():
+            raise BundleError(f"'data' has a value of {name!r} that is no number")
 
 
 CHECKS: Mapping[type[Base], Callable[[Mapping[str, Any]], None]] = {

@@ -211,6 +211,8 @@ def _check_run(row: Mapping[str, Any], spec: ExperimentSpec, algorithms: set[str
         raise BundleError(f"'variant': its experiment has no variant {row['variant']!r}")
     if not row["algorithm"] == document.algorithm.name == algorithm or algorithm not in algorithms:
         raise BundleError(f"'algorithm': {row['algorithm']!r} is unknown, or not that of its variant")
+    if (row["workers"], row["seed"]) != (document.workers, document.seed):
+        raise BundleError("'workers' and 'seed' are not those of its specification")
     hosts = {each.name: each.host for each in spec.clusters}
     if row["host"] not in hosts.values() or (row["rung"] is None and row["cluster"] not in hosts):
         raise BundleError(f"'cluster': its experiment has no cluster {row['cluster']!r} on {row['host']!r}")

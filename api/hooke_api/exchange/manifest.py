@@ -11,14 +11,14 @@ Nothing of a bundle is a path or a program: parts have fixed names, and own algo
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from hooke.errors import Fault, HookeError
 from hooke.spec.frozen import Frozen, Name
 from hooke.spec.specification import ExperimentSpec
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
+from hooke_api.experiments.organising import MOST_TAGS
 from hooke_api.experiments.schemas import Tag
 
 FORMAT = "hooke.bundle"
@@ -82,7 +82,7 @@ class Manifest(BaseModel):
     version: int = Field(ge=1)
     hooke: str = Field(max_length=40)
     """Version of the Hooke that wrote it."""
-    exported_at: datetime
+    exported_at: AwareDatetime
     origin: OriginRecord
     parts: list[Part] = Field(max_length=64)
 
@@ -102,11 +102,11 @@ class ExperimentRecord(Frozen):
     spec: ExperimentSpec
     fingerprint: Digest
     warnings: list[Fault] = Field(max_length=1000)
-    created_at: datetime
-    finished_at: datetime
+    created_at: AwareDatetime
+    finished_at: AwareDatetime
     cores: dict[Name, int]
     note: str = Field(max_length=10_000)
-    tags: list[Tag] = Field(max_length=100)
+    tags: list[Tag] = Field(max_length=MOST_TAGS)
 
 
 class AlgorithmRecord(Frozen):

@@ -9,10 +9,10 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TypeVar
+from typing import IO
 
 from hooke.errors import SpecError
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from hooke_api.exchange.manifest import (
     ALGORITHMS,
@@ -38,7 +38,11 @@ _END = struct.Struct("<4s4H2LH")
 _LARGE = b"PK\x06\x07"
 _MOST_DIRECTORY = 64 * 1024
 _BLOCK = 1 << 18
-Document = TypeVar("Document", bound=BaseModel)
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
+    *(NotImplementedError, RuntimeError, OverflowError, ValueError),
+)
+"""What `zipfile` raises for a file that is none, or not a whole one."""
 
 
 class Bundle:
@@ -162,7 +166,7 @@ def damage_told() -> Iterator[None]:
     """Raise what a damaged zip leads to as BundleError."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError) as error:
+    except _DAMAGE as error:
         raise BundleError(f"it is damaged: {error}") from error
 
 

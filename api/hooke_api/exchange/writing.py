@@ -8,8 +8,9 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import IO, Any
+from typing import IO, Any, get_args
 
+from hooke.catalogue.claims import Coordination
 from hooke.catalogue.discovery import built_in
 from hooke.errors import Fault
 from hooke.spec.specification import ExperimentSpec
@@ -119,9 +120,9 @@ def _algorithms(session: Session, experiment: Experiment) -> list[AlgorithmRecor
         entry = session.get(CatalogueEntry, (host, "algorithm", name))
         own = choice.get("hash") is not None
         document = entry.document if entry is not None and own else None
-        coordination = (entry.document.get("coordination") if entry is not None else None) or (
-            known[name].cls.coordination if name in known and not own else None
-        )
+        coordination = entry.document.get("coordination") if entry is not None else None
+        if coordination not in get_args(Coordination):  # not reported by early agents
+            coordination = known[name].cls.coordination if name in known and not own else None
         found[name] = AlgorithmRecord(
             name=name,
             built_in=not own,

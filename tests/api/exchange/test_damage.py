@@ -1,7 +1,9 @@
 """Bundles that are damaged, or made to do harm: each is refused with a sentence, and nothing is stored."""
 
+import base64
 import io
 import json
+import math
 import struct
 import zipfile
 
@@ -65,7 +67,7 @@ def a_bomb(parts):
 
 
 def many_parts(parts):
-    return made_of(parts | {f"{i}.txt": b"" for i in range(70_000)}, mend=False)
+    return made_of(parts | {f"{i}.txt": b"" for i in range(200)}, mend=False)
 
 
 def twice(parts):
@@ -98,6 +100,12 @@ def algorithm_of_a_later_version(parts):
     told = json.loads(parts["algorithms.json"])
     told[0]["name"] = "sync-easgd-9"
     return made_of(parts | {"algorithms.json": json.dumps(told).encode()})
+
+
+def nan_clock(record):
+    data = bytearray(base64.b64decode(record["data"]))
+    struct.pack_into("<d", data, record["header"]["clock"][0], math.nan)
+    record["data"] = base64.b64encode(data).decode()
 
 
 DAMAGES = {
@@ -145,6 +153,8 @@ LINES = {
         lambda record: record["header"].update(loss=[0, "|O8"]),
         "the column 'loss' is of another type",
     ),
+    "a clock that is no number": ("steps.jsonl", nan_clock, "'data' has a value of 'clock' that is no number"),
+    "other workers than specified": ("runs.jsonl", setting(workers=3), "not those of its specification"),
     "a variant that is not there": ("runs.jsonl", setting(variant="other"), "no variant 'other'"),
     "a host that is not there": ("runs.jsonl", setting(host="other"), "no cluster 'local' on 'other'"),
     "another algorithm": ("runs.jsonl", setting(algorithm="sgd"), "'sgd' is unknown, or not that of its variant"),
