@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 from typing import IO, Any, NamedTuple
 
@@ -30,7 +31,7 @@ from hooke_api.exchange.manifest import (
     Manifest,
 )
 from hooke_api.exchange.reading import Bundle, in_part
-from hooke_api.exchange.records import CARRIED, HERE, parsed, read, run_of
+from hooke_api.exchange.records import CARRIED, HERE, Carried, parsed, read, run_of
 from hooke_api.experiments.schemas import ExperimentView
 from hooke_api.experiments.service import view
 from hooke_api.models import DEFAULT_PROJECT, Chunk, Experiment, ExperimentTag, LogBlock, Run, database_time
@@ -118,7 +119,7 @@ def _store(
     for name in TABLES[1:]:
         carried = CARRIED[name]
         most = LARGE_ROWS if carried.model is Chunk else ROWS
-        rows = _read(bundle, name, lambda line, carried=carried: read(carried, line, runs))
+        rows = _read(bundle, name, partial(_row, carried, runs))
         for some in _some(rows, most):
             session.execute(insert(carried.model), some)
     for block in _read(bundle, LOGS, lambda line: _log_block(parsed(line), runs)):
@@ -169,6 +170,10 @@ def _read(bundle: Bundle, name: str, of_line: Callable[[bytes], dict[str, Any]])
         with in_part(name, number):
             row = of_line(line)
         yield row
+
+
+def _row(carried: Carried, runs: Mapping[int, str], line: bytes) -> dict[str, Any]:
+    return read(carried, line, runs)
 
 
 def _store_runs(

@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, cast
 
 from hooke.errors import SpecError
 from pydantic import TypeAdapter, ValidationError
@@ -37,6 +37,7 @@ _END = struct.Struct("<4s4H2LH")
 """End of the central directory of a zip: signature, disks and entries, its size and place, length of a comment."""
 _LARGE = b"PK\x06\x07"
 _MOST_DIRECTORY = 64 * 1024
+MOST_ENTRIES = 64
 _BLOCK = 1 << 18
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
@@ -116,7 +117,7 @@ class Bundle:
         with (
             damage_told(),
             self._archive.open(self._entries[name]) as part,
-            io.BufferedReader(part, _BLOCK) as file,
+            io.BufferedReader(cast(io.RawIOBase, part), _BLOCK) as file,
         ):
             number = 0
             while line := file.readline(MOST_LINE + 1):
@@ -136,7 +137,7 @@ def _check_directory(file: IO[bytes]) -> None:
     if len(end) < _END.size or not end[-_END.size :].startswith(b"PK\x05\x06"):
         raise BundleError("it is no zip, or it is cut off: its end is missing")
     _, _, _, _, entries, directory, _, comment = _END.unpack(end[-_END.size :])
-    if comment or entries > len(PARTS) + 1 or directory > _MOST_DIRECTORY or end.startswith(_LARGE):
+    if comment or entries > MOST_ENTRIES or directory > _MOST_DIRECTORY or end.startswith(_LARGE):
         raise BundleError("this is no bundle of an experiment: it has too many parts")
 
 

@@ -16,7 +16,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hooke.spec.states import RunState
-from sqlalchemy import JSON, BigInteger, Boolean, Column, DateTime, Enum, Float, Integer, LargeBinary, String
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Enum,
+    Float,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+)
 from sqlalchemy.types import TypeDecorator
 
 from hooke_api.base.errors import ApiError
@@ -43,6 +55,13 @@ HERE = "~"
 """Before the name of the host of an imported run: no cluster of this server has such a name."""
 
 
+def table_of(model: type[Base]) -> Table:
+    """Return the table of a model."""
+    found = model.__table__
+    assert isinstance(found, Table)  # noqa: S101 - no model is of a query
+    return found
+
+
 @dataclass(frozen=True)
 class Carried:
     """A table whose rows travel."""
@@ -55,7 +74,7 @@ class Carried:
     @property
     def columns(self) -> list[Column[Any]]:
         """Return the columns that travel."""
-        return [column for column in self.model.__table__.columns if column.name not in self.left]
+        return [each for each in table_of(self.model).columns if each.name not in self.left]
 
 
 RUN = "run"
@@ -87,7 +106,7 @@ def written(carried: Carried, row: Mapping[str, Any], run: int) -> bytes:
 
 def line_of(record: object) -> bytes:
     """Return a JSON value as a line."""
-    text = json.dumps(record, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode() + b"\n"
 
 

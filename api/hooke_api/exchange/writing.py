@@ -130,6 +130,13 @@ def _algorithms(session: Session, experiment: Experiment) -> list[AlgorithmRecor
             coordination=coordination,
             document=document,
         )
+    for variant in ExperimentSpec.model_validate(experiment.spec).variants:
+        if variant.algorithm not in found:  # it was cancelled before it had a run
+            own = variant.algorithm not in known
+            told = None if own else known[variant.algorithm].cls.coordination
+            found[variant.algorithm] = AlgorithmRecord(
+                name=variant.algorithm, built_in=not own, hash=None, coordination=told, document=None
+            )
     return [found[name] for name in sorted(found)]
 
 
@@ -207,10 +214,12 @@ def _rows(database: Database, carried: records.Carried, numbers: Mapping[str, in
     """Yield the rows of one table, by run and then in the order of their keys."""
     runs = list(numbers)
     model = carried.model
-    columns = model.__table__.columns
+    columns = records.table_of(model).columns
     run = columns["id" if model is Run else "run_id"]
     keys = (
-        [columns["attempt"], columns["rank"], columns["seq"]] if model is Chunk else [*model.__table__.primary_key]
+        [columns["attempt"], columns["rank"], columns["seq"]]
+        if model is Chunk
+        else [*records.table_of(model).primary_key]
     )
     step = HEAVY_RUNS if model is Chunk else RUNS
     for first in range(0, len(runs), step):
@@ -218,7 +227,7 @@ def _rows(database: Database, carried: records.Carried, numbers: Mapping[str, in
             query = select(run, *carried.columns).where(run.in_(runs[first : first + step])).order_by(run, *keys)
             found = session.execute(query.execution_options(yield_per=20 if model is Chunk else 500))
             for row in found.mappings():
-                yield records.written(carried, row, numbers[row[run.name]])
+                yield records.written(carried, dict(row), numbers[row[run.name]])
 
 
 def _log_lines(database: Database, runs: Mapping[str, int]) -> Iterator[bytes]:

@@ -90,8 +90,6 @@ def test_a_cluster_of_another_server_is_not_one_of_this(service):
 
 
 def test_a_purged_import_leaves_nothing_and_asks_no_agent(service):
-    from datetime import timedelta
-
     from hooke_api.experiments.purging import Purger
 
     made = measured(service)
@@ -99,7 +97,7 @@ def test_a_purged_import_leaves_nothing_and_asks_no_agent(service):
     service.client.delete(f"/experiments/{view['id']}").raise_for_status()
     with service.database.write() as session:
         mine = update(Experiment).where(Experiment.id == view["id"])
-        session.execute(mine.values(purge_at=Experiment.deleted_at - timedelta(days=1)))
+        session.execute(mine.values(purge_at=Experiment.deleted_at))
     Purger(service.database, service.settings).look()
     assert service.count(Experiment) == 1 and service.count(Run) == 6 and service.count(Removal) == 0
     assert imported(service, exported(service, made["id"]))["number"] == 3

@@ -158,7 +158,7 @@ LINES = {
     "a variant that is not there": ("runs.jsonl", setting(variant="other"), "no variant 'other'"),
     "a host that is not there": ("runs.jsonl", setting(host="other"), "no cluster 'local' on 'other'"),
     "another algorithm": ("runs.jsonl", setting(algorithm="sgd"), "'sgd' is unknown, or not that of its variant"),
-    "a specification that is none": ("runs.jsonl", lambda record: record["spec"].pop("seed"), "seed"),
+    "a specification that is none": ("runs.jsonl", lambda record: record["spec"].pop("workload"), "workload"),
     "staleness that is none": ("totals.jsonl", setting(staleness={"x": 1}), "no table from staleness"),
     "a cause that is none": ("transitions.jsonl", setting(cause="moon"), "'cause'"),
     "an experiment without a name": ("experiment.json", lambda record: record["spec"].pop("name"), "spec/name"),
@@ -219,12 +219,19 @@ def test_output_is_packed_anew(service):
 
 
 @ONE_KIND
-def test_limits_of_a_request(service, monkeypatch):
-    limited = service.settings.model_copy(update={"import_limit": 1000})
-    monkeypatch.setattr(service.app.state, "settings", limited)
+def test_limits_of_a_request(service):
+    state, usual = service.app.state, service.app.state.settings
+    state.settings = usual.model_copy(update={"import_limit": 1000})
+    try:
+        _check_limits(service)
+    finally:
+        state.settings, state.imports = usual, 0
+
+
+def _check_limits(service):
     answer = service.client.post("/experiments/import", content=iter([b"x" * 600, b"x" * 600]))
     assert "more than 1000 bytes" in problem(answer, 413)["detail"]
-    monkeypatch.setattr(service.app.state, "imports", endpoints.AT_ONCE, raising=False)
+    service.app.state.imports = endpoints.AT_ONCE
     assert "send it again" in problem(service.client.post("/experiments/import", content=b"x"), 503)["detail"]
     assert service.count(Experiment) == 0
 

@@ -39,7 +39,7 @@ def test_points_are_those_of_the_csv(service, monkeypatch):
         assert frame[name].tolist() == pytest.approx(wanted, nan_ok=True)
     assert str(frame["seed"].dtype) == "int64" and math.isfinite(frame["value"].max())
     some = pd.read_parquet(io.BytesIO(both(service, path, metric="validation_accuracy")[1]))
-    assert set(some["metric"]) == {"validation_accuracy"} and len(some) == 12
+    assert set(some["metric"]) == {"validation_accuracy"} and len(some) == 18
 
 
 def test_runs_have_types(service):

@@ -210,7 +210,12 @@ def _band(band: Band, index: int, frame: _Frame) -> Markup:
         if len(wide) > 1:
             edge = [(band.x[i], band.high[i]) for i in wide] + [(band.x[i], band.low[i]) for i in reversed(wide)]
             parts.append(tag("path", d=f"{_path(edge, frame)}Z", fill=color(index), fill_opacity=0.13))
-        look = {"fill": "none", "stroke": color(index), "stroke_width": 2, "stroke_dasharray": dash(index)}
+        look: dict[str, str | float | None] = {
+            "fill": "none",
+            "stroke": color(index),
+            "stroke_width": 2,
+            "stroke_dasharray": dash(index),
+        }
         parts.append(tag("path", d=_path(line, frame), **look))
     return joined(*parts)
 

@@ -110,7 +110,7 @@ def _environments(session: Session, experiment_id: str) -> list[Environment]:
     seen = select(RankTotals.run_id, RankTotals.host).join(Run, Run.id == RankTotals.run_id)
     seen = seen.where(Run.experiment_id == experiment_id, RankTotals.host.is_not(None)).distinct()
     for run, host in session.execute(seen):
-        if run in kinds:
+        if run in kinds and host is not None:
             hosts[kinds[run]].add(host)
     return [
         Environment(kind[0], kind[1], tuple(sorted(hosts[kind])), json.loads(kind[2]), json.loads(kind[3]), runs)

@@ -1774,6 +1774,7 @@ export type ExperimentSummary = {
      * Number
      */
     number: number;
+    origin?: Origin | null;
     /**
      * Priority
      */
@@ -1880,6 +1881,7 @@ export type ExperimentView = {
      * Number
      */
     number: number;
+    origin?: Origin | null;
     /**
      * Priority
      */
@@ -2399,6 +2401,42 @@ export type OperationCost = {
  * What decides which experiment comes first.
  */
 export type Order = 'first-come' | 'priority' | 'fair-share' | 'shortest-service';
+
+/**
+ * Origin
+ *
+ * Where an imported experiment was made.
+ */
+export type Origin = {
+    /**
+     * Experiment
+     */
+    experiment: string;
+    /**
+     * Exported At
+     */
+    exported_at: string;
+    /**
+     * Hooke
+     */
+    hooke: string;
+    /**
+     * Imported At
+     */
+    imported_at: string;
+    /**
+     * Number
+     */
+    number: number;
+    /**
+     * Server
+     */
+    server: string;
+    /**
+     * User
+     */
+    user: string;
+};
 
 /**
  * PasswordChange
@@ -5333,6 +5371,35 @@ export type ValidateExperimentResponses = {
 
 export type ValidateExperimentResponse = ValidateExperimentResponses[keyof ValidateExperimentResponses];
 
+export type ImportExperimentData = {
+    body: Blob | File;
+    path?: never;
+    query?: never;
+    url: '/api/v1/experiments/import';
+};
+
+export type ImportExperimentErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ImportExperimentError = ImportExperimentErrors[keyof ImportExperimentErrors];
+
+export type ImportExperimentResponses = {
+    /**
+     * It had been imported before.
+     */
+    200: ExperimentView;
+    /**
+     * Successful Response
+     */
+    201: ExperimentView;
+};
+
+export type ImportExperimentResponse = ImportExperimentResponses[keyof ImportExperimentResponses];
+
 export type DeleteExperimentData = {
     body?: never;
     path: {
@@ -5484,6 +5551,43 @@ export type ReadBandsResponses = {
 
 export type ReadBandsResponse = ReadBandsResponses[keyof ReadBandsResponses];
 
+export type ExportBundleData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: {
+        /**
+         * Logs
+         *
+         * With the output of its runs.
+         */
+        logs?: boolean;
+    };
+    url: '/api/v1/experiments/{experiment_id}/bundle';
+};
+
+export type ExportBundleErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportBundleError = ExportBundleErrors[keyof ExportBundleErrors];
+
+export type ExportBundleResponses = {
+    /**
+     * Successful Response
+     */
+    200: Blob | File;
+};
+
+export type ExportBundleResponse = ExportBundleResponses[keyof ExportBundleResponses];
+
 export type CancelExperimentData = {
     body?: never;
     path: {
@@ -5581,6 +5685,43 @@ export type ExportPointsResponses = {
 
 export type ExportPointsResponse = ExportPointsResponses[keyof ExportPointsResponses];
 
+export type ExportPointsParquetData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: {
+        /**
+         * Metric
+         *
+         * May repeat; default: all.
+         */
+        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness'> | null;
+    };
+    url: '/api/v1/experiments/{experiment_id}/points.parquet';
+};
+
+export type ExportPointsParquetErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportPointsParquetError = ExportPointsParquetErrors[keyof ExportPointsParquetErrors];
+
+export type ExportPointsParquetResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ExportPointsParquetResponse = ExportPointsParquetResponses[keyof ExportPointsParquetResponses];
+
 export type SetPriorityData = {
     body: PriorityChange;
     path: {
@@ -5610,6 +5751,36 @@ export type SetPriorityResponses = {
 };
 
 export type SetPriorityResponse = SetPriorityResponses[keyof SetPriorityResponses];
+
+export type ReadReportData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}/report.html';
+};
+
+export type ReadReportErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadReportError = ReadReportErrors[keyof ReadReportErrors];
+
+export type ReadReportResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ReadReportResponse = ReadReportResponses[keyof ReadReportResponses];
 
 export type RestoreExperimentData = {
     body?: never;
@@ -5957,6 +6128,56 @@ export type ExportRunsResponses = {
 };
 
 export type ExportRunsResponse = ExportRunsResponses[keyof ExportRunsResponses];
+
+export type ExportRunsParquetData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Experiment
+         */
+        experiment?: string | null;
+        /**
+         * State
+         *
+         * May repeat: any of these.
+         */
+        state?: Array<RunState> | null;
+        /**
+         * Variant
+         */
+        variant?: string | null;
+        /**
+         * Cluster
+         */
+        cluster?: string | null;
+        /**
+         * Reported
+         *
+         * Only runs that are reported, or only those of trials.
+         */
+        reported?: boolean | null;
+    };
+    url: '/api/v1/runs.parquet';
+};
+
+export type ExportRunsParquetErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportRunsParquetError = ExportRunsParquetErrors[keyof ExportRunsParquetErrors];
+
+export type ExportRunsParquetResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ExportRunsParquetResponse = ExportRunsParquetResponses[keyof ExportRunsParquetResponses];
 
 export type ReadRunData = {
     body?: never;
