@@ -28,6 +28,7 @@ from hooke_api.comparisons import endpoints as comparisons
 from hooke_api.comparisons.headlines import Headlines
 from hooke_api.events import stream
 from hooke_api.events.bus import Bus
+from hooke_api.exchange import endpoints as exchange
 from hooke_api.experiments import endpoints as experiments
 from hooke_api.experiments.purging import Purger
 from hooke_api.ingest import endpoints as ingest
@@ -49,6 +50,7 @@ from hooke_api.webhooks import endpoints as webhooks
 from hooke_api.webhooks.sender import Sender
 
 ROOMS = (
+    exchange.router,  # before the experiments: "import" is no id
     experiments.router,
     experiments.of_fields,
     planning.router,

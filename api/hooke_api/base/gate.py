@@ -28,7 +28,7 @@ from hooke_api.base.errors import (
     on_away,
     on_surprise,
 )
-from hooke_api.base.security import API, HEADERS, OPEN, SAFE_METHODS, SIGN_IN, SIGN_IN_LIMIT
+from hooke_api.base.security import API, HEADERS, IMPORT, OPEN, SAFE_METHODS, SIGN_IN, SIGN_IN_LIMIT
 from hooke_api.base.settings import Settings
 from hooke_api.base.shape import ORDINARY, check_shape
 
@@ -117,11 +117,16 @@ class Gate:
         limit = self.settings.ingest_limit if ingest else self.settings.body_limit
         if request.scope["path"] in SIGN_IN:
             limit = SIGN_IN_LIMIT  # its sender is not known
+        imported = request.scope["path"] == IMPORT and request.method == "POST"
+        if imported:
+            limit = self.settings.import_limit
         announced = request.headers.get("content-length", "0")
         if not re.fullmatch("[0-9]{1,18}", announced) or int(announced) > limit:
             raise TooLarge(f"the body has {announced[:20]} bytes; the limit is {limit}")
         if request.method in SAFE_METHODS or request.scope["path"] in OPEN:
             return receive  # nobody reads it
+        if imported:
+            return receive  # its handler writes it to a file as it comes, within its own limits
         message = await self.bodies.read(receive, held, limit)
         if not ingest:
             check_shape(message.get("body", b""), ORDINARY)

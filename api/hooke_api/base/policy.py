@@ -61,6 +61,10 @@ LEAST: Mapping[str, Role | Other] = {
     "export_points": VIEWER,
     "export_workers": VIEWER,
     "export_runs": VIEWER,
+    "export_runs_parquet": VIEWER,
+    "export_points_parquet": VIEWER,
+    "export_bundle": VIEWER,
+    "read_report": VIEWER,
     "list_deleted_experiments": VIEWER,
     # one's own account; a token gets no more than its maker has
     "read_me": VIEWER,
@@ -72,6 +76,7 @@ LEAST: Mapping[str, Role | Other] = {
     # one's own experiments; those of others need an operator: `Actor.check_owner`
     "validate_experiment": RESEARCHER,
     "create_experiment": RESEARCHER,
+    "import_experiment": RESEARCHER,
     "change_experiment": RESEARCHER,
     "delete_experiment": RESEARCHER,
     "restore_experiment": RESEARCHER,

@@ -22,6 +22,8 @@ OPEN = frozenset({"/livez", "/readyz", "/version", f"{API}/livez", f"{API}/ready
 """Paths that need no token, and whose body nobody reads."""
 SIGN_IN = frozenset({f"{API}/sign-in", f"{API}/invites/accept"})
 """Paths at which a user is identified by the body."""
+IMPORT = f"{API}/experiments/import"
+"""Path whose body is a file."""
 SIGN_IN_LIMIT = 4096
 """Maximum bytes of that body."""
 OPEN_PAGES = frozenset({"/sign-in", "/invite", "/color-scheme.js", "/hooke.svg"})

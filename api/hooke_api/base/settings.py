@@ -77,6 +77,10 @@ class Settings(BaseSettings):
     """Bytes of an attempt's output that are kept: the first half of them, and the latest lines."""
     body_seconds: float = Field(20.0, gt=0)
     """Seconds in which a body must arrive."""
+    import_limit: int = 128 * 1024 * 1024
+    """Maximum bytes of a bundle that is imported."""
+    import_seconds: float = Field(300.0, gt=0)
+    """Seconds in which it must arrive."""
     bodies_limit: int = 64 * 1024 * 1024
     """Maximum bytes of the bodies of all unanswered requests together."""
     client_bodies_limit: int = 16 * 1024 * 1024

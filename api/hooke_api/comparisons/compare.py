@@ -176,7 +176,7 @@ def _row(
     side = Side(
         experiment=experiment.number,
         cell=cell,
-        place=json.dumps([row.first.cluster, document.get("virtual")], sort_keys=True),
+        place=json.dumps([row.first.cluster, document.get("virtual"), _server(experiment, row)], sort_keys=True),
         conditions=conditions(spec, document),
         setting=setting(document),
         has_target=spec.target is not None,
@@ -185,6 +185,14 @@ def _row(
     )
     task = json.dumps([document.get("workload"), document.get("target")], sort_keys=True)
     return _Row(experiment, row, side, flat_settings(spec, document), task)
+
+
+def _server(experiment: Experiment, row: Row) -> str | None:
+    """Return which server's cluster a row was measured on; None: this one's, or a simulation, which has none."""
+    if experiment.origin is None or row.first.simulated:
+        return None
+    server: str = experiment.origin["from"]["server"]
+    return server
 
 
 def _positions(

@@ -79,6 +79,9 @@ class LeftOut:
 def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOut]:
     """Yield what a tuned experiment contributes, place by place."""
     spec = ExperimentSpec.model_validate(experiment.spec)
+    if experiment.origin is not None:
+        yield LeftOut(experiment, "it was imported: a cluster of another server may share no more than its name")
+        return
     if spec.tuning is None or spec.target is None:
         why = "its settings are as given: tune it" if spec.tuning is None else "it has no target: set one"
         yield LeftOut(experiment, why)

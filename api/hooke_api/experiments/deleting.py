@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.cursors import Cursors
@@ -99,11 +99,13 @@ def page(session: Session, cursors: Cursors, limit: int, cursor: str | None) -> 
 def retire(session: Session, keep: timedelta, undo: timedelta, limit: int) -> list[int]:
     """Delete up to `limit` experiments that ended longer than `keep` ago; return their numbers.
 
-    Those that are starred or protected stay, and those that another one continues.
+    The time of an imported one counts from its import. Those that are starred or protected stay, and those that
+    another one continues.
     """
     at = database_time(session)
     old = select(Experiment).where(
         Experiment.finished_at < at - keep,
+        or_(Experiment.imported_at.is_(None), Experiment.imported_at < at - keep),
         Experiment.deleted_at.is_(None),
         ~Experiment.starred,
         ~Experiment.protected,

@@ -117,7 +117,8 @@ def _begin(session: Session, experiment_id: str) -> bool:
     rows = select(Run.id, Run.host, literal(at, Removal.created_at.type)).where(
         Run.experiment_id == experiment_id, begun, ~noted
     )
-    session.execute(insert(Removal).from_select(columns, rows))
+    if experiment.origin is None:  # of an imported one, no cluster of this server has anything
+        session.execute(insert(Removal).from_select(columns, rows))
     return True
 
 

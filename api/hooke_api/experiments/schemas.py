@@ -45,6 +45,22 @@ class DryRun(View):
     """Settings that are allowed but probably not intended: more ranks than cores, fewer than 3 seeds, ..."""
 
 
+class Origin(View):
+    """Where an imported experiment was made."""
+
+    server: str
+    """Address or host name of that server."""
+    experiment: str
+    """Its id there."""
+    number: int
+    user: str
+    """Who submitted it there."""
+    hooke: str
+    """Version of the Hooke that exported it."""
+    exported_at: datetime
+    imported_at: datetime
+
+
 class ExperimentSummary(View):
     """A row of the list, without specification. `state` is derived: running while any run is not terminal."""
 
@@ -80,6 +96,8 @@ class ExperimentSummary(View):
     """The first line of its note, at most 200 characters."""
     revision: int
     """Number of changes of tags, note and marks: for If-Match."""
+    origin: Origin | None = None
+    """Where it was made, if it was imported; null: here."""
 
 
 class ExperimentView(ExperimentSummary):

@@ -19,7 +19,7 @@ from hooke_api.base.errors import Conflict, Invalid
 from hooke_api.experiments.filter_language import FilterError, conditions, parse
 from hooke_api.experiments.filter_sql import condition
 from hooke_api.experiments.organising import tags_of
-from hooke_api.experiments.schemas import ExperimentPage, ExperimentSummary, ExperimentView
+from hooke_api.experiments.schemas import ExperimentPage, ExperimentSummary, ExperimentView, Origin
 from hooke_api.models import DEFAULT_PROJECT, Experiment, Run, database_time
 from hooke_api.scheduling import lifecycle
 from hooke_api.scheduling.derived import derived_state
@@ -200,4 +200,12 @@ def _summary(
         "protected": experiment.protected,
         "note_line": next(iter(experiment.note.strip().splitlines()), "")[:200],
         "revision": experiment.revision,
+        "origin": _origin(experiment),
     }
+
+
+def _origin(experiment: Experiment) -> Origin | None:
+    if experiment.origin is None or experiment.imported_at is None:
+        return None
+    told = {name: experiment.origin[name] for name in ("hooke", "exported_at")}
+    return Origin(**experiment.origin["from"], **told, imported_at=experiment.imported_at)

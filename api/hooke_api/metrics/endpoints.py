@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
+from hooke_api.base.parquet import ParquetAnswer, parquet_answer
 from hooke_api.base.tables import CsvAnswer, csv_answer
 from hooke_api.metrics import export, service, workers
 from hooke_api.metrics.curves import CurveStore
@@ -83,6 +84,23 @@ def read_workers(run_id: str, database: DatabaseOf) -> WorkersAnswer:
 def export_workers(run_id: str, database: DatabaseOf) -> CsvAnswer:
     """Return every update of every worker of a run as CSV: when, of how many steps, how stale."""
     return csv_answer(workers.csv_of(database, run_id), f"workers-{run_id}.csv")
+
+
+@router.get(
+    "/experiments/{experiment_id}/points.parquet",
+    operation_id="export_points_parquet",
+    response_class=ParquetAnswer,
+)
+def export_points_parquet(
+    experiment_id: str,
+    database: DatabaseOf,
+    store: Store,
+    metric: Annotated[list[Metric] | None, Query(description="May repeat; default: all.")] = None,
+) -> ParquetAnswer:
+    """Return the same as Parquet, a gap as NaN; 409 where pyarrow is not installed."""
+    metrics = list(dict.fromkeys(metric)) if metric else None
+    parts = export.parquet_of(database, store, experiment_id, metrics)
+    return parquet_answer(parts, f"points-{experiment_id}.parquet")
 
 
 @router.get("/experiments/{experiment_id}/bands", operation_id="read_bands")

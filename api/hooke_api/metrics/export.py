@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import get_args
+from typing import Any, get_args
 
+from hooke_api.base import parquet as base
+from hooke_api.base.parquet import arrow
 from hooke_api.base.tables import csv_lines
 from hooke_api.metrics.curves import CurveStore
-from hooke_api.metrics.loading import Curves, Facts, read_facts
+from hooke_api.metrics.loading import Facts, read_facts
 from hooke_api.metrics.schemas import Axis, CommonMetric, Metric
 from hooke_api.metrics.service import curve, further_metrics
+from hooke_api.metrics.table import Floats
 from hooke_api.models import Run
 from hooke_api.storage.database import Database
 
@@ -25,28 +28,58 @@ def points_of(
 
     Raises ResourceNotFound before the first line.
     """
+    return _lines(database, store, *_told(database, experiment, metrics))
+
+
+def _told(
+    database: Database, experiment: str, metrics: Sequence[Metric] | None
+) -> tuple[Sequence[Facts], Sequence[Metric]]:
+    """Return the runs and metrics of an experiment. Raises ResourceNotFound."""
     with database.read() as session:
         further = [metric.name for metric in further_metrics(session, experiment)]
-        metrics = metrics or [*get_args(CommonMetric), *further]
-        runs = read_facts(session, Run.experiment_id == experiment)
-    return _lines(database, store, runs, metrics)
+        return read_facts(session, Run.experiment_id == experiment), metrics or [*get_args(CommonMetric), *further]
+
+
+def parquet_of(
+    database: Database, store: CurveStore, experiment: str, metrics: Sequence[Metric] | None
+) -> Iterator[bytes]:
+    """Return the same as Parquet; a gap is NaN. Raises ResourceNotFound and Conflict before the first byte."""
+    pa = arrow()
+    runs, metrics = _told(database, experiment, metrics)
+    name = pa.dictionary(pa.int32(), pa.string())
+    types = (name, pa.int32(), name, name, pa.int32(), pa.int64(), name, *[pa.float64()] * 4)
+
+    def tables() -> Iterator[dict[str, Any]]:
+        for run, metric, columns in _parts(database, store, runs, metrics):
+            of = _of(run, metric)
+            count = len(columns[0])
+            told = [pa.array([value] * count, kind) for value, kind in zip(of, types[: len(of)], strict=True)]
+            yield dict(zip(COLUMNS, [*told, *columns], strict=True))
+
+    return base.parquet_of(pa.schema(list(zip(COLUMNS, types, strict=True))), tables())
 
 
 def _lines(
     database: Database, store: CurveStore, runs: Sequence[Facts], metrics: Sequence[Metric]
 ) -> Iterator[str]:
     yield csv_lines([COLUMNS])
+    for run, metric, columns in _parts(database, store, runs, metrics):
+        of = _of(run, metric)
+        yield csv_lines((*of, *row) for row in zip(*(each.tolist() for each in columns), strict=True))
+
+
+def _parts(
+    database: Database, store: CurveStore, runs: Sequence[Facts], metrics: Sequence[Metric]
+) -> Iterator[tuple[Facts, Metric, list[Floats]]]:
+    """Yield each metric of each run that has points: its axes and its values."""
     for run in runs:
         with database.read() as session:
             curves = store.read(session, [run])[run.id]
         for metric in metrics:
-            if part := _of_metric(run, curves, metric):
-                yield part
+            y = curve(run, curves, metric, "samples")[1]
+            if len(y):
+                yield run, metric, [*(curve(run, curves, metric, axis)[0] for axis in AXES), y]
 
 
-def _of_metric(run: Facts, curves: Curves, metric: Metric) -> str:
-    """Return one metric of one run: empty if it has no point."""
-    of = (run.id, run.number, run.variant, run.cluster, run.workers, run.seed, metric)
-    xs = [curve(run, curves, metric, axis)[0].tolist() for axis in AXES]
-    y = curve(run, curves, metric, "samples")[1].tolist()
-    return csv_lines((*of, *x, value) for *x, value in zip(*xs, y, strict=True))
+def _of(run: Facts, metric: Metric) -> tuple[object, ...]:
+    return (run.id, run.number, run.variant, run.cluster, run.workers, run.seed, metric)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,16 @@ from sqlalchemy.orm import Session
 
 from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
 from hooke_api.metrics.table import COLUMNS, Column, Floats, RankColumns, Table, aggregate, writing_workers
-from hooke_api.models import Attempt, CatalogueEntry, Chunk, DroppedWorker, RankTotals, Run, StoredEvaluation
+from hooke_api.models import (
+    Attempt,
+    CatalogueEntry,
+    Chunk,
+    DroppedWorker,
+    Experiment,
+    RankTotals,
+    Run,
+    StoredEvaluation,
+)
 from hooke_api.storage import blocks
 
 IDS_PER_QUERY = 500
@@ -121,14 +130,24 @@ def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
         "coordination": CatalogueEntry.document["coordination"].as_string(),
     }
     columns = [found[name] if name in found else getattr(Run, name) for name in Facts.__annotations__]
+    columns.append(Experiment.origin)
     described = and_(
         CatalogueEntry.cluster == Run.host,
         CatalogueEntry.kind == "algorithm",
         CatalogueEntry.name == Run.algorithm,
     )
     query = select(*columns).select_from(Run).outerjoin(CatalogueEntry, described)
+    query = query.join(Experiment, Experiment.id == Run.experiment_id)
     query = query.where(*where).order_by(Run.experiment_id, Run.number)
-    return [Facts(*row) for row in session.execute(query)]
+    return [_imported(Facts(*row), origin) for *row, origin in session.execute(query)]
+
+
+def _imported(run: Facts, origin: Mapping[str, Any] | None) -> Facts:
+    """Return the facts of a run; of an imported one with what its bundle says of its algorithm."""
+    if origin is None:
+        return run
+    told = {each["name"]: each["coordination"] for each in origin["algorithms"]}
+    return replace(run, coordination=told.get(run.algorithm))
 
 
 def _parts(runs: Sequence[Facts]) -> Iterable[list[str]]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from hooke.spec.states import RunState
-from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Boolean, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from hooke_api.models.base import Base, Owned, Serial, State
@@ -80,6 +80,13 @@ class Experiment(Owned, Base):
     """The answer of its comparison, a line for each place; `hooke_api.comparisons.headlines` computes it."""
     headlines_at: Mapped[datetime | None]
     """When they were computed last."""
+
+    imported_at: Mapped[datetime | None]
+    """When it was imported; null: it was submitted here. Runs of an imported one are never tried again."""
+    bundle_sha256: Mapped[str | None] = mapped_column(String(64), unique=True, index=True)
+    """Of the measurement in its bundle (`hooke_api.exchange.manifest`): the same one is imported once."""
+    origin: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Of an imported one: `from` where, by which `hooke`, `exported_at`, and the `algorithms` of its runs."""
 
 
 class Run(Owned, Base):

@@ -33,6 +33,9 @@ def continued(session: Session, spec: ExperimentSpec) -> list[Experiment]:
         experiment = session.get(Experiment, at.continues)
         if experiment is None or experiment.deleted_at is not None:
             raise SpecError([Fault("/tuning/continues", f"no experiment has the id {at.continues!r}")])
+        if experiment.imported_at is not None:
+            why = f"experiment {experiment.number} was imported: its trials ran on another server's clusters"
+            raise SpecError([Fault("/tuning/continues", why)])
         found.insert(0, experiment)
         at = ExperimentSpec.model_validate(experiment.spec).tuning
     return found

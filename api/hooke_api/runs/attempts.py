@@ -31,6 +31,12 @@ def retry(session: Session, run_id: str, who: str, resume: bool) -> None:
     run = _locked(session, run_id)
     if run.state not in TERMINAL or run.state is RunState.SUCCEEDED:
         raise Conflict(f"run {run_id} is {run.state}: only one that has ended without success can be tried again")
+    experiment = session.get_one(Experiment, run.experiment_id)
+    if experiment.imported_at is not None:
+        raise Conflict(
+            f"run {run_id} was imported with experiment {experiment.number}, and its cluster is not one of this "
+            "server's: submit the specification as an experiment of its own"
+        )
     if run.rung is not None:
         raise Conflict(f"run {run_id} is a trial, and its search has gone on: submit the experiment again")
     cluster = session.get(Cluster, run.host)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Body, Depends, Query, Request
 from hooke.spec.states import RunState
 
 from hooke_api.base.access import ActorOf
+from hooke_api.base.parquet import ParquetAnswer, parquet_answer
 from hooke_api.base.tables import CsvAnswer, csv_answer
 from hooke_api.runs import attempts, service, table
 from hooke_api.runs.schemas import LogPage, RetryRequest, RunPage, RunView
@@ -49,6 +50,14 @@ def list_runs(
 def export_runs(database: DatabaseOf, chosen: Annotated[service.Filter, Depends(chosen_runs)]) -> CsvAnswer:
     """Return all runs of a list as CSV, the first one first: columns of RunSummary, and the parameters as JSON."""
     return csv_answer(table.csv_of(database, chosen), "runs.csv")
+
+
+@router.get(".parquet", operation_id="export_runs_parquet", response_class=ParquetAnswer)
+def export_runs_parquet(
+    database: DatabaseOf, chosen: Annotated[service.Filter, Depends(chosen_runs)]
+) -> ParquetAnswer:
+    """Return the same as Parquet, with types; 409 where pyarrow is not installed."""
+    return parquet_answer(table.parquet_of(database, chosen), "runs.parquet")
 
 
 @router.get("/{run_id}", operation_id="read_run")

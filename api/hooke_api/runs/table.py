@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Boolean, DateTime, Float, Integer, TypeDecorator, select
 from sqlalchemy.orm import undefer
 
+from hooke_api.base import parquet as base
+from hooke_api.base.parquet import arrow
 from hooke_api.base.tables import csv_lines
 from hooke_api.models import Run
 from hooke_api.runs.service import Filter
@@ -52,6 +56,41 @@ PAGE = 200
 def csv_of(database: Database, chosen: Filter) -> Iterator[str]:
     """Yield the runs that a filter lets pass, the first submitted first, with the parameters of each as JSON."""
     yield csv_lines([(*COLUMNS, "parameters")])
+    for rows in _rows(database, chosen):
+        yield csv_lines(rows)
+
+
+def parquet_of(database: Database, chosen: Filter) -> Iterator[bytes]:
+    """Return the same as Parquet: times are timestamps in UTC, parameters a text of JSON. Raises Conflict."""
+    pa = arrow()
+    schema = pa.schema([*((name, _type(pa, name)) for name in COLUMNS), ("parameters", pa.string())])
+    names = (*COLUMNS, "parameters")
+
+    def tables() -> Iterator[dict[str, list[Any]]]:
+        for rows in _rows(database, chosen):
+            plain = [(*row[:-1], json.dumps(row[-1], sort_keys=True)) for row in rows]
+            yield dict(zip(names, map(list, zip(*plain, strict=True)), strict=True))
+
+    return base.parquet_of(schema, tables())
+
+
+def _type(pa: Any, name: str) -> Any:
+    """Return the type of a column, which follows from that of the database."""
+    kind = Run.__table__.columns[name].type
+    match kind.impl_instance if isinstance(kind, TypeDecorator) else kind:
+        case Boolean():
+            return pa.bool_()
+        case Integer():
+            return pa.int64()
+        case Float():
+            return pa.float64()
+        case DateTime():
+            return pa.timestamp("us", tz="UTC")
+    return pa.string()
+
+
+def _rows(database: Database, chosen: Filter) -> Iterator[list[tuple[object, ...]]]:
+    """Yield rows of COLUMNS and the parameters, some at a time."""
     last = ""
     while True:
         with database.read() as session:
@@ -60,7 +99,7 @@ def csv_of(database: Database, chosen: Filter) -> Iterator[str]:
             if not runs:
                 return
             last = runs[-1].id
-            part = csv_lines((*(getattr(run, name) for name in COLUMNS), _parameters(run)) for run in runs)
+            part = [(*(getattr(run, name) for name in COLUMNS), _parameters(run)) for run in runs]
         yield part
 
 

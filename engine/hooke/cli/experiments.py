@@ -1,7 +1,8 @@
-"""`hooke experiments`: list, find, mark, delete and restore experiments."""
+"""`hooke experiments`: list, find, mark, delete and restore experiments; export and import them as files."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
@@ -12,7 +13,7 @@ from hooke.cli.text import columns
 from hooke.errors import ArgumentError
 
 app = typer.Typer(
-    help="List, find, mark, delete and restore experiments.",
+    help="List, find, mark, delete, restore, export and import experiments.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -145,3 +146,84 @@ def restore(experiments: ExperimentsArgument, api: ApiOption = None, home: HomeO
         return "\n".join(f"{view['id']} is back: {view['name']}" for view in views)
 
     tell("experiments", told, api, home)
+
+
+def _save(remote: Remote, path: str, out: Path) -> None:
+    """Write a file of the server into a new one, which is there only if it is complete. Raises ArgumentError."""
+    part = out.with_name(out.name + ".part")
+    try:
+        if out.exists():
+            raise ArgumentError(f"--out {out}: there is such a file")
+        with part.open("wb") as file:
+            remote.download(path, file)
+        part.replace(out)
+    except OSError as error:
+        raise ArgumentError(f"--out {out}: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@app.command()
+def export(
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its id, exp_...", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The file.", show_default="EXPERIMENT.hooke.zip")
+    ] = None,
+    logs: Annotated[bool, typer.Option("--logs", help="With the output of its runs.")] = False,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Write an experiment that has ended into one file, which another Hooke imports."""
+    target = out or Path(f"{experiment}.hooke.zip")
+
+    def told(remote: Remote) -> str:
+        _save(remote, _path(experiment, f"/bundle?logs={'true' if logs else 'false'}"), target)
+        return f"{experiment} is in {target}; on another server: hooke experiments import {target}"
+
+    tell("experiments", told, api, home)
+
+
+@app.command()
+def report(
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its id, exp_...", show_default=False)],
+    out: Annotated[Path | None, typer.Option("--out", help="The file.", show_default="EXPERIMENT.html")] = None,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Write the report of an experiment as one HTML file: verdict, figures, settings, environment."""
+    target = out or Path(f"{experiment}.html")
+
+    def told(remote: Remote) -> str:
+        _save(remote, _path(experiment, "/report.html"), target)
+        return f"the report on {experiment} is in {target}"
+
+    tell("experiments", told, api, home)
+
+
+@app.command("import")
+def import_(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Files of exported experiments.", show_default=False)
+    ],
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Import experiments with their runs and points; nothing of them is ever run here."""
+
+    def told(remote: Remote) -> str:
+        return "\n".join(_imported(remote, each) for each in files)
+
+    tell("experiments", told, api, home)
+
+
+def _imported(remote: Remote, file: Path) -> str:
+    try:
+        with file.open("rb") as source:
+            view = remote.upload("/experiments/import", source)
+    except OSError as error:
+        raise ArgumentError(f"{file}: {error.strerror}") from None
+    except ArgumentError as error:
+        raise ArgumentError(f"{file}: {error}") from None
+    origin = view["origin"]
+    made = f"experiment {origin['number']} of {origin['user']} on {origin['server']}"
+    return f"{view['id']} is number {view['number']}: {view['name']}, imported from {made}"

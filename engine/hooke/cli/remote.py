@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
 from urllib.parse import urlsplit
 
 import typer
@@ -15,6 +15,8 @@ import typer
 from hooke.errors import ArgumentError, ServerAway
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import httpx
 
 ApiOption = Annotated[
@@ -28,6 +30,8 @@ HomeOption = Annotated[
     typer.Option("--home", envvar="HOOKE_HOME", help="Folder of the server here.", show_default="~/.hooke"),
 ]
 WAIT_SECONDS = 30.0
+TRANSFER_SECONDS = 600.0
+"""Seconds in which a server answers after a file, or sends its next part."""
 _LATER = (408, 425, 429)
 """Statuses below 500 that ask for the same request later (RFC 9110, 8470, 6585)."""
 PATIENCE = 60.0
@@ -85,15 +89,53 @@ class Remote:
         """Delete what is at a path; return the answer."""
         return self._ask("DELETE", path)
 
+    def download(self, path: str, target: IO[bytes]) -> None:
+        """Write the file at a path below /api/v1."""
+        import httpx
+
+        try:
+            with self._stream("GET", path) as answer:
+                if not answer.is_success:
+                    answer.read()
+                    self._refused(answer)
+                for part in answer.iter_bytes():
+                    target.write(part)
+        except httpx.HTTPError as error:
+            raise ServerAway(f"{self.base} was lost during the transfer: {error}; try it again") from None
+
+    def upload(self, path: str, source: IO[bytes]) -> Any:
+        """Send a file; return the answer."""
+        import httpx
+
+        try:
+            with self._stream("POST", path, content=source) as answer:
+                answer.read()
+        except httpx.HTTPError as error:
+            raise ServerAway(f"{self.base} was lost during the transfer: {error}; try it again") from None
+        return answer.json() if answer.is_success else self._refused(answer)
+
+    def _stream(self, method: str, path: str, **body: Any) -> AbstractContextManager[httpx.Response]:
+        import httpx
+
+        return httpx.stream(
+            method,
+            f"{self.base}/api/v1{path}",
+            headers=self._headers | ({"content-type": "application/zip"} if body else {}),
+            timeout=TRANSFER_SECONDS,
+            trust_env=_host(self.base) not in _LOOPBACK,
+            **body,
+        )
+
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         answer = self._answer(method, path, body)
-        try:
-            document = answer.json() if answer.content else None
-        except ValueError:
-            document = None
-        if answer.is_success:
-            kind = answer.headers.get("content-type", "application/json")
-            return document if kind.startswith("application/json") else answer.text
+        if not answer.is_success:
+            self._refused(answer)
+        kind = answer.headers.get("content-type", "application/json")
+        return _document(answer) if kind.startswith("application/json") else answer.text
+
+    def _refused(self, answer: httpx.Response) -> NoReturn:
+        """Raise what an answer says that is no success."""
+        document = _document(answer)
         failure = ServerAway if answer.status_code >= 500 or answer.status_code in _LATER else ArgumentError
         raise failure(_problem(document) or f"{self.base} answers with status {answer.status_code}")
 
@@ -128,6 +170,14 @@ class Remote:
             )
         except httpx.HTTPError as error:
             raise ServerAway(f"{self.base} cannot be reached: {error}; is it running, and --api right?") from None
+
+
+def _document(answer: httpx.Response) -> Any:
+    """Return the JSON of an answer; None if it has none."""
+    try:
+        return answer.json() if answer.content else None
+    except ValueError:
+        return None
 
 
 def tell(name: str, command: Callable[[Remote], str], api: str | None, home: Path | None) -> None:

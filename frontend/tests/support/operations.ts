@@ -66,6 +66,7 @@ export interface Operations {
   "GET /experiments": ExperimentPage;
   "POST /experiments": ExperimentView;
   "POST /experiments/dry-run": DryRun;
+  "POST /experiments/import": ExperimentView;
   "GET /experiments/*": ExperimentView;
   "GET /experiments/*/bands": BandAnswer;
   "GET /experiments/*/comparison": Comparison;
@@ -116,6 +117,7 @@ export const names = new Set([
   "runs",
   "series",
   "dry-run",
+  "import",
   "me",
   "sign-in",
   "sign-out",

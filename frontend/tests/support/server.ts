@@ -94,7 +94,8 @@ export class ApiServer {
       });
       request.on("end", () => {
         const { pathname: path, searchParams: query } = new URL(request.url ?? "/", this.url);
-        const body: unknown = text ? JSON.parse(text) : undefined;
+        const file = request.headers["content-type"] === "application/zip";
+        const body: unknown = text && !file ? JSON.parse(text) : text || undefined;
         const operation = `${request.method} ${template(path)}`;
         const asked = { operation, path, query, headers: request.headers, body };
         if (path === `${BASE}/events`) this.follow(asked, response);

@@ -9,11 +9,13 @@ import { Allowed } from "@/lib/people/allowed";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
+import { OriginNote } from "@/lib/ui/origin-note";
 import { RunBar } from "@/lib/ui/run-bar";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { isTerminal, progress } from "@/lib/ui/states";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./experiment.module.css";
+import { ExperimentExport } from "./experiment-export";
 import { useRuns } from "./use-experiment";
 import { WaitingPart } from "./waiting-part";
 
@@ -67,6 +69,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
           >
             JSON
           </LinkButton>
+          <ExperimentExport experiment={experiment} />
         </Group>
       </div>
       {experiment.description && <p className={styles.description}>{experiment.description}</p>}
@@ -100,6 +103,7 @@ function Facts({ experiment, cancelling }: { experiment: ExperimentView; cancell
         <RunBar runs={experiment.runs} />
       </span>
       <span>#{experiment.number}</span>
+      <OriginNote origin={experiment.origin} />
       <span>{experiment.workload}</span>
       <span>
         {formatCount(spec.budget.samples)} samples, batch {batch}

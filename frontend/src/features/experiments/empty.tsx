@@ -2,8 +2,10 @@ import { Button, Group, Skeleton } from "@mantine/core";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
 import styles from "./experiments.module.css";
+import { ImportButton, ImportFault, useImport } from "./import-button";
 
 export function Empty() {
+  const act = useImport();
   return (
     <Message
       page
@@ -18,7 +20,9 @@ export function Empty() {
             <LinkButton to="/new" variant="default">
               Define your own
             </LinkButton>
+            <ImportButton act={act} />
           </Group>
+          <ImportFault act={act} />
           <Group justify="center" mt={28} gap={6}>
             <LinkButton to="/" search={{ filter: "archived" }} variant="subtle" size="compact-sm">
               Archived experiments

@@ -6,6 +6,7 @@ import { Star } from "@/lib/keeping/star";
 import { TagLinks } from "@/lib/keeping/tag-links";
 import { Allowed } from "@/lib/people/allowed";
 import { predicted, reasonOf } from "@/lib/queue/waiting-note";
+import { OriginNote } from "@/lib/ui/origin-note";
 import { RunBar } from "@/lib/ui/run-bar";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { progress } from "@/lib/ui/states";
@@ -72,6 +73,7 @@ export function ExperimentItem({ item, now, chosen, choose, act, edit }: ItemPro
           <time dateTime={item.created_at} title={formatMoment(item.created_at)}>
             {formatAge(item.created_at, now)}
           </time>
+          <OriginNote origin={item.origin} />
           {item.archived && <span>archived</span>}
           {item.protected && <span>protected</span>}
         </div>

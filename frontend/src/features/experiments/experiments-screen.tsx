@@ -13,6 +13,7 @@ import { Empty, NothingFits, Placeholder } from "./empty";
 import { ExperimentItem } from "./experiment-item";
 import styles from "./experiments.module.css";
 import { FilterField, useFilterFields } from "./filter-field";
+import { ImportButton, ImportFault, useImport } from "./import-button";
 import { OutcomeNote } from "./outcome-note";
 import { SelectionBar } from "./selection-bar";
 import { useActions } from "./use-actions";
@@ -134,14 +135,21 @@ function Deleted() {
 
 function Head() {
   const maySubmit = useRefusal("researcher") === undefined;
+  const act = useImport();
   return (
-    <Group justify="space-between" align="center" mb={16}>
-      <h1 className={styles.title}>Experiments</h1>
-      {maySubmit && (
-        <LinkButton to="/new" data-testid="new-experiment">
-          New experiment
-        </LinkButton>
-      )}
-    </Group>
+    <>
+      <Group justify="space-between" align="center" mb={16}>
+        <h1 className={styles.title}>Experiments</h1>
+        {maySubmit && (
+          <Group gap={8}>
+            <ImportButton act={act} />
+            <LinkButton to="/new" data-testid="new-experiment">
+              New experiment
+            </LinkButton>
+          </Group>
+        )}
+      </Group>
+      <ImportFault act={act} />
+    </>
   );
 }

@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, AcceptInviteData, AcceptInviteErrors, AcceptInviteResponses, AddUserData, AddUserErrors, AddUserResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeExperimentData, ChangeExperimentErrors, ChangeExperimentResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, ChangeUserData, ChangeUserErrors, ChangeUserResponses, ChangeWebhookData, ChangeWebhookErrors, ChangeWebhookResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CompareRowsData, CompareRowsErrors, CompareRowsResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, CreateTokenData, CreateTokenErrors, CreateTokenResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteExperimentData, DeleteExperimentErrors, DeleteExperimentResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, EndSessionsData, EndSessionsErrors, EndSessionsResponses, ExportAuditData, ExportAuditErrors, ExportAuditResponses, ExportPointsData, ExportPointsErrors, ExportPointsResponses, ExportRunsData, ExportRunsErrors, ExportRunsResponses, InviteUserData, InviteUserErrors, InviteUserResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListAuditData, ListAuditErrors, ListAuditResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListDeletedExperimentsData, ListDeletedExperimentsErrors, ListDeletedExperimentsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListFilterFieldsData, ListFilterFieldsErrors, ListFilterFieldsResponses, ListMetricsData, ListMetricsErrors, ListMetricsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTokensData, ListTokensErrors, ListTokensResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadMeData, ReadMeErrors, ReadMeResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, RestoreExperimentData, RestoreExperimentErrors, RestoreExperimentResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, RevokeTokenData, RevokeTokenErrors, RevokeTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, SignInData, SignInErrors, SignInResponses, SignOutData, SignOutErrors, SignOutResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, AcceptInviteData, AcceptInviteErrors, AcceptInviteResponses, AddUserData, AddUserErrors, AddUserResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeExperimentData, ChangeExperimentErrors, ChangeExperimentResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, ChangeUserData, ChangeUserErrors, ChangeUserResponses, ChangeWebhookData, ChangeWebhookErrors, ChangeWebhookResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CompareRowsData, CompareRowsErrors, CompareRowsResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, CreateTokenData, CreateTokenErrors, CreateTokenResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteExperimentData, DeleteExperimentErrors, DeleteExperimentResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, EndSessionsData, EndSessionsErrors, EndSessionsResponses, ExportAuditData, ExportAuditErrors, ExportAuditResponses, ExportBundleData, ExportBundleErrors, ExportBundleResponses, ExportPointsData, ExportPointsErrors, ExportPointsParquetData, ExportPointsParquetErrors, ExportPointsParquetResponses, ExportPointsResponses, ExportRunsData, ExportRunsErrors, ExportRunsParquetData, ExportRunsParquetErrors, ExportRunsParquetResponses, ExportRunsResponses, ExportWorkersData, ExportWorkersErrors, ExportWorkersResponses, ImportExperimentData, ImportExperimentErrors, ImportExperimentResponses, InviteUserData, InviteUserErrors, InviteUserResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListAuditData, ListAuditErrors, ListAuditResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListDeletedExperimentsData, ListDeletedExperimentsErrors, ListDeletedExperimentsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListFilterFieldsData, ListFilterFieldsErrors, ListFilterFieldsResponses, ListMetricsData, ListMetricsErrors, ListMetricsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTokensData, ListTokensErrors, ListTokensResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadMeData, ReadMeErrors, ReadMeResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadReportData, ReadReportErrors, ReadReportResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadWorkersData, ReadWorkersErrors, ReadWorkersResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, RestoreExperimentData, RestoreExperimentErrors, RestoreExperimentResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, RevokeTokenData, RevokeTokenErrors, RevokeTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, SignInData, SignInErrors, SignInResponses, SignOutData, SignOutErrors, SignOutResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -220,6 +220,24 @@ export const validateExperiment = <ThrowOnError extends boolean = false>(options
 });
 
 /**
+ * Import Experiment
+ *
+ * Store the experiment of a bundle, with new ids: all of it, or nothing.
+ *
+ * Its runs stay as they are: none is scheduled, tried again or continued. A bundle of a measurement that was
+ * imported before is answered with that experiment, and 200.
+ */
+export const importExperiment = <ThrowOnError extends boolean = false>(options: Options<ImportExperimentData, ThrowOnError>): RequestResult<ImportExperimentResponses, ImportExperimentErrors, ThrowOnError> => (options.client ?? client).post<ImportExperimentResponses, ImportExperimentErrors, ThrowOnError>({
+    bodySerializer: null,
+    url: '/api/v1/experiments/import',
+    ...options,
+    headers: {
+        'Content-Type': 'application/zip',
+        ...options.headers
+    }
+});
+
+/**
  * Delete Experiment
  *
  * Delete an experiment that has ended, with its runs: hidden at once, it can be restored until `purge_at`.
@@ -259,6 +277,13 @@ export const changeExperiment = <ThrowOnError extends boolean = false>(options: 
 export const readBands = <ThrowOnError extends boolean = false>(options: Options<ReadBandsData, ThrowOnError>): RequestResult<ReadBandsResponses, ReadBandsErrors, ThrowOnError> => (options.client ?? client).get<ReadBandsResponses, ReadBandsErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/bands', ...options });
 
 /**
+ * Export Bundle
+ *
+ * Return an experiment that has ended as one file, which another Hooke can import; 409 before its end.
+ */
+export const exportBundle = <ThrowOnError extends boolean = false>(options: Options<ExportBundleData, ThrowOnError>): RequestResult<ExportBundleResponses, ExportBundleErrors, ThrowOnError> => (options.client ?? client).get<ExportBundleResponses, ExportBundleErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/bundle', ...options });
+
+/**
  * Cancel Experiment
  *
  * Cancel every run of an experiment that has not ended; active runs end within seconds.
@@ -287,6 +312,13 @@ export const listMetrics = <ThrowOnError extends boolean = false>(options: Optio
 export const exportPoints = <ThrowOnError extends boolean = false>(options: Options<ExportPointsData, ThrowOnError>): RequestResult<ExportPointsResponses, ExportPointsErrors, ThrowOnError> => (options.client ?? client).get<ExportPointsResponses, ExportPointsErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/points.csv', ...options });
 
 /**
+ * Export Points Parquet
+ *
+ * Return the same as Parquet, a gap as NaN; 409 where pyarrow is not installed.
+ */
+export const exportPointsParquet = <ThrowOnError extends boolean = false>(options: Options<ExportPointsParquetData, ThrowOnError>): RequestResult<ExportPointsParquetResponses, ExportPointsParquetErrors, ThrowOnError> => (options.client ?? client).get<ExportPointsParquetResponses, ExportPointsParquetErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/points.parquet', ...options });
+
+/**
  * Set Priority
  *
  * Change the priority of an experiment while it waits; 409 if it has ended.
@@ -299,6 +331,13 @@ export const setPriority = <ThrowOnError extends boolean = false>(options: Optio
         ...options.headers
     }
 });
+
+/**
+ * Read Report
+ *
+ * Return an experiment as one HTML document without scripts, which opens without a network and prints well.
+ */
+export const readReport = <ThrowOnError extends boolean = false>(options: Options<ReadReportData, ThrowOnError>): RequestResult<ReadReportResponses, ReadReportErrors, ThrowOnError> => (options.client ?? client).get<ReadReportResponses, ReadReportErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/report.html', ...options });
 
 /**
  * Restore Experiment
@@ -394,6 +433,13 @@ export const listRuns = <ThrowOnError extends boolean = false>(options?: Options
 export const exportRuns = <ThrowOnError extends boolean = false>(options?: Options<ExportRunsData, ThrowOnError>): RequestResult<ExportRunsResponses, ExportRunsErrors, ThrowOnError> => (options?.client ?? client).get<ExportRunsResponses, ExportRunsErrors, ThrowOnError>({ url: '/api/v1/runs.csv', ...options });
 
 /**
+ * Export Runs Parquet
+ *
+ * Return the same as Parquet, with types; 409 where pyarrow is not installed.
+ */
+export const exportRunsParquet = <ThrowOnError extends boolean = false>(options?: Options<ExportRunsParquetData, ThrowOnError>): RequestResult<ExportRunsParquetResponses, ExportRunsParquetErrors, ThrowOnError> => (options?.client ?? client).get<ExportRunsParquetResponses, ExportRunsParquetErrors, ThrowOnError>({ url: '/api/v1/runs.parquet', ...options });
+
+/**
  * Read Run
  *
  * Read one run: its specification, the history of its states, its phases.
@@ -446,6 +492,20 @@ export const retryRun = <ThrowOnError extends boolean = false>(options: Options<
         ...options.headers
     }
 });
+
+/**
+ * Read Workers
+ *
+ * Return what each worker of a run did: utilisation, shares of steps and updates, batch sizes, staleness.
+ */
+export const readWorkers = <ThrowOnError extends boolean = false>(options: Options<ReadWorkersData, ThrowOnError>): RequestResult<ReadWorkersResponses, ReadWorkersErrors, ThrowOnError> => (options.client ?? client).get<ReadWorkersResponses, ReadWorkersErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/workers', ...options });
+
+/**
+ * Export Workers
+ *
+ * Return every update of every worker of a run as CSV: when, of how many steps, how stale.
+ */
+export const exportWorkers = <ThrowOnError extends boolean = false>(options: Options<ExportWorkersData, ThrowOnError>): RequestResult<ExportWorkersResponses, ExportWorkersErrors, ThrowOnError> => (options.client ?? client).get<ExportWorkersResponses, ExportWorkersErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/workers.csv', ...options });
 
 /**
  * Query Series

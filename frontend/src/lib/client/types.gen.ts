@@ -1177,6 +1177,7 @@ export type ComputeRate = {
      * Elements
      */
     elements: number;
+    exchanging?: Exchanging | null;
     jitter: Jitter;
     line: Line;
     loop: Duration;
@@ -1462,6 +1463,26 @@ export type DeliveryView = {
 };
 
 /**
+ * DeviceGroup
+ *
+ * Workers with the same virtual device.
+ */
+export type DeviceGroup = {
+    /**
+     * Count
+     *
+     * Workers with this device.
+     */
+    count?: number;
+    /**
+     * Kind
+     *
+     * A profile of `hooke.spec.devices`; its constants are assumptions.
+     */
+    kind: 'cpu-28' | 'k80' | 'v100' | 'h100';
+};
+
+/**
  * DroppedView
  *
  * A worker that was dropped from the run.
@@ -1573,6 +1594,29 @@ export type EvaluationSettings = {
      * Samples between evaluations.
      */
     every: number;
+};
+
+/**
+ * Exchanging
+ *
+ * All-reduces by halving of all weights of a workload, among its gradients of `loop_batch` samples.
+ */
+export type Exchanging = {
+    accessed: Duration;
+    added: Duration;
+    after: Duration;
+    alone: Duration;
+    behind: Duration;
+    last: Duration;
+    late: Duration;
+    /**
+     * Period
+     */
+    period: number;
+    /**
+     * Wait
+     */
+    wait: number;
 };
 
 /**
@@ -1709,7 +1753,7 @@ export type ExperimentSpec = {
     /**
      * Sharding
      */
-    sharding?: 'iid' | 'disjoint';
+    sharding?: 'iid' | 'disjoint' | 'dispatched';
     target?: Target | null;
     /**
      * Tuning
@@ -1774,6 +1818,7 @@ export type ExperimentSummary = {
      * Number
      */
     number: number;
+    origin?: Origin | null;
     /**
      * Priority
      */
@@ -1880,6 +1925,7 @@ export type ExperimentView = {
      * Number
      */
     number: number;
+    origin?: Origin | null;
     /**
      * Priority
      */
@@ -2443,6 +2489,42 @@ export type OperationCost = {
  * What decides which experiment comes first.
  */
 export type Order = 'first-come' | 'priority' | 'fair-share' | 'shortest-service';
+
+/**
+ * Origin
+ *
+ * Where an imported experiment was made.
+ */
+export type Origin = {
+    /**
+     * Experiment
+     */
+    experiment: string;
+    /**
+     * Exported At
+     */
+    exported_at: string;
+    /**
+     * Hooke
+     */
+    hooke: string;
+    /**
+     * Imported At
+     */
+    imported_at: string;
+    /**
+     * Number
+     */
+    number: number;
+    /**
+     * Server
+     */
+    server: string;
+    /**
+     * User
+     */
+    user: string;
+};
 
 /**
  * PasswordChange
@@ -4270,6 +4352,12 @@ export type VirtualCluster = {
      */
     compute_jitter?: number;
     /**
+     * Compute time after an exchange
+     *
+     * Seconds by which a gradient takes longer that follows an exchange of its rank, whose vectors are no longer in its caches.
+     */
+    compute_seconds_after_exchange?: number;
+    /**
      * Compute time
      *
      * Forward and backward, seconds per sample.
@@ -4293,6 +4381,12 @@ export type VirtualCluster = {
      * Seconds per byte of a message for copies between the network and a vector.
      */
     copy_seconds_per_byte?: number;
+    /**
+     * Devices
+     *
+     * Virtual devices of worker 0, 1, ..., with times and links of their own (assumed constants); empty: all as the cluster says.
+     */
+    devices?: Array<DeviceGroup>;
     /**
      * Seconds per byte to a server
      *
@@ -4376,7 +4470,7 @@ export type VirtualCluster = {
     /**
      * Speeds
      *
-     * Relative speed of worker 0, 1, ..., from the beginning again where there are more workers: at 0.5 a gradient takes twice as long.
+     * Relative speed of worker 0, 1, ..., from the beginning again where there are more workers: at 0.5 a gradient takes twice as long. A factor on that of its device, if any.
      */
     speeds?: Array<number>;
     /**
@@ -4522,6 +4616,62 @@ export type WebhookView = {
      * Waiting
      */
     waiting: number;
+};
+
+/**
+ * WorkerView
+ *
+ * What one worker did in the newest attempt of a run.
+ */
+export type WorkerView = {
+    /**
+     * Computing
+     */
+    computing: number | null;
+    /**
+     * Share Of Steps
+     */
+    share_of_steps: number;
+    /**
+     * Share Of Updates
+     */
+    share_of_updates: number | null;
+    /**
+     * Sizes
+     */
+    sizes: Array<number>;
+    /**
+     * Staleness
+     */
+    staleness: number | null;
+    /**
+     * Steps
+     */
+    steps: number;
+    /**
+     * Updates
+     */
+    updates: number | null;
+    /**
+     * Worker
+     */
+    worker: number;
+    /**
+     * X
+     */
+    x: Array<number>;
+};
+
+/**
+ * WorkersAnswer
+ *
+ * The work of each worker of a run.
+ */
+export type WorkersAnswer = {
+    /**
+     * Workers
+     */
+    workers: Array<WorkerView>;
 };
 
 /**
@@ -5377,6 +5527,35 @@ export type ValidateExperimentResponses = {
 
 export type ValidateExperimentResponse = ValidateExperimentResponses[keyof ValidateExperimentResponses];
 
+export type ImportExperimentData = {
+    body: Blob | File;
+    path?: never;
+    query?: never;
+    url: '/api/v1/experiments/import';
+};
+
+export type ImportExperimentErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ImportExperimentError = ImportExperimentErrors[keyof ImportExperimentErrors];
+
+export type ImportExperimentResponses = {
+    /**
+     * It had been imported before.
+     */
+    200: ExperimentView;
+    /**
+     * Successful Response
+     */
+    201: ExperimentView;
+};
+
+export type ImportExperimentResponse = ImportExperimentResponses[keyof ImportExperimentResponses];
+
 export type DeleteExperimentData = {
     body?: never;
     path: {
@@ -5528,6 +5707,43 @@ export type ReadBandsResponses = {
 
 export type ReadBandsResponse = ReadBandsResponses[keyof ReadBandsResponses];
 
+export type ExportBundleData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: {
+        /**
+         * Logs
+         *
+         * With the output of its runs.
+         */
+        logs?: boolean;
+    };
+    url: '/api/v1/experiments/{experiment_id}/bundle';
+};
+
+export type ExportBundleErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportBundleError = ExportBundleErrors[keyof ExportBundleErrors];
+
+export type ExportBundleResponses = {
+    /**
+     * Successful Response
+     */
+    200: Blob | File;
+};
+
+export type ExportBundleResponse = ExportBundleResponses[keyof ExportBundleResponses];
+
 export type CancelExperimentData = {
     body?: never;
     path: {
@@ -5655,6 +5871,43 @@ export type ExportPointsResponses = {
 
 export type ExportPointsResponse = ExportPointsResponses[keyof ExportPointsResponses];
 
+export type ExportPointsParquetData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: {
+        /**
+         * Metric
+         *
+         * May repeat; default: all.
+         */
+        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness' | string> | null;
+    };
+    url: '/api/v1/experiments/{experiment_id}/points.parquet';
+};
+
+export type ExportPointsParquetErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportPointsParquetError = ExportPointsParquetErrors[keyof ExportPointsParquetErrors];
+
+export type ExportPointsParquetResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ExportPointsParquetResponse = ExportPointsParquetResponses[keyof ExportPointsParquetResponses];
+
 export type SetPriorityData = {
     body: PriorityChange;
     path: {
@@ -5684,6 +5937,36 @@ export type SetPriorityResponses = {
 };
 
 export type SetPriorityResponse = SetPriorityResponses[keyof SetPriorityResponses];
+
+export type ReadReportData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}/report.html';
+};
+
+export type ReadReportErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadReportError = ReadReportErrors[keyof ReadReportErrors];
+
+export type ReadReportResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ReadReportResponse = ReadReportResponses[keyof ReadReportResponses];
 
 export type RestoreExperimentData = {
     body?: never;
@@ -6032,6 +6315,56 @@ export type ExportRunsResponses = {
 
 export type ExportRunsResponse = ExportRunsResponses[keyof ExportRunsResponses];
 
+export type ExportRunsParquetData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Experiment
+         */
+        experiment?: string | null;
+        /**
+         * State
+         *
+         * May repeat: any of these.
+         */
+        state?: Array<RunState> | null;
+        /**
+         * Variant
+         */
+        variant?: string | null;
+        /**
+         * Cluster
+         */
+        cluster?: string | null;
+        /**
+         * Reported
+         *
+         * Only runs that are reported, or only those of trials.
+         */
+        reported?: boolean | null;
+    };
+    url: '/api/v1/runs.parquet';
+};
+
+export type ExportRunsParquetErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportRunsParquetError = ExportRunsParquetErrors[keyof ExportRunsParquetErrors];
+
+export type ExportRunsParquetResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ExportRunsParquetResponse = ExportRunsParquetResponses[keyof ExportRunsParquetResponses];
+
 export type ReadRunData = {
     body?: never;
     path: {
@@ -6231,6 +6564,66 @@ export type RetryRunResponses = {
 };
 
 export type RetryRunResponse = RetryRunResponses[keyof RetryRunResponses];
+
+export type ReadWorkersData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: never;
+    url: '/api/v1/runs/{run_id}/workers';
+};
+
+export type ReadWorkersErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadWorkersError = ReadWorkersErrors[keyof ReadWorkersErrors];
+
+export type ReadWorkersResponses = {
+    /**
+     * Successful Response
+     */
+    200: WorkersAnswer;
+};
+
+export type ReadWorkersResponse = ReadWorkersResponses[keyof ReadWorkersResponses];
+
+export type ExportWorkersData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: never;
+    url: '/api/v1/runs/{run_id}/workers.csv';
+};
+
+export type ExportWorkersErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportWorkersError = ExportWorkersErrors[keyof ExportWorkersErrors];
+
+export type ExportWorkersResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ExportWorkersResponse = ExportWorkersResponses[keyof ExportWorkersResponses];
 
 export type QuerySeriesData = {
     body: SeriesQuery;

@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeUser, changeWebhook, checkpointRun, compareRows, createExperiment, createToken, createWebhook, deleteExperiment, deleteWebhook, drainCluster, endSessions, exportAudit, exportPoints, exportRuns, inviteUser, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listDeliveries, listExperiments, listFilterFields, listMetrics, listRuns, listTokens, listUsers, listWebhooks, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readQueue, readRun, readTrace, readTuning, readyz, redeliver, removeCluster, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setPolicy, setPriority, signIn, signOut, startCalibration, testWebhook, validateExperiment, version } from '../sdk.gen';
-import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, ChangeWebhookData, ChangeWebhookError, ChangeWebhookResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, CreateWebhookData, CreateWebhookError, CreateWebhookResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DeleteWebhookData, DeleteWebhookError, DeleteWebhookResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportPointsData, ExportPointsError, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsResponse, InviteUserData, InviteUserError, InviteUserResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListDeliveriesData, ListDeliveriesError, ListDeliveriesResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListMetricsData, ListMetricsError, ListMetricsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListWebhooksData, ListWebhooksError, ListWebhooksResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RedeliverData, RedeliverError, RedeliverResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, TestWebhookData, TestWebhookError, TestWebhookResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeUser, changeWebhook, checkpointRun, compareRows, createExperiment, createToken, createWebhook, deleteExperiment, deleteWebhook, drainCluster, endSessions, exportAudit, exportBundle, exportPoints, exportPointsParquet, exportRuns, exportRunsParquet, exportWorkers, importExperiment, inviteUser, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listDeliveries, listExperiments, listFilterFields, listMetrics, listRuns, listTokens, listUsers, listWebhooks, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readQueue, readReport, readRun, readTrace, readTuning, readWorkers, readyz, redeliver, removeCluster, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setPolicy, setPriority, signIn, signOut, startCalibration, testWebhook, validateExperiment, version } from '../sdk.gen';
+import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, ChangeWebhookData, ChangeWebhookError, ChangeWebhookResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, CreateWebhookData, CreateWebhookError, CreateWebhookResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DeleteWebhookData, DeleteWebhookError, DeleteWebhookResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportBundleData, ExportBundleError, ExportBundleResponse, ExportPointsData, ExportPointsError, ExportPointsParquetData, ExportPointsParquetError, ExportPointsParquetResponse, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsParquetData, ExportRunsParquetError, ExportRunsParquetResponse, ExportRunsResponse, ExportWorkersData, ExportWorkersError, ExportWorkersResponse, ImportExperimentData, ImportExperimentError, ImportExperimentResponse, InviteUserData, InviteUserError, InviteUserResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListDeliveriesData, ListDeliveriesError, ListDeliveriesResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListMetricsData, ListMetricsError, ListMetricsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListWebhooksData, ListWebhooksError, ListWebhooksResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadReportData, ReadReportError, ReadReportResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadWorkersData, ReadWorkersError, ReadWorkersResponse, ReadyzData, ReadyzError, ReadyzResponse, RedeliverData, RedeliverError, RedeliverResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, TestWebhookData, TestWebhookError, TestWebhookResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -475,6 +475,28 @@ export const validateExperimentMutation = (options?: Partial<Options<ValidateExp
 };
 
 /**
+ * Import Experiment
+ *
+ * Store the experiment of a bundle, with new ids: all of it, or nothing.
+ *
+ * Its runs stay as they are: none is scheduled, tried again or continued. A bundle of a measurement that was
+ * imported before is answered with that experiment, and 200.
+ */
+export const importExperimentMutation = (options?: Partial<Options<ImportExperimentData>>): UseMutationOptions<ImportExperimentResponse, ImportExperimentError, Options<ImportExperimentData>> => {
+    const mutationOptions: UseMutationOptions<ImportExperimentResponse, ImportExperimentError, Options<ImportExperimentData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await importExperiment({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
  * Delete Experiment
  *
  * Delete an experiment that has ended, with its runs: hidden at once, it can be restored until `purge_at`.
@@ -556,6 +578,26 @@ export const readBandsOptions = (options: Options<ReadBandsData>) => queryOption
     queryKey: readBandsQueryKey(options)
 });
 
+export const exportBundleQueryKey = (options: Options<ExportBundleData>) => createQueryKey('exportBundle', options);
+
+/**
+ * Export Bundle
+ *
+ * Return an experiment that has ended as one file, which another Hooke can import; 409 before its end.
+ */
+export const exportBundleOptions = (options: Options<ExportBundleData>) => queryOptions<ExportBundleResponse, ExportBundleError, ExportBundleResponse, ReturnType<typeof exportBundleQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await exportBundle({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: exportBundleQueryKey(options)
+});
+
 /**
  * Cancel Experiment
  *
@@ -635,6 +677,26 @@ export const exportPointsOptions = (options: Options<ExportPointsData>) => query
     queryKey: exportPointsQueryKey(options)
 });
 
+export const exportPointsParquetQueryKey = (options: Options<ExportPointsParquetData>) => createQueryKey('exportPointsParquet', options);
+
+/**
+ * Export Points Parquet
+ *
+ * Return the same as Parquet, a gap as NaN; 409 where pyarrow is not installed.
+ */
+export const exportPointsParquetOptions = (options: Options<ExportPointsParquetData>) => queryOptions<ExportPointsParquetResponse, ExportPointsParquetError, ExportPointsParquetResponse, ReturnType<typeof exportPointsParquetQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await exportPointsParquet({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: exportPointsParquetQueryKey(options)
+});
+
 /**
  * Set Priority
  *
@@ -653,6 +715,26 @@ export const setPriorityMutation = (options?: Partial<Options<SetPriorityData>>)
     };
     return mutationOptions;
 };
+
+export const readReportQueryKey = (options: Options<ReadReportData>) => createQueryKey('readReport', options);
+
+/**
+ * Read Report
+ *
+ * Return an experiment as one HTML document without scripts, which opens without a network and prints well.
+ */
+export const readReportOptions = (options: Options<ReadReportData>) => queryOptions<ReadReportResponse, ReadReportError, ReadReportResponse, ReturnType<typeof readReportQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await readReport({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: readReportQueryKey(options)
+});
 
 /**
  * Restore Experiment
@@ -873,6 +955,26 @@ export const exportRunsOptions = (options?: Options<ExportRunsData>) => queryOpt
     queryKey: exportRunsQueryKey(options)
 });
 
+export const exportRunsParquetQueryKey = (options?: Options<ExportRunsParquetData>) => createQueryKey('exportRunsParquet', options);
+
+/**
+ * Export Runs Parquet
+ *
+ * Return the same as Parquet, with types; 409 where pyarrow is not installed.
+ */
+export const exportRunsParquetOptions = (options?: Options<ExportRunsParquetData>) => queryOptions<ExportRunsParquetResponse, ExportRunsParquetError, ExportRunsParquetResponse, ReturnType<typeof exportRunsParquetQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await exportRunsParquet({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: exportRunsParquetQueryKey(options)
+});
+
 export const readRunQueryKey = (options: Options<ReadRunData>) => createQueryKey('readRun', options);
 
 /**
@@ -993,6 +1095,46 @@ export const retryRunMutation = (options?: Partial<Options<RetryRunData>>): UseM
     };
     return mutationOptions;
 };
+
+export const readWorkersQueryKey = (options: Options<ReadWorkersData>) => createQueryKey('readWorkers', options);
+
+/**
+ * Read Workers
+ *
+ * Return what each worker of a run did: utilisation, shares of steps and updates, batch sizes, staleness.
+ */
+export const readWorkersOptions = (options: Options<ReadWorkersData>) => queryOptions<ReadWorkersResponse, ReadWorkersError, ReadWorkersResponse, ReturnType<typeof readWorkersQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await readWorkers({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: readWorkersQueryKey(options)
+});
+
+export const exportWorkersQueryKey = (options: Options<ExportWorkersData>) => createQueryKey('exportWorkers', options);
+
+/**
+ * Export Workers
+ *
+ * Return every update of every worker of a run as CSV: when, of how many steps, how stale.
+ */
+export const exportWorkersOptions = (options: Options<ExportWorkersData>) => queryOptions<ExportWorkersResponse, ExportWorkersError, ExportWorkersResponse, ReturnType<typeof exportWorkersQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await exportWorkers({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: exportWorkersQueryKey(options)
+});
 
 /**
  * Query Series

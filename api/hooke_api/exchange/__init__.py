@@ -1,0 +1,1 @@
+"""Experiments leave and arrive as files: bundles, which another server imports, and reports."""

@@ -1,0 +1,1 @@
+"""An experiment as one HTML file that opens without a network and prints well."""

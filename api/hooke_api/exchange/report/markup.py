@@ -1,0 +1,63 @@
+"""HTML and SVG of nested elements; whatever is text is escaped, wherever it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from markupsafe import Markup, escape
+
+Content = str | int | float | Markup | None
+
+
+def tag(name: str, /, *content: Content | Iterable[Content], **attributes: str | float | None) -> Markup:
+    """Return an element. None is left out; `class_` is `class`, and `_` within a name is `-`.
+
+    Every element but `meta` has an end: without one, those of SVG would hold what follows.
+    """
+    told = Markup("").join(
+        _raw(' {}="{}"', each.rstrip("_").replace("_", "-"), value)
+        for each, value in attributes.items()
+        if value is not None
+    )
+    start = _raw("<{}", name) + told + _raw(">")
+    return start if name == "meta" else start + joined(*content) + _raw("</{}>", name)
+
+
+def _raw(text: str, *values: str | float) -> Markup:
+    """Return a text of this file as it is, with escaped values."""
+    return Markup(text).format(*values)  # noqa: S704 - `text` is a constant above
+
+
+def joined(*content: Content | Iterable[Content]) -> Markup:
+    """Return contents one after the other."""
+    found = Markup("")
+    for each in content:
+        if each is None:
+            continue
+        if isinstance(each, (str, int, float)):
+            found += escape(each)
+        else:
+            found += joined(*each)
+    return found
+
+
+def table(
+    head: Iterable[Content], rows: Iterable[Iterable[Content]], numbers: int = 1, caption: str = ""
+) -> Markup:
+    """Return a table; columns from `numbers` on are aligned as numbers, the first names its row."""
+    heads = [
+        tag("th", each, scope="col", class_="number" if i >= numbers else None) for i, each in enumerate(head)
+    ]
+    body = [tag("tr", (_cell(i, each, numbers) for i, each in enumerate(row))) for row in rows]
+    told = tag("caption", caption) if caption else None
+    return tag("div", tag("table", told, tag("thead", tag("tr", heads)), tag("tbody", body)), class_="wide")
+
+
+def _cell(column: int, content: Content, numbers: int) -> Markup:
+    if column == 0:
+        return tag("th", content, scope="row")
+    return tag("td", content, class_=_align(column, numbers))
+
+
+def _align(column: int, numbers: int) -> str | None:
+    return "number" if column >= numbers else None

@@ -1,0 +1,42 @@
+import { Button, Menu } from "@mantine/core";
+import type { ExperimentView } from "@/lib/client/types.gen";
+import { isTerminal } from "@/lib/ui/states";
+
+/** The experiment and its figures as files, made by the server. */
+export function ExperimentExport({ experiment }: { experiment: ExperimentView }) {
+  const ended = isTerminal(experiment.state);
+  const own = `/api/v1/experiments/${experiment.id}`;
+  return (
+    <Menu shadow="md" position="bottom-end" withinPortal>
+      <Menu.Target>
+        <Button variant="default" data-testid="export">
+          Export
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item component="a" href={`${own}/report.html`} target="_blank" rel="noopener">
+          Report, to read and print
+        </Menu.Item>
+        <Menu.Label>{ended ? "To import into another Hooke" : "Once all runs have ended"}</Menu.Label>
+        <FileItem href={`${own}/bundle`} disabled={!ended}>
+          Experiment with runs and points
+        </FileItem>
+        <FileItem href={`${own}/bundle?logs=true`} disabled={!ended}>
+          The same with output
+        </FileItem>
+        <Menu.Label>Tables, CSV</Menu.Label>
+        <FileItem href={`/api/v1/runs.csv?experiment=${experiment.id}`}>All runs</FileItem>
+        <FileItem href={`${own}/points.csv`}>All points</FileItem>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function FileItem({ href, disabled, children }: { href: string; disabled?: boolean; children: string }) {
+  if (disabled) return <Menu.Item disabled>{children}</Menu.Item>;
+  return (
+    <Menu.Item component="a" href={href} download>
+      {children}
+    </Menu.Item>
+  );
+}

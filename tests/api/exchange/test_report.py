@@ -1,0 +1,183 @@
+"""The report of an experiment: whole, without anything active, and with the figures of the comparison."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hooke.cli.group import app
+from hooke_api.exchange.report import figures, formats
+from hooke_api.exchange.report.markup import tag
+from hooke_api.metrics.schemas import Band
+from typer.testing import CliRunner
+
+from tests.api.databases import ONE_KIND
+from tests.api.exchange.measured import HOSTILE, exported, imported, measured
+from tests.api.test_experiments import problem
+
+VIRTUAL = {"name": "paper", "computed_on": "local", "workers": [2], "seeds": 3, "virtual": {}}
+
+
+class Page(HTMLParser):
+    """The elements of a page, each with its attributes and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.found: list[tuple[str, dict]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.feed(text)
+        self.close()
+        assert self.open == [], "elements that do not end"
+
+    def handle_starttag(self, name, attributes):
+        self.found.append((name, dict(attributes)))
+        if name != "meta":
+            self.open.append(name)
+
+    def handle_endtag(self, name):
+        assert self.open.pop() == name
+
+    def handle_data(self, data):
+        self.texts.append((self.open[-1] if self.open else "", data))
+
+    def text(self, *names: str) -> str:
+        return "".join(data for name, data in self.texts if not names or name in names)
+
+    def count(self, name: str) -> int:
+        return sum(found == name for found, _ in self.found)
+
+
+def report(service, experiment: str) -> tuple[Page, str, str]:
+    answer = service.client.get(f"/experiments/{experiment}/report.html")
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    return Page(answer.text), answer.text, answer.headers["content-security-policy"]
+
+
+def test_the_figures_are_those_of_the_comparison(service):
+    made = measured(service)
+    page, text, _ = report(service, made["id"])
+    answer = service.get(f"/experiments/{made['id']}/comparison")
+    for sentence in answer["sentences"]:
+        assert sentence in page.text("p")
+    slow = answer["rows"][1]
+    ratio = slow["speed_up"]
+    told = f"{formats.number(ratio['ratio'])} ({formats.number(ratio['low'])} to {formats.number(ratio['high'])})"
+    assert f"{told}, slower" in page.text("td") and "1 (baseline)" in page.text("td")
+    assert f"{formats.number(slow['time_to_target']['mean'])} (3 of 3 reached)" in page.text("td")
+    assert "Time to target, s" in page.text("th") and "simulated" not in page.text("span")
+    assert page.count("svg") == 6, "a forest plot, curves, and a piece of each line in table and legend"
+    assert text.count("fill-opacity") == 2, "a band for each variant"
+    assert "target: 90% validation accuracy" in page.text("span")
+    assert "cores" in page.text() and "Fingerprint " + made["fingerprint"] in page.text("p")
+    assert '"schema": "hooke.experiment/1"' in page.text("pre")
+
+
+def test_nothing_in_it_is_active_whatever_names_are(service):
+    made = measured(service, name=f"{HOSTILE}</title>", description="</style><script>alert(1)</script>")
+    service.client.patch(
+        f"/experiments/{made['id']}", json={"note": "\"'><svg onload=alert(1)>"}
+    ).raise_for_status()
+    page, text, policy = report(service, made["id"])
+    names = {name for name, _ in page.found}
+    assert names.isdisjoint({"script", "img", "a", "iframe", "object", "link", "base", "form"}), names
+    attributes = {name for _, own in page.found for name in own}
+    assert not [name for name in attributes if name.startswith("on") or name in ("style", "href", "src")]
+    assert "http:" not in text.replace("http-equiv", "") and "https:" not in text and "url(" not in text
+    assert HOSTILE in page.text("th") and f"{HOSTILE}</title> \u00b7 Hooke" == page.text("title")
+    assert "</style><script>alert(1)</script>" in page.text("p")
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in policy and "default-src 'none'" in policy
+    assert "unsafe" not in policy and "frame-ancestors 'none'" in policy
+    held = next(own["content"] for name, own in page.found if own.get("http-equiv"))
+    assert policy.startswith(held), "a file opened from a disk has the same policy"
+    assert "@media print" in style
+
+
+def test_what_is_simulated_says_so(service):
+    made = measured(service, clusters=[VIRTUAL])
+    page, _, _ = report(service, made["id"])
+    assert page.text("span").count("simulated") >= 1
+    assert "Time to target, virtual s" in page.text("th") and "Samples per virtual s" in page.text("th")
+    assert "Times are virtual seconds of a simulation, not measured ones." in page.text("p")
+    assert "train clock, virtual s" in page.text("text")
+
+
+def test_an_import_has_the_report_of_its_original(service):
+    made = measured(service)
+    view = imported(service, exported(service, made["id"]))
+    pages = [report(service, each["id"])[0] for each in (made, view)]
+    cells = [[data for name, data in page.texts if name in ("td", "text", "pre")] for page in pages]
+    assert cells[0] == cells[1]
+    assert "imported from" in pages[1].text("span") and "imported from" not in pages[0].text("span")
+
+
+def test_a_report_before_the_end_says_what_is_missing(service):
+    made = service.submit()
+    page, _, _ = report(service, made["id"])
+    assert "Not all runs have ended" in page.text("p") and "0 of 4 runs ended" in page.text("span")
+    assert problem(service.client.get("/experiments/exp_0/report.html"), 404)
+
+
+@ONE_KIND
+def test_the_command(service, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOOKE_API", service.url)
+    monkeypatch.setenv("HOOKE_TOKEN", service.settings.token)
+    made = measured(service)
+    out = tmp_path / "report.html"
+    answer = CliRunner().invoke(app, ["experiments", "report", made["id"], "--out", str(out)])
+    assert answer.exit_code == 0 and str(out) in answer.output
+    assert out.read_text().startswith("<!doctype html>")
+
+
+def test_texts_are_escaped_and_leaves_of_svg_end():
+    assert tag("p", "<b>", title='"') == '<p title="&#34;">&lt;b&gt;</p>'
+    assert tag("line", x1=1, stroke_width=2) == '<line x1="1" stroke-width="2"></line>'
+    assert tag("p", None, ["a", tag("i", "&")], 1) == "<p>a<i>&amp;</i>1</p>"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "wanted"),
+    [
+        (0.0, 1.0, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+        (9.3, 10.7, [9.5, 10.0, 10.5]),
+        (0, 3000, [0, 500, 1000, 1500, 2000, 2500, 3000]),
+    ],
+)
+def test_ticks_are_round(low, high, wanted):
+    assert figures.ticks(low, high, 6 if high != 10.7 else 3) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (None, "\u2013"),
+        (0, "0"),
+        (1234567, "1,234,567"),
+        (0.00012, "1.20e-04"),
+        (2.0, "2"),
+        (0.98765, "0.988"),
+        (100.4, "100"),
+    ],
+)
+def test_numbers_have_three_digits(value, told):
+    assert formats.number(value) == told
+
+
+def test_a_gap_is_left_open_and_a_single_seed_has_no_band():
+    shared = {
+        "variant": "a",
+        "cluster": "c",
+        "simulated": False,
+        "workers": 1,
+        "metric": "train_loss",
+        "runs": ["r"],
+    }
+    x = [0.0, 1.0, 2.0, 3.0, 4.0]
+    one = Band(**shared, x=x, mean=[3.0, 2.0, None, 1.0, 0.5], low=[None] * 5, high=[None] * 5, n=[1] * 5)
+    drawn = str(figures.curves([one], [0], ("x", "y"), None, of_accuracy=False))
+    assert drawn.count("<path") == 2 and "fill-opacity" not in drawn
+    assert figures.color(0) != figures.color(1) and figures.dash(0) is None and figures.dash(5) == "7 4"
