@@ -28,16 +28,16 @@ class RankTimeline(View):
     rank: int
     role: str
     host: str
-    began: list[float] = []
+    began: list[float]
     """Of each slice; empty where shares are given."""
-    ended: list[float] = []
-    phase: list[int] = []
+    ended: list[float]
+    phase: list[int]
     """Position in `phases`."""
-    step: list[int] = []
+    step: list[int]
     """Number of the gradient that it belongs to, from 1; 0 before the first."""
-    operation: list[int] = []
+    operation: list[int]
     """Position in `operations` of the operation in which the rank was blocked; -1: none."""
-    shares: list[list[int]] = []
+    shares: list[list[int]]
     """For each phase, its share of each bin of the window, per mille; empty where slices are given. The sum is
     below 1000 where nothing is recorded."""
 
@@ -45,23 +45,23 @@ class RankTimeline(View):
 class MessagesView(View):
     """Messages between two ranks in the window, as columns, in the order in which they were sent."""
 
-    sender: list[int] = []
-    receiver: list[int] = []
-    sent: list[float] = []
-    received: list[float] = []
-    bytes: list[int] = []
-    left_out: int = 0
+    sender: list[int]
+    receiver: list[int]
+    sent: list[float]
+    received: list[float]
+    bytes: list[int]
+    left_out: int
     """Number of messages in the window, if there are too many to be returned; then there are none."""
 
 
 class MeetingsView(View):
     """Collective operations in the window, as columns: who entered last, and when each rank did."""
 
-    ranks: list[int] = []
+    ranks: list[int]
     """The ranks that take part in all of them."""
-    last: list[int] = []
+    last: list[int]
     """The rank that entered last."""
-    entered: list[list[float]] = []
+    entered: list[list[float]]
     """For each operation, when each of `ranks` entered."""
 
 
@@ -76,26 +76,26 @@ class TimelineView(View):
     is complete."""
     received: int
     """Bytes of traces that have arrived."""
-    simulated: bool = False
-    remarks: list[str] = []
+    simulated: bool
+    remarks: list[str]
     """Ranks whose records end early or are missing, and why."""
-    spread: float | None = None
+    spread: float | None
     """Time between the first and the last rank of one clock to leave the start barrier, s: error of alignment."""
-    span: float = 0.0
+    span: float
     """Time of the last record."""
-    start: float = 0.0
+    start: float
     """Beginning of the window."""
-    stop: float = 0.0
-    steps: int = 0
+    stop: float
+    steps: int
     """Steps that every worker has recorded."""
-    bins: int = 0
+    bins: int
     """Number of bins of the window; 0: slices are given."""
-    phases: list[str] = []
-    operations: list[str] = []
-    ranks: list[RankTimeline] = []
-    messages: MessagesView = MessagesView()
-    meetings: MeetingsView = MeetingsView()
-    straggler: StragglerView | None = None
+    phases: list[str]
+    operations: list[str]
+    ranks: list[RankTimeline]
+    messages: MessagesView
+    meetings: MeetingsView
+    straggler: StragglerView | None
     """Of the whole trace."""
 
 
@@ -125,11 +125,11 @@ class SystemView(View):
 
     attempt: int
     simulated: bool
-    at: list[float] = []
+    at: list[float]
     """Seconds since the first sample."""
-    began: float | None = None
+    began: float | None
     """Time of the first sample, seconds since 1970."""
-    processes: list[ProcessSamples] = []
-    host: HostSamples | None = None
-    elsewhere: list[int] = []
+    processes: list[ProcessSamples]
+    host: HostSamples | None
+    elsewhere: list[int]
     """Ranks on other hosts, which are not sampled."""

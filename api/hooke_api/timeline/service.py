@@ -28,6 +28,16 @@ SHORTEST = 1e-7
 """Shortest window, s."""
 
 
+NO_MESSAGES = MessagesView(sender=[], receiver=[], sent=[], received=[], bytes=[], left_out=0)
+NO_MEETINGS = MeetingsView(ranks=[], last=[], entered=[])
+NOTHING = TimelineView(
+    attempt=1, recorded=False, complete=False, received=0, simulated=False, remarks=[], spread=None, span=0.0,
+    start=0.0, stop=0.0, steps=0, bins=0, phases=[str(phase) for phase in PHASES], operations=[], ranks=[],
+    messages=NO_MESSAGES, meetings=NO_MEETINGS, straggler=None,
+)  # fmt: skip
+"""Of an attempt without a trace."""
+
+
 class Window:
     """What is asked for: a part of the time, or a step; the whole by default."""
 
@@ -69,13 +79,15 @@ def timeline(
     recorded = bool(run.spec.get("trace"))
     if found is None:
         over = number < run.attempt or run.state in TERMINAL
-        return TimelineView(
-            attempt=number, recorded=recorded, complete=over and not recorded, received=received,
-            simulated=run.simulated,
-        )  # fmt: skip
-    return answer(found, window).model_copy(
-        update={"attempt": number, "recorded": recorded, "received": received, "simulated": run.simulated}
-    )
+        return NOTHING.model_copy(
+            update={
+                "attempt": number,
+                "recorded": recorded,
+                "complete": over and not recorded,
+                "simulated": run.simulated,
+            }
+        )
+    return answer(found, window).model_copy(update={"attempt": number, "recorded": recorded, "received": received})
 
 
 def answer(found: Timeline, window: Window) -> TimelineView:
@@ -90,6 +102,7 @@ def answer(found: Timeline, window: Window) -> TimelineView:
         recorded=True,
         complete=found.complete,
         received=0,
+        simulated=trace.simulated,
         remarks=list(trace.remarks),
         spread=trace.spread,
         span=trace.span,
@@ -130,7 +143,10 @@ def _step(trace: Trace, step: int) -> tuple[float, float]:
 
 def _merged(rank: RankColumns, start: float, stop: float, bins: int) -> RankTimeline:
     parts = np.floor(shares(rank, start, stop, bins) * 1000 + 0.5).astype(int)
-    return RankTimeline(rank=rank.rank, role=rank.role, host=rank.host, shares=parts.tolist())
+    return RankTimeline(
+        rank=rank.rank, role=rank.role, host=rank.host, began=[], ended=[], phase=[], step=[], operation=[],
+        shares=parts.tolist(),
+    )  # fmt: skip
 
 
 def _whole(rank: RankColumns, mine: Indices) -> RankTimeline:
@@ -143,6 +159,7 @@ def _whole(rank: RankColumns, mine: Indices) -> RankTimeline:
         phase=rank.phase[mine].tolist(),
         step=rank.step[mine].tolist(),
         operation=operation_of(rank, mine).tolist(),
+        shares=[],
     )
 
 
@@ -150,23 +167,24 @@ def _messages(found: Timeline, start: float, stop: float) -> MessagesView:
     messages = found.messages
     mine = np.flatnonzero((messages.sent <= stop) & (messages.received >= start))
     if len(mine) > MOST_MESSAGES:
-        return MessagesView(left_out=len(mine))
+        return NO_MESSAGES.model_copy(update={"left_out": len(mine)})
     return MessagesView(
         sender=messages.sender[mine].tolist(),
         receiver=messages.receiver[mine].tolist(),
         sent=_rounded(messages.sent[mine]),
         received=_rounded(messages.received[mine]),
         bytes=messages.bytes[mine].tolist(),
+        left_out=0,
     )
 
 
 def _meetings(found: Timeline, start: float, stop: float) -> MeetingsView:
     meetings = found.meetings
     if meetings is None:
-        return MeetingsView()
+        return NO_MEETINGS
     mine = np.flatnonzero((meetings.entered.min(axis=1) <= stop) & (meetings.entered.max(axis=1) >= start))
     if len(mine) * len(meetings.ranks) > MOST_MESSAGES:
-        return MeetingsView()
+        return NO_MEETINGS
     return MeetingsView(
         ranks=meetings.ranks.tolist(),
         last=meetings.ranks[meetings.last[mine]].tolist(),

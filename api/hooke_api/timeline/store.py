@@ -45,7 +45,7 @@ class TimelineStore:
         self._reading = threading.Lock()
 
     def read(self, session: Session, run_id: str, attempt: int, ranks: int) -> tuple[Timeline | None, int]:
-        """Return the timeline of an attempt as far as it has arrived, and the bytes of it; None if there is none."""
+        """Return the timeline of an attempt as far as it has arrived, and its bytes; None if there is none."""
         sizes = files.sizes_of(session, run_id, attempt)
         sizes.pop(SYSTEM, None)
         received = sum(sizes.values())

@@ -25,7 +25,9 @@ def samples(session: Session, run_id: str, attempt: int | None, points: int) -> 
     number = attempt_of(run, attempt)
     found = thinned(list(_read(files.read(session, run.id, number, SYSTEM))), points)
     if not found:
-        return SystemView(attempt=number, simulated=run.simulated)
+        return SystemView(
+            attempt=number, simulated=run.simulated, at=[], began=None, processes=[], host=None, elsewhere=[]
+        )
     key = (RankTotals.run_id == run.id, RankTotals.attempt == number)
     hosts = session.execute(select(RankTotals.rank, RankTotals.host).where(*key).order_by(RankTotals.rank))
     elsewhere = [rank for rank, host in hosts if host is not None and host != found[0]["host"]]
@@ -70,6 +72,7 @@ def view(found: Sequence[Sample]) -> SystemView:
     return SystemView(
         attempt=1,
         simulated=False,
+        elsewhere=[],
         began=times[0],
         at=[round(time - times[0], 3) for time in times],
         processes=[
