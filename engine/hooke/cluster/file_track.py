@@ -1,6 +1,6 @@
-"""Offers the files of an attempt to the API, part by part: at most one part in a request.
+"""Offers the files of an attempt to the API, part by part: PART_BYTES in a request, and a request a second.
 
-A part a second keeps what this takes from the ranks of the next run on these cores below 1% of one core. The state
+This keeps what it takes from the ranks of the next run on these cores at about 1% of one core. The state
 is the number of bytes that the API has acknowledged, so a supervisor that is started again goes on where the last
 one stopped.
 """
@@ -10,6 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hooke.spec.files import PART_BYTES, SYSTEM, FilePart, packed
+
+MOST_PARTS = 100
+"""Of a request."""
 
 
 class FileTrack:
@@ -21,8 +24,8 @@ class FileTrack:
         self._path = path
         self._acknowledged: int | None = None if asks else 0
 
-    def part(self) -> FilePart | None:
-        """Return what to send next; None if there is nothing new."""
+    def part(self, most: int) -> FilePart | None:
+        """Return the next bytes, `most` at most; None if there is nothing new."""
         size = self._size()
         if self._acknowledged is None:
             return packed(self.name, 0, b"") if size else None
@@ -31,7 +34,7 @@ class FileTrack:
         try:
             with self._path.open("rb") as file:
                 file.seek(self._acknowledged)
-                content = file.read(PART_BYTES)
+                content = file.read(most)
         except OSError:  # removed meanwhile
             return None
         return packed(self.name, self._acknowledged, content) if content else None
@@ -59,12 +62,17 @@ class FileTracks:
         """`files`: name -> path, in the order in which they are sent."""
         self._tracks = {name: FileTrack(name, path, asks=asks) for name, path in files.items()}
 
-    def parts(self, *, ended: bool) -> list[FilePart]:
-        """Return the next part of the first file that has one; traces are sent after the end only."""
+    def parts(self, *, ended: bool, most: int = PART_BYTES) -> list[FilePart]:
+        """Return the next parts, PART_BYTES or `most` together; traces are sent after the end only."""
+        parts: list[FilePart] = []
+        left = min(most, PART_BYTES)
         for name, track in self._tracks.items():
-            if (ended or name == SYSTEM) and (part := track.part()) is not None:
-                return [part]
-        return []
+            if left <= 0 or len(parts) == MOST_PARTS:
+                break
+            if (ended or name == SYSTEM) and (part := track.part(left)) is not None:
+                parts.append(part)
+                left -= part.size
+        return parts
 
     def apply(self, stored: dict[str, int]) -> None:
         """Apply the acknowledgements of a response."""

@@ -139,7 +139,7 @@ class Shipper:
             reports=reports,
             ranks=ranks,
             logs=_first(self._log, taken[-1]),
-            files=self._files.parts(ended=not renew),
+            files=self._files.parts(ended=not renew, most=self._most_bytes // 4),
             renew=renew,
         )
 

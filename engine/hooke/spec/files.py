@@ -14,7 +14,7 @@ from hooke.spec.frozen import Frozen
 SYSTEM = "system"
 """The file of `hooke.cluster.sampling`; it is delivered during the run, a trace after it."""
 PART_BYTES = 256 << 10
-"""Maximum bytes of a part, before compression."""
+"""Maximum bytes of a part, and of all parts that a supervisor sends in a request, before compression."""
 
 
 class FilePart(Frozen):

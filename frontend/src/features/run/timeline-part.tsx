@@ -21,7 +21,13 @@ const route = getRouteApi("/runs/$runId");
 /** What the ranks did when: from the trace that the run recorded. */
 export function TimelinePart({ run }: { run: RunView }) {
   const search = route.useSearch();
+  const navigate = route.useNavigate();
   const query = useTimeline(run, search);
+  const again = () => {
+    // a window or a step that it does not have must not stay
+    navigate({ search: (old) => ({ ...old, t: undefined, step: undefined }), replace: true, resetScroll: false });
+    void query.refetch();
+  };
   const answer = query.data;
   return (
     <Section
@@ -32,7 +38,7 @@ export function TimelinePart({ run }: { run: RunView }) {
       {answer && answer.ranks.length > 0 ? (
         <Drawn run={run} answer={answer} stale={query.isPlaceholderData} />
       ) : query.isError ? (
-        <ErrorPanel what="The timeline could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel what="The timeline could not be read." error={query.error} retry={again} />
       ) : query.isLoading ? (
         <Skeleton height={180} />
       ) : (
