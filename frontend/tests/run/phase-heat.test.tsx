@@ -11,13 +11,26 @@ import { system } from "../support/fixtures/timeline";
 describe("the heat map", () => {
   it("has the share of each phase in the rank's own time", () => {
     const [row] = heatRows([phases(0)]); // 1, 5, 2, 1, 2, 1 of 12 s
-    expect(row?.cells.map((cell) => cell.share)).toEqual([1, 5, 2, 1, 2, 1].map((each) => expect.closeTo(each / 12, 12)));
-    expect(heatRows([phases(0, { data: 0, compute: 0, communicate: 0, update: 0, evaluate: 0, idle: 0 })])[0]?.cells.map((cell) => cell.share)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(row?.cells.map((cell) => cell.share)).toEqual(
+      [1, 5, 2, 1, 2, 1].map((each) => expect.closeTo(each / 12, 12)),
+    );
+    expect(
+      heatRows([
+        phases(0, { data: 0, compute: 0, communicate: 0, update: 0, evaluate: 0, idle: 0 }),
+      ])[0]?.cells.map((cell) => cell.share),
+    ).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
   it("marks what differs from the others of its role, and not a server from workers", () => {
-    const ranks = [phases(0), phases(1), phases(2, { compute: 9, communicate: 0 }), phases(3, { role: "server", compute: 0 })];
-    const marked = heatRows(ranks).map((row) => row.cells.filter((cell) => cell.apart).map((cell) => cell.phase));
+    const ranks = [
+      phases(0),
+      phases(1),
+      phases(2, { compute: 9, communicate: 0 }),
+      phases(3, { role: "server", compute: 0 }),
+    ];
+    const marked = heatRows(ranks).map((row) =>
+      row.cells.filter((cell) => cell.apart).map((cell) => cell.phase),
+    );
     expect(marked).toEqual([[], [], ["compute", "communicate"], []]);
   });
 
@@ -31,11 +44,19 @@ describe("the heat map", () => {
   });
 
   it("is a table that says what it is of", () => {
-    show(<HeatMap run={run({ phases: [phases(0), phases(1), phases(2, { compute: 20 })], simulated: true })} />);
+    show(
+      <HeatMap run={run({ phases: [phases(0), phases(1), phases(2, { compute: 20 })], simulated: true })} />,
+    );
     const part = within(screen.getByTestId("heat-map"));
     expect(part.getAllByRole("row")).toHaveLength(4);
     expect(part.getAllByRole("columnheader").map((cell) => cell.textContent)).toEqual([
-      "rank", "data", "compute", "communicate", "update", "evaluate", "idle",
+      "rank",
+      "data",
+      "compute",
+      "communicate",
+      "update",
+      "evaluate",
+      "idle",
     ]);
     expect(part.getByText(/Of the virtual time of each rank.*Bold/)).toBeVisible();
   });

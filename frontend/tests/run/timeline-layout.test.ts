@@ -72,7 +72,14 @@ describe("boxes", () => {
 });
 
 describe("arrows", () => {
-  const messages = { sender: [0, 1], receiver: [1, 0], sent: [0.5, 1], received: [0.75, 1.5], bytes: [8, 9], left_out: 0 };
+  const messages = {
+    sender: [0, 1],
+    receiver: [1, 0],
+    sent: [0.5, 1],
+    received: [0.75, 1.5],
+    bytes: [8, 9],
+    left_out: 0,
+  };
 
   it("lead from the sender's row when it sends to the receiver's when it has received", () => {
     const [down, up] = arrowsOf(timeline({ messages }), frame, ALL);
@@ -117,7 +124,11 @@ describe("the pointer", () => {
 
   it("finds slices and bins, and nothing beside the rows", () => {
     expect(hitAt(timeline(), frame, ALL, ...at(0.6, 0))).toMatchObject({ kind: "slice", index: 1 });
-    expect(hitAt(merged(), frame, ALL, ...at(1.2, 1))).toMatchObject({ kind: "bin", bin: 1, rank: { rank: 1 } });
+    expect(hitAt(merged(), frame, ALL, ...at(1.2, 1))).toMatchObject({
+      kind: "bin",
+      bin: 1,
+      rank: { rank: 1 },
+    });
     expect(hitAt(timeline(), frame, ALL, 10, at(0, 0)[1])).toBeUndefined();
     expect(hitAt(timeline(), frame, ALL, at(0.6, 0)[0], 3)).toBeUndefined();
     expect(hitAt(timeline(), frame, ALL, at(0.6, 0)[0], rowTop(frame, 0) + frame.row + 2)).toBeUndefined();
@@ -130,7 +141,9 @@ describe("the pointer", () => {
       "rank 0 · communicate (all-reduce)",
       "600 ms · step 1 · from 400 ms",
     ]);
-    expect(slice && hitWords(slice, timeline({ simulated: true }))[1]).toBe("600 ms virtual · step 1 · from 400 ms");
+    expect(slice && hitWords(slice, timeline({ simulated: true }))[1]).toBe(
+      "600 ms virtual · step 1 · from 400 ms",
+    );
     const bin = hitAt(merged(), frame, ALL, ...at(1.2, 1));
     expect(bin && hitWords(bin, merged())).toEqual(["rank 1, 1 s from 1 s", "compute 80%, communicate 20%"]);
   });
@@ -139,7 +152,10 @@ describe("the pointer", () => {
 describe("words", () => {
   it.each([
     [{}, "Rank 1 computed longest in 41 of 60 steps; the others waited 12% of the time for it."],
-    [{ waited: 0.004 }, "Rank 1 computed longest in 41 of 60 steps; the others waited 0.4% of the time for it."],
+    [
+      { waited: 0.004 },
+      "Rank 1 computed longest in 41 of 60 steps; the others waited 0.4% of the time for it.",
+    ],
     [{ waited: null }, "Rank 1 computed longest in 41 of 60 steps."],
     [
       { consistent: false, longest: 20 },
@@ -166,7 +182,9 @@ describe("words", () => {
     [timeline({ simulated: true }), "virtual seconds, simulated"],
     [timeline({ meetings: { ranks: [], last: [], entered: [] } }), "no message between two ranks in view"],
     [
-      timeline({ messages: { sender: [0], receiver: [1], sent: [0], received: [1], bytes: [2000], left_out: 0 } }),
+      timeline({
+        messages: { sender: [0], receiver: [1], sent: [0], received: [1], bytes: [2000], left_out: 0 },
+      }),
       "1 messages of 2 kB as arrows",
     ],
     [
@@ -186,6 +204,13 @@ it.each([timeline(), merged()])("shares of the window are the same from slices a
 
 it("shares of a window count only what is in it", () => {
   const answer = timeline({ start: 0.2, stop: 0.6 });
-  expect(sharesOf(rankTimeline(0), answer)).toEqual([0, expect.closeTo(0.5, 9), expect.closeTo(0.5, 9), 0, 0, 0]);
+  expect(sharesOf(rankTimeline(0), answer)).toEqual([
+    0,
+    expect.closeTo(0.5, 9),
+    expect.closeTo(0.5, 9),
+    0,
+    0,
+    0,
+  ]);
   expect(sharesOf(rankTimeline(0, { began: [], ended: [], phase: [] }), answer)).toEqual([0, 0, 0, 0, 0, 0]);
 });

@@ -112,7 +112,9 @@ describe("the window", () => {
     await open(timeline());
     const element = await drawing();
     fireEvent.pointerMove(element, { clientX: 10 + 96 + 200, clientY: 10 + 30 });
-    expect(part().getByTestId("timeline-tip")).toHaveTextContent("rank 0 · communicate (all-reduce)600 ms · step 1");
+    expect(part().getByTestId("timeline-tip")).toHaveTextContent(
+      "rank 0 · communicate (all-reduce)600 ms · step 1",
+    );
     fireEvent.pointerLeave(element);
     await waitFor(() => expect(part().queryByTestId("timeline-tip")).toBeNull());
   });
@@ -139,11 +141,14 @@ describe("without a timeline", () => {
     [false, "running", 0, false],
     [false, "succeeded", 60, true],
     [false, "succeeded", 600, false],
-  ] as const)("complete: %s, %s, after %i s: may it still arrive? %s", (complete, state, seconds, expected) => {
-    const finished_at = state === "running" ? null : "2026-03-01T10:10:00Z";
-    const now = Date.parse("2026-03-01T10:10:00Z") + seconds * 1000;
-    expect(arriving(run({ state, finished_at }), complete, now)).toBe(expected);
-  });
+  ] as const)(
+    "complete: %s, %s, after %i s: may it still arrive? %s",
+    (complete, state, seconds, expected) => {
+      const finished_at = state === "running" ? null : "2026-03-01T10:10:00Z";
+      const now = Date.parse("2026-03-01T10:10:00Z") + seconds * 1000;
+      expect(arriving(run({ state, finished_at }), complete, now)).toBe(expected);
+    },
+  );
 });
 
 describe("the system", () => {

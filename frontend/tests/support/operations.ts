@@ -160,7 +160,15 @@ export const USUAL = new Map<string, unknown>([
   ["GET /webhooks", { items: [] } satisfies WebhookList],
   [
     "GET /runs/*/system",
-    { attempt: 1, simulated: false, at: [], began: null, processes: [], host: null, elsewhere: [] } satisfies SystemView,
+    {
+      attempt: 1,
+      simulated: false,
+      at: [],
+      began: null,
+      processes: [],
+      host: null,
+      elsewhere: [],
+    } satisfies SystemView,
   ],
 ]);
 

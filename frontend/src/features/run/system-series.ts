@@ -23,7 +23,13 @@ export function processSeries(view: SystemView, figure: Figure): ChartSeries[] {
     columns.map((values) => (values.length > 0 ? take(values) : null));
   return [
     { label: `mean of ${some.length} ranks`, style: variantStyle(0), x: at, y: over(mean) },
-    { label: "greatest", style: variantStyle(1), x: at, y: over((values) => Math.max(...values)), thin: true },
+    {
+      label: "greatest",
+      style: variantStyle(1),
+      x: at,
+      y: over((values) => Math.max(...values)),
+      thin: true,
+    },
     { label: "least", style: variantStyle(2), x: at, y: over((values) => Math.min(...values)), thin: true },
   ];
 }
@@ -44,6 +50,8 @@ export function hostSeries(
   const { host, at } = view;
   if (!host) return [];
   return figures.flatMap(({ name, label }, i) =>
-    host[name].some((value) => value !== null) ? [{ label, style: variantStyle(i), x: at, y: host[name] }] : [],
+    host[name].some((value) => value !== null)
+      ? [{ label, style: variantStyle(i), x: at, y: host[name] }]
+      : [],
   );
 }

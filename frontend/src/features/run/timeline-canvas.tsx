@@ -67,10 +67,7 @@ export function TimelineCanvas({ answer, window, straggler, move }: TimelineCanv
       const x = event.clientX - element.getBoundingClientRect().left;
       if (sideways)
         now.move(moved(now.window, pixels / Math.max(1, now.frame.right - now.frame.left), now.span));
-      else
-        now.move(
-          zoomed(now.window, Math.exp(pixels * 0.002), timeAt(now.frame, now.window, x), now.span),
-        );
+      else now.move(zoomed(now.window, Math.exp(pixels * 0.002), timeAt(now.frame, now.window, x), now.span));
     };
     element.addEventListener("wheel", wheel, { passive: false });
     return () => element.removeEventListener("wheel", wheel);
@@ -143,7 +140,10 @@ export function TimelineCanvas({ answer, window, straggler, move }: TimelineCanv
         <div
           className={styles.tip}
           data-testid="timeline-tip"
-          style={{ top: hover.y + 16, ...(hover.x > width / 2 ? { right: width - hover.x } : { left: hover.x }) }}
+          style={{
+            top: hover.y + 16,
+            ...(hover.x > width / 2 ? { right: width - hover.x } : { left: hover.x }),
+          }}
         >
           {words.map((line) => (
             <div key={line}>{line}</div>

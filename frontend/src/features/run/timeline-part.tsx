@@ -8,8 +8,8 @@ import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
 import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
-import styles from "./timeline.module.css";
 import type { RunSearch } from "./search";
+import styles from "./timeline.module.css";
 import { TimelineCanvas } from "./timeline-canvas";
 import { sharesOf } from "./timeline-layout";
 import { type Window, windowFrom, zoomed } from "./timeline-window";
@@ -25,16 +25,16 @@ export function TimelinePart({ run }: { run: RunView }) {
   const query = useTimeline(run, search);
   const again = () => {
     // a window or a step that it does not have must not stay
-    navigate({ search: (old) => ({ ...old, t: undefined, step: undefined }), replace: true, resetScroll: false });
+    navigate({
+      search: (old) => ({ ...old, t: undefined, step: undefined }),
+      replace: true,
+      resetScroll: false,
+    });
     void query.refetch();
   };
   const answer = query.data;
   return (
-    <Section
-      title="Timeline"
-      testId="timeline"
-      aside={answer && answer.ranks.length > 0 && <PhaseKey />}
-    >
+    <Section title="Timeline" testId="timeline" aside={answer && answer.ranks.length > 0 && <PhaseKey />}>
       {answer && answer.ranks.length > 0 ? (
         <Drawn run={run} answer={answer} stale={query.isPlaceholderData} />
       ) : query.isError ? (
@@ -79,7 +79,11 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
       )}
       <div className={styles.bar}>
         <div className={styles.controls}>
-          <Button size="compact-xs" variant="default" onClick={() => move(zoomed(window, 0.5, middle, answer.span))}>
+          <Button
+            size="compact-xs"
+            variant="default"
+            onClick={() => move(zoomed(window, 0.5, middle, answer.span))}
+          >
             Zoom in
           </Button>
           <Button
@@ -130,8 +134,8 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
         In view: {extentWords(answer)}.
       </p>
       <p className={styles.foot} id="timeline-keys">
-        Drag to move, Shift and drag to zoom to a part, Ctrl and wheel to zoom; with the focus on it: + − to zoom,
-        ← → to move, Home for the whole run.
+        Drag to move, Shift and drag to zoom to a part, Ctrl and wheel to zoom; with the focus on it: + − to
+        zoom, ← → to move, Home for the whole run.
       </p>
       {answer.remarks.length > 0 && !arriving(run, answer.complete, Date.now()) && (
         <ul className={styles.remarks}>

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import type { RunView } from "@/lib/client/types.gen";
 import { readSystemOptions, readTimelineOptions } from "@/lib/client/@tanstack/react-query.gen";
+import type { RunView } from "@/lib/client/types.gen";
 import { isTerminal } from "@/lib/ui/states";
 import type { RunSearch } from "./search";
 import { type Window, windowFrom, windowText } from "./timeline-window";
@@ -29,8 +29,7 @@ export function useTimeline(run: RunView, { t, step }: Pick<RunSearch, "t" | "st
     ...readTimelineOptions({ path: { run_id: run.id }, query: { ...part, bins } }),
     enabled: run.spec.trace === true && isTerminal(run.state),
     placeholderData: keepPreviousData,
-    refetchInterval: (query) =>
-      arriving(run, query.state.data?.complete, Date.now()) ? ARRIVING_MS : false,
+    refetchInterval: (query) => (arriving(run, query.state.data?.complete, Date.now()) ? ARRIVING_MS : false),
   });
 }
 

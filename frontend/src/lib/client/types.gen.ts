@@ -1712,6 +1712,12 @@ export type ExperimentSpec = {
     sharding?: 'iid' | 'disjoint';
     target?: Target | null;
     /**
+     * Trace
+     *
+     * Record phases and messages of every rank; costs about 20 us per step.
+     */
+    trace?: boolean;
+    /**
      * Tuning
      *
      * Choose each variant's parameters by trial runs first; empty: parameters are as given.
@@ -2041,6 +2047,40 @@ export type FilterLanguage = {
 };
 
 /**
+ * HostSamples
+ *
+ * What a host did, all of its processes together.
+ */
+export type HostSamples = {
+    /**
+     * Gpu
+     *
+     * Mean share of its GPUs that was busy; null: not readable.
+     */
+    gpu: Array<number | null>;
+    /**
+     * Host
+     */
+    host: string;
+    /**
+     * Power
+     *
+     * Watts of its processors, by RAPL.
+     */
+    power: Array<number | null>;
+    /**
+     * Received
+     *
+     * Bytes per second received by its network devices, no loopback.
+     */
+    received: Array<number | null>;
+    /**
+     * Sent
+     */
+    sent: Array<number | null>;
+};
+
+/**
  * Jitter
  *
  * Standard deviations of the logarithm of a gradient's time, by what they persist over.
@@ -2207,6 +2247,58 @@ export type Me = {
      * Users
      */
     users: boolean;
+};
+
+/**
+ * MeetingsView
+ *
+ * Collective operations in the window, as columns: who entered last, and when each rank did.
+ */
+export type MeetingsView = {
+    /**
+     * Entered
+     */
+    entered: Array<Array<number>>;
+    /**
+     * Last
+     */
+    last: Array<number>;
+    /**
+     * Ranks
+     */
+    ranks: Array<number>;
+};
+
+/**
+ * MessagesView
+ *
+ * Messages between two ranks in the window, as columns, in the order in which they were sent.
+ */
+export type MessagesView = {
+    /**
+     * Bytes
+     */
+    bytes: Array<number>;
+    /**
+     * Left Out
+     */
+    left_out: number;
+    /**
+     * Received
+     */
+    received: Array<number>;
+    /**
+     * Receiver
+     */
+    receiver: Array<number>;
+    /**
+     * Sender
+     */
+    sender: Array<number>;
+    /**
+     * Sent
+     */
+    sent: Array<number>;
 };
 
 /**
@@ -2668,6 +2760,30 @@ export type ProblemDetails = {
 };
 
 /**
+ * ProcessSamples
+ *
+ * What one process used, a value for each time; null: not measured then.
+ */
+export type ProcessSamples = {
+    /**
+     * Cpu
+     *
+     * Processors used since the sample before, mean.
+     */
+    cpu: Array<number | null>;
+    /**
+     * Memory
+     *
+     * Resident memory, bytes.
+     */
+    memory: Array<number | null>;
+    /**
+     * Rank
+     */
+    rank: number;
+};
+
+/**
  * QueueEntryView
  *
  * One experiment in the queue of a cluster.
@@ -2815,6 +2931,50 @@ export type QueueView = {
      * Slots
      */
     slots: number;
+};
+
+/**
+ * RankTimeline
+ *
+ * One rank in the window: its slices, or the shares of its phases.
+ */
+export type RankTimeline = {
+    /**
+     * Began
+     */
+    began: Array<number>;
+    /**
+     * Ended
+     */
+    ended: Array<number>;
+    /**
+     * Host
+     */
+    host: string;
+    /**
+     * Operation
+     */
+    operation: Array<number>;
+    /**
+     * Phase
+     */
+    phase: Array<number>;
+    /**
+     * Rank
+     */
+    rank: number;
+    /**
+     * Role
+     */
+    role: string;
+    /**
+     * Shares
+     */
+    shares: Array<Array<number>>;
+    /**
+     * Step
+     */
+    step: Array<number>;
 };
 
 /**
@@ -3677,6 +3837,67 @@ export type SpeedUp = {
 };
 
 /**
+ * StragglerView
+ *
+ * The worker that the others wait for most; without collective operations, the slowest one most often.
+ */
+export type StragglerView = {
+    /**
+     * Consistent
+     */
+    consistent: boolean;
+    /**
+     * Longest
+     */
+    longest: number;
+    /**
+     * Rank
+     */
+    rank: number;
+    /**
+     * Steps
+     */
+    steps: number;
+    /**
+     * Waited
+     */
+    waited: number | null;
+};
+
+/**
+ * SystemView
+ *
+ * Samples of an attempt by its supervisor, about every 5 s at first: of the ranks on the supervisor's host.
+ */
+export type SystemView = {
+    /**
+     * At
+     */
+    at: Array<number>;
+    /**
+     * Attempt
+     */
+    attempt: number;
+    /**
+     * Began
+     */
+    began: number | null;
+    /**
+     * Elsewhere
+     */
+    elsewhere: Array<number>;
+    host: HostSamples | null;
+    /**
+     * Processes
+     */
+    processes: Array<ProcessSamples>;
+    /**
+     * Simulated
+     */
+    simulated: boolean;
+};
+
+/**
  * Target
  *
  * The target: a run ends when it is met, and the times to it are compared.
@@ -3736,6 +3957,77 @@ export type TimeToTarget = {
      * Unit
      */
     unit: 's' | 'virtual s';
+};
+
+/**
+ * TimelineView
+ *
+ * The timeline of one attempt, or of a window of it, bounded in size at any zoom.
+ */
+export type TimelineView = {
+    /**
+     * Attempt
+     */
+    attempt: number;
+    /**
+     * Bins
+     */
+    bins: number;
+    /**
+     * Complete
+     */
+    complete: boolean;
+    meetings: MeetingsView;
+    messages: MessagesView;
+    /**
+     * Operations
+     */
+    operations: Array<string>;
+    /**
+     * Phases
+     */
+    phases: Array<string>;
+    /**
+     * Ranks
+     */
+    ranks: Array<RankTimeline>;
+    /**
+     * Received
+     */
+    received: number;
+    /**
+     * Recorded
+     */
+    recorded: boolean;
+    /**
+     * Remarks
+     */
+    remarks: Array<string>;
+    /**
+     * Simulated
+     */
+    simulated: boolean;
+    /**
+     * Span
+     */
+    span: number;
+    /**
+     * Spread
+     */
+    spread: number | null;
+    /**
+     * Start
+     */
+    start: number;
+    /**
+     * Steps
+     */
+    steps: number;
+    /**
+     * Stop
+     */
+    stop: number;
+    straggler: StragglerView | null;
 };
 
 /**
@@ -6157,6 +6449,110 @@ export type RetryRunResponses = {
 };
 
 export type RetryRunResponse = RetryRunResponses[keyof RetryRunResponses];
+
+export type ReadSystemData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: {
+        /**
+         * Attempt
+         *
+         * Default: the latest.
+         */
+        attempt?: number | null;
+        /**
+         * Points
+         *
+         * Maximum number of samples.
+         */
+        points?: number;
+    };
+    url: '/api/v1/runs/{run_id}/system';
+};
+
+export type ReadSystemErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadSystemError = ReadSystemErrors[keyof ReadSystemErrors];
+
+export type ReadSystemResponses = {
+    /**
+     * Successful Response
+     */
+    200: SystemView;
+};
+
+export type ReadSystemResponse = ReadSystemResponses[keyof ReadSystemResponses];
+
+export type ReadTimelineData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: {
+        /**
+         * Attempt
+         *
+         * Default: the latest.
+         */
+        attempt?: number | null;
+        /**
+         * Start
+         *
+         * Seconds since the start of the trace.
+         */
+        start?: number | null;
+        /**
+         * Stop
+         *
+         * Default: its end.
+         */
+        stop?: number | null;
+        /**
+         * Step
+         *
+         * The window of this step instead.
+         */
+        step?: number | null;
+        /**
+         * Bins
+         *
+         * Resolution: parts of the window, as pixels.
+         */
+        bins?: number;
+    };
+    url: '/api/v1/runs/{run_id}/timeline';
+};
+
+export type ReadTimelineErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadTimelineError = ReadTimelineErrors[keyof ReadTimelineErrors];
+
+export type ReadTimelineResponses = {
+    /**
+     * Successful Response
+     */
+    200: TimelineView;
+};
+
+export type ReadTimelineResponse = ReadTimelineResponses[keyof ReadTimelineResponses];
 
 export type QuerySeriesData = {
     body: SeriesQuery;

@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeUser, changeWebhook, checkpointRun, compareRows, createExperiment, createToken, createWebhook, deleteExperiment, deleteWebhook, drainCluster, endSessions, exportAudit, exportPoints, exportRuns, inviteUser, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listDeliveries, listExperiments, listFilterFields, listRuns, listTokens, listUsers, listWebhooks, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readQueue, readRun, readTrace, readTuning, readyz, redeliver, removeCluster, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setPolicy, setPriority, signIn, signOut, startCalibration, testWebhook, validateExperiment, version } from '../sdk.gen';
-import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, ChangeWebhookData, ChangeWebhookError, ChangeWebhookResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, CreateWebhookData, CreateWebhookError, CreateWebhookResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DeleteWebhookData, DeleteWebhookError, DeleteWebhookResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportPointsData, ExportPointsError, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsResponse, InviteUserData, InviteUserError, InviteUserResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListDeliveriesData, ListDeliveriesError, ListDeliveriesResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListWebhooksData, ListWebhooksError, ListWebhooksResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RedeliverData, RedeliverError, RedeliverResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, TestWebhookData, TestWebhookError, TestWebhookResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeUser, changeWebhook, checkpointRun, compareRows, createExperiment, createToken, createWebhook, deleteExperiment, deleteWebhook, drainCluster, endSessions, exportAudit, exportPoints, exportRuns, inviteUser, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listDeliveries, listExperiments, listFilterFields, listRuns, listTokens, listUsers, listWebhooks, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readQueue, readRun, readSystem, readTimeline, readTrace, readTuning, readyz, redeliver, removeCluster, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setPolicy, setPriority, signIn, signOut, startCalibration, testWebhook, validateExperiment, version } from '../sdk.gen';
+import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, ChangeWebhookData, ChangeWebhookError, ChangeWebhookResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, CreateWebhookData, CreateWebhookError, CreateWebhookResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DeleteWebhookData, DeleteWebhookError, DeleteWebhookResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportPointsData, ExportPointsError, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsResponse, InviteUserData, InviteUserError, InviteUserResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListDeliveriesData, ListDeliveriesError, ListDeliveriesResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListWebhooksData, ListWebhooksError, ListWebhooksResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadSystemData, ReadSystemError, ReadSystemResponse, ReadTimelineData, ReadTimelineError, ReadTimelineResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadyzData, ReadyzError, ReadyzResponse, RedeliverData, RedeliverError, RedeliverResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, TestWebhookData, TestWebhookError, TestWebhookResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -973,6 +973,48 @@ export const retryRunMutation = (options?: Partial<Options<RetryRunData>>): UseM
     };
     return mutationOptions;
 };
+
+export const readSystemQueryKey = (options: Options<ReadSystemData>) => createQueryKey('readSystem', options);
+
+/**
+ * Read System
+ *
+ * Return processor, memory, network and power of an attempt, as its supervisor sampled them.
+ */
+export const readSystemOptions = (options: Options<ReadSystemData>) => queryOptions<ReadSystemResponse, ReadSystemError, ReadSystemResponse, ReturnType<typeof readSystemQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await readSystem({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: readSystemQueryKey(options)
+});
+
+export const readTimelineQueryKey = (options: Options<ReadTimelineData>) => createQueryKey('readTimeline', options);
+
+/**
+ * Read Timeline
+ *
+ * Return the timeline of an attempt, or a window of it: slices, or shares of phases where there are too many.
+ *
+ * Of a run with `trace`, after its end. Times are virtual seconds for a virtual run.
+ */
+export const readTimelineOptions = (options: Options<ReadTimelineData>) => queryOptions<ReadTimelineResponse, ReadTimelineError, ReadTimelineResponse, ReturnType<typeof readTimelineQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await readTimeline({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: readTimelineQueryKey(options)
+});
 
 /**
  * Query Series
