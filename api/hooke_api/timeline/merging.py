@@ -7,6 +7,9 @@ from hooke.trace.phases import PHASES
 
 from hooke_api.timeline.columns import Floats, Indices, RankColumns
 
+BUSY = [PHASES.index(phase) for phase in PHASES if phase in ("data", "compute", "update")]
+"""Phases in which a rank is in no operation."""
+
 
 def inside(rank: RankColumns, start: float, stop: float) -> Indices:
     """Return the positions of the slices that overlap the window from `start` to `stop`, s."""
@@ -37,11 +40,15 @@ def shares(rank: RankColumns, start: float, stop: float, bins: int) -> Floats:
 
 
 def operation_of(rank: RankColumns, slices: Indices) -> Indices:
-    """Return for each slice the first operation that began within it, as its name's position; -1: none."""
+    """Return for each slice the first operation that began within it, as its name's position; -1: none.
+
+    Slices in which the rank computes have none: an operation that takes no time begins where they do.
+    """
     began = rank.operations.began
     if not len(began) or not len(slices):
         return np.full(len(slices), -1, dtype=np.int64)
     index = np.searchsorted(began, rank.began[slices], side="left")
     known = np.minimum(index, len(began) - 1)
     within = (index < len(began)) & (began[known] < rank.ended[slices])
+    within &= ~np.isin(rank.phase[slices], BUSY)
     return np.where(within, rank.operations.name[known], -1)

@@ -50,13 +50,15 @@ class Meetings:
     @property
     def last(self) -> Indices:
         """Return the position, in `ranks`, of the rank that entered last; the lowest of several."""
-        return np.argmax(self.entered, axis=1)
+        found: Indices = np.argmax(self.entered, axis=1)
+        return found
 
     @property
     def waits(self) -> Floats:
         """Return the seconds that each rank was blocked until the last one entered."""
         last = self.entered.max(axis=1, keepdims=True)
-        return np.maximum(0.0, np.minimum(last, self.waited_until) - self.waited_from)
+        found: Floats = np.maximum(0.0, np.minimum(last, self.waited_until) - self.waited_from)
+        return found
 
 
 def messages_of(trace: Trace) -> Messages:

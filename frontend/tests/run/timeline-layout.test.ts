@@ -5,7 +5,7 @@ import {
   frameOf,
   gatesOf,
   hitAt,
-  MOST_ARROWS,
+  roomFor,
   rowTop,
   sharesOf,
   sliceAt,
@@ -91,10 +91,20 @@ describe("arrows", () => {
 
   it("are not drawn where phases are merged, where there are too many, and to ranks without a trace", () => {
     expect(arrowsOf(merged({ messages }), frame, ALL)).toEqual([]);
-    const many = Array.from({ length: MOST_ARROWS + 1 }, () => 0);
+    const many = Array.from({ length: roomFor(frame) + 1 }, () => 0);
     const crowd = { sender: many, receiver: many, sent: many, received: many, bytes: many, left_out: 0 };
     expect(arrowsOf(timeline({ messages: crowd }), frame, ALL)).toEqual([]);
     expect(arrowsOf(timeline({ messages: { ...messages, receiver: [7, 7] } }), frame, ALL)).toEqual([]);
+  });
+
+  it("has room for one mark in ten pixels", () => {
+    expect(roomFor(frame)).toBe(80);
+    const entered = Array.from({ length: 81 }, () => [0, 1]);
+    const meetings = { ranks: [0, 1], last: entered.map(() => 1), entered };
+    expect(gatesOf(timeline({ meetings }), frame, ALL)).toEqual([]);
+    expect(extentWords(timeline({ meetings }), frame)).toContain(
+      "81 collective operations: zoom in to see who",
+    );
   });
 
   it("gates stand where the last rank entered, on its row", () => {
@@ -176,7 +186,7 @@ describe("words", () => {
   });
 
   it.each([
-    [timeline(), "the whole 2 s (measured); a dashed line is where the last rank entered"],
+    [timeline(), "the whole 2 s (measured); dashed: the last rank enters a collective operation, 2 in view"],
     [timeline({ start: 0.5, stop: 0.75 }), "250 ms from 500 ms of 2 s"],
     [merged(), "each column is 1 s, divided by the shares"],
     [timeline({ simulated: true }), "virtual seconds, simulated"],
@@ -192,7 +202,7 @@ describe("words", () => {
       "5,000 messages: zoom in to see them",
     ],
   ])("say what is in view", (answer, expected) => {
-    expect(extentWords(answer)).toContain(expected);
+    expect(extentWords(answer, frame)).toContain(expected);
   });
 });
 

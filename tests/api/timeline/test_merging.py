@@ -82,6 +82,8 @@ def test_a_slice_knows_the_operation_in_which_the_rank_was_blocked():
     found = operation_of(rank, np.arange(3))
     assert [trace.names[i] if i >= 0 else None for i in found] == [None, "all-reduce", None]
     assert operation_of(only(Made(0).spend("compute", 1)), np.arange(1)).tolist() == [-1]
+    at_once = only(Made(0).call("words send", 0.0).spend("compute", 1))
+    assert operation_of(at_once, np.arange(len(at_once.phase))).tolist() == [-1]
 
 
 def test_ranks_are_aligned_at_the_start_barrier():

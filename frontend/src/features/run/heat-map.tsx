@@ -16,7 +16,7 @@ export function HeatMap({ run }: { run: RunView }) {
   const apart = rows.some((row) => row.cells.some((cell) => cell.apart));
   return (
     <Section title="Share of time by rank and phase" testId="heat-map">
-      <TableRegion label="Share of time by rank and phase">
+      <TableRegion label="Table of shares by rank and phase">
         <table className={styles.sheet}>
           <thead>
             <tr>

@@ -12,6 +12,8 @@ interface TimelineCanvasProps {
   readonly answer: TimelineView;
   readonly window: Window;
   readonly straggler: number | undefined;
+  /** Whether it is of another window, until the one in view has been read. */
+  readonly stale: boolean;
   /** Called while the window moves. */
   readonly move: (window: Window) => void;
 }
@@ -27,7 +29,7 @@ interface Grip {
 }
 
 /** The drawing, and the hands on it: wheel, drag, keys. */
-export function TimelineCanvas({ answer, window, straggler, move }: TimelineCanvasProps) {
+export function TimelineCanvas({ answer, window, straggler, stale, move }: TimelineCanvasProps) {
   const scheme = useComputedColorScheme("light");
   const [host, width] = useWidth<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -97,59 +99,66 @@ export function TimelineCanvas({ answer, window, straggler, move }: TimelineCanv
   const hit = hover && hitAt(answer, frame, window, hover.x, hover.y);
   const words = hit && hitWords(hit, answer);
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms
-    <div
-      ref={host}
-      role="group"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys move the window
-      tabIndex={0}
-      aria-label="Timeline of the ranks"
-      aria-describedby="timeline-keys"
-      className={styles.drawing}
-      data-testid="timeline-drawing"
-      onKeyDown={(event) => {
-        const next = byKey(event.key, window, span);
-        if (!next || event.ctrlKey || event.metaKey || event.altKey) return;
-        event.preventDefault();
-        move(next);
-      }}
-      onPointerDown={(event) => {
-        if (event.button !== 0) return;
-        event.currentTarget.setPointerCapture?.(event.pointerId);
-        grip.current = { x: place(event).x, window, marks: event.shiftKey };
-      }}
-      onPointerMove={drag}
-      onPointerUp={release}
-      onPointerCancel={release}
-      onPointerLeave={() => setHover(undefined)}
-      onDoubleClick={() => move([0, span])}
-    >
-      <canvas
-        ref={canvas}
-        role="img"
-        aria-label={`Phases of ${answer.ranks.length} ranks over time: ${extentWords(answer)}`}
-        style={{ width, height: frame.height }}
-      />
-      {marked && (
+    <>
+      <div className={styles.scroll} data-stale={stale}>
+        {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms */}
         <div
-          className={styles.marked}
-          style={{ left: marked[0], width: marked[1] - marked[0], top: frame.top }}
-        />
-      )}
-      {hover && words && (
-        <div
-          className={styles.tip}
-          data-testid="timeline-tip"
-          style={{
-            top: hover.y + 16,
-            ...(hover.x > width / 2 ? { right: width - hover.x } : { left: hover.x }),
+          ref={host}
+          role="group"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys move the window
+          tabIndex={0}
+          aria-label="Timeline of the ranks"
+          aria-describedby="timeline-keys"
+          className={styles.drawing}
+          data-testid="timeline-drawing"
+          onKeyDown={(event) => {
+            const next = byKey(event.key, window, span);
+            if (!next || event.ctrlKey || event.metaKey || event.altKey) return;
+            event.preventDefault();
+            move(next);
           }}
+          onPointerDown={(event) => {
+            if (event.button !== 0) return;
+            event.currentTarget.setPointerCapture?.(event.pointerId);
+            grip.current = { x: place(event).x, window, marks: event.shiftKey };
+          }}
+          onPointerMove={drag}
+          onPointerUp={release}
+          onPointerCancel={release}
+          onPointerLeave={() => setHover(undefined)}
+          onDoubleClick={() => move([0, span])}
         >
-          {words.map((line) => (
-            <div key={line}>{line}</div>
-          ))}
+          <canvas
+            ref={canvas}
+            role="img"
+            aria-label={`Phases of ${answer.ranks.length} ranks over time: ${extentWords(answer, frame)}`}
+            style={{ width, height: frame.height }}
+          />
+          {marked && (
+            <div
+              className={styles.marked}
+              style={{ left: marked[0], width: marked[1] - marked[0], top: frame.top }}
+            />
+          )}
+          {hover && words && (
+            <div
+              className={styles.tip}
+              data-testid="timeline-tip"
+              style={{
+                top: hover.y + 16,
+                ...(hover.x > width / 2 ? { right: width - hover.x } : { left: hover.x }),
+              }}
+            >
+              {words.map((line) => (
+                <div key={line}>{line}</div>
+              ))}
+            </div>
+          )}
         </div>
-      )}
-    </div>
+      </div>
+      <p className={styles.foot} data-testid="timeline-extent" aria-live="polite">
+        In view: {extentWords(answer, frame)}.
+      </p>
+    </>
   );
 }

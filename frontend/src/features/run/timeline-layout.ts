@@ -88,8 +88,13 @@ export function boxesOf(
   return boxes;
 }
 
-/** Messages at most that are drawn: more would hide what they cross. */
-export const MOST_ARROWS = 300;
+/** Least distance of marks on average, px: closer ones would hide what they cross. */
+const APART = 10;
+
+/** How many marks a drawing has room for. */
+export function roomFor(frame: Frame): number {
+  return Math.floor((frame.right - frame.left) / APART);
+}
 
 /** A message, from its sender's row to its receiver's. */
 export interface Arrow {
@@ -105,7 +110,7 @@ export function rowsOf(answer: TimelineView): ReadonlyMap<number, number> {
 /** The arrows of the messages in view; none where phases are merged, or where there are too many. */
 export function arrowsOf(answer: TimelineView, frame: Frame, window: Window): Arrow[] {
   const { sender, receiver, sent, received } = answer.messages;
-  if (answer.bins > 0 || sent.length > MOST_ARROWS) return [];
+  if (answer.bins > 0 || sent.length > roomFor(frame)) return [];
   const rows = rowsOf(answer);
   return sent.flatMap((began, i) => {
     const from = rows.get(sender[i] ?? -1);
@@ -134,7 +139,7 @@ export interface Gate {
 /** The gates in view, under the same conditions as arrows. */
 export function gatesOf(answer: TimelineView, frame: Frame, window: Window): Gate[] {
   const { last, entered } = answer.meetings;
-  if (answer.bins > 0 || entered.length > MOST_ARROWS) return [];
+  if (answer.bins > 0 || entered.length > roomFor(frame)) return [];
   const rows = rowsOf(answer);
   return entered.flatMap((times, i) => {
     const x = xOf(frame, window, Math.max(...times));

@@ -13,7 +13,7 @@ import styles from "./timeline.module.css";
 import { TimelineCanvas } from "./timeline-canvas";
 import { sharesOf } from "./timeline-layout";
 import { type Window, windowFrom, zoomed } from "./timeline-window";
-import { extentWords, nameOf, stragglerWords } from "./timeline-words";
+import { nameOf, stragglerWords } from "./timeline-words";
 import { arriving, useMovingWindow, useTimeline } from "./use-timeline";
 
 const route = getRouteApi("/runs/$runId");
@@ -106,7 +106,9 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
         </div>
         {answer.steps > 0 && (
           <div className={styles.controls}>
-            <label htmlFor="timeline-step">Step</label>
+            <label htmlFor="timeline-step" className={styles.label}>
+              Step
+            </label>
             <NumberInput
               id="timeline-step"
               size="xs"
@@ -121,18 +123,11 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
                 look({ t: undefined, step: typeof value === "number" ? value : undefined })
               }
             />
-            <span className={styles.foot} style={{ margin: 0 }}>
-              of {formatCount(answer.steps)}
-            </span>
+            <span className={styles.label}>of {formatCount(answer.steps)}</span>
           </div>
         )}
       </div>
-      <div className={styles.scroll} data-stale={stale}>
-        <TimelineCanvas answer={answer} window={window} straggler={straggler} move={move} />
-      </div>
-      <p className={styles.foot} data-testid="timeline-extent" aria-live="polite">
-        In view: {extentWords(answer)}.
-      </p>
+      <TimelineCanvas answer={answer} window={window} straggler={straggler} stale={stale} move={move} />
       <p className={styles.foot} id="timeline-keys">
         Drag to move, Shift and drag to zoom to a part, Ctrl and wheel to zoom; with the focus on it: + − to
         zoom, ← → to move, Home for the whole run.

@@ -1,7 +1,7 @@
 import type { RankTimeline, StragglerView, TimelineView } from "@/lib/client/types.gen";
 import { formatBytes, formatCount, formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
-import { type Hit, MOST_ARROWS } from "./timeline-layout";
+import { type Frame, type Hit, roomFor } from "./timeline-layout";
 
 /** What the trace says about who waits for whom. */
 export function stragglerWords(found: StragglerView | null | undefined): string | undefined {
@@ -55,7 +55,7 @@ export function nameOf(rank: Pick<RankTimeline, "rank" | "role">): string {
 }
 
 /** What is shown, and how much of it: for the foot of the drawing, and for a screen reader. */
-export function extentWords(answer: TimelineView): string {
+export function extentWords(answer: TimelineView, frame: Frame): string {
   const start = answer.start;
   const stop = answer.stop;
   const unit = answer.simulated ? "virtual seconds, simulated" : "measured";
@@ -66,20 +66,21 @@ export function extentWords(answer: TimelineView): string {
   const bins = answer.bins;
   const detail = bins
     ? `each column is ${formatSeconds((stop - start) / bins)}, divided by the shares of its phases`
-    : messageWords(answer);
+    : messageWords(answer, roomFor(frame));
   return `${what} (${unit}); ${detail}`;
 }
 
-function messageWords(answer: TimelineView): string {
+function messageWords(answer: TimelineView, room: number): string {
   const { sent, bytes, left_out } = answer.messages;
   const size = `${formatBytes(bytes.reduce((sum, each) => sum + each, 0))}`;
   if (left_out > 0) return `${formatCount(left_out)} messages: zoom in to see them`;
   if (sent.length > 0)
-    return sent.length <= MOST_ARROWS
+    return sent.length <= room
       ? `${formatCount(sent.length)} messages of ${size} as arrows`
       : `${formatCount(sent.length)} messages of ${size}: zoom in to see them`;
   const meetings = answer.meetings.entered.length;
-  return meetings > 0
-    ? `a dashed line is where the last rank entered a collective operation: ${formatCount(meetings)} in view`
-    : "no message between two ranks in view";
+  if (meetings === 0) return "no message between two ranks in view";
+  return meetings <= room
+    ? `dashed: the last rank enters a collective operation, ${formatCount(meetings)} in view`
+    : `${formatCount(meetings)} collective operations: zoom in to see who enters last`;
 }
