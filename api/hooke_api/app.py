@@ -42,6 +42,7 @@ from hooke_api.planning.steps import Planner
 from hooke_api.runs import endpoints as runs
 from hooke_api.scheduling.scheduler import Scheduler
 from hooke_api.storage.database import Database
+from hooke_api.timeline import endpoints as timeline
 from hooke_api.waiting import endpoints as waiting
 from hooke_api.web import health, website
 from hooke_api.web.delivery import Delivery
@@ -56,6 +57,7 @@ ROOMS = (
     planning.router,
     runs.router,
     metrics.router,
+    timeline.router,
     comparisons.router,
     clusters.router,
     waiting.router,

@@ -22,6 +22,7 @@ from hooke.spec.events import (
     StateReport,
     Steps,
 )
+from hooke.spec.files import FilePart
 from hooke.spec.journal import pack
 from hooke.spec.orders import (
     BrokerOrder,
@@ -233,18 +234,24 @@ class Supervisor:
         }
         return self.service.sender.post(f"{self.service.url}/api/v1/ingest", content=body, headers=headers)
 
-    def request(self, *ranks: RankRecords, logs: list[LogLine] = (), renew: bool = True) -> Ingest:
+    def request(
+        self, *ranks: RankRecords, logs: list[LogLine] = (), renew: bool = True, files: list[FilePart] = ()
+    ) -> Ingest:
         return Ingest(
             run=self.id,
             attempt=self.order.attempt,
             reports=self.reports,
             ranks=list(ranks),
             logs=list(logs),
+            files=list(files),
             renew=renew,
         )
 
-    def send(self, *ranks: RankRecords, logs: list[LogLine] = (), renew: bool = True) -> IngestAnswer:
-        body = gzip.compress(self.request(*ranks, logs=logs, renew=renew).model_dump_json().encode(), 1)
+    def send(
+        self, *ranks: RankRecords, logs: list[LogLine] = (), renew: bool = True, files: list[FilePart] = ()
+    ) -> IngestAnswer:
+        request = self.request(*ranks, logs=logs, renew=renew, files=files)
+        body = gzip.compress(request.model_dump_json().encode(), 1)
         answer = self.post(body, content_encoding="gzip")
         assert answer.status_code == 200, answer.text
         return IngestAnswer.model_validate_json(answer.content)

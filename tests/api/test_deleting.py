@@ -3,6 +3,7 @@
 import threading
 from datetime import timedelta
 
+from hooke.spec.files import packed
 from hooke_api.experiments.purging import Purger
 from hooke_api.models import Base, Experiment, database_time, now
 from sqlalchemy import func, select, update
@@ -15,7 +16,9 @@ def ended(service, **changes):
     """An experiment of one run that left a row in every table."""
     supervisor = service.launch(**changes)
     supervisor.report("starting", "running")
-    supervisor.send(rank(0, start(), steps(1), scored(2, 64, 0.5)), logs=lines(0, 3))
+    supervisor.send(
+        rank(0, start(), steps(1), scored(2, 64, 0.5)), logs=lines(0, 3), files=[packed("system", 0, b"{}\n")]
+    )
     supervisor.report("succeeded")
     return supervisor, service.run(supervisor.id)["experiment_id"]
 

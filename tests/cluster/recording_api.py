@@ -2,11 +2,13 @@
 
 import gzip
 import threading
+import zlib
 from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.events import AgentHello, Ingest, IngestAnswer
+from hooke.spec.files import compressed
 from hooke.spec.orders import ClaimedOrder, OrderClaim
 from hooke.spec.protocol import OLDEST, PROTOCOL, AgentWelcome
 from pydantic import ValidationError
@@ -19,6 +21,7 @@ class RecordingApi:
         self.lock = threading.Lock()
         self.records = defaultdict(list)  # (run, attempt, rank) -> records in order of seq
         self.logs = defaultdict(list)
+        self.files = defaultdict(bytes)  # (run, attempt, name) -> content
         self.reports = defaultdict(list)
         self.requests = []  # (run, attempt, bytes of the decompressed body, Ingest)
         self.hellos, self.proofs, self.faults = [], [], []
@@ -78,6 +81,11 @@ class RecordingApi:
                 logs.append(line)
             elif line.seq > len(logs):
                 self.faults.append(f"{key} log: {line.seq} after {len(logs) - 1}")
+        files = {}
+        for part in message.files:
+            if part.size and part.start == len(self.files[(*key, part.name)]):
+                self.files[(*key, part.name)] += zlib.decompress(compressed(part))
+            files[part.name] = len(self.files[(*key, part.name)])
         applied = self.reports[key]
         common = min(len(message.reports), len(applied))  # a request of a killed supervisor may arrive late
         if [r.model_dump() for r in message.reports[:common]] != [r.model_dump() for r in applied[:common]]:
@@ -89,6 +97,7 @@ class RecordingApi:
             reports=len(applied),
             cancel=key in self.cancel,
             checkpoints=self.checkpoints[key],
+            files=files,
             fenced=key in self.fenced,
         )
 

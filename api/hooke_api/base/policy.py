@@ -49,6 +49,8 @@ LEAST: Mapping[str, Role | Other] = {
     "list_runs": VIEWER,
     "read_run": VIEWER,
     "read_logs": VIEWER,
+    "read_timeline": VIEWER,
+    "read_system": VIEWER,
     "stream_events": VIEWER,
     "list_clusters": VIEWER,
     "read_cluster": VIEWER,

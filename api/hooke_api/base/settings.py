@@ -75,6 +75,9 @@ class Settings(BaseSettings):
     """Maximum bytes of an ingest body after decompression; the longest record, 65,536 steps, has 8 MiB."""
     logs_limit: int = Field(16 * 1024 * 1024, ge=1024 * 1024)
     """Bytes of an attempt's output that are kept: the first half of them, and the latest lines."""
+    files_limit: int = Field(24 * 1024 * 1024, ge=1024 * 1024)
+    """Bytes of an attempt's other files that are kept: traces of its ranks (8 MiB and a header of each) and
+    samples of the system."""
     body_seconds: float = Field(20.0, gt=0)
     """Seconds in which a body must arrive."""
     import_limit: int = 128 * 1024 * 1024

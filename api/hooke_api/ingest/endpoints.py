@@ -27,6 +27,7 @@ from hooke_api.ingest.reports import Reports
 from hooke_api.models import Attempt, AttemptToken, Run, database_time
 from hooke_api.scheduling import attempt_tokens, leases
 from hooke_api.storage.database import Database
+from hooke_api.storage.files import append as append_parts
 from hooke_api.storage.lines import StoredLine
 from hooke_api.storage.outbox import announce
 
@@ -109,6 +110,11 @@ def store(session: Session, received: Received, settings: Settings, mine: Attemp
     acknowledged = {rank: figures.add(rank, items) for rank, items in received.ranks}
     figures.finish(current)
     _store_logs(session, figures, received, settings.logs_limit)
+    files = (
+        append_parts(session, run.id, attempt.number, received.files, settings.files_limit)
+        if received.files
+        else {}
+    )
     if current:
         all_sent = not received.ranks and not received.logs
         Reports(session, run, attempt, settings, figures, all_sent).apply(received.reports)
@@ -126,6 +132,7 @@ def store(session: Session, received: Received, settings: Settings, mine: Attemp
         reports=attempt.reports,
         cancel=current and (run.cancel_requested or run.state is RunState.CANCELLED),
         checkpoints=attempt.checkpoints_asked,
+        files=files,
         fenced=not current,
     )
 

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from hooke.errors import Fault
+from hooke.errors import Fault, JournalError
 from hooke.spec.events import Ingest, JournalRecord, LogLine, RankRecords, StateReport, Steps
+from hooke.spec.files import FilePart, compressed
 from hooke.spec.pointers import pointer
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
@@ -40,10 +41,12 @@ class Received:
     """One ingest request; for each rank its records in order of seq."""
 
     ingest: Ingest
-    """Without its records, log lines and reports."""
+    """Without its records, log lines, reports and parts of files."""
     ranks: list[tuple[int, list[Item]]] = field(default_factory=list)
     logs: list[LogLine | RefusedLine] = field(default_factory=list)
     reports: list[StateReport | RefusedReport] = field(default_factory=list)
+    files: list[tuple[FilePart, bytes]] = field(default_factory=list)
+    """With their compressed bytes; empty of a part that only asks."""
 
 
 def inflate(body: bytes, encoding: str, limit: int) -> bytes:
@@ -98,9 +101,17 @@ class _Reader:
         told = [self._report(i, report) for i, report in enumerate(reports)]  # all, each at its place
         ranks = [part for i, found in enumerate(parts) if (part := self._rank(i, found)) is not None]
         logs = [line for i, found in enumerate(lines) if (line := self._line(i, found)) is not None]
+        files = [found for i, part in enumerate(ingest.files if ingest else ()) if (found := self._part(i, part))]
         if self._faults or ingest is None:
             raise Invalid("the request does not fit its schema", self._faults[:_MOST_FAULTS])
-        return Received(ingest, ranks, logs, told)
+        return Received(ingest.model_copy(update={"files": []}), ranks, logs, told, files)
+
+    def _part(self, i: int, part: FilePart) -> tuple[FilePart, bytes] | None:
+        try:
+            return part.model_copy(update={"data": ""}), compressed(part) if part.size else b""
+        except JournalError as error:
+            self._fault(Fault(pointer("files", i, "data"), str(error)))
+            return None
 
     def _list(self, name: str) -> list[Any]:
         found = self._document.get(name, [])

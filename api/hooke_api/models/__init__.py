@@ -13,7 +13,15 @@ from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, 
 from hooke_api.models.clock import database_time
 from hooke_api.models.keeping import ExperimentTag, Removal
 from hooke_api.models.people import AccessToken, BrowserSession, TrailEntry, User
-from hooke_api.models.records import Checkpoint, Chunk, DroppedWorker, LogBlock, RankTotals, StoredEvaluation
+from hooke_api.models.records import (
+    Checkpoint,
+    Chunk,
+    DroppedWorker,
+    LogBlock,
+    RankTotals,
+    StoredEvaluation,
+    StoredFilePart,
+)
 from hooke_api.models.sites import AgentOrder, CatalogueEntry, Cluster, ClusterToken, StoredCalibration
 from hooke_api.models.webhooks import Webhook, WebhookDelivery
 from hooke_api.models.work import (
@@ -46,6 +54,7 @@ __all__ = [
     "DroppedWorker",
     "StoredCalibration",
     "StoredEvaluation",
+    "StoredFilePart",
     "Event",
     "Experiment",
     "ExperimentTag",

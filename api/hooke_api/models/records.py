@@ -111,6 +111,23 @@ class LogBlock(Base):
     data: Mapped[bytes] = mapped_column(LargeBinary)
 
 
+class StoredFilePart(Base):
+    """Consecutive bytes of a file of an attempt: `hooke_api.storage.files` stores and reads them."""
+
+    __tablename__ = "file_parts"
+
+    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
+    attempt: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(16), primary_key=True)
+    """`trace.<rank>` or `system`."""
+    first: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    """Place of its first byte in the file."""
+    size: Mapped[int] = mapped_column(BigInteger)
+    """Number of bytes."""
+    data: Mapped[bytes] = mapped_column(LargeBinary)
+    """They are compressed by zlib; empty: behind the limit of an attempt, and not kept."""
+
+
 class Checkpoint(Base):
     """A checkpoint on the cluster."""
 

@@ -98,6 +98,7 @@ def resolve(
         compute=spec.compute,
         checkpoint_every=spec.checkpoint_every,
         on_bad_worker=spec.on_bad_worker if method.may_drop else "fail",
+        trace=spec.trace,
     )
 
 

@@ -21,10 +21,12 @@ from hooke.cluster.verdict import Evidence, Outside, judge
 from hooke.cluster.witness import Witness
 from hooke.errors import SpecError
 from hooke.spec.events import StateReport
+from hooke.spec.files import SYSTEM
 from hooke.spec.invariants import faults
 from hooke.spec.journal import read_new
 from hooke.spec.specification import RunSpec, canonical
 from hooke.spec.states import TERMINAL
+from hooke.trace.records import file_of
 
 _CLOCK = "The clock of this run cannot be trusted: "
 _LOOK_BACK = 80
@@ -60,7 +62,11 @@ class SupervisedAttempt:
         ranks = ranks_of(self.spec) if self.spec else 0
         self.witness = Witness(folder, ranks)
         journals = {rank: folder.journal(rank) for rank in range(ranks)}
-        self.shipper = Shipper(folder.run, folder.attempt, journals, folder.log, takes_over=bool(self.reports))
+        files = {SYSTEM: folder.system}
+        if self.spec is not None and self.spec.trace:
+            files |= {f"trace.{rank}": file_of(folder.path, rank) for rank in range(ranks)}
+        taken_over = bool(self.reports)
+        self.shipper = Shipper(folder.run, folder.attempt, journals, folder.log, files, takes_over=taken_over)
 
     @property
     def ended(self) -> bool:

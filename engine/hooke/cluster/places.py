@@ -128,6 +128,11 @@ class AttemptFolder:
         """The batch job of the launch that begins with this attempt (`hooke.cluster.batch.Launched`)."""
         return self.path / "launched.json"
 
+    @property
+    def system(self) -> Path:
+        """Samples of what the ranks on this host use, one JSON line each (`hooke.cluster.sampling`)."""
+        return self.path / "system.jsonl"
+
     def journal(self, rank: int) -> Path:
         """Return the journal of a rank."""
         return self.path / f"journal.{rank}.jsonl"

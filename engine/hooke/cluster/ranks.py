@@ -15,6 +15,7 @@ from hooke.cluster.launchers.base import Launch, Launcher
 from hooke.cluster.launchers.batch import BatchLauncher
 from hooke.cluster.places import AttemptFolder, described
 from hooke.cluster.runner import RankRunner
+from hooke.cluster.sampling import Sampler
 from hooke.cluster.tail import OutputSource
 from hooke.cluster.watchdog import Watchdog
 from hooke.errors import LaunchError
@@ -68,6 +69,7 @@ class Ranks:
             Watchdog(a.spec, a.witness, timing.backstop, last=a is attempts[-1]) if a.spec else None
             for a in attempts
         ]
+        self._samplers = [Sampler(attempt.folder.system, attempt.witness.started) for attempt in attempts]
         self._old_logs = set[Path]().union(*map(_logs, attempts))
         self._current = 0
         self._kill_at: float | None = None
@@ -96,6 +98,7 @@ class Ranks:
             if time.monotonic() - collected > _COLLECT:
                 collected = time.monotonic()
                 self._collect(self._current)
+                self._samplers[self._current].look()
             await asyncio.sleep(self._timing.look)
         return self._end(runner)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hooke.cluster.file_track import FileTracks
 from hooke.cluster.tail import logged
 from hooke.cluster.witness import JournalReader
 from hooke.errors import JournalError
@@ -99,13 +100,24 @@ class Shipper:
     """All tracks and reports of one attempt: builds requests and applies responses."""
 
     def __init__(
-        self, run: str, attempt: int, journals: dict[int, Path], log: Path, *, takes_over: bool = False
+        self,
+        run: str,
+        attempt: int,
+        journals: dict[int, Path],
+        log: Path,
+        files: dict[str, Path] | None = None,
+        *,
+        takes_over: bool = False,
     ) -> None:
-        """`takes_over`: a predecessor may have delivered data, so first ask the API what it has stored."""
+        """`takes_over`: a predecessor may have delivered data, so first ask the API what it has stored.
+
+        `files`: name -> path of the other files to be delivered (`hooke.spec.files`).
+        """
         known = _UNKNOWN if takes_over else -1
         self._run, self._attempt = run, attempt
         self._ranks = {rank: Track(path, parse, known) for rank, path in journals.items()}
         self._log = Track(log, logged, known)
+        self._files = FileTracks(files or {}, asks=takes_over)
         self._reports = 0
         self._most_bytes = MOST_BYTES
 
@@ -127,6 +139,7 @@ class Shipper:
             reports=reports,
             ranks=ranks,
             logs=_first(self._log, taken[-1]),
+            files=self._files.parts(ended=not renew, most=self._most_bytes // 4),
             renew=renew,
         )
 
@@ -155,6 +168,7 @@ class Shipper:
             if rank in self._ranks:
                 self._ranks[rank].confirm(acknowledged)
         self._log.confirm(answer.logs)
+        self._files.apply(answer.files)
         self._reports = answer.reports
 
     def too_large(self) -> None:
@@ -162,14 +176,18 @@ class Shipper:
         self._most_bytes = max(self._most_bytes // 2, _LEAST_BYTES)
 
     def behind(self) -> bool:
-        """Return whether more data is buffered than the last request could hold."""
+        """Return whether more records and lines are buffered than the last request could hold.
+
+        Parts of files wait for the next one.
+        """
         return any(not track.drained for track in self._tracks())
 
     def complete(self, reports: list[StateReport]) -> bool:
         """Return whether the API has acknowledged all present records, lines and reports."""
         for track in self._tracks():
             track.fill()
-        return self._reports >= len(reports) and all(track.drained for track in self._tracks())
+        recorded = self._reports >= len(reports) and all(track.drained for track in self._tracks())
+        return recorded and self._files.drained
 
 
 def _first(track: Track, n: int) -> list[Any]:

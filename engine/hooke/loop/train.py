@@ -2,7 +2,8 @@
 
 Each folder holds a `spec.json` (a RunSpec) and receives the journals, `final.<rank>.npz` and checkpoints.
 Several folders run one after the other in the same processes, and share their imports; a folder that contains a
-file named `cancel` before its run starts is skipped. With --trace every rank also writes `trace.<rank>.bin`.
+file named `cancel` before its run starts is skipped. With --trace, or with `trace` in the
+specification, every rank also writes `trace.<rank>.bin`.
 
 Exit status: 0 regular end (also after a cancel: the `done` record has the reason), 3 the algorithm, workload or
 specification raised, 4 anything else. SIGTERM and SIGINT cancel the run, SIGUSR1 requests a checkpoint.
@@ -56,7 +57,7 @@ from hooke.spec.events import Done, Evaluation  # noqa: E402
 from hooke.spec.specification import RunSpec  # noqa: E402
 from hooke.spec.states import DIVERGED, INFRASTRUCTURE, USER_RAISED  # noqa: E402
 from hooke.trace.phases import Ledger  # noqa: E402
-from hooke.trace.recording import LIMIT, Trace, TracedLedger  # noqa: E402
+from hooke.trace.recording import DELIVERED_LIMIT, LIMIT, Trace, TracedLedger  # noqa: E402
 from hooke.trace.records import file_of  # noqa: E402
 
 
@@ -143,7 +144,7 @@ def trace_of(folder: Path, spec: RunSpec, rank: int) -> Trace:
         "world": spec.world,
         "host": socket.gethostname(),
     }
-    return Trace(file_of(folder, rank), about, LIMIT // ranks_of(spec))
+    return Trace(file_of(folder, rank), about, (DELIVERED_LIMIT if spec.trace else LIMIT) // ranks_of(spec))
 
 
 def run_spec_virtual(
@@ -171,7 +172,7 @@ def run_spec_virtual(
 
     def main(comm: Comm) -> Outcome:
         objective = make_objective() if make_objective else None
-        notes = trace_of(folder, spec, comm.rank) if trace and folder else None
+        notes = trace_of(folder, spec, comm.rank) if (trace or spec.trace) and folder else None
         return train_rank(comm, spec, folder, objective, resume, options=options, trace=notes)
 
     ranks, servers = ranks_of(spec), servers_of(spec)
@@ -217,7 +218,7 @@ def _run_folder(folder: Path, asked: _Asked, world: Any = None) -> None:
     crowded = comm.ranks_on_this_machine > usable_cores()
     placed = among(spec.compute, comm, comm.rank >= spec.workers)  # before torch starts threads
     options = RankOptions(asked.cancel, asked.checkpoint, placed=placed)
-    trace = trace_of(folder, spec, comm.rank) if asked.trace else None
+    trace = trace_of(folder, spec, comm.rank) if asked.trace or spec.trace else None
     train_rank(comm, spec, folder, None, asked.resume, crowded, options, trace=trace)
     if world is not None:
         comm.close()

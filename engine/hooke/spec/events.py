@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hooke.spec.files import FilePart
 from hooke.spec.frozen import Name
 from hooke.spec.further import FurtherMetric, MetricName
 from hooke.spec.retry import RetryCause
@@ -228,6 +229,7 @@ class Ingest(Record):
     """All reports so far, oldest first. They are applied in order; those already applied are ignored."""
     ranks: list[RankRecords] = Field(default_factory=list)
     logs: list[LogLine] = Field(default_factory=list)
+    files: list[FilePart] = Field(default_factory=list, max_length=100, exclude_if=lambda value: not value)
     renew: bool = True
 
 
@@ -244,6 +246,8 @@ class IngestAnswer(Record):
     """Whether the run is cancelled: SIGTERM, grace period, SIGKILL, then report `cancelled`."""
     checkpoints: int = Field(0, ge=0)
     """Number of checkpoints requested so far; when it grows, every rank is sent SIGUSR1 once."""
+    files: dict[str, int] = Field(default_factory=dict, exclude_if=lambda value: not value)
+    """For each file in the request, the number of its first bytes that are stored without gap."""
     fenced: bool = False
     """Whether another attempt owns the run, so that this one must end; its data is still accepted."""
 

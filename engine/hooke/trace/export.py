@@ -46,19 +46,19 @@ def write(folder: Path, ranks: int, target: Path) -> Written:
     found = [read(path) for rank in range(ranks) if (path := file_of(folder, rank)).exists()]
     if not found:
         raise JournalError(f"no rank has written a trace to {folder}: none reached its first step")
-    remarks = tuple(_remarks(found, ranks))
+    notes = tuple(remarks(found, ranks))
     origins, spread = align(found)
     events = 0
     with _open(target) as file:
         file.write('{"displayTimeUnit":"ms","otherData":')
-        json.dump(_about(found, remarks, spread), file)
+        json.dump(_about(found, notes, spread), file)
         file.write(',"traceEvents":[\n')
         for trace in found:
             for text in _events(trace, origins[trace.header["rank"]]):
                 file.write(",\n" * (events > 0) + text)
                 events += 1
         file.write("\n]}\n")
-    return Written(len(found), events, remarks)
+    return Written(len(found), events, notes)
 
 
 def align(traces: Sequence[RankTrace]) -> tuple[dict[int, float], float | None]:
@@ -79,7 +79,7 @@ def _open(target: Path) -> TextIO:
     return target.open("w")
 
 
-def _about(traces: list[RankTrace], remarks: tuple[str, ...], spread: float | None) -> dict[str, Any]:
+def _about(traces: list[RankTrace], notes: tuple[str, ...], spread: float | None) -> dict[str, Any]:
     simulated = traces[0].header["world"] == "virtual"
     clocks = len({trace.header["clock"] for trace in traces})
     return {
@@ -88,7 +88,7 @@ def _about(traces: list[RankTrace], remarks: tuple[str, ...], spread: float | No
         "note": SIMULATED if simulated else "Times are measured.",
         "clocks": clocks,
         "start_spread_seconds": spread,
-        "remarks": list(remarks),
+        "remarks": list(notes),
         "ranks": {
             trace.header["rank"]: {
                 "role": trace.header["role"],
@@ -101,7 +101,8 @@ def _about(traces: list[RankTrace], remarks: tuple[str, ...], spread: float | No
     }
 
 
-def _remarks(traces: list[RankTrace], ranks: int) -> Iterator[str]:
+def remarks(traces: Sequence[RankTrace], ranks: int) -> Iterator[str]:
+    """Yield remarks for the user: ranks whose records end early or are missing."""
     here = {trace.header["rank"] for trace in traces}
     for rank in sorted(set(range(ranks)) - here):
         yield f"rank {rank} has no trace: it did not reach its first step"

@@ -96,24 +96,31 @@ def read(path: Path) -> RankTrace:
 
     An incomplete last record, of a rank that died, is ignored.
     """
-    with path.open("rb") as file:
-        first = file.readline()
-        try:
-            header = cast(Header, json.loads(first))
-            schema = header["schema"]
-        except (ValueError, KeyError, TypeError):
-            raise JournalError(f"{path} is not a trace of a rank: its first line is {first[:60]!r}") from None
-        if schema != SCHEMA:
-            raise JournalError(f"{path} has the format {schema!r}; this version reads {SCHEMA!r}")
-        found = RankTrace(header)
-        _Reader(found, path).take(file.read())
+    return parse(path.read_bytes(), str(path))
+
+
+def parse(data: bytes, name: str) -> RankTrace:
+    """Return the trace of a rank from the content of its file; `name`: what errors call it.
+
+    Raises JournalError as `read` does.
+    """
+    first, _, records = data.partition(b"\n")
+    try:
+        header = cast(Header, json.loads(first))
+        schema = header["schema"]
+    except (ValueError, KeyError, TypeError):
+        raise JournalError(f"{name} is not a trace of a rank: its first line is {first[:60]!r}") from None
+    if schema != SCHEMA:
+        raise JournalError(f"{name} has the format {schema!r}; this version reads {SCHEMA!r}")
+    found = RankTrace(header)
+    _Reader(found, name).take(records)
     return found
 
 
 class _Reader:
-    def __init__(self, into: RankTrace, path: Path) -> None:
+    def __init__(self, into: RankTrace, name: str) -> None:
         self._into = into
-        self._path = path
+        self._name = name
         self._names = into.header["operations"]
         self._phases = into.header["phases"]
         self._since = into.header["began"]
@@ -133,7 +140,7 @@ class _Reader:
                 self._end(data[place + 1 :])
                 return
             if kind not in kinds:
-                raise JournalError(f"{self._path} is damaged: no record begins with {kind}, at byte {place}")
+                raise JournalError(f"{self._name} is damaged: no record begins with {kind}, at byte {place}")
             form, take = kinds[kind]
             if place + form.size > len(data):  # truncated
                 return

@@ -38,6 +38,8 @@ from hooke.trace.records import (
 
 LIMIT = 32 << 20
 """Maximum bytes of records of all ranks of a run: about 100 to 300 bytes per step and rank, 100 MB as JSON."""
+DELIVERED_LIMIT = 8 << 20
+"""The same for a run whose specification asks for the trace: it is delivered to the API and stored there."""
 BUFFER = 64 << 10
 """Maximum bytes of records that a rank keeps in memory."""
 

@@ -77,6 +77,13 @@ class Recorder {
   fill(path: RecordedPath = this.path): void {
     this.mark("fill", this.fillStyle, path.points);
   }
+  fillRect(x: number, y: number, width: number, height: number): void {
+    const corners: readonly Point[] = [
+      [x, y],
+      [x + width, y + height],
+    ];
+    this.mark("fill", this.fillStyle, corners);
+  }
   strokeText(): void {} // the edge of a text that is filled as well
   fillText(text: string, x: number, y: number): void {
     this.mark("text", this.fillStyle, [[x, y]], text);
@@ -98,6 +105,7 @@ class Recorder {
     this.clipped = path.points;
   }
   rect(): void {}
+  setTransform(): void {}
   translate(): void {}
   rotate(): void {}
 

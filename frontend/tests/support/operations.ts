@@ -31,6 +31,8 @@ import type {
   RunPage,
   RunView,
   SeriesAnswer,
+  SystemView,
+  TimelineView,
   TokenList,
   TokenView,
   TrailPage,
@@ -82,6 +84,8 @@ export interface Operations {
   "GET /runs/*": RunView;
   "GET /runs/*/logs": LogPage;
   "GET /runs/*/workers": WorkersAnswer;
+  "GET /runs/*/timeline": TimelineView;
+  "GET /runs/*/system": SystemView;
   "POST /runs/*/cancel": RunView;
   "POST /runs/*/checkpoint": RunView;
   "POST /runs/*/retry": RunView;
@@ -137,6 +141,8 @@ export const verbs = new Set([
   "tuning",
   "cancel",
   "logs",
+  "timeline",
+  "system",
   "checkpoint",
   "retry",
   "abandon",
@@ -159,6 +165,18 @@ export const USUAL = new Map<string, unknown>([
   ["GET /readyz", { ready: true, reasons: [], warnings: [] } satisfies Ready],
   ["GET /filter-fields", { fields: [] } satisfies FilterLanguage],
   ["GET /webhooks", { items: [] } satisfies WebhookList],
+  [
+    "GET /runs/*/system",
+    {
+      attempt: 1,
+      simulated: false,
+      at: [],
+      began: null,
+      processes: [],
+      host: null,
+      elsewhere: [],
+    } satisfies SystemView,
+  ],
 ]);
 
 /** Who looks, unless a test says otherwise: the owner of a server without users. */

@@ -9,12 +9,15 @@ import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
 import { Section } from "@/lib/ui/section";
 import { Environment } from "./environment";
+import { HeatMap } from "./heat-map";
 import { History } from "./history";
 import { Logs } from "./logs";
 import { RankPhases } from "./rank-phases";
 import { RunCurves } from "./run-curves";
 import { RunHeader } from "./run-header";
 import { Staleness } from "./staleness";
+import { SystemPart } from "./system-part";
+import { TimelinePart } from "./timeline-part";
 import { useExperimentOf, useLiveRun, useRun } from "./use-run";
 import { WorkerShares } from "./worker-shares";
 
@@ -51,9 +54,12 @@ function Page({ run }: { run: RunView }) {
       <RunHeader run={run} index={index} experiment={experiment.data} />
       <History run={run} />
       <RunCurves run={run} index={index} target={experiment.data?.spec.target ?? undefined} />
+      <TimelinePart run={run} />
       <RankPhases run={run} />
+      <HeatMap run={run} />
       <Staleness run={run} />
       <WorkerShares run={run} />
+      <SystemPart run={run} />
       <Logs run={run} />
       <Section title="Specification" testId="run-spec">
         <JsonView value={run.spec} label="Resolved specification as JSON" />

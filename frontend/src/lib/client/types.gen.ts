@@ -1756,6 +1756,12 @@ export type ExperimentSpec = {
     sharding?: 'iid' | 'disjoint' | 'dispatched';
     target?: Target | null;
     /**
+     * Trace
+     *
+     * Record phases and messages of every rank; costs about 20 us per step.
+     */
+    trace?: boolean;
+    /**
      * Tuning
      *
      * Choose each variant's parameters by trial runs first; empty: parameters are as given.
@@ -2131,6 +2137,40 @@ export type FurtherMetricView = {
 };
 
 /**
+ * HostSamples
+ *
+ * What a host did, all of its processes together.
+ */
+export type HostSamples = {
+    /**
+     * Gpu
+     *
+     * Mean share of its GPUs that was busy; null: not readable.
+     */
+    gpu: Array<number | null>;
+    /**
+     * Host
+     */
+    host: string;
+    /**
+     * Power
+     *
+     * Watts of its processors, by RAPL.
+     */
+    power: Array<number | null>;
+    /**
+     * Received
+     *
+     * Bytes per second received by its network devices, no loopback.
+     */
+    received: Array<number | null>;
+    /**
+     * Sent
+     */
+    sent: Array<number | null>;
+};
+
+/**
  * Jitter
  *
  * Standard deviations of the logarithm of a gradient's time, by what they persist over.
@@ -2297,6 +2337,58 @@ export type Me = {
      * Users
      */
     users: boolean;
+};
+
+/**
+ * MeetingsView
+ *
+ * Collective operations in the window, as columns: who entered last, and when each rank did.
+ */
+export type MeetingsView = {
+    /**
+     * Entered
+     */
+    entered: Array<Array<number>>;
+    /**
+     * Last
+     */
+    last: Array<number>;
+    /**
+     * Ranks
+     */
+    ranks: Array<number>;
+};
+
+/**
+ * MessagesView
+ *
+ * Messages between two ranks in the window, as columns, in the order in which they were sent.
+ */
+export type MessagesView = {
+    /**
+     * Bytes
+     */
+    bytes: Array<number>;
+    /**
+     * Left Out
+     */
+    left_out: number;
+    /**
+     * Received
+     */
+    received: Array<number>;
+    /**
+     * Receiver
+     */
+    receiver: Array<number>;
+    /**
+     * Sender
+     */
+    sender: Array<number>;
+    /**
+     * Sent
+     */
+    sent: Array<number>;
 };
 
 /**
@@ -2794,6 +2886,30 @@ export type ProblemDetails = {
 };
 
 /**
+ * ProcessSamples
+ *
+ * What one process used, a value for each time; null: not measured then.
+ */
+export type ProcessSamples = {
+    /**
+     * Cpu
+     *
+     * Processors used since the sample before, mean.
+     */
+    cpu: Array<number | null>;
+    /**
+     * Memory
+     *
+     * Resident memory, bytes.
+     */
+    memory: Array<number | null>;
+    /**
+     * Rank
+     */
+    rank: number;
+};
+
+/**
  * QueueEntryView
  *
  * One experiment in the queue of a cluster.
@@ -2941,6 +3057,50 @@ export type QueueView = {
      * Slots
      */
     slots: number;
+};
+
+/**
+ * RankTimeline
+ *
+ * One rank in the window: its slices, or the shares of its phases.
+ */
+export type RankTimeline = {
+    /**
+     * Began
+     */
+    began: Array<number>;
+    /**
+     * Ended
+     */
+    ended: Array<number>;
+    /**
+     * Host
+     */
+    host: string;
+    /**
+     * Operation
+     */
+    operation: Array<number>;
+    /**
+     * Phase
+     */
+    phase: Array<number>;
+    /**
+     * Rank
+     */
+    rank: number;
+    /**
+     * Role
+     */
+    role: string;
+    /**
+     * Shares
+     */
+    shares: Array<Array<number>>;
+    /**
+     * Step
+     */
+    step: Array<number>;
 };
 
 /**
@@ -3803,6 +3963,67 @@ export type SpeedUp = {
 };
 
 /**
+ * StragglerView
+ *
+ * The worker that the others wait for most; without collective operations, the slowest one most often.
+ */
+export type StragglerView = {
+    /**
+     * Consistent
+     */
+    consistent: boolean;
+    /**
+     * Longest
+     */
+    longest: number;
+    /**
+     * Rank
+     */
+    rank: number;
+    /**
+     * Steps
+     */
+    steps: number;
+    /**
+     * Waited
+     */
+    waited: number | null;
+};
+
+/**
+ * SystemView
+ *
+ * Samples of an attempt by its supervisor, about every 5 s at first: of the ranks on the supervisor's host.
+ */
+export type SystemView = {
+    /**
+     * At
+     */
+    at: Array<number>;
+    /**
+     * Attempt
+     */
+    attempt: number;
+    /**
+     * Began
+     */
+    began: number | null;
+    /**
+     * Elsewhere
+     */
+    elsewhere: Array<number>;
+    host: HostSamples | null;
+    /**
+     * Processes
+     */
+    processes: Array<ProcessSamples>;
+    /**
+     * Simulated
+     */
+    simulated: boolean;
+};
+
+/**
  * Target
  *
  * The target: a run ends when it is met, and the times to it are compared.
@@ -3862,6 +4083,77 @@ export type TimeToTarget = {
      * Unit
      */
     unit: 's' | 'virtual s';
+};
+
+/**
+ * TimelineView
+ *
+ * The timeline of one attempt, or of a window of it, bounded in size at any zoom.
+ */
+export type TimelineView = {
+    /**
+     * Attempt
+     */
+    attempt: number;
+    /**
+     * Bins
+     */
+    bins: number;
+    /**
+     * Complete
+     */
+    complete: boolean;
+    meetings: MeetingsView;
+    messages: MessagesView;
+    /**
+     * Operations
+     */
+    operations: Array<string>;
+    /**
+     * Phases
+     */
+    phases: Array<string>;
+    /**
+     * Ranks
+     */
+    ranks: Array<RankTimeline>;
+    /**
+     * Received
+     */
+    received: number;
+    /**
+     * Recorded
+     */
+    recorded: boolean;
+    /**
+     * Remarks
+     */
+    remarks: Array<string>;
+    /**
+     * Simulated
+     */
+    simulated: boolean;
+    /**
+     * Span
+     */
+    span: number;
+    /**
+     * Spread
+     */
+    spread: number | null;
+    /**
+     * Start
+     */
+    start: number;
+    /**
+     * Steps
+     */
+    steps: number;
+    /**
+     * Stop
+     */
+    stop: number;
+    straggler: StragglerView | null;
 };
 
 /**
@@ -6564,6 +6856,110 @@ export type RetryRunResponses = {
 };
 
 export type RetryRunResponse = RetryRunResponses[keyof RetryRunResponses];
+
+export type ReadSystemData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: {
+        /**
+         * Attempt
+         *
+         * Default: the latest.
+         */
+        attempt?: number | null;
+        /**
+         * Points
+         *
+         * Maximum number of samples.
+         */
+        points?: number;
+    };
+    url: '/api/v1/runs/{run_id}/system';
+};
+
+export type ReadSystemErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadSystemError = ReadSystemErrors[keyof ReadSystemErrors];
+
+export type ReadSystemResponses = {
+    /**
+     * Successful Response
+     */
+    200: SystemView;
+};
+
+export type ReadSystemResponse = ReadSystemResponses[keyof ReadSystemResponses];
+
+export type ReadTimelineData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: {
+        /**
+         * Attempt
+         *
+         * Default: the latest.
+         */
+        attempt?: number | null;
+        /**
+         * Start
+         *
+         * Seconds since the start of the trace.
+         */
+        start?: number | null;
+        /**
+         * Stop
+         *
+         * Default: its end.
+         */
+        stop?: number | null;
+        /**
+         * Step
+         *
+         * The window of this step instead.
+         */
+        step?: number | null;
+        /**
+         * Bins
+         *
+         * Resolution: parts of the window, as pixels.
+         */
+        bins?: number;
+    };
+    url: '/api/v1/runs/{run_id}/timeline';
+};
+
+export type ReadTimelineErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadTimelineError = ReadTimelineErrors[keyof ReadTimelineErrors];
+
+export type ReadTimelineResponses = {
+    /**
+     * Successful Response
+     */
+    200: TimelineView;
+};
+
+export type ReadTimelineResponse = ReadTimelineResponses[keyof ReadTimelineResponses];
 
 export type ReadWorkersData = {
     body?: never;

@@ -1,0 +1,64 @@
+import type { RunView } from "@/lib/client/types.gen";
+import { formatPercent } from "@/lib/format/numbers";
+import { PHASES } from "@/lib/theme/palette";
+import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
+import { heatRows } from "./phase-heat";
+import styles from "./timeline.module.css";
+
+/** Strength of the colour of a whole, so that figures on it can be read in both schemes. */
+const STRONGEST = 44;
+
+/** The share of every phase in the time of every rank, for comparing ranks: darker is more. */
+export function HeatMap({ run }: { run: RunView }) {
+  if (run.phases.length < 2) return null;
+  const rows = heatRows(run.phases);
+  const apart = rows.some((row) => row.cells.some((cell) => cell.apart));
+  return (
+    <Section title="Share of time by rank and phase" testId="heat-map">
+      <TableRegion label="Table of shares by rank and phase">
+        <table className={styles.sheet}>
+          <thead>
+            <tr>
+              <th scope="col">rank</th>
+              {PHASES.map((phase) => (
+                <th key={phase} scope="col">
+                  {phase}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.rank}>
+                <th scope="row">
+                  {row.role} {row.rank}
+                </th>
+                {row.cells.map(({ phase, share, apart: far }) => (
+                  <td
+                    key={phase}
+                    data-apart={far}
+                    className={far ? styles.apart : undefined}
+                    style={{ background: heat(phase, share) }}
+                  >
+                    {formatPercent(share)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableRegion>
+      <p className={styles.foot}>
+        Of the {run.simulated ? "virtual" : "wall"} time of each rank, evaluations included.
+        {apart && " Bold: more than 5 percentage points from the median of its role."}
+      </p>
+    </Section>
+  );
+}
+
+/** The colour of a share: that of the phase, stronger for more. */
+function heat(phase: string, share: number): string {
+  const strength = Math.round(STRONGEST * Math.sqrt(Math.max(0, share)));
+  return `color-mix(in srgb, var(--phase-${phase}) ${strength}%, var(--hk-page))`;
+}

@@ -1,0 +1,90 @@
+import { LineChart } from "@/lib/charts/line-chart";
+import type { ChartSeries } from "@/lib/charts/series";
+import type { RunView, SystemView } from "@/lib/client/types.gen";
+import { formatBytes, formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
+import { formatSeconds } from "@/lib/format/time";
+import { Section } from "@/lib/ui/section";
+import { hostSeries, processSeries } from "./system-series";
+import styles from "./timeline.module.css";
+import { useSystem } from "./use-timeline";
+
+const rate = (value: number) => `${formatBytes(value)}/s`;
+
+/** What the run's processes and their host used. */
+export function SystemPart({ run }: { run: RunView }) {
+  const { data } = useSystem(run);
+  if (!data || data.at.length < 2) return null;
+  return (
+    <Section title="System" testId="system">
+      <div className={styles.system}>
+        <Chart
+          title="Processors in use"
+          series={processSeries(data, "cpu")}
+          format={(value) => `${formatNumber(value)} processors`}
+          tick={formatNumber}
+        />
+        <Chart title="Resident memory" series={processSeries(data, "memory")} format={formatBytes} />
+        <Chart
+          title="Network of the host"
+          series={hostSeries(data, [
+            { name: "received", label: "received" },
+            { name: "sent", label: "sent" },
+          ])}
+          format={rate}
+        />
+        <Chart
+          title="Power of the processors"
+          series={hostSeries(data, [{ name: "power", label: "packages" }])}
+          format={(value) => `${formatNumber(value)} W`}
+        />
+        <Chart
+          title="GPU in use"
+          series={hostSeries(data, [{ name: "gpu", label: "mean of all GPUs" }])}
+          format={formatPercent}
+          tick={formatPercentTick}
+        />
+      </div>
+      <p className={styles.foot}>{systemWords(data)}</p>
+    </Section>
+  );
+}
+
+/** What was sampled, and what was not. */
+export function systemWords(view: SystemView): string {
+  const what = view.simulated
+    ? "Of the process that simulates all ranks"
+    : `Of the ranks on ${view.host?.host ?? "this host"}; network and power are those of the whole host`;
+  const { elsewhere } = view;
+  const others =
+    elsewhere.length === 0
+      ? ""
+      : ` ${elsewhere.length === 1 ? "Rank" : "Ranks"} ${elsewhere.slice(0, 10).join(", ")}${
+          elsewhere.length > 10 ? " and others" : ""
+        } ran on other hosts and ${elsewhere.length === 1 ? "was" : "were"} not sampled.`;
+  return `${what}, sampled by its supervisor, in seconds of the wall clock.${others}`;
+}
+
+interface ChartProps {
+  readonly title: string;
+  readonly series: readonly ChartSeries[];
+  readonly format: (value: number) => string;
+  readonly tick?: (value: number) => string;
+}
+
+function Chart({ title, series, format, tick = format }: ChartProps) {
+  if (series.length === 0) return null;
+  return (
+    <LineChart
+      title={title}
+      testId={`system-${title.toLowerCase().replaceAll(" ", "-")}`}
+      height={170}
+      series={series}
+      xTitle="Time since the first sample (s)"
+      formatX={formatSeconds}
+      tickX={formatNumber}
+      formatY={format}
+      tickY={tick}
+      sync="system"
+    />
+  );
+}

@@ -1,0 +1,164 @@
+import { useComputedColorScheme } from "@mantine/core";
+import { type PointerEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useWidth } from "@/lib/charts/use-width";
+import type { TimelineView } from "@/lib/client/types.gen";
+import styles from "./timeline.module.css";
+import { draw, inkOf } from "./timeline-draw";
+import { frameOf, hitAt, timeAt } from "./timeline-layout";
+import { byKey, inside, moved, type Window, zoomed } from "./timeline-window";
+import { extentWords, hitWords } from "./timeline-words";
+
+interface TimelineCanvasProps {
+  readonly answer: TimelineView;
+  readonly window: Window;
+  readonly straggler: number | undefined;
+  /** Whether it is of another window, until the one in view has been read. */
+  readonly stale: boolean;
+  /** Called while the window moves. */
+  readonly move: (window: Window) => void;
+}
+
+/** Movement from which on a press is a drag, px. */
+const DRAG = 4;
+
+interface Grip {
+  readonly x: number;
+  readonly window: Window;
+  /** Whether a part is marked, to be zoomed to. */
+  readonly marks: boolean;
+}
+
+/** The drawing, and the hands on it: wheel, drag, keys. */
+export function TimelineCanvas({ answer, window, straggler, stale, move }: TimelineCanvasProps) {
+  const scheme = useComputedColorScheme("light");
+  const [host, width] = useWidth<HTMLDivElement>();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const grip = useRef<Grip | undefined>(undefined);
+  const [hover, setHover] = useState<{ x: number; y: number }>();
+  const [marked, setMarked] = useState<readonly [number, number]>();
+  const frame = frameOf(answer.ranks.length, width);
+  const span = answer.span;
+  const newest = useRef({ frame, window, span, move });
+
+  useLayoutEffect(() => {
+    newest.current = { frame, window, span, move };
+  });
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the scheme changes the colours that are read from the page
+  useLayoutEffect(() => {
+    const element = canvas.current;
+    const context = element?.getContext("2d");
+    if (!element || !context || width === 0) return;
+    const ratio = globalThis.devicePixelRatio || 1;
+    element.width = Math.round(width * ratio);
+    element.height = Math.round(frame.height * ratio);
+    context.setTransform?.(ratio, 0, 0, ratio, 0, 0);
+    draw(context, { answer, frame, window, width, ink: inkOf(element), straggler });
+  }, [answer, window, width, frame.height, straggler, scheme]);
+
+  useEffect(() => {
+    const element = host.current;
+    if (!element) return;
+    // the page scrolls by the wheel unless the drawing has the focus or a key asks for it; React listens passively
+    const wheel = (event: WheelEvent) => {
+      const now = newest.current;
+      const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
+      if (!sideways && !event.ctrlKey && !event.metaKey && document.activeElement !== element) return;
+      event.preventDefault();
+      const pixels = (sideways ? event.deltaX : event.deltaY) * (event.deltaMode === 1 ? 16 : 1);
+      const x = event.clientX - element.getBoundingClientRect().left;
+      if (sideways)
+        now.move(moved(now.window, pixels / Math.max(1, now.frame.right - now.frame.left), now.span));
+      else now.move(zoomed(now.window, Math.exp(pixels * 0.002), timeAt(now.frame, now.window, x), now.span));
+    };
+    element.addEventListener("wheel", wheel, { passive: false });
+    return () => element.removeEventListener("wheel", wheel);
+  }, [host]);
+
+  const place = (event: PointerEvent) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  };
+  const drag = (event: PointerEvent) => {
+    const { x, y } = place(event);
+    const held = grip.current;
+    if (!held) {
+      setHover({ x, y });
+      return;
+    }
+    setHover(undefined);
+    if (Math.abs(x - held.x) < DRAG) return;
+    if (held.marks) setMarked([Math.min(held.x, x), Math.max(held.x, x)]);
+    else move(moved(held.window, (held.x - x) / (frame.right - frame.left), span));
+  };
+  const release = () => {
+    if (marked) move(inside([timeAt(frame, window, marked[0]), timeAt(frame, window, marked[1])], span));
+    setMarked(undefined);
+    grip.current = undefined;
+  };
+  const hit = hover && hitAt(answer, frame, window, hover.x, hover.y);
+  const words = hit && hitWords(hit, answer);
+  return (
+    <>
+      <div className={styles.scroll} data-stale={stale}>
+        {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms */}
+        <div
+          ref={host}
+          role="group"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys move the window
+          tabIndex={0}
+          aria-label="Timeline of the ranks"
+          aria-describedby="timeline-keys"
+          className={styles.drawing}
+          data-testid="timeline-drawing"
+          onKeyDown={(event) => {
+            const next = byKey(event.key, window, span);
+            if (!next || event.ctrlKey || event.metaKey || event.altKey) return;
+            event.preventDefault();
+            move(next);
+          }}
+          onPointerDown={(event) => {
+            if (event.button !== 0) return;
+            event.currentTarget.setPointerCapture?.(event.pointerId);
+            grip.current = { x: place(event).x, window, marks: event.shiftKey };
+          }}
+          onPointerMove={drag}
+          onPointerUp={release}
+          onPointerCancel={release}
+          onPointerLeave={() => setHover(undefined)}
+          onDoubleClick={() => move([0, span])}
+        >
+          <canvas
+            ref={canvas}
+            role="img"
+            aria-label={`Phases of ${answer.ranks.length} ranks over time: ${extentWords(answer, frame)}`}
+            style={{ width, height: frame.height }}
+          />
+          {marked && (
+            <div
+              className={styles.marked}
+              style={{ left: marked[0], width: marked[1] - marked[0], top: frame.top }}
+            />
+          )}
+          {hover && words && (
+            <div
+              className={styles.tip}
+              data-testid="timeline-tip"
+              style={{
+                top: hover.y + 16,
+                ...(hover.x > width / 2 ? { right: width - hover.x } : { left: hover.x }),
+              }}
+            >
+              {words.map((line) => (
+                <div key={line}>{line}</div>
+              ))}
+            </div>
+          )}
+        </div>
+      </div>
+      <p className={styles.foot} data-testid="timeline-extent" aria-live="polite">
+        In view: {extentWords(answer, frame)}.
+      </p>
+    </>
+  );
+}

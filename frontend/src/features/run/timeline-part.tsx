@@ -1,0 +1,178 @@
+import { Button, NumberInput, Skeleton } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import { PhaseKey } from "@/lib/charts/phase-bar";
+import type { RunView, TimelineView } from "@/lib/client/types.gen";
+import { formatCount, formatPercent } from "@/lib/format/numbers";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { Section } from "@/lib/ui/section";
+import { isTerminal } from "@/lib/ui/states";
+import { TableRegion } from "@/lib/ui/table-region";
+import { Tag } from "@/lib/ui/tag";
+import type { RunSearch } from "./search";
+import styles from "./timeline.module.css";
+import { TimelineCanvas } from "./timeline-canvas";
+import { sharesOf } from "./timeline-layout";
+import { type Window, windowFrom, zoomed } from "./timeline-window";
+import { nameOf, stragglerWords } from "./timeline-words";
+import { arriving, useMovingWindow, useTimeline } from "./use-timeline";
+
+const route = getRouteApi("/runs/$runId");
+
+/** What the ranks did when: from the trace that the run recorded. */
+export function TimelinePart({ run }: { run: RunView }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const query = useTimeline(run, search);
+  const again = () => {
+    // a window or a step that it does not have must not stay
+    navigate({
+      search: (old) => ({ ...old, t: undefined, step: undefined }),
+      replace: true,
+      resetScroll: false,
+    });
+    void query.refetch();
+  };
+  const answer = query.data;
+  return (
+    <Section title="Timeline" testId="timeline" aside={answer && answer.ranks.length > 0 && <PhaseKey />}>
+      {answer && answer.ranks.length > 0 ? (
+        <Drawn run={run} answer={answer} stale={query.isPlaceholderData} />
+      ) : query.isError ? (
+        <ErrorPanel what="The timeline could not be read." error={query.error} retry={again} />
+      ) : query.isLoading ? (
+        <Skeleton height={180} />
+      ) : (
+        <p className={styles.foot}>{absentWords(run, answer)}</p>
+      )}
+    </Section>
+  );
+}
+
+/** Why there is no timeline. */
+export function absentWords(run: RunView, answer: TimelineView | undefined): string {
+  if (run.spec.trace !== true)
+    return "This run recorded no timeline. With “trace: true” in the experiment's document, every rank records its phases and messages.";
+  if (!isTerminal(run.state)) return "The ranks record a timeline. It is delivered when the run has ended.";
+  if (answer && arriving(run, answer.complete, Date.now())) return "The timeline is being delivered.";
+  return "No timeline has arrived: no rank reached its first step, or its supervisor cannot reach this server.";
+}
+
+function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; stale: boolean }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const look = (changes: Pick<RunSearch, "t" | "step">) =>
+    navigate({ search: (old) => ({ ...old, ...changes }), replace: true, resetScroll: false });
+  const asked = windowFrom(search.t);
+  const shown: Window =
+    asked ?? (search.step !== undefined || !stale ? [answer.start, answer.stop] : [0, answer.span]);
+  const [window, move] = useMovingWindow(shown, (t) => look({ t, step: undefined }), answer.span);
+  const words = stragglerWords(answer.straggler);
+  const straggler = answer.straggler?.consistent ? answer.straggler.rank : undefined;
+  const middle = (window[0] + window[1]) / 2;
+  const whole = window[0] <= 0 && window[1] >= answer.span;
+  return (
+    <>
+      {words && (
+        <p className={styles.sentence} data-testid="straggler">
+          {words}
+        </p>
+      )}
+      <div className={styles.bar}>
+        <div className={styles.controls}>
+          <Button
+            size="compact-xs"
+            variant="default"
+            onClick={() => move(zoomed(window, 0.5, middle, answer.span))}
+          >
+            Zoom in
+          </Button>
+          <Button
+            size="compact-xs"
+            variant="default"
+            disabled={whole}
+            onClick={() => move(zoomed(window, 2, middle, answer.span))}
+          >
+            Zoom out
+          </Button>
+          <Button
+            size="compact-xs"
+            variant="default"
+            disabled={whole}
+            onClick={() => look({ t: undefined, step: undefined })}
+          >
+            Whole run
+          </Button>
+          {answer.simulated && <Tag kind="simulated" />}
+        </div>
+        {answer.steps > 0 && (
+          <div className={styles.controls}>
+            <label htmlFor="timeline-step" className={styles.label}>
+              Step
+            </label>
+            <NumberInput
+              id="timeline-step"
+              size="xs"
+              w={110}
+              min={1}
+              max={answer.steps}
+              clampBehavior="strict"
+              allowDecimal={false}
+              placeholder="all"
+              value={search.step ?? ""}
+              onChange={(value) =>
+                look({ t: undefined, step: typeof value === "number" ? value : undefined })
+              }
+            />
+            <span className={styles.label}>of {formatCount(answer.steps)}</span>
+          </div>
+        )}
+      </div>
+      <TimelineCanvas answer={answer} window={window} straggler={straggler} stale={stale} move={move} />
+      <p className={styles.foot} id="timeline-keys">
+        Drag to move, Shift and drag to zoom to a part, Ctrl and wheel to zoom; with the focus on it: + − to
+        zoom, ← → to move, Home for the whole run.
+      </p>
+      {answer.remarks.length > 0 && !arriving(run, answer.complete, Date.now()) && (
+        <ul className={styles.remarks}>
+          {answer.remarks.map((remark) => (
+            <li key={remark}>{remark}</li>
+          ))}
+        </ul>
+      )}
+      <WindowTable answer={answer} />
+    </>
+  );
+}
+
+/** The window as a table: what a reader of the drawing sees at a glance. */
+function WindowTable({ answer }: { answer: TimelineView }) {
+  return (
+    <details className={styles.table}>
+      <summary>Table of the part in view</summary>
+      <TableRegion label="Shares of phases in the part of the timeline in view">
+        <table className={styles.sheet}>
+          <thead>
+            <tr>
+              <th scope="col">rank</th>
+              {answer.phases.map((phase) => (
+                <th key={phase} scope="col">
+                  {phase}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {answer.ranks.map((rank) => (
+              <tr key={rank.rank}>
+                <th scope="row">{nameOf(rank)}</th>
+                {sharesOf(rank, answer).map((share, i) => (
+                  <td key={answer.phases[i]}>{formatPercent(share)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableRegion>
+    </details>
+  );
+}
