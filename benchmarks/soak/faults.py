@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+import httpx
 import psutil
 from hooke.cluster.broker import Orders, make_app
 from hooke.spec.orders import BrokerOrder
@@ -161,8 +162,11 @@ def _cancel(state: str, attempts: str, site: Installation, planned: Planned) -> 
     run = _awaited(lambda: _one(planned, [str(row[0]) for row in site.query(query)]))
     if run is None:
         return None
-    answer = site.request("POST", f"/runs/{run}/cancel")
-    return Hit(f"{run}: {answer.status_code}", [run])
+    try:
+        said = f"status {site.request('POST', f'/runs/{run}/cancel').status_code}"
+    except httpx.HTTPError as error:  # it may have been done
+        said = type(error).__name__
+    return Hit(f"{run}, {said}", [run])
 
 
 for _name, _state, _attempts in (

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -19,11 +20,13 @@ from typing import Any
 import httpx
 import psycopg
 import redis
+from hooke.cluster.processes import signal_all
 from hooke_api.local.parts import redis_server
 
 from benchmarks.evidence.store import ROOT
 from benchmarks.netlab import lab as labs
 from benchmarks.soak.disks import Disk
+from benchmarks.soak.processes import living
 from benchmarks.soak.proxy import Proxy
 from benchmarks.soak.services import Keeper, Service
 
@@ -166,7 +169,9 @@ class Installation:
     def request(self, method: str, path: str, **given: Any) -> httpx.Response:
         """Ask the API, not through a proxy. Raises httpx.HTTPError."""
         headers = {"authorization": f"Bearer {self.secret('token')}", **given.pop("headers", {})}
-        with httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=10, trust_env=False) as client:
+        with httpx.Client(
+            base_url=f"{self.url}/api/v1", headers=headers, timeout=10, trust_env=False, verify=False
+        ) as client:
             return client.request(method, path, **given)
 
     def broker(self) -> redis.Redis:
@@ -181,7 +186,8 @@ class Installation:
             self._keeper.stop()
         for service in (*self.agents.values(), *self.apis, self.redis):
             service.end()
-        self.postgres.end(2)  # SIGINT: fast shutdown
+        self.postgres.end(signal.SIGINT)  # fast shutdown
+        signal_all([process.pid for process in living(self.homes.values())], signal.SIGKILL)
         for proxy in self.proxies.values():
             proxy.close()
         for disk in self.disks.values():
@@ -220,8 +226,9 @@ def installed(seed: int, keep: Path) -> Iterator[Installation]:
 def _join(lab: labs.Lab) -> None:
     """Put this machine on the hosts' network; the link goes with the lab."""
     switch, near = lab.namespace("switch"), f"{lab.name}-here"
+    add = ["ip", "link", "add", near, "type", "veth", "peer", "name", "here", "netns", switch]
+    wait_for(lambda: subprocess.run(add, check=False).returncode == 0, "the end of an earlier link")
     for words in (
-        ["ip", "link", "add", near, "type", "veth", "peer", "name", "here", "netns", switch],
         ["ip", "-n", switch, "link", "set", "here", "master", "bridge", "up"],
         ["ip", "addr", "add", f"{HERE}/24", "dev", near],
         ["ip", "link", "set", near, "up"],

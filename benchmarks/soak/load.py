@@ -66,6 +66,8 @@ class Load(threading.Thread):
         """Name of an experiment -> its id, as the API answered."""
         self.refused: list[str] = []
         """Answers that are neither success nor a passing failure."""
+        self.unanswered = ""
+        """An experiment whose submission had no answer when the load ended: it may be there or not."""
 
     def run(self) -> None:
         """Submit until stopped."""
@@ -99,9 +101,6 @@ class Load(threading.Thread):
             if self._ended.wait(_EVERY):
                 self.unanswered = document["name"]
                 return
-
-    unanswered = ""
-    """An experiment whose submission had no answer when the load ended: it may be there or not."""
 
     def stop(self) -> None:
         """Return when it has ended."""

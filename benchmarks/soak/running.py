@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,8 @@ def _inflict(site: Installation, plan: list[Planned], log: Log) -> None:
         at, _, what = heapq.heappop(due)
         time.sleep(max(0.0, began + at - time.monotonic()))
         if not isinstance(what, Planned):
-            what()
+            with suppress(OSError, subprocess.SubprocessError):
+                what()
             continue
         try:
             hit = STRIKES[what.fault](site, what)
