@@ -1,6 +1,6 @@
 """A complete installation under load and random faults, and an exact count of what must not be.
 
-    python -m benchmarks.soak run [--minutes 30] [--seed N] [--every 4]    exit status 0: no violation
+    python -m benchmarks.soak run [--minutes 30] [--seed N] [--every 6]    exit status 0: no violation
     python -m benchmarks.soak publish                                      write docs/results/soak.md
 
 Needs PostgreSQL and Redis; emulated hosts, small disks and cut links need root. Records and logs are kept in
@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("do", choices=("run", "publish"))
     parser.add_argument("--minutes", type=float, default=30.0, help="for which faults strike")
     parser.add_argument("--seed", type=int, help="of load and faults; drawn if not given")
-    parser.add_argument("--every", type=float, default=4.0, help="mean pause between two faults, s")
+    parser.add_argument("--every", type=float, default=6.0, help="mean pause between two faults, s")
     parser.add_argument("--store", type=Path, default=STORE)
     options = parser.parse_args()
     if options.do == "publish":

@@ -23,7 +23,7 @@ from benchmarks.soak.installation import HOSTS, Installation
 from benchmarks.soak.proxy import MODES
 from benchmarks.soak.services import Service
 
-_PATIENCE = 3.0
+_PATIENCE = 15.0
 """Seconds for which a fault waits for a target."""
 _OLD = 75
 """Age of an old order, s: above the visibility timeout of the broker (60 s)."""
@@ -86,9 +86,9 @@ def _of_attempts(what: str, number: int, site: Installation, planned: Planned) -
 
 
 for _what in (processes.RANK, processes.MPIRUN, processes.GUARD, processes.SUPERVISOR):
-    _weight = 3 if _what in (processes.RANK, processes.SUPERVISOR) else 2
+    _weight = 6 if _what in (processes.RANK, processes.SUPERVISOR) else 4
     fault(f"kill {_what}", _weight)(partial(_of_attempts, _what, signal.SIGKILL))
-    fault(f"stop {_what}", 1, 1.0, 5.0, 25.0)(partial(_of_attempts, _what, signal.SIGSTOP))
+    fault(f"stop {_what}", 2, 1.0, 5.0, 25.0)(partial(_of_attempts, _what, signal.SIGSTOP))
 
 
 def _services(site: Installation, part: str) -> list[Service]:
@@ -114,7 +114,7 @@ def _stop_part(part: str, site: Installation, planned: Planned) -> Hit | None:
 
 
 for _part, _seconds in {
-    "agent": (3.0, 15.0, 45.0),
+    "agent": (3.0, 10.0, 45.0),
     "API": (2.0, 12.0),
     "Redis": (2.0, 15.0),
     "PostgreSQL": (2.0, 12.0),
@@ -140,7 +140,7 @@ def _restart(site: Installation, _planned: Planned) -> Hit | None:
     return Hit("postgres")
 
 
-@fault("API away", 4, 0.0, 5.0, 20.0, 60.0)
+@fault("API away", 3, 0.0, 0.0, 5.0, 5.0, 20.0, 60.0)
 def _away(site: Installation, planned: Planned) -> Hit | None:
     for api in site.apis:
         api.hold(planned.seconds)
@@ -231,10 +231,10 @@ def _proxy(mode: str, site: Installation, planned: Planned) -> Hit:
 
 
 for _mode in MODES:
-    fault(f"proxy: {_mode}", 1, 3.0, 10.0, 30.0)(partial(_proxy, _mode))
+    fault(f"proxy: {_mode}", 1, 2.0, 5.0, 12.0)(partial(_proxy, _mode))
 
 
-@fault("everything killed", 2)
+@fault("everything killed", 3)
 def power(site: Installation, _planned: Planned) -> Hit:
     """Kill every process at once, as a loss of power does; services start again after a second."""
     for service in site.services:

@@ -33,7 +33,7 @@ def experiment(chance: random.Random, number: int, hosts: bool) -> dict[str, Any
     if virtual or (hosts and where == ON_HOSTS and workers == 2):
         names += WITH_SERVER
     chosen = chance.sample(names, 2)
-    steps = chance.choice((100, 400) if virtual else (200, 2000, 8000))
+    steps = chance.choice((200, 800) if virtual else (200, 800, 2000))
     samples = steps * workers * BATCH
     keeps = chance.random() < 0.5 and not set(chosen) & set(WITH_SERVER)
     place: dict[str, Any] = {"name": where, "workers": [workers], "seeds": chance.choice((1, 2))}

@@ -28,7 +28,7 @@ from benchmarks.soak.installation import Installation, installed
 from benchmarks.soak.load import Load
 from benchmarks.soak.processes import Watch, living
 
-EVERY = 4.0
+EVERY = 6.0
 """Mean pause between two faults, s."""
 SETTLE_SECONDS = 420.0
 """Longest time from the last fault until everything has come to its end."""
