@@ -7,6 +7,7 @@
 #   TESTS            `make test` runs only these (a file, a folder)
 #   ONLY             `make audit` runs only the cases of these methods
 #   QUICK=1 MINUTES  `make bench`: a look at two hosts in .results/quick/; start no run after so many minutes
+#   MINUTES SEED     `make soak`: how long faults strike, by default 30; of faults and load, drawn if not given
 TORCH_INDEX_URL ?=
 PYTHON ?= python3
 HOOKE_HOME ?= $(CURDIR)/.hooke
@@ -14,6 +15,7 @@ PORT ?=
 EXIT ?=
 QUICK ?=
 MINUTES ?=
+SEED ?=
 TESTS ?=
 ONLY ?=
 
@@ -38,7 +40,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test audit algorithms check check-python check-frontend test-frontend bench bench-core \
+.PHONY: help demo up test audit algorithms check check-python check-frontend test-frontend bench bench-core soak \
     results-virtual results-local setup setup-dev lock clean
 
 help: ## List the targets
@@ -82,6 +84,9 @@ bench-core: setup-dev ## Measure what the core may cost (benchmarks, not tests)
 bench: setup-dev ## Measure replication and co-design on emulated hosts, write docs/results (root, HOOKE_DATA; hours; QUICK=1: 5 min)
 	@$(VENV)/bin/python -m benchmarks.evidence $(if $(QUICK),--quick) run $(if $(MINUTES),--minutes $(MINUTES))
 	@$(VENV)/bin/python -m benchmarks.evidence $(if $(QUICK),--quick) pages
+
+soak: setup-dev ## A complete installation under load and random faults; count what is lost or stuck (PostgreSQL, root; MINUTES, SEED)
+	@$(VENV)/bin/python -m benchmarks.soak run --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
 
 results-virtual: setup-dev ## Measure every method on MNIST-LeNet in virtual time (needs HOOKE_DATA; about an hour)
 	@$(VENV)/bin/python -m benchmarks.methods virtual --jobs $(or $(JOBS),1)

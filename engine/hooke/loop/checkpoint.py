@@ -38,10 +38,11 @@ def identity(spec: RunSpec) -> str:
     return fingerprint(spec.model_copy(update=anyway))
 
 
-def save(r: RecordedRank) -> None:
+def save(r: RecordedRank, followed: bool = False) -> None:
     """Write this rank's part, if the run keeps checkpoints; collective.
 
-    If the latest checkpoint has the same number of samples, nothing is written.
+    If the latest checkpoint has the same number of samples, nothing is written. `followed`: this rank will take
+    another step, so its latest row may be written before the checkpoint is complete.
     """
     folder = r.keep
     if folder is None:
@@ -50,6 +51,7 @@ def save(r: RecordedRank) -> None:
     samples, present = map(int, stop_together(r, mine))
     if not present:
         with aside(r.comm, Phase.EVALUATE):
+            r.recorder.secure(followed)
             _save(r, folder / "checkpoints" / str(samples), r.ledger.since)
     r.schedule.saved = samples
 

@@ -145,6 +145,16 @@ class Recorder:
         if self._journal is not None:
             self._journal.flush()
 
+    def secure(self, last: bool) -> None:
+        """Write rows to the journal before a checkpoint is complete: the next attempt goes on behind them.
+
+        `last`: also the row that is held back, because another step follows.
+        """
+        if last:
+            self.release()
+        if self._journal is not None:
+            self._journal.flush()
+
     def train_clock(self, r: RankState) -> float:
         """Return the train clock; 0 before it has been started."""
         return r.ledger.train() if self._running else 0.0

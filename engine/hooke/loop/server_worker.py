@@ -61,11 +61,11 @@ class ServerWorkerLoop:
             r.charge_update()
             r.ledger.enter(Phase.IDLE)
             r.t += 1
-            if r.t == self._meet_at:
-                self._meet()
             r.recorder.step(r)
+            saved = r.t == self._meet_at and self._meet()
             self._stop_if_told()
-            if r.cancel_requested.is_set() and self._until is None and self._outstanding is None:
+            ends = r.cancel_requested.is_set() and self._until is None and self._outstanding is None
+            if ends and not saved:  # a row that a checkpoint needs is written, and another one takes what follows
                 self._until = r.t  # not after the rest of a period, which may take long
         self.left_at = r.ledger.since
         r.comm.control.send((FAREWELL, float(r.t), r.loss), r.server)
@@ -156,15 +156,16 @@ class ServerWorkerLoop:
         r.ledger.enter(before)
         r.ledger.move(min(stood, r.ledger.since - since), Phase.IDLE, Phase.EVALUATE)
 
-    def _meet(self) -> None:
-        """Report that this worker has arrived; take part in the checkpoint, if one is written."""
+    def _meet(self) -> bool:
+        """Report that this worker has arrived; take part in the checkpoint, if one is written, and return that."""
         r = self._r
         self._meet_at = None
         with r.comm.under(Phase.IDLE):
             r.comm.control.send((HERE, float(r.t), r.loss), r.server)
             together, _, _ = self._listen()
         if together:
-            checkpoint.save(r)
+            checkpoint.save(r, followed=True)
+        return bool(together)
 
     def hear_the_end(self) -> float:
         """Wait until all workers have left; return the seconds for which the clock stood since this one left."""

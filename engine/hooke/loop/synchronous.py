@@ -46,8 +46,10 @@ class SynchronousLoop:
                 decision is Decision.CHECKPOINT or r.schedule.checkpoint_due(r.samples)
             ):
                 self._flush()
-                checkpoint.save(r)
-            r.recorder.step(r)
+                r.recorder.step(r)
+                checkpoint.save(r, followed=True)
+            else:
+                r.recorder.step(r)
         polls.close()
         self._flush()
         self._evaluate_if_due(last=True)
