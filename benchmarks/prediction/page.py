@@ -22,7 +22,9 @@ def page(found: Sequence[dict[str, Any]]) -> str:
         "# Predicted and measured step times\n",
         f"Ten methods, batch {BATCH} per worker, all-reduces by halving. Predictions are simulated: "
         "virtual time with the constants of a calibration made just before the runs "
-        "([calibration](../calibration.md)). The step time is train seconds per step of a worker. "
+        "([calibration](../calibration.md)). The rules by which constants follow from a calibration were mended "
+        "with results of these and earlier runs in view ([decision 67](../decisions/0067-among-gradients.md)): "
+        "elsewhere errors may be larger. The step time is train seconds per step of a worker. "
         "Made by `python -m benchmarks.prediction run` and `publish`.\n",
         *(
             _verdict(name, of)
@@ -52,10 +54,13 @@ def _place(found: dict[str, Any]) -> str:
     when = datetime.fromtimestamp(found["at"], UTC)
     cores = calibration["cores"]
     notes = [f"{calibration['hardware'].get('cpu', '?')}, {cores} cores, {when:%Y-%m-%d}."]
+    runs = len(found["methods"][0]["measured"])
+    notes.append(f"{runs} run{'s' if runs > 1 else ''} of each method, their median.")
     if place.workers > cores:
         notes.append(f"Oversubscribed: {place.workers} ranks share {cores} cores.")
     if calibration["load"] >= 0.5:
-        notes.append(f"Other processes were running (load {calibration['load']:.1f}): not to be trusted.")
+        load = f"{calibration['load']:.1f}"
+        notes.append(f"Load of the minute before the calibration: {load}, runs of the place before it included.")
     rows = [_row(row) for row in found["methods"]]
     return "\n".join([f"## {found['workload']}: {place.title}\n", " ".join(notes), "", HEAD, *rows, ""])
 

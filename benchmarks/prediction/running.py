@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import statistics
 import sys
 import tempfile
@@ -27,6 +28,8 @@ from benchmarks.netlab.starting import NetlabLauncher
 from benchmarks.prediction.conditions import METHODS, PLACES, RATE, Method, Place, document
 
 LAB = "prediction"
+SHARED_LOAD = 0.5
+"""From which a calibration says that other processes were running."""
 LEAST_STEPS, MOST_STEPS = 40, 4000
 PREDICTED_STEPS = 120
 """Steps of a prediction: a multiple of every period, and enough blocks of slow jitter."""
@@ -38,6 +41,7 @@ def measure(
     """Return calibration, measurements and predictions of a place; `seconds`: of each real run."""
     with _lab(place) as lab:
         launcher = NetlabLauncher(lab) if lab else None
+        _settle()
         found = calibrate(place.workers, [WorkloadRequest(name=workload)], calibration_seconds, launcher, say=_say)
         rows = [_row(method, workload, place, found, seconds) for method in METHODS]
         for seed in range(rounds):  # in turn, as the machine changes in the course of minutes
@@ -71,6 +75,13 @@ def _row(method: Method, workload: str, place: Place, found: Calibration, second
     steps = max(LEAST_STEPS, min(MOST_STEPS, int(seconds / predicted["step"])))
     steps += -steps % 60  # a multiple of every period
     return {"method": method.label, "steps": steps, "predicted": predicted, "measured": []}
+
+
+def _settle(most: float = 240.0) -> None:
+    """Wait until the runs of the place before no longer count in the load of the machine."""
+    until = time.monotonic() + most
+    while os.getloadavg()[0] >= SHARED_LOAD and time.monotonic() < until:
+        time.sleep(5)
 
 
 @contextlib.contextmanager

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from hooke.calibration.documents import Calibration, ComputeRate, Curve, Exchanging
-from hooke.calibration.network import critical
-from hooke.calibration.sharing import occupied
+from hooke.calibration.fitting import occupied
+from hooke.calibration.paths import critical
 from hooke.spec.measured import Operation, OperationCost
 
 _SUMS: tuple[Operation, ...] = ("tree", "halving", "ring", "gather")

@@ -31,7 +31,7 @@ class Series:
     def __init__(self, comm: MpiComm, compute: Callable[[], Any], gradient: Any) -> None:
         """`compute` writes `gradient`, shape (weights,), which blocking all-reduces then sum."""
         self._comm, self._compute, self._gradient = comm, compute, gradient
-        self._vector = np.full(len(gradient), 0.0, np.float32)
+        self._vector: Any = np.full(len(gradient), 0.0, np.float32)
 
     def alone(self, steps: int) -> Any:
         """Return the seconds of gradients without all-reduce, shape (ranks, steps)."""

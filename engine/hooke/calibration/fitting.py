@@ -122,3 +122,12 @@ def block_mean(times: Any, block: int = BLOCK) -> list[list[float]]:
     cut = seconds[:, : blocks * (seconds.shape[1] // blocks)]
     found: list[list[float]] = cut.reshape(seconds.shape[0], blocks, -1).mean(axis=2).tolist()
     return found
+
+
+def occupied(work: float, added: float, ranks: int) -> float:
+    """Return the seconds p of an access; a read and an addition make a step of `work` seconds longer by `added`.
+
+    Of `ranks` ranks each computes, reads and adds. In virtual time reads follow one another, and so do additions:
+    a step takes work + 2 p as long as there is a gap between them, else ranks x p.
+    """
+    return min(added / 2, (work + added) / ranks)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from hooke.calibration.documents import ROUNDS, Curve, Kind, Point
 from hooke.calibration.fitting import estimate, line
 from hooke.calibration.operations import Measured, Step, counts, number_of_steps, steps
+from hooke.calibration.paths import critical
 from hooke.calibration.sharing import StepTimer, outnumber_cores
 from hooke.calibration.timing import timed
-from hooke.comm import collectives
 from hooke.comm.collectives import Collective
 
 if TYPE_CHECKING:
@@ -75,18 +75,6 @@ def _line(kind: Kind, collective: Collective | None, points: list[Point]) -> Any
         return None
     path = [critical(kind, collective, point.ranks, point.bytes) for point in points]
     return line([messages for messages, _ in path], [size for _, size in path], points)
-
-
-def critical(kind: Kind, collective: Collective | None, ranks: int, size: int) -> tuple[int, float]:
-    """Return (messages, bytes) that rank 0 handles one after the other: its rounds are a longest path."""
-    if kind in ("all-reduce", "background") and collective:
-        rounds = collectives.allreduce(ranks, size // 4, collective)[0]
-    elif kind == "all-gather":
-        rounds = collectives.allgather(ranks, size // 4 // ranks, "tree")[0]
-    else:
-        return 1, float(size)
-    longest = [max(len(r.send or ()), len(r.receive or ())) for r in rounds]
-    return len(rounds), 4.0 * sum(longest)
 
 
 @contextmanager

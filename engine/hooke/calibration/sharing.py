@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hooke.calibration.fitting import occupied
 from hooke.calibration.timing import gathered, timed
 
 if TYPE_CHECKING:
@@ -146,12 +147,3 @@ class StepTimer:
 def _listed(durations: Any) -> list[float]:
     found: list[float] = np.maximum(durations, 0.0).tolist()
     return found
-
-
-def occupied(work: float, added: float, ranks: int) -> float:
-    """Return the seconds p of an access; a read and an addition make a step of `work` seconds longer by `added`.
-
-    Of `ranks` ranks each computes, reads and adds. In virtual time reads follow one another, and so do additions:
-    a step takes work + 2 p as long as there is a gap between them, else ranks x p.
-    """
-    return min(added / 2, (work + added) / ranks)

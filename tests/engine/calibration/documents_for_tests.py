@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from hooke.calibration.documents import Calibration, ComputeRate, Curve, Duration, Jitter, Line, Point
-from hooke.calibration.network import critical
+from hooke.calibration.paths import critical
 
 SIZES = (8, 1 << 12, 1 << 17, 1 << 21)
 

@@ -5,7 +5,7 @@ import pytest
 from hooke.calibration.among import drift, greatest
 from hooke.calibration.constants import constants
 from hooke.calibration.documents import Duration, Exchanging
-from hooke.calibration.network import critical
+from hooke.calibration.paths import critical
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.loop.compute_time import ComputeTime
 from hooke.spec.specification import VirtualCluster, WorkloadChoice

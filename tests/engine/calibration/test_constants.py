@@ -5,8 +5,8 @@ import pytest
 from hooke.calibration.constants import constants, resolve_experiment, resolve_run, resolved
 from hooke.calibration.documents import load, text
 from hooke.calibration.drift import drift, told
-from hooke.calibration.network import critical
 from hooke.calibration.operations import counts, pairs
+from hooke.calibration.paths import critical
 from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import CalibrationError, SpecError

@@ -5,9 +5,10 @@ import pytest
 from hooke.algorithms.sync_sgd import SyncSGD
 from hooke.calibration.constants import constants
 from hooke.calibration.drift import drift, told
-from hooke.calibration.network import critical
+from hooke.calibration.fitting import occupied
 from hooke.calibration.operations import counts
-from hooke.calibration.sharing import StepTimer, occupied, per_step
+from hooke.calibration.paths import critical
+from hooke.calibration.sharing import StepTimer, per_step
 from hooke.catalogue.validation import validate_run
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.loop.train import run_spec_virtual
