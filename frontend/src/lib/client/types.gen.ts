@@ -1462,6 +1462,26 @@ export type DeliveryView = {
 };
 
 /**
+ * DeviceGroup
+ *
+ * Workers with the same virtual device.
+ */
+export type DeviceGroup = {
+    /**
+     * Count
+     *
+     * Workers with this device.
+     */
+    count?: number;
+    /**
+     * Kind
+     *
+     * A profile of `hooke.spec.devices`; its constants are assumptions.
+     */
+    kind: 'cpu-28' | 'k80' | 'v100' | 'h100';
+};
+
+/**
  * DroppedView
  *
  * A worker that was dropped from the run.
@@ -1709,7 +1729,7 @@ export type ExperimentSpec = {
     /**
      * Sharding
      */
-    sharding?: 'iid' | 'disjoint';
+    sharding?: 'iid' | 'disjoint' | 'dispatched';
     target?: Target | null;
     /**
      * Tuning
@@ -4250,6 +4270,12 @@ export type VirtualCluster = {
      */
     copy_seconds_per_byte?: number;
     /**
+     * Devices
+     *
+     * Virtual devices of worker 0, 1, ..., with times and links of their own (assumed constants); empty: all as the cluster says.
+     */
+    devices?: Array<DeviceGroup>;
+    /**
      * Seconds per byte to a server
      *
      * Between workers and a server, the host that holds the center: a copy from device to host and back. Empty: as between workers.
@@ -4332,7 +4358,7 @@ export type VirtualCluster = {
     /**
      * Speeds
      *
-     * Relative speed of worker 0, 1, ..., from the beginning again where there are more workers: at 0.5 a gradient takes twice as long.
+     * Relative speed of worker 0, 1, ..., from the beginning again where there are more workers: at 0.5 a gradient takes twice as long. A factor on that of its device, if any.
      */
     speeds?: Array<number>;
     /**
@@ -4478,6 +4504,62 @@ export type WebhookView = {
      * Waiting
      */
     waiting: number;
+};
+
+/**
+ * WorkerView
+ *
+ * What one worker did in the newest attempt of a run.
+ */
+export type WorkerView = {
+    /**
+     * Computing
+     */
+    computing: number | null;
+    /**
+     * Share Of Steps
+     */
+    share_of_steps: number;
+    /**
+     * Share Of Updates
+     */
+    share_of_updates: number | null;
+    /**
+     * Sizes
+     */
+    sizes: Array<number>;
+    /**
+     * Staleness
+     */
+    staleness: number | null;
+    /**
+     * Steps
+     */
+    steps: number;
+    /**
+     * Updates
+     */
+    updates: number | null;
+    /**
+     * Worker
+     */
+    worker: number;
+    /**
+     * X
+     */
+    x: Array<number>;
+};
+
+/**
+ * WorkersAnswer
+ *
+ * The work of each worker of a run.
+ */
+export type WorkersAnswer = {
+    /**
+     * Workers
+     */
+    workers: Array<WorkerView>;
 };
 
 /**
@@ -6157,6 +6239,66 @@ export type RetryRunResponses = {
 };
 
 export type RetryRunResponse = RetryRunResponses[keyof RetryRunResponses];
+
+export type ReadWorkersData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: never;
+    url: '/api/v1/runs/{run_id}/workers';
+};
+
+export type ReadWorkersErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadWorkersError = ReadWorkersErrors[keyof ReadWorkersErrors];
+
+export type ReadWorkersResponses = {
+    /**
+     * Successful Response
+     */
+    200: WorkersAnswer;
+};
+
+export type ReadWorkersResponse = ReadWorkersResponses[keyof ReadWorkersResponses];
+
+export type ExportWorkersData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: never;
+    url: '/api/v1/runs/{run_id}/workers.csv';
+};
+
+export type ExportWorkersErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportWorkersError = ExportWorkersErrors[keyof ExportWorkersErrors];
+
+export type ExportWorkersResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ExportWorkersResponse = ExportWorkersResponses[keyof ExportWorkersResponses];
 
 export type QuerySeriesData = {
     body: SeriesQuery;
