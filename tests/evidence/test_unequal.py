@@ -69,7 +69,7 @@ def record(run, seconds, loss=0.5):
 def made(entry, seconds, of_trials=None):
     """Return the records of a complete cell: trial 2 is best; its results have these seconds."""
     first = Run("digits", "ratio-4", entry, 0, TUNING_SEED)
-    times = of_trials or [5, 4, 1, 9, None, None, None, None]
+    times = of_trials or [5, 4, 1, None]
     found = [record(replace(first, trial=n), each) for n, each in enumerate(times)]
     found += [record(replace(first, trial=2, seed=s), t) for s, t in zip(SEEDS, seconds, strict=True)]
     return {runs._run_of(each): each for each in found}
@@ -90,8 +90,8 @@ def test_the_best_trial_is_run_again_with_fresh_seeds():
 
 def test_without_the_target_the_least_loss_is_best():
     run = Run("digits", "k80", "Async SGD", 0, TUNING_SEED)
-    records = {replace(run, trial=n): record(replace(run, trial=n), None, 1 / (1 + n % 5)) for n in range(TRIALS)}
-    assert runs.best(records, "digits", "k80", "Async SGD") == 4
+    records = {replace(run, trial=n): record(replace(run, trial=n), None, 1 / (1 + n % 3)) for n in range(TRIALS)}
+    assert runs.best(records, "digits", "k80", "Async SGD") == 2
 
 
 def test_seeds_that_missed_are_longer_than_all_others():
@@ -103,12 +103,12 @@ def test_seeds_that_missed_are_longer_than_all_others():
 
 
 def test_the_page_has_ratios_of_medians_and_says_that_all_is_simulated():
-    records = made(BASELINE, [4, 5, 6, 7, 8]) | made("Adaptive SGD", [1, 2, 3, None, 4])
+    records = made(BASELINE, [5, 6, 7]) | made("Adaptive SGD", [1, 3, None])
     text = page(records)
     assert "**Everything on this page is simulated.**" in text
     assert "speeds 1 : 4" in text
     (row,) = [line for line in text.splitlines() if line.startswith("| Adaptive SGD | batch")]
-    assert "| 3 (1 to 4) | 1 | 2.00 | 1.0 | 90%, 50% | 75%, 25% |" in row
+    assert "| 3 (1 to 3) | 1 | 2.00 | 1.0 | 90%, 50% | 75%, 25% |" in row
     assert "| Adaptive SGD |  |  | 2.00 |  |" in text
 
 

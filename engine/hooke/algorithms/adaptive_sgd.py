@@ -31,7 +31,7 @@ class AdaptiveSGD(SizedMerges):
     family = "Stochastic gradient descent"
     reference = "merging.adaptive_sgd"
     limits = [Limit("sgd", ALONE, {"momentum": 0.0}, workers=(1,), exact=True, shows="P1")]
-    tested_with = {"largest": 2, "mega_batch": 9, "center_momentum": 0.4}
+    tested_with = {"largest": 2, "mega_batch": 13, "center_momentum": 0.4}
     tested_together = [{"perturbation": 0.1, "threshold": 10.0}]
     servers, coordination = 1, "parameter-server"
     deterministic = False

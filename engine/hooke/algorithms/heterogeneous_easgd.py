@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from hooke.catalogue.claims import Limit
 from hooke.catalogue.rank import Rank
-from hooke.methods.descent import Periodic
 from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
-from hooke.methods.sizes import Bounds, Sizes
-from hooke.spec.spaces import Space
+from hooke.methods.paced import Paced
+from hooke.methods.sizes import Sizes
 
 
-class HeterogeneousEASGD(Periodic, Elastic):
+class HeterogeneousEASGD(Paced, Elastic):
     """Heterogeneous EASGD.
 
     worker i   b_i local steps, then   x_i' = x_i - lr g_i(x_i) - a_i (x_i - c)
@@ -40,14 +37,6 @@ class HeterogeneousEASGD(Periodic, Elastic):
     accesses = 3, 6
     server_accesses = 6
     tested_with = {"longest": 4}
-    search = {"longest": Space(low=1, high=64, scale="log", integer=True)}
-
-    longest: int = Field(64, ge=1, le=10_000, title="Longest period", description="Most steps of a period.")
-    factor: float = Field(2.0, ge=1, le=100, title="Factor", description="Of a change of period (f); 1: none.")
-
-    def exchange_period(self) -> int:
-        """Return the largest number of local steps between two exchanges of a worker."""
-        return max(self.period, self.longest if self.factor > 1 else 1)
 
     def run(self, r: Rank) -> None:
         """Run the server's or the worker's part."""
@@ -56,8 +45,7 @@ class HeterogeneousEASGD(Periodic, Elastic):
     def serve(self, r: Rank) -> None:
         """Handle requests in order of arrival: reply c, a_i and the worker's next period, then move the center."""
         c, x, a = r.params, r.buffer(r.params), self.rate(r.workers)
-        spring, bounds = Spring(r, a), Bounds((self.period,), 1, self.exchange_period(), self.factor)
-        sizes = Sizes(bounds, r.workers, margin=1)
+        spring, sizes = Spring(r, a), Sizes(self.bounds(), r.workers, margin=1)
         for i in r.requests(x, period=self.exchange_period()):
             pull = min(a * (r.workers * sizes.now[i] / sum(sizes.now)), max(a, 1.0))
             sizes.updated(i)

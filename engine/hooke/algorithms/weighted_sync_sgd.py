@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from hooke.catalogue.algorithm import Algorithm
-from hooke.catalogue.claims import Limit, all_reduce, before_steps, one_worker
+from hooke.catalogue.claims import Limit, all_reduce, before_steps
 from hooke.catalogue.rank import Rank
 from hooke.methods.sizes import Size
 from hooke.spec.spaces import Space
@@ -29,7 +29,10 @@ class WeightedSyncSGD(Algorithm):
     family = "Stochastic gradient descent"
     reference = "descent.weighted_gradient_averaging"
     exchange = before_steps(all_reduce)
-    limits = [one_worker(), Limit("sync-sgd", {}, {"momentum": 0.0})]
+    limits = [
+        Limit("sgd", {}, {"momentum": 0.0}, workers=(1,), exact=True, shows="P1"),
+        Limit("sync-sgd", {}, {"momentum": 0.0}),
+    ]
     accesses = 5
     search = {"lr": Space(low=0.003, high=1.0, scale="log")}
 

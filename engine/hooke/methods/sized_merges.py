@@ -83,13 +83,19 @@ class SizedMerges(Algorithm):
             return
         weights = shares.weights()
         taken = [i for i, count in enumerate(shares.updates) if count]
-        if self.perturbation and all(float(xs[i].norm()) / len(c) < self.threshold for i in taken):
+        if self.perturbation and all(_norm(xs[i]) / c.numel() < self.threshold for i in taken):
             weights = shares.perturbed(weights, self.perturbation)
         before.sub_(c).mul_(-self.center_momentum)  # mu (c - c_before)
         for i in taken:
             before.add_(xs[i], alpha=weights[i])
         shares.rescale()
         _exchange(c, before)
+
+
+def _norm(x: Vector) -> float:
+    import torch  # not at the top: a method's parameters are read without torch
+
+    return float(torch.linalg.vector_norm(x))
 
 
 def _exchange(one: Vector, other: Vector) -> None:

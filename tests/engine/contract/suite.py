@@ -27,6 +27,8 @@ BY_BASE_CLASS = ("momentum_kind", "beta_per", "optimizer", "schedule")
 `test_elastic.py`, and in `test_settings.py`."""
 MERGING = ("adaptive-sgd",)
 """Methods with a server that waits for all workers from time to time."""
+VARYING = ("heterogeneous-easgd",)
+"""Methods whose periods follow the speeds of the workers."""
 RULES = ("elastic.simultaneous", "elastic.in_rank_order", "elastic.in_order_of_arrival", "elastic.lock_free")
 """References in which (1) and (2) are all there is to a method without momentum."""
 

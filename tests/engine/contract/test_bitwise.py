@@ -73,6 +73,8 @@ def test_schedules_agree_when_workers_are_no_power_of_two(played, case):
 @pytest.mark.property("P8")
 @pytest.mark.parametrize("case", BY_ARRIVAL, ids=ids)
 def test_virtual_time_alone_decides_who_is_served(played, case):
+    if case.algorithm in suite.MERGING:
+        case = replace(case, steps=48)  # several merges: the order of requests between two of them decides nothing
     this, that = played(replace(case, sleeps=1), "virtual"), played(replace(case, sleeps=2), "virtual")
     assert this[-1].served == that[-1].served
     assert_same_bits(this, that)
