@@ -240,7 +240,8 @@ def _joined(rows: Sequence[tuple[Any, ...]]) -> Evaluations:
     numbers = np.array([row[1:6] for row in rows], dtype=np.float64).reshape(-1, 5)
     names = dict.fromkeys(name for row in rows for name in row[6])
     further = {name: np.array([row[6].get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
-    return Evaluations(*(np.ascontiguousarray(column) for column in numbers.T), further)
+    samples, clock, wall, loss, accuracy = (np.ascontiguousarray(column) for column in numbers.T)
+    return Evaluations(samples, clock, wall, loss, accuracy, further)
 
 
 def _rank(rank: int, server: bool, columns: dict[str, Column], last: int | None) -> RankColumns:

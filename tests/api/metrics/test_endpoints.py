@@ -269,7 +269,7 @@ def test_bad_queries_point_to_the_field(service):
     for body, pointer in (
         ({"runs": [], "metrics": loss}, "/runs"),
         ({"runs": ["a"], "metrics": []}, "/metrics"),
-        ({"runs": ["a"], "metrics": ["luck"]}, "/metrics/0"),
+        ({"runs": ["a"], "metrics": ["P@3"]}, "/metrics/0"),
         ({"runs": ["a"], "metrics": loss, "axis": "epoch"}, "/axis"),
         ({"runs": ["a"], "metrics": loss, "points": 3}, "/points"),
         ({"runs": ["a\0"], "metrics": loss}, "/runs/0"),

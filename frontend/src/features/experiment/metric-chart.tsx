@@ -1,7 +1,7 @@
+import type { Metric } from "@/lib/api/types";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries, Crossing, TargetLine } from "@/lib/charts/series";
 import type { Zoom } from "@/lib/charts/zoom";
-import type { Metric } from "@/lib/api/types";
 import type { Band, BandAnswer, ExperimentView, FurtherMetricView } from "@/lib/client/types.gen";
 import { formatChosenPercent, formatCount, formatNumber, formatPercentTick } from "@/lib/format/numbers";
 import { axisTitle, formatAxisTick, formatAxisValue, lookOf } from "@/lib/format/quantities";
