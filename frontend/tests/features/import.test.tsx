@@ -1,10 +1,10 @@
 import { screen, waitFor } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
+import { answerExperiment } from "../experiment/page";
 import { openApp } from "../support/app";
 import { experiment, summary } from "../support/fixtures/experiment";
 import { me } from "../support/fixtures/people";
 import { apiServer, Refusal } from "../support/server";
-import { answerExperiment } from "../experiment/page";
 
 const server = apiServer();
 const FILE = new File(["PK"], "exp_1.hooke.zip", { type: "application/zip" });
