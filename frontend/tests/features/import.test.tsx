@@ -27,7 +27,7 @@ describe("importing an experiment", () => {
     const { address } = await choose(summary(1));
     await waitFor(() => expect(address()).toBe("/experiments/exp_7"));
     const [asked] = server.askedFor("POST /experiments/import");
-    expect(asked?.headers["content-type"]).toBe("application/zip");
+    expect(asked?.headers["content-type"]).toBe("application/octet-stream");
   });
 
   it("says why a file was refused, also where the list is empty", async () => {
