@@ -30,7 +30,7 @@ describe("importing an experiment", () => {
     expect(asked?.headers["content-type"]).toBe("application/octet-stream");
   });
 
-  it("says why a file was refused, also where the list is empty", async () => {
+  it("says why a file was refused, also where the list turns out to be empty", async () => {
     const why = "the bundle cannot be imported: it is damaged";
     server.on("POST /experiments/import", new Refusal(422, why));
     await choose();
