@@ -11,7 +11,7 @@ import numpy as np
 from hooke.catalogue.discovery import built_in
 from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import ColumnElement, and_, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
 from hooke_api.metrics.table import COLUMNS, Column, Floats, RankColumns, Table, aggregate, writing_workers
@@ -130,14 +130,15 @@ def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
         "coordination": CatalogueEntry.document["coordination"].as_string(),
     }
     columns = [found[name] if name in found else getattr(Run, name) for name in Facts.__annotations__]
-    columns.append(Experiment.origin)
+    own = aliased(Experiment)  # an alias, as conditions may look at experiments, too
+    columns.append(own.origin)
     described = and_(
         CatalogueEntry.cluster == Run.host,
         CatalogueEntry.kind == "algorithm",
         CatalogueEntry.name == Run.algorithm,
     )
     query = select(*columns).select_from(Run).outerjoin(CatalogueEntry, described)
-    query = query.join(Experiment, Experiment.id == Run.experiment_id)
+    query = query.join(own, own.id == Run.experiment_id)
     query = query.where(*where).order_by(Run.experiment_id, Run.number)
     return [_imported(Facts(*row), origin) for *row, origin in session.execute(query)]
 

@@ -36,11 +36,11 @@ describe("exporting an experiment", () => {
   it("offers tables only while runs go on, and says when the rest follows", async () => {
     const { user } = await openExperiment(server);
     await user.click(screen.getByTestId("export"));
-    expect(await screen.findByText("Once all runs have ended")).toBeVisible();
-    const whole = screen.getByRole("menuitem", { name: "Experiment with runs and points" });
+    const name = "Bundle, to import elsewhere, once all runs have ended";
+    const whole = await screen.findByRole("menuitem", { name });
     expect(whole).not.toHaveAttribute("href");
     expect(whole).toHaveAttribute("data-disabled");
-    expect(screen.getByRole("menuitem", { name: "All points" })).toHaveAttribute("href");
+    expect(screen.getByRole("menuitem", { name: "All points, CSV" })).toHaveAttribute("href");
   });
 
   it("says where an imported experiment was made", async () => {

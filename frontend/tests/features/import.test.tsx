@@ -1,10 +1,10 @@
 import { screen, waitFor } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
+import { answerExperiment } from "../experiment/page";
 import { openApp } from "../support/app";
 import { experiment, summary } from "../support/fixtures/experiment";
 import { me } from "../support/fixtures/people";
 import { apiServer, Refusal } from "../support/server";
-import { answerExperiment } from "../experiment/page";
 
 const server = apiServer();
 const FILE = new File(["PK"], "exp_1.hooke.zip", { type: "application/zip" });
@@ -27,10 +27,10 @@ describe("importing an experiment", () => {
     const { address } = await choose(summary(1));
     await waitFor(() => expect(address()).toBe("/experiments/exp_7"));
     const [asked] = server.askedFor("POST /experiments/import");
-    expect(asked?.headers["content-type"]).toBe("application/zip");
+    expect(asked?.headers["content-type"]).toBe("application/octet-stream");
   });
 
-  it("says why a file was refused, also where the list is empty", async () => {
+  it("says why a file was refused, also where the list turns out to be empty", async () => {
     const why = "the bundle cannot be imported: it is damaged";
     server.on("POST /experiments/import", new Refusal(422, why));
     await choose();

@@ -94,7 +94,7 @@ export class ApiServer {
       });
       request.on("end", () => {
         const { pathname: path, searchParams: query } = new URL(request.url ?? "/", this.url);
-        const file = request.headers["content-type"] === "application/zip";
+        const file = request.headers["content-type"] === "application/octet-stream";
         const body: unknown = text && !file ? JSON.parse(text) : text || undefined;
         const operation = `${request.method} ${template(path)}`;
         const asked = { operation, path, query, headers: request.headers, body };

@@ -49,6 +49,13 @@ def without(name):
     return change
 
 
+def unspecified(name):
+    def change(record):
+        del record["spec"][name]
+
+    return change
+
+
 def in_manifest(**values):
     return lambda parts: edited_manifest(parts, values)
 
@@ -158,10 +165,10 @@ LINES = {
     "a variant that is not there": ("runs.jsonl", setting(variant="other"), "no variant 'other'"),
     "a host that is not there": ("runs.jsonl", setting(host="other"), "no cluster 'local' on 'other'"),
     "another algorithm": ("runs.jsonl", setting(algorithm="sgd"), "'sgd' is unknown, or not that of its variant"),
-    "a specification that is none": ("runs.jsonl", lambda record: record["spec"].pop("workload"), "workload"),
+    "a specification that is none": ("runs.jsonl", unspecified("workload"), "workload"),
     "staleness that is none": ("totals.jsonl", setting(staleness={"x": 1}), "no table from staleness"),
     "a cause that is none": ("transitions.jsonl", setting(cause="moon"), "'cause'"),
-    "an experiment without a name": ("experiment.json", lambda record: record["spec"].pop("name"), "spec/name"),
+    "an experiment without a name": ("experiment.json", unspecified("name"), "spec/name"),
     "a time without zone": ("experiment.json", setting(created_at="2026-01-01T00:00:00"), "created_at"),
 }
 

@@ -5,6 +5,7 @@ import { isTerminal } from "@/lib/ui/states";
 /** The experiment and its figures as files, made by the server. */
 export function ExperimentExport({ experiment }: { experiment: ExperimentView }) {
   const ended = isTerminal(experiment.state);
+  const later = ended ? "" : ", once all runs have ended";
   const own = `/api/v1/experiments/${experiment.id}`;
   return (
     <Menu shadow="md" position="bottom-end" withinPortal>
@@ -17,16 +18,14 @@ export function ExperimentExport({ experiment }: { experiment: ExperimentView })
         <Menu.Item component="a" href={`${own}/report.html`} target="_blank" rel="noopener">
           Report, to read and print
         </Menu.Item>
-        <Menu.Label>{ended ? "To import into another Hooke" : "Once all runs have ended"}</Menu.Label>
         <FileItem href={`${own}/bundle`} disabled={!ended}>
-          Experiment with runs and points
+          {`Bundle, to import elsewhere${later}`}
         </FileItem>
         <FileItem href={`${own}/bundle?logs=true`} disabled={!ended}>
-          The same with output
+          {`Bundle with output${later}`}
         </FileItem>
-        <Menu.Label>Tables, CSV</Menu.Label>
-        <FileItem href={`/api/v1/runs.csv?experiment=${experiment.id}`}>All runs</FileItem>
-        <FileItem href={`${own}/points.csv`}>All points</FileItem>
+        <FileItem href={`/api/v1/runs.csv?experiment=${experiment.id}`}>All runs, CSV</FileItem>
+        <FileItem href={`${own}/points.csv`}>All points, CSV</FileItem>
       </Menu.Dropdown>
     </Menu>
   );

@@ -2,10 +2,9 @@ import { Button, Group, Skeleton } from "@mantine/core";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
 import styles from "./experiments.module.css";
-import { ImportButton, ImportFault, useImport } from "./import-button";
+import { type Import, ImportButton, ImportFault } from "./import-button";
 
-export function Empty() {
-  const act = useImport();
+export function Empty({ act }: { act: Import }) {
   return (
     <Message
       page

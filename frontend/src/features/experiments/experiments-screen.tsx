@@ -13,7 +13,7 @@ import { Empty, NothingFits, Placeholder } from "./empty";
 import { ExperimentItem } from "./experiment-item";
 import styles from "./experiments.module.css";
 import { FilterField, useFilterFields } from "./filter-field";
-import { ImportButton, ImportFault, useImport } from "./import-button";
+import { type Import, ImportButton, ImportFault, useImport } from "./import-button";
 import { OutcomeNote } from "./outcome-note";
 import { SelectionBar } from "./selection-bar";
 import { useActions } from "./use-actions";
@@ -35,6 +35,7 @@ function Present() {
   const navigate = route.useNavigate();
   const { query, fault, items } = useExperiments(filter);
   const actions = useActions();
+  const importing = useImport();
   const me = useMe();
   const now = useNow();
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
@@ -51,13 +52,13 @@ function Present() {
   if (query.isSuccess && !query.isPlaceholderData && items.length === 0 && !filter)
     return (
       <>
-        <Empty />
+        <Empty act={importing} />
         <OutcomeNote outcome={actions.outcome} onClose={actions.dismiss} />
       </>
     );
   return (
     <>
-      <Head />
+      <Head act={importing} />
       <FilterField
         filter={filter ?? ""}
         error={fault}
@@ -133,9 +134,8 @@ function Deleted() {
   );
 }
 
-function Head() {
+function Head({ act }: { act: Import }) {
   const maySubmit = useRefusal("researcher") === undefined;
-  const act = useImport();
   return (
     <>
       <Group justify="space-between" align="center" mb={16}>

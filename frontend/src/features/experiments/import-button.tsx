@@ -19,7 +19,7 @@ export function useImport() {
   });
 }
 
-type Import = ReturnType<typeof useImport>;
+export type Import = ReturnType<typeof useImport>;
 
 export function ImportButton({ act }: { act: Import }) {
   const again = useRef<() => void>(null);

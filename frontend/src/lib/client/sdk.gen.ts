@@ -232,7 +232,7 @@ export const importExperiment = <ThrowOnError extends boolean = false>(options: 
     url: '/api/v1/experiments/import',
     ...options,
     headers: {
-        'Content-Type': 'application/zip',
+        'Content-Type': 'application/octet-stream',
         ...options.headers
     }
 });
