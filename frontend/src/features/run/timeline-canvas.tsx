@@ -160,7 +160,7 @@ export function TimelineCanvas({ answer, window, straggler, stale, move }: Timel
               data-testid="timeline-tip"
               style={{
                 top: hover.top + 16,
-                ...(hover.x > width / 2
+                ...(hover.left > globalThis.innerWidth / 2
                   ? { right: globalThis.innerWidth - hover.left }
                   : { left: hover.left }),
               }}
