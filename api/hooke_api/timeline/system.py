@@ -43,7 +43,7 @@ def _read(content: bytes) -> Iterator[Sample]:
         try:
             sample = json.loads(line)
             ranks = {int(rank): (float(cpu), float(memory)) for rank, (cpu, memory) in sample["ranks"].items()}
-            read = {"unix": float(sample["unix"]), "host": str(sample["host"]), "ranks": ranks}
+            read: Sample = {"unix": float(sample["unix"]), "host": str(sample["host"]), "ranks": ranks}
             network = sample.get("network")
             read["network"] = None if network is None else (float(network[0]), float(network[1]))
             for name in ("joules", "gpu"):

@@ -21,7 +21,7 @@ export function SystemPart({ run }: { run: RunView }) {
           title="Processors in use"
           series={processSeries(data, "cpu")}
           format={(value) => `${formatNumber(value)} processors`}
-          tick={formatNumber}
+          tick={(value) => formatNumber(value)}
         />
         <Chart title="Resident memory" series={processSeries(data, "memory")} format={formatBytes} />
         <Chart
@@ -40,7 +40,7 @@ export function SystemPart({ run }: { run: RunView }) {
         <Chart
           title="GPU in use"
           series={hostSeries(data, [{ name: "gpu", label: "mean of all GPUs" }])}
-          format={formatPercent}
+          format={(value) => formatPercent(value)}
           tick={formatPercentTick}
         />
       </div>
@@ -74,17 +74,27 @@ interface ChartProps {
 function Chart({ title, series, format, tick = format }: ChartProps) {
   if (series.length === 0) return null;
   return (
-    <LineChart
-      title={title}
-      testId={`system-${title.toLowerCase().replaceAll(" ", "-")}`}
-      height={170}
-      series={series}
-      xTitle="Time since the first sample (s)"
-      formatX={formatSeconds}
-      tickX={formatNumber}
-      formatY={format}
-      tickY={tick}
-      sync="system"
-    />
+    <div>
+      <LineChart
+        title={title}
+        testId={`system-${title.toLowerCase().replaceAll(" ", "-")}`}
+        height={170}
+        series={series}
+        xTitle="Time since the first sample (s)"
+        formatX={formatSeconds}
+        tickX={(value) => formatNumber(value)}
+        formatY={format}
+        tickY={tick}
+        sync="system"
+      />
+      <ul className={styles.curves} aria-label={`Curves of ${title}`}>
+        {series.map((one) => (
+          <li key={one.label}>
+            <span style={{ color: one.style.color }} />
+            {one.label}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

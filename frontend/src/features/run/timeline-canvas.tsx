@@ -21,6 +21,14 @@ interface TimelineCanvasProps {
 /** Movement from which on a press is a drag, px. */
 const DRAG = 4;
 
+/** A place of the drawing, and in the browser's window. */
+interface Place {
+  readonly x: number;
+  readonly y: number;
+  readonly left: number;
+  readonly top: number;
+}
+
 interface Grip {
   readonly x: number;
   readonly window: Window;
@@ -34,7 +42,7 @@ export function TimelineCanvas({ answer, window, straggler, stale, move }: Timel
   const [host, width] = useWidth<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
   const grip = useRef<Grip | undefined>(undefined);
-  const [hover, setHover] = useState<{ x: number; y: number }>();
+  const [hover, setHover] = useState<Place>();
   const [marked, setMarked] = useState<readonly [number, number]>();
   const frame = frameOf(answer.ranks.length, width);
   const span = answer.span;
@@ -77,13 +85,19 @@ export function TimelineCanvas({ answer, window, straggler, stale, move }: Timel
 
   const place = (event: PointerEvent) => {
     const box = event.currentTarget.getBoundingClientRect();
-    return { x: event.clientX - box.left, y: event.clientY - box.top };
+    return {
+      x: event.clientX - box.left,
+      y: event.clientY - box.top,
+      left: event.clientX,
+      top: event.clientY,
+    };
   };
   const drag = (event: PointerEvent) => {
-    const { x, y } = place(event);
+    const now = place(event);
+    const { x } = now;
     const held = grip.current;
     if (!held) {
-      setHover({ x, y });
+      setHover(now);
       return;
     }
     setHover(undefined);
@@ -145,8 +159,10 @@ export function TimelineCanvas({ answer, window, straggler, stale, move }: Timel
               className={styles.tip}
               data-testid="timeline-tip"
               style={{
-                top: hover.y + 16,
-                ...(hover.x > width / 2 ? { right: width - hover.x } : { left: hover.x }),
+                top: hover.top + 16,
+                ...(hover.left > globalThis.innerWidth / 2
+                  ? { right: globalThis.innerWidth - hover.left }
+                  : { left: hover.left }),
               }}
             >
               {words.map((line) => (

@@ -98,9 +98,11 @@ function drawRow(context: CanvasRenderingContext2D, scene: Scene, position: numb
   fillRect(context, ink.sunken, frame.left, top, frame.right - frame.left, frame.row);
   if (slow) fillRect(context, ink.amber, frame.left - 6, top, 3, frame.row);
   for (const box of boxesOf(rank, position, frame, window, answer)) {
-    const width = Math.max(box.width, 0.4);
-    fillRect(context, ink.phases[box.phase] ?? ink.quiet, box.x, box.y, width, box.height);
-    if (box.phase === EVALUATE && width >= STRIPED) stripe(context, scene, box.x, box.y, width, box.height);
+    // columns side by side end at whole pixels: otherwise the row would show through between them
+    const x = answer.bins > 0 ? Math.floor(box.x) : box.x;
+    const width = answer.bins > 0 ? Math.max(Math.floor(box.x + box.width) - x, 1) : Math.max(box.width, 0.4);
+    fillRect(context, ink.phases[box.phase] ?? ink.quiet, x, box.y, width, box.height);
+    if (box.phase === EVALUATE && width >= STRIPED) stripe(context, scene, x, box.y, width, box.height);
   }
 }
 
