@@ -23,7 +23,7 @@ from benchmarks.soak.installation import HOSTS, Installation
 from benchmarks.soak.proxy import MODES
 from benchmarks.soak.services import Service
 
-_PATIENCE = 15.0
+_PATIENCE = 6.0
 """Seconds for which a fault waits for a target."""
 _OLD = 75
 """Age of an old order, s: above the visibility timeout of the broker (60 s)."""

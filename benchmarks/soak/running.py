@@ -83,6 +83,7 @@ class Log:
 def soak(minutes: float, seed: int, out: Path, every: float = EVERY) -> dict[str, Any]:
     """Run one soak; return its record. `out`: folder for logs, kept if anything was wrong."""
     out.mkdir(parents=True)
+    began_with = _commit()
     with installed(seed, out) as site:
         log = Log(out)
         hosts = "emulated" if site.lab else "none (no root): two local agents"
@@ -96,7 +97,7 @@ def soak(minutes: float, seed: int, out: Path, every: float = EVERY) -> dict[str
             load.stop()
         settled = _settle(site, log)
         watch.stop()
-        conditions = {"minutes": minutes, "every": every, "seed": seed, "settled": settled}
+        conditions = {"minutes": minutes, "every": every, "seed": seed, "settled": settled, "commit": began_with}
         return _counted(site, log, load, watch, conditions)
 
 
@@ -168,7 +169,6 @@ def _counted(site: Installation, log: Log, load: Load, watch: Watch, conditions:
         "schema": "hooke.soak/1",
         **conditions,
         "unix": log.began,
-        "commit": _commit(),
         "hardware": machine.hardware(),
         "hosts": site.lab.hosts if site.lab else 0,
         "root": os.geteuid() == 0,
