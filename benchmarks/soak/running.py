@@ -62,7 +62,7 @@ class Log:
                 "unix": time.time(),
                 "fault": planned.fault,
                 "seconds": planned.seconds,
-                "hit": hit is not None,
+                "hit": hit is not None and hit.sure,
                 "target": hit.target if hit else error or "no target",
                 "runs": hit.runs if hit else [],
             }
@@ -76,7 +76,9 @@ class Log:
         return [
             f"{f['at']:.1f} s {f['fault']} ({f['seconds']:g} s): {f['target']}"
             for f in self.faults
-            if f["hit"] and run.created - _BEFORE <= f["unix"] <= until and (not f["runs"] or run.id in f["runs"])
+            if (f["hit"] or f["runs"])
+            and run.created - _BEFORE <= f["unix"] <= until
+            and (not f["runs"] or run.id in f["runs"])
         ]
 
 
