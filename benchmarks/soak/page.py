@@ -26,9 +26,9 @@ the soak, processes left, orders left on the broker, runs with two attempts aliv
 promised and are missing or doubled.
 
 A run may have 100 attempts here, its lease is 20 s (default: 40 s), all else is default. Faults without a target
-(no rank was alive to be killed) are not counted. Both clusters share one machine, so one computes at a time. Not
-simulated: loss of data by a machine's loss of power (PostgreSQL's `fsync` is off), several servers, Slurm, PSI/J,
-ssh."""
+(no rank was alive to be killed) are not counted. Both clusters share one machine, so one computes at a time as
+long as both agents report. Not simulated: loss of data by a machine's loss of power (PostgreSQL's `fsync` is off),
+several servers, Slurm, PSI/J, ssh. A commit with a + had files that were changed and not yet committed."""
 
 
 def read(folder: Path) -> list[Record]:

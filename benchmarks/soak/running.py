@@ -62,7 +62,7 @@ class Log:
                 "unix": time.time(),
                 "fault": planned.fault,
                 "seconds": planned.seconds,
-                "hit": hit is not None,
+                "hit": hit is not None and hit.sure,
                 "target": hit.target if hit else error or "no target",
                 "runs": hit.runs if hit else [],
             }
@@ -76,13 +76,16 @@ class Log:
         return [
             f"{f['at']:.1f} s {f['fault']} ({f['seconds']:g} s): {f['target']}"
             for f in self.faults
-            if f["hit"] and run.created - _BEFORE <= f["unix"] <= until and (not f["runs"] or run.id in f["runs"])
+            if (f["hit"] or f["runs"])
+            and run.created - _BEFORE <= f["unix"] <= until
+            and (not f["runs"] or run.id in f["runs"])
         ]
 
 
 def soak(minutes: float, seed: int, out: Path, every: float = EVERY) -> dict[str, Any]:
     """Run one soak; return its record. `out`: folder for logs, kept if anything was wrong."""
     out.mkdir(parents=True)
+    began_with = _commit()
     with installed(seed, out) as site:
         log = Log(out)
         hosts = "emulated" if site.lab else "none (no root): two local agents"
@@ -96,7 +99,7 @@ def soak(minutes: float, seed: int, out: Path, every: float = EVERY) -> dict[str
             load.stop()
         settled = _settle(site, log)
         watch.stop()
-        conditions = {"minutes": minutes, "every": every, "seed": seed, "settled": settled}
+        conditions = {"minutes": minutes, "every": every, "seed": seed, "settled": settled, "commit": began_with}
         return _counted(site, log, load, watch, conditions)
 
 
@@ -168,7 +171,6 @@ def _counted(site: Installation, log: Log, load: Load, watch: Watch, conditions:
         "schema": "hooke.soak/1",
         **conditions,
         "unix": log.began,
-        "commit": _commit(),
         "hardware": machine.hardware(),
         "hosts": site.lab.hosts if site.lab else 0,
         "root": os.geteuid() == 0,
