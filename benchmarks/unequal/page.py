@@ -26,10 +26,10 @@ jitter; a message 10 us and 0.8 ns per byte. The boxes have the device profiles 
 constants are assumptions, not measurements. Nothing here says how fast a real machine is.
 
 Every entry has {TRIALS} trials in every condition: the learning rate from 0.01 to 1, the batch of a worker from
-16, 32 and 64, and the entry's own settings (`benchmarks/unequal/conditions.py`), drawn at random, the same in every
-condition. The trial that meets the target first is run again with {len(SEEDS)} seeds that no trial had. Targets
-are those of the validation part. Data are handed out, every example once per epoch. No entry has momentum in its local
-steps; Adaptive SGD may have momentum of the merged model.
+16, 32 and 64, and the entry's own settings (`benchmarks/unequal/conditions.py`), drawn at random, the same in
+every condition. The trial that meets the target first is run again with {len(SEEDS)} seeds that no trial had. Targets
+are those of the validation part. Data are handed out, every example once per epoch. No entry has momentum in its
+local steps; Adaptive SGD may have momentum of the merged model.
 
 Seconds are medians over the seeds, with the least and the largest; *missed*: seeds that did not meet the target in
 the budget, which count as longer than all others. *over Sync SGD*: the ratio of the medians, above 1 faster.
