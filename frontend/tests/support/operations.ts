@@ -132,6 +132,7 @@ export const verbs = new Set([
   "tuning",
   "cancel",
   "logs",
+  "workers",
   "checkpoint",
   "retry",
   "abandon",
