@@ -64,7 +64,7 @@ describe("the work by worker", () => {
       );
     expect(cells[0]).toEqual(["0", "90.0%", "300", "75.0%", "40", "50.0%", "1.5"]);
     expect(cells[1]?.slice(1, 4)).toEqual(["45.0%", "100", "25.0%"]);
-    expect(part().getByTestId("chart-batch-size")).toHaveAttribute("data-points", "2");
+    expect(part().getByTestId("chart-batch-size")).toHaveAttribute("data-points", "4");
     expect(part().getByRole("link", { name: "All updates as CSV" })).toHaveAttribute(
       "href",
       "/api/v1/runs/run_21/workers.csv",
