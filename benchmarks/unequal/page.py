@@ -27,14 +27,16 @@ constants are assumptions, not measurements. Nothing here says how fast a real m
 
 Every entry has {TRIALS} trials in every condition: the learning rate from 0.01 to 1, the batch of a worker from
 16, 32 and 64, and the entry's own settings (`benchmarks/unequal/conditions.py`), drawn at random, the same in
-every condition. The trial that meets the target first is run again with {len(SEEDS)} seeds that no trial had. Targets
-are those of the validation part. Data are handed out, every example once per epoch. No entry has momentum in its
-local steps; Adaptive SGD may have momentum of the merged model.
+every condition. The trial that meets the target first is run again with {len(SEEDS)} seeds that no trial had.
+Targets are those of the validation part. Data are handed out, every example once per epoch. No entry has momentum
+in its local steps; Adaptive SGD may have momentum of the merged model.
 
 Seconds are medians over the seeds, with the least and the largest; *missed*: seeds that did not meet the target in
 the budget, which count as longer than all others. *over Sync SGD*: the ratio of the medians, above 1 faster.
 {TRIALS} trials are few: another draw may find a better setting for any entry, and a difference below a third is
-not to be read as one.
+not to be read as one. Conditions in which an entry is incomplete are left out; `benchmarks.unequal run` goes on.
+Where mega_batch is P times the largest batch, Adaptive SGD gives each of P workers one batch between two merges,
+so that it is synchronous.
 """
 
 
@@ -47,6 +49,16 @@ def page(records: Mapping[Run, Record]) -> str:
             target = f"{'loss' if what.metric.endswith('loss') else 'accuracy'} {what.value:g}"
             parts += [f"## {what.title}, to {target}\n", f"Budget {what.samples:,} samples.\n", *found]
     return "\n".join(parts)
+
+
+def complete(records: Mapping[Run, Record], task: str, condition: str) -> bool:
+    """Return whether all entries have all runs: only then they are shown side by side."""
+    return all(results(records, task, condition, entry) for entry in ENTRIES)
+
+
+def shown(records: Mapping[Run, Record]) -> list[str]:
+    """Return the conditions that are complete for a task."""
+    return [each for each in CONDITIONS if any(complete(records, task, each) for task in TASKS)]
 
 
 def median(found: Sequence[Record]) -> float | None:
@@ -62,11 +74,11 @@ def summary(records: Mapping[Run, Record]) -> list[str]:
         "## Summary\n",
         f"Ratio of {BASELINE}'s seconds to those of the entry, geometric mean over the tasks that both have "
         "(number of tasks, where it is not all). *-*: the median missed the target.\n",
-        "| entry | " + " | ".join(each.title for each in CONDITIONS.values()) + " |",
-        "|---|" + "---|" * len(CONDITIONS),
+        "| entry | " + " | ".join(CONDITIONS[each].title for each in shown(records)) + " |",
+        "|---|" + "---|" * len(shown(records)),
     ]
     for entry in ENTRIES:
-        row = [_mean_ratio(records, condition, entry) for condition in CONDITIONS]
+        row = [_mean_ratio(records, condition, entry) for condition in shown(records)]
         lines.append(f"| {entry} | " + " | ".join(row) + " |")
     return ["\n".join(lines) + "\n"]
 
@@ -75,7 +87,7 @@ def _mean_ratio(records: Mapping[Run, Record], condition: str, entry: str) -> st
     ratios, counted = [], 0
     for task in TASKS:
         mine, other = (results(records, task, condition, each) for each in (entry, BASELINE))
-        if mine is None or other is None:
+        if mine is None or other is None or not complete(records, task, condition):
             continue
         counted += 1
         here, there = median(mine), median(other)
@@ -89,7 +101,9 @@ def _mean_ratio(records: Mapping[Run, Record], condition: str, entry: str) -> st
 
 
 def section(records: Mapping[Run, Record], task: str, condition: str) -> str:
-    """Return the table of a cell, or nothing as long as no entry is complete."""
+    """Return the table of a cell, or nothing as long as an entry is incomplete."""
+    if not complete(records, task, condition):
+        return ""
     base = results(records, task, condition, BASELINE)
     rows = []
     for entry in ENTRIES:
@@ -97,8 +111,6 @@ def section(records: Mapping[Run, Record], task: str, condition: str) -> str:
         number = best(records, task, condition, entry)
         if found is not None and number is not None:
             rows.append(_row(entry, Run(task, condition, entry, number, SEEDS[0]), found, base))
-    if not rows:
-        return ""
     head = [
         f"### {CONDITIONS[condition].title}\n",
         "| entry | chosen setting | seconds (least to largest) | missed | over Sync SGD | thousand samples "
@@ -122,9 +134,16 @@ def _row(entry: str, run: Run, found: Sequence[Record], base: Sequence[Record] |
         entry, setting, spread, str(missed or ""), ratio,
         f"{statistics.median(samples) / 1000:.1f}" if samples else "-",
         _per_worker([each["computing"] for each in worked]),
-        _per_worker([[n / sum(each["steps"]) for n in each["steps"]] for each in worked]),
+        _per_worker([_shares(entry, each) for each in worked]),
     ]  # fmt: skip
     return "| " + " | ".join(cells) + " |"
+
+
+def _shares(entry: str, record: Record) -> list[float]:
+    """Return each worker's share of the batches: where a step has unequal parts, by their sizes."""
+    parts = record["settings"]["sizes"] if ENTRIES[entry].algorithm == "weighted-sync-sgd" else None
+    taken = [n * (parts[i] if parts else 1) for i, n in enumerate(record["steps"])]
+    return [n / max(1, sum(taken)) for n in taken]
 
 
 def _per_worker(rows: Sequence[Sequence[float]]) -> str:

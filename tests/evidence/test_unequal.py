@@ -20,7 +20,7 @@ from benchmarks.unequal.conditions import (
     split,
     trial,
 )
-from benchmarks.unequal.page import median, page
+from benchmarks.unequal.page import _shares, median, page
 from benchmarks.unequal.runs import Run
 
 
@@ -104,12 +104,21 @@ def test_seeds_that_missed_are_longer_than_all_others():
 
 def test_the_page_has_ratios_of_medians_and_says_that_all_is_simulated():
     records = made(BASELINE, [5, 6, 7]) | made("Adaptive SGD", [1, 3, None])
+    assert "### speeds" not in page(records), "entries are missing"
+    for entry in ENTRIES:
+        records = made(entry, [5, 6, 7]) | records
     text = page(records)
     assert "**Everything on this page is simulated.**" in text
     assert "speeds 1 : 4" in text
     (row,) = [line for line in text.splitlines() if line.startswith("| Adaptive SGD | batch")]
     assert "| 3 (1 to 3) | 1 | 2.00 | 1.0 | 90%, 50% | 75%, 25% |" in row
-    assert "| Adaptive SGD |  |  | 2.00 |  |" in text
+    assert "| Adaptive SGD | 2.00 |" in text
+
+
+def test_the_share_of_a_split_step_is_that_of_its_batches():
+    record = {"settings": {"sizes": [8, 2]}, "steps": [30, 30]}
+    assert _shares("Weighted Sync SGD, by speed", record) == pytest.approx([0.8, 0.2])
+    assert _shares("CPU+GPU Hogbatch", record) == [0.5, 0.5]
 
 
 def test_records_are_kept_and_a_run_goes_on(tmp_path, monkeypatch, capsys):

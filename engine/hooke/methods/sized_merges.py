@@ -93,9 +93,7 @@ class SizedMerges(Algorithm):
 
 
 def _norm(x: Vector) -> float:
-    import torch  # not at the top: a method's parameters are read without torch
-
-    return float(torch.linalg.vector_norm(x))
+    return float(x.clone().zero_().addcmul_(x, x).sum()) ** 0.5
 
 
 def _exchange(one: Vector, other: Vector) -> None:

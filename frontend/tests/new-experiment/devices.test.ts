@@ -14,7 +14,12 @@ describe("virtual devices as text", () => {
   });
 
   it("is written as it is read", () => {
-    expect(devicesText([{ kind: "v100", count: 2 }, { kind: "cpu-28", count: 1 }])).toBe("2 v100, cpu-28");
+    expect(
+      devicesText([
+        { kind: "v100", count: 2 },
+        { kind: "cpu-28", count: 1 },
+      ]),
+    ).toBe("2 v100, cpu-28");
     expect(devicesText(undefined)).toBe("");
     expect(devicesText(devicesFrom("3 h100, k80"))).toBe("3 h100, k80");
   });

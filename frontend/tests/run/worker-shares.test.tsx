@@ -1,14 +1,23 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { screen, within } from "@testing-library/react";
-import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
 import { WorkerShares } from "@/features/run/worker-shares";
-import type { WorkerView } from "@/lib/client/types.gen";
+import type { RunView, WorkerView } from "@/lib/client/types.gen";
 import { show } from "../support/app";
 import { run } from "../support/fixtures/run";
 import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
 const part = () => within(screen.getByTestId("worker-shares"));
+
+function open(changes: Partial<RunView>) {
+  const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  return show(
+    <QueryClientProvider client={queries}>
+      <WorkerShares run={run(changes)} />
+    </QueryClientProvider>,
+  );
+}
 
 function worker(changes: Partial<WorkerView>): WorkerView {
   return {
@@ -25,33 +34,37 @@ function worker(changes: Partial<WorkerView>): WorkerView {
   };
 }
 
-async function open(workers: WorkerView[]) {
+async function opened(workers: WorkerView[]) {
   server.on("GET /runs/*/workers", { workers });
-  show(<WorkerShares run={run({ workers: 2, servers: 1 })} />);
-  await userEvent.click(part().getByRole("button", { name: "Show" }));
+  const { user } = open({ workers: 2, servers: 1 });
+  await user.click(part().getByRole("button", { name: "Show" }));
   return part().findByRole("table");
 }
 
 describe("the work by worker", () => {
   it("is asked for only when it is wanted", () => {
-    show(<WorkerShares run={run({ workers: 2 })} />);
+    open({ workers: 2 });
     expect(part().getByRole("button", { name: "Show" })).toBeVisible();
     expect(part().queryByRole("table")).toBeNull();
     expect(server.asked).toEqual([]);
   });
 
   it("has utilisation, shares and staleness of every worker, and the batch size over time", async () => {
-    const table = await open([
+    const table = await opened([
       worker({}),
       worker({ worker: 1, steps: 100, share_of_steps: 0.25, computing: 0.45, staleness: 3 }),
     ]);
     const cells = within(table)
       .getAllByRole("row")
       .slice(1)
-      .map((row) => within(row).getAllByRole("cell").map((cell) => cell.textContent));
+      .map((row) =>
+        within(row)
+          .getAllByRole("cell")
+          .map((cell) => cell.textContent),
+      );
     expect(cells[0]).toEqual(["0", "90.0%", "300", "75.0%", "40", "50.0%", "1.5"]);
     expect(cells[1]?.slice(1, 4)).toEqual(["45.0%", "100", "25.0%"]);
-    expect(part().getByTestId("chart-batch-size")).toHaveAttribute("data-points", "2");
+    expect(part().getByTestId("chart-batch-size")).toHaveAttribute("data-points", "4");
     expect(part().getByRole("link", { name: "All updates as CSV" })).toHaveAttribute(
       "href",
       "/api/v1/runs/run_21/workers.csv",
@@ -59,7 +72,7 @@ describe("the work by worker", () => {
   });
 
   it("has no updates and no batch sizes without a server", async () => {
-    const table = await open([
+    const table = await opened([
       worker({ updates: null, share_of_updates: null, staleness: null, x: [], sizes: [] }),
     ]);
     expect(within(table).getAllByText("–")).toHaveLength(3);
@@ -68,13 +81,13 @@ describe("the work by worker", () => {
 
   it("says why it could not be read", async () => {
     server.on("GET /runs/*/workers", new Refusal(404, "no run has the id"));
-    show(<WorkerShares run={run({ workers: 2 })} />);
-    await userEvent.click(part().getByRole("button", { name: "Show" }));
+    const { user } = open({ workers: 2 });
+    await user.click(part().getByRole("button", { name: "Show" }));
     expect(await part().findByText(/no run has the id/)).toBeVisible();
   });
 
   it("is not shown of one worker", () => {
-    show(<WorkerShares run={run({ workers: 1 })} />);
+    open({ workers: 1 });
     expect(screen.queryByTestId("worker-shares")).toBeNull();
   });
 });

@@ -143,6 +143,7 @@ export const verbs = new Set([
   "logs",
   "timeline",
   "system",
+  "workers",
   "checkpoint",
   "retry",
   "abandon",
