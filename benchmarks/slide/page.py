@@ -30,7 +30,7 @@ INTRODUCTION = f"""\
 Output layers of `xmlc-mlp` ([wide outputs](../wide-outputs.md)) on one worker, batches of {BATCH}, row-wise
 Adagrad. Every layer has the same number of trials with the same budgets by successive halving: settings are points
 of one scrambled sequence in its space ([tuning](../tuning.md)), the learning rate from 0.01 to 1 for all, and for
-`slide` also hashes per table (3 to 12), tables (8 to 64) and the uniform share of the active set (0.3 to 0.95),
+`slide` also hashes per table (7 to 14), tables (8 to 64) and the uniform share of the active set (0.3 to 0.95),
 which leaves the retrieved share. Trials are judged on the validation part by the time to the target (P@1), and
 their seeds are in no result; the best setting is measured on fresh seeds. `sampled` has {ACTIVE} negatives beside
 the labels of the batch, `random-active` and `slide` have {ACTIVE} labels in all. Evaluation is exact, over all
