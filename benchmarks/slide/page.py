@@ -152,7 +152,7 @@ def _finding(problem: str, records: Sequence[Record]) -> str:
     best = next(iter(others))
     return (
         f"On {PROBLEMS[problem].title}, {_pays(found, best, unit)} in {unit} to "
-        f"P@1 {records[0]['target']:.0%} over the best other layer, {best}{_over(found, RANDOM, best)}."
+        f"P@1 {records[0]['target']:.1%} over the best other layer, {best}{_over(found, RANDOM, best)}."
     )
 
 
@@ -177,7 +177,7 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
     lines = [
         f"## {problem.title}",
         "",
-        f"{machine}. Target: P@1 {records[0]['target']:.0%} on {problem.parameters['validation_items']:,} "
+        f"{machine}. Target: P@1 {records[0]['target']:.1%} on {problem.parameters['validation_items']:,} "
         f"validation items. {records[0]['trials']} trials per layer, {len({r['seed'] for r in reported})} "
         f"reported seeds, size `{size}`; {len(records)} runs. Commit "
         f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)}",
