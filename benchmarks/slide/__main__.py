@@ -15,11 +15,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.evidence.store import ROOT
 from benchmarks.slide import kernels, region
-from benchmarks.slide.conditions import PROBLEMS, SIZES
+from benchmarks.slide.conditions import PROBLEMS, SIZES, Problem, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish
 from benchmarks.slide.rounds import all_rounds
@@ -36,6 +37,8 @@ def main() -> int:
     )
     parser.add_argument("do", choices=("compare", "map", "publish", "kernels"))
     parser.add_argument("--size", choices=SIZES, default="first", help="effort of compare (default: %(default)s)")
+    parser.add_argument("--samples", type=int, help="budget of a reported run, instead of the size's")
+    parser.add_argument("--target", type=float, help="P@1, instead of the problem's")
     parser.add_argument("--minutes", type=float, default=25.0, help="start no run after so many minutes")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of every run")
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "slide")
@@ -48,10 +51,21 @@ def main() -> int:
         region.run(options.store, options.threads, options.minutes)
         print(region.table(region.stored(options.store)))
         return 0
-    size = SIZES[options.size]
-    run_all(all_rounds(PROBLEMS, size, options.threads), store, options.minutes)
+    problems, size = _asked(options)
+    run_all(all_rounds(problems, size, options.threads), store, options.minutes)
     print(page([record for record in store.stored().values() if record["size"] == size.name]))
     return 0
+
+
+def _asked(options: argparse.Namespace) -> tuple[dict[str, Problem], Size]:
+    """Return problems and size with the budget and the target that were asked for, under a name of its own."""
+    problems, size = dict(PROBLEMS), SIZES[options.size]
+    if options.samples:
+        size = replace(size, name=f"{size.name}, {options.samples:,} samples", samples=options.samples)
+    if options.target:
+        size = replace(size, name=f"{size.name}, target {options.target:g}")
+        problems = {name: replace(problem, target=options.target) for name, problem in problems.items()}
+    return problems, size
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ INTRODUCTION = f"""\
 Output layers of `xmlc-mlp` ([wide outputs](../wide-outputs.md)) on one worker, batches of {BATCH}, row-wise
 Adagrad. Every layer has the same number of trials with the same budgets by successive halving: settings are points
 of one scrambled sequence in its space ([tuning](../tuning.md)), the learning rate from 0.01 to 1 for all, and for
-`slide` also hashes per table (3 to 12), tables (8 to 64) and the uniform share of the active set (0.3 to 0.95),
+`slide` also hashes per table (7 to 14), tables (8 to 64) and the uniform share of the active set (0.3 to 0.95),
 which leaves the retrieved share. Trials are judged on the validation part by the time to the target (P@1), and
 their seeds are in no result; the best setting is measured on fresh seeds. `sampled` has {ACTIVE} negatives beside
 the labels of the batch, `random-active` and `slide` have {ACTIVE} labels in all. Evaluation is exact, over all
@@ -152,7 +152,7 @@ def _finding(problem: str, records: Sequence[Record]) -> str:
     best = next(iter(others))
     return (
         f"On {PROBLEMS[problem].title}, {_pays(found, best, unit)} in {unit} to "
-        f"P@1 {records[0]['target']:.0%} over the best other layer, {best}{_over(found, RANDOM, best)}."
+        f"P@1 {records[0]['target']:.1%} over the best other layer, {best}{_over(found, RANDOM, best)}."
     )
 
 
@@ -177,7 +177,7 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
     lines = [
         f"## {problem.title}",
         "",
-        f"{machine}. Target: P@1 {records[0]['target']:.0%} on {problem.parameters['validation_items']:,} "
+        f"{machine}. Target: P@1 {records[0]['target']:.1%} on {problem.parameters['validation_items']:,} "
         f"validation items. {records[0]['trials']} trials per layer, {len({r['seed'] for r in reported})} "
         f"reported seeds, size `{size}`; {len(records)} runs. Commit "
         f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)}",

@@ -24,8 +24,9 @@ from hooke.comm.base import Slice, Vector
 from hooke.comm.touched import Rows, Touched
 from hooke.errors import CheckpointError
 from hooke.objective import device as devices
-from hooke.objective.active_labels import ALL, Active, Kept, Layer
+from hooke.objective.active_labels import Active, Kept, Layer
 from hooke.objective.bags import Bags, Subset, split_off
+from hooke.objective.wide_loss import hits, losses, softmax
 from hooke.objective.wide_metrics import WideMetrics
 from hooke.spec.further import FurtherMetric
 from hooke.spec.specification import Part
@@ -143,7 +144,7 @@ class WideObjective:
             rows = w2 if chosen.ids is None else w2.index_select(0, chosen.ids)
             bias = b2 if chosen.ids is None else b2.index_select(0, chosen.ids)
             outputs = torch.mm(hidden, rows.T).float().add_(bias)
-            loss = _softmax(outputs, batch, chosen)
+            loss = softmax(outputs, batch, chosen)
             back = torch.mm(outputs, rows).float().mul_(hidden > 0)
             self.write(batch, back, chosen.ids, torch.mm(outputs.T, hidden).float(), outputs.sum(0))
         return loss
@@ -204,8 +205,8 @@ class WideObjective:
                 hidden = _hidden(batch, w1, b1)
                 outputs = torch.mm(hidden, w2.T).float().add_(b2)
                 best = outputs.argmax(1)
-                loss += _losses(outputs, batch).double().sum().item()
-                right += _hits(best.numpy(), batch)
+                loss += losses(outputs, batch).double().sum().item()
+                right += hits(best.numpy(), batch)
                 further.add(outputs, hidden, batch)
                 count += len(batch)
         return Score(loss, right, count, further.sums())
@@ -271,44 +272,3 @@ def _features(batch: Bags, back: Tensor) -> tuple[Tensor, Tensor]:
     parts = back.index_select(0, torch.from_numpy(owner)).mul_(values[:, None])
     rows = torch.zeros(len(features), back.shape[1]).index_add_(0, torch.from_numpy(at.astype(np.int64)), parts)
     return torch.from_numpy(features.astype(np.int64)), rows
-
-
-def _places(batch: Bags, chosen: Active) -> tuple[Tensor, Tensor, Tensor]:
-    """Return, for every label of every item, its row and column among the outputs, and 1 / labels of the item."""
-    counts = np.diff(batch.labels.starts)
-    rows = np.repeat(np.arange(len(batch)), counts)
-    columns = batch.labels.ids.astype(np.int64)
-    if chosen.ids is not None:
-        columns = np.searchsorted(chosen.ids.numpy(), columns)
-    shares = np.repeat(1 / np.maximum(counts, 1), counts).astype(np.float32)
-    return torch.from_numpy(rows), torch.from_numpy(columns), torch.from_numpy(shares)
-
-
-def _losses(outputs: Tensor, batch: Bags) -> Tensor:
-    """Return the cross-entropy of every item, (b,): outputs (b, C) over all labels."""
-    rows, columns, shares = _places(batch, ALL)
-    target = torch.zeros(len(batch)).index_add_(0, rows, outputs[rows, columns].mul_(shares))
-    return torch.logsumexp(outputs, 1).sub_(target)
-
-
-def _softmax(outputs: Tensor, batch: Bags, chosen: Active) -> float:
-    """Replace the outputs, (b, a), by the gradient of the mean loss of the batch; return the loss."""
-    rows, columns, shares = _places(batch, chosen)
-    own = outputs[rows, columns]
-    if chosen.offset is not None:
-        outputs.add_(chosen.offset)
-    if chosen.own is not None:
-        outputs.masked_fill_(chosen.own, -torch.inf)
-    outputs[rows, columns] = own
-    total = torch.logsumexp(outputs, 1)
-    loss = (total.double().sum() - own.double().mul_(shares).sum()).item() / len(batch)
-    outputs.sub_(total[:, None]).exp_()
-    outputs.index_put_((rows, columns), -shares, accumulate=True)
-    outputs.mul_(1 / len(batch))
-    return loss
-
-
-def _hits(best: Any, batch: Bags) -> int:
-    """Return how many items have the label `best`, (b,), among theirs."""
-    owner = np.repeat(np.arange(len(batch)), np.diff(batch.labels.starts))
-    return int((batch.labels.ids == best[owner]).sum())

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hooke.spec.files import FilePart
 from hooke.spec.frozen import Name
-from hooke.spec.further import FurtherMetric, MetricName
+from hooke.spec.further import FurtherMetric, FurtherValues
 from hooke.spec.retry import RetryCause
 from hooke.spec.specification import Part
 
@@ -71,9 +71,7 @@ class Start(Record):
     """Part of the data that evaluations score; missing in records from before the validation part existed."""
     notes: dict[str, str] = Field(default_factory=dict)
     """Choices made for this rank, with reasons: moving rate, device, exchange path, placement, window..."""
-    further_metrics: list[FurtherMetric] = Field(
-        default_factory=list, max_length=64, exclude_if=lambda value: not value
-    )
+    further_metrics: list[FurtherMetric] = Field([], max_length=64, exclude_if=lambda value: not value)
     """What evaluations report beside loss and accuracy."""
 
 
@@ -103,10 +101,7 @@ class Evaluation(Record):
     """Time for which the clock stood, s."""
     reached: bool
     """Whether it met the target."""
-    further: dict[MetricName, float] = Field(
-        default_factory=dict, max_length=64, exclude_if=lambda value: not value
-    )
-    """Values of the further metrics that were declared in `start`; a metric without a value is left out."""
+    further: FurtherValues = Field({}, exclude_if=lambda value: not value)
 
 
 class Done(Record):
@@ -132,10 +127,7 @@ class Done(Record):
     test_accuracy: float | None = None
     test_seconds: float = 0.0
     """Time for which the clock stood to score the test part, s."""
-    test_further: dict[MetricName, float] = Field(
-        default_factory=dict, max_length=64, exclude_if=lambda value: not value
-    )
-    """Further metrics of the final center on the test part."""
+    test_further: FurtherValues = Field({}, exclude_if=lambda value: not value)
     staleness: dict[int, int] = Field(default_factory=dict)
     """Staleness -> number of exchanges, where measured (server; every worker of a lock-free method)."""
     lost_mass: float | None = None

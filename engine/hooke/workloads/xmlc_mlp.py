@@ -51,7 +51,7 @@ class XmlcMlp(Workload):
     target: ClassVar[float] = 0.70
     data_fields: ClassVar[tuple[str, ...]] = ("data",)
     search: ClassVar[Mapping[str, Space]] = {
-        "hashes": Space(low=3, high=12, scale="linear", integer=True, when=HASHED),
+        "hashes": Space(low=7, high=14, integer=True, when=HASHED),
         "tables": Space(choices=[8, 16, 32, 64], when=HASHED),
         "uniform_share": Space(low=0.3, high=0.95, when=HASHED),
     }

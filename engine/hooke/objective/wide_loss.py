@@ -1,0 +1,53 @@
+"""The loss of a network with a wide output layer: cross-entropy with equally likely labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hooke.objective.active_labels import ALL, Active
+from hooke.objective.bags import Bags
+
+
+def places(batch: Bags, chosen: Active) -> tuple[Tensor, Tensor, Tensor]:
+    """Return, for every label of every item, its row and column among the outputs, and 1 / labels of the item."""
+    counts = np.diff(batch.labels.starts)
+    rows = np.repeat(np.arange(len(batch)), counts)
+    columns = batch.labels.ids.astype(np.int64)
+    if chosen.ids is not None:
+        columns = np.searchsorted(chosen.ids.numpy(), columns)
+    shares = np.repeat(1 / np.maximum(counts, 1), counts).astype(np.float32)
+    return torch.from_numpy(rows), torch.from_numpy(columns), torch.from_numpy(shares)
+
+
+def losses(outputs: Tensor, batch: Bags) -> Tensor:
+    """Return the cross-entropy of every item, (b,): outputs (b, C) over all labels."""
+    rows, columns, shares = places(batch, ALL)
+    target = torch.zeros(len(batch)).index_add_(0, rows, outputs[rows, columns].mul_(shares))
+    return torch.logsumexp(outputs, 1).sub_(target)
+
+
+def softmax(outputs: Tensor, batch: Bags, chosen: Active) -> float:
+    """Replace the outputs, (b, a), by the gradient of the mean loss of the batch; return the loss."""
+    rows, columns, shares = places(batch, chosen)
+    own = outputs[rows, columns]
+    if chosen.offset is not None:
+        outputs.add_(chosen.offset)
+    if chosen.own is not None:
+        outputs.masked_fill_(chosen.own, -torch.inf)
+    outputs[rows, columns] = own
+    total = torch.logsumexp(outputs, 1)
+    loss = (total.double().sum() - own.double().mul_(shares).sum()).item() / len(batch)
+    outputs.sub_(total[:, None]).exp_()
+    outputs.index_put_((rows, columns), -shares, accumulate=True)
+    outputs.mul_(1 / len(batch))
+    return loss
+
+
+def hits(best: Any, batch: Bags) -> int:
+    """Return how many items have the label `best`, (b,), among theirs."""
+    owner = np.repeat(np.arange(len(batch)), np.diff(batch.labels.starts))
+    return int((batch.labels.ids == best[owner]).sum())
