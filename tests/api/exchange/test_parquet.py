@@ -14,6 +14,8 @@ from tests.api.databases import ONE_KIND
 from tests.api.exchange.measured import measured
 from tests.api.test_experiments import problem
 
+pytestmark = ONE_KIND  # what they read is read on both kinds by other tests
+
 
 def both(service, path: str, **query):
     """Return the rows of a table as CSV has them, and the Parquet of it."""
@@ -54,7 +56,6 @@ def test_runs_have_types(service):
     assert frame["parameters"].tolist() == [row["parameters"] for row in rows]
 
 
-@ONE_KIND
 def test_an_empty_table_is_a_table(service):
     made = service.submit()
     for path in (f"/experiments/{made['id']}/points", "/runs"):
@@ -63,7 +64,6 @@ def test_an_empty_table_is_a_table(service):
         assert pd.read_parquet(io.BytesIO(packed)).empty
 
 
-@ONE_KIND
 def test_without_pyarrow_it_says_what_to_install(service, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for path in ("/runs.parquet", "/experiments/exp_0/points.parquet"):

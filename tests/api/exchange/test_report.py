@@ -16,6 +16,8 @@ from tests.api.databases import ONE_KIND
 from tests.api.exchange.measured import HOSTILE, exported, imported, measured
 from tests.api.test_experiments import problem
 
+pytestmark = ONE_KIND  # what they read is read on both kinds by other tests
+
 VIRTUAL = {"name": "paper", "computed_on": "local", "workers": [2], "seeds": 3, "virtual": {}}
 
 
@@ -122,7 +124,6 @@ def test_a_report_before_the_end_says_what_is_missing(service):
     assert problem(service.client.get("/experiments/exp_0/report.html"), 404)
 
 
-@ONE_KIND
 def test_the_command(service, monkeypatch, tmp_path):
     monkeypatch.setenv("HOOKE_API", service.url)
     monkeypatch.setenv("HOOKE_TOKEN", service.settings.token)

@@ -50,7 +50,14 @@ def table(
     ]
     body = [tag("tr", (_cell(i, each, numbers) for i, each in enumerate(row))) for row in rows]
     told = tag("caption", caption) if caption else None
-    return tag("div", tag("table", told, tag("thead", tag("tr", heads)), tag("tbody", body)), class_="wide")
+    return tag(
+        "div",
+        tag("table", told, tag("thead", tag("tr", heads)), tag("tbody", body)),
+        class_="wide",
+        tabindex=0,
+        role="group",
+        aria_label="Table",
+    )
 
 
 def _cell(column: int, content: Content, numbers: int) -> Markup:
