@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import zlib
 
 from pydantic import Field
@@ -42,7 +41,7 @@ def compressed(part: FilePart) -> bytes:
         data = base64.b64decode(part.data, validate=True)
         machine = zlib.decompressobj()
         content = machine.decompress(data, part.size + 1)
-    except (binascii.Error, zlib.error) as error:
+    except (ValueError, zlib.error) as error:  # of base64: also of text that is not ASCII
         raise JournalError(f"the part at byte {part.start} of {part.name} is no base64 of zlib: {error}") from None
     if len(content) != part.size or not machine.eof:
         raise JournalError(f"the part at byte {part.start} of {part.name} does not hold {part.size} bytes")

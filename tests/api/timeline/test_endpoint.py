@@ -44,7 +44,14 @@ def test_parts_are_stored_once_and_in_order(service):
 def test_a_part_that_is_not_what_it_says_is_refused(service):
     supervisor = service.launch()
     good = packed("trace.0", 0, b"abc")
-    for changes in ({"size": 2}, {"size": 4}, {"data": "????"}, {"data": good.data[:-4]}, {"name": "../etc"}):
+    for changes in (
+        {"size": 2},
+        {"size": 4},
+        {"data": "????"},
+        {"data": good.data[:-4]},
+        {"data": "é"},
+        {"name": "../etc"},
+    ):
         body = supervisor.request(files=[good]).model_dump(mode="json")
         body["files"][0] |= changes
         refused = supervisor.post(json.dumps(body).encode())
