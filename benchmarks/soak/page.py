@@ -80,7 +80,8 @@ def _soaks(records: Sequence[Record]) -> str:
         ]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     machines = sorted({title_of(record["hardware"]) for record in records})
-    return "\n".join([*lines, "", f"On {'; '.join(machines)}."])
+    notes = [f"\nSeed {record['seed']}: {record['note']}" for record in records if "note" in record]
+    return "\n".join([*lines, "", f"On {'; '.join(machines)}.", *notes])
 
 
 def _faults(records: Sequence[Record]) -> str:

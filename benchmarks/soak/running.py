@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -104,18 +103,13 @@ def soak(minutes: float, seed: int, out: Path, every: float = EVERY) -> dict[str
 
 
 def _inflict(site: Installation, plan: list[Planned], log: Log) -> None:
-    """Strike as planned; what a fault has begun is undone after its seconds, and all of it at the end."""
-    order = itertools.count()
-    due: list[tuple[float, int, Planned | Callable[[], None]]] = [(p.at, next(order), p) for p in plan]
-    heapq.heapify(due)
-    began = time.monotonic()
-    while due:
-        at, _, what = heapq.heappop(due)
-        time.sleep(max(0.0, began + at - time.monotonic()))
-        if not isinstance(what, Planned):
-            with suppress(OSError, subprocess.SubprocessError):
-                what()
-            continue
+    """Strike as planned; what a fault has begun is undone after its seconds, and all of it at the end.
+
+    Undoing has threads of its own, because a strike may hang on what another one has stopped.
+    """
+    began, undoing = time.monotonic(), list[threading.Timer]()
+    for what in plan:
+        time.sleep(max(0.0, began + what.at - time.monotonic()))
         try:
             hit = STRIKES[what.fault](site, what)
         except _AWAY as error:
@@ -123,8 +117,16 @@ def _inflict(site: Installation, plan: list[Planned], log: Log) -> None:
             continue
         log.note(what, hit)
         if hit is not None and hit.undo is not None:
-            heapq.heappush(due, (time.monotonic() - began + what.seconds, next(order), hit.undo))
+            undoing.append(threading.Timer(what.seconds, _undone, [hit.undo]))
+            undoing[-1].start()
+    for timer in undoing:
+        timer.join()
     log.ended = time.time()
+
+
+def _undone(undo: Callable[[], None]) -> None:
+    with suppress(OSError, subprocess.SubprocessError):
+        undo()
 
 
 def _settle(site: Installation, log: Log) -> float | None:
