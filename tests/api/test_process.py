@@ -14,8 +14,7 @@ import httpx
 import pytest
 import redis
 from hooke.cluster import broker
-from hooke.spec.events import LaunchOrder
-from hooke.spec.orders import BrokerOrder, ClaimedOrder, Work
+from hooke.spec.orders import BrokerOrder, ClaimedOrder, LaunchOrder, Work
 from hooke_api.base.security import digest
 from hooke_api.scheduling.attempt_tokens import PREFIX
 

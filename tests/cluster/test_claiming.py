@@ -12,8 +12,7 @@ from hooke.cluster import broker, orders, retrying
 from hooke.cluster.agent import register
 from hooke.cluster.hello import ApiClient
 from hooke.cluster.places import Home
-from hooke.spec.events import LaunchOrder
-from hooke.spec.orders import BrokerOrder, Cancel, Forget, Launch, Probe
+from hooke.spec.orders import BrokerOrder, Cancel, Forget, Launch, LaunchOrder, Probe
 
 from tests.cluster.bench import Tasks, spec
 from tests.cluster.recording_api import RecordingApi

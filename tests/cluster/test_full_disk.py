@@ -15,8 +15,8 @@ from hooke.cluster.places import Home, append_line, described
 from hooke.cluster.tail import LogBook
 from hooke.cluster.verdict import Evidence, judge
 from hooke.errors import LaunchError
-from hooke.spec.events import LaunchOrder, RankExit, StateReport
-from hooke.spec.orders import BrokerOrder, Launch
+from hooke.spec.events import RankExit, StateReport
+from hooke.spec.orders import BrokerOrder, Launch, LaunchOrder
 
 from tests.cluster.bench import spec
 from tests.cluster.recording_api import RecordingApi

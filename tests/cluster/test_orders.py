@@ -11,7 +11,7 @@ from hooke.cluster.lock import held, holder
 from hooke.cluster.places import write_atomically
 from hooke.cluster.processes import children
 from hooke.errors import NotFound
-from hooke.spec.events import LaunchOrder
+from hooke.spec.orders import LaunchOrder
 
 from tests.cluster.bench import FAST, PROGRAM, kill9, spec
 from tests.waiting import wait_for

@@ -106,8 +106,8 @@ class Reported:
         found = self.document.get("updates_field", earlier)
         return found if isinstance(found, str) else None
 
-    def exchange_period(self, values: Mapping[str, Any]) -> int:
-        """Return the maximum number of local steps per exchange; 1 without such a parameter."""
+    def first_period(self, values: Mapping[str, Any]) -> int:
+        """Return the number of local steps before a worker's first exchange; 1 without such a parameter."""
         found = values.get(self.period_field or "")
         return found if isinstance(found, int) and found >= 1 else 1
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
-from hooke.spec.events import LaunchOrder
 from hooke.spec.orders import (
     BrokerOrder,
     Calibrate,
@@ -19,6 +18,7 @@ from hooke.spec.orders import (
     ClaimedOrder,
     Forget,
     Launch,
+    LaunchOrder,
     OrderClaim,
     OrderKind,
     Probe,

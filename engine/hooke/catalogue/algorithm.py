@@ -99,6 +99,10 @@ class Algorithm(Parametrized):
         """Return the largest number of local steps from one exchange of a worker to the next."""
         return 1 if self.period_field is None else max(1, int(getattr(self, self.period_field)))
 
+    def first_period(self) -> int:
+        """Return the number of local steps before a worker's first exchange."""
+        return self.exchange_period()
+
     def gradients_per_step(self) -> int:
         """Return the number of gradients, each of one batch, that a worker averages for one step."""
         return 1

@@ -91,8 +91,8 @@ class AlgorithmOffer(Offer, Protocol):
     def updates_field(self) -> str | None:
         """The parameter with how workers add to a shared center (`Updates`); None: there is no such choice."""
 
-    def exchange_period(self, values: Mapping[str, Any]) -> int:
-        """Return the largest number of local steps per exchange; 1 if there is no such parameter."""
+    def first_period(self, values: Mapping[str, Any]) -> int:
+        """Return the number of local steps before a worker's first exchange; 1 if there is no such parameter."""
 
     def gradients_per_step(self, values: Mapping[str, Any]) -> int:
         """Return the number of gradients that a worker averages for one step."""
@@ -198,9 +198,9 @@ class ClassAlgorithmOffer(ClassOffer):
         """The parameter with how workers add to a shared center (`Updates`); None: there is no such choice."""
         return self.kind.updates_field
 
-    def exchange_period(self, values: Mapping[str, Any]) -> int:
-        """Return the largest number of local steps per exchange; 1 if there is no such parameter."""
-        return self.kind.model_validate(values).exchange_period()
+    def first_period(self, values: Mapping[str, Any]) -> int:
+        """Return the number of local steps before a worker's first exchange; 1 if there is no such parameter."""
+        return self.kind.model_validate(values).first_period()
 
     def gradients_per_step(self, values: Mapping[str, Any]) -> int:
         """Return the number of gradients that a worker averages for one step."""

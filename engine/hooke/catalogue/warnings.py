@@ -23,7 +23,7 @@ def of_method(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
     place, values = "/algorithm/parameters", spec.algorithm.parameters
     method = (catalogue or here()).algorithms[spec.algorithm.name]
     found = [Fault(place, why) for why in method.warnings(values, spec.workers)]
-    period, samples = method.exchange_period(values), spec.batch * method.gradients_per_step(values)
+    period, samples = method.first_period(values), spec.batch * method.gradients_per_step(values)
     steps = steps_per_worker(spec, samples)
     if spec.workers > 1 and period > steps:
         why = (

@@ -28,7 +28,7 @@ from hooke.cluster.places import AttemptFolder, Home, JobFolder, described, writ
 from hooke.cluster.processes import members
 from hooke.errors import LaunchError
 from hooke.spec.attempts import AgentProof, AttemptId, FailedLaunch
-from hooke.spec.events import LaunchOrder
+from hooke.spec.orders import LaunchOrder
 
 _SPAWN_SECONDS = 30.0
 _OWNED_SECONDS = 5.0

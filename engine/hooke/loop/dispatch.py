@@ -39,6 +39,11 @@ class Dispatch:
             taken.append(self._back.popleft())
         return taken
 
+    def words(self, worker: int, count: int) -> tuple[float, float, float]:
+        """Grant `count` batches; return what the worker is told: first and number of a range, and `rest`."""
+        (first, number), rest = self.grant(worker, count)
+        return float(first), float(number), float(rest)
+
     def done(self, worker: int, batches: int) -> None:
         """Note that a worker has used that many of its batches, in their order."""
         for _ in range(batches):

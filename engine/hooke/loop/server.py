@@ -1,8 +1,7 @@
 """Methods with a server: workers send requests, the server replies, and its replies contain all decisions.
 
 A request is a few control words and the worker's vector. The control words of a reply are the number of granted
-steps, what follows them, the global samples so far, a number of the method, whether a vector follows and, where
-batches are handed out, their ranges (`hooke.loop.dispatch`).
+steps, what follows them, the global samples so far, a number of the method, whether a vector follows, and batches.
 
 For an evaluation the server tells every worker to stop. A worker stops between two steps, or while it waits for a
 reply, and reports that it stands. The server replies to requests that arrive meanwhile afterwards, in their order.
@@ -186,9 +185,9 @@ class ServerLoop:
         self.receive(into, worker)
 
     def reply(self, worker: int, vector: Vector | None, asked: int | None = None, word: float = 0.0) -> int:
-        """Decide, then send control words and vector; send nothing to a worker after its farewell.
+        """Decide, send control words and vector, none to a worker after its farewell; return the steps granted.
 
-        `asked`: the steps to grant, if not those of a period. Return the steps granted.
+        `asked`: the steps to grant, if not those of a period.
         """
         r = self._r
         if worker not in self._left:
@@ -211,18 +210,11 @@ class ServerLoop:
             self._meeting.give_up()
         then = LAST if last else MEET if self._meeting.invite(worker) else MORE
         words = (float(steps), then, float(r.samples), word, float(vector is not None))
-        r.comm.control.send((*words, *self._ranges(worker, steps)), worker)
+        ranges = () if r.dispatch is None else r.dispatch.words(worker, steps * r.schedule.accumulation)
+        r.comm.control.send((*words, *ranges), worker)
         if vector is not None:
             r.comm.send(vector, worker)
         return steps
-
-    def _ranges(self, worker: int, steps: int) -> tuple[float, ...]:
-        """Return the batches of a grant: first and number of one range, and the first of the others (or -1)."""
-        r = self._r
-        if r.dispatch is None:
-            return ()
-        (first, count), rest = r.dispatch.grant(worker, steps * r.schedule.accumulation)
-        return float(first), float(count), float(rest)
 
     def _call_meeting(self) -> None:
         """Call a meeting, unless a worker has been granted its last steps, or would be before the meeting."""

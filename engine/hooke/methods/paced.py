@@ -21,6 +21,10 @@ class Paced(Periodic):
         """Return the largest number of local steps between two exchanges of a worker."""
         return max(self.period, self.longest if self.factor > 1 else 1)
 
+    def first_period(self) -> int:
+        """Return the number of local steps before a worker's first exchange."""
+        return self.period
+
     def vector_accesses(self, server: bool) -> float:
         """Return those of one step at the geometric mean of the first and the longest period: an estimate."""
         typical = (self.period * self.exchange_period()) ** 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,8 @@ class SizedMerges(Algorithm):
 
 
 def _norm(x: Vector) -> float:
-    return float(x.clone().zero_().addcmul_(x, x).sum()) ** 0.5
+    squares: float = x.clone().zero_().addcmul_(x, x).sum().item()
+    return math.sqrt(squares)
 
 
 def _exchange(one: Vector, other: Vector) -> None:

@@ -244,19 +244,6 @@ class IngestAnswer(Record):
     """Whether another attempt owns the run, so that this one must end; its data is still accepted."""
 
 
-class LaunchOrder(Record):
-    """One attempt that an agent is to start; several virtual ones may share a process."""
-
-    run: str
-    attempt: int = Field(ge=1)
-    token: str
-    """Secret of this attempt; written to a 0600 file, never to a log or a command line."""
-    spec: dict[str, object]
-    """A RunSpec as JSON."""
-    resume_from: int = Field(1, ge=1, exclude_if=lambda value: value == 1)
-    """The earliest attempt whose checkpoints this one may go on from; its own number: it starts over."""
-
-
 class Described(BaseModel):
     """An algorithm or workload of a cluster: its name and the other fields of its catalogue entry."""
 

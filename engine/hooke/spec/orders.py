@@ -12,11 +12,24 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hooke.spec.calibrating import CalibrationOrder
-from hooke.spec.events import LaunchOrder, Record
+from hooke.spec.events import Record
 
 OrderKind = Literal["launch", "cancel", "probe", "calibrate", "cancel_calibration", "forget"]
 AgentId = Annotated[str, Field(pattern=r"^agt_[0-9a-f]{32}$")]
 OrderId = Annotated[str, Field(pattern=r"^ord_[0-9a-f]{32}$")]
+
+
+class LaunchOrder(Record):
+    """One attempt that an agent is to start; several virtual ones may share a process."""
+
+    run: str
+    attempt: int = Field(ge=1)
+    token: str
+    """Secret of this attempt; written to a 0600 file, never to a log or a command line."""
+    spec: dict[str, object]
+    """A RunSpec as JSON."""
+    resume_from: int = Field(1, ge=1, exclude_if=lambda value: value == 1)
+    """The earliest attempt whose checkpoints this one may go on from; its own number: it starts over."""
 
 
 class BrokerOrder(Record):

@@ -25,6 +25,7 @@ from hooke.spec.unequal import UnequalWorkers, with_devices
 MAX_VARIANTS = 200
 """Of one experiment. The number of runs is limited separately: see `hooke.catalogue.expand`."""
 
+_TRACE = "Record phases and messages of every rank; costs about 20 us per step."
 Sharding = Literal["iid", "disjoint", "dispatched"]
 """What workers draw from: all items, independently; own shares; one order of all items, handed out in batches."""
 
@@ -242,11 +243,7 @@ class ExperimentSpec(Frozen):
         description="Further attempts after ends without a fault of the run; empty: the server's default. Ignored "
         "by `hooke run`.",
     )
-    trace: bool = Field(
-        default=False,
-        exclude_if=lambda value: not value,  # documents without it keep their fingerprint
-        description="Record phases and messages of every rank; costs about 20 us per step.",
-    )
+    trace: bool = Field(default=False, exclude_if=lambda value: not value, description=_TRACE)
 
 
 class AlgorithmChoice(Frozen):
@@ -285,8 +282,7 @@ class RunSpec(Frozen):
     checkpoint_every: int | None = Field(None, ge=1, le=10**12)
     """Samples between checkpoints during the run (unless `checkpoint` is `never`); None: none."""
     on_bad_worker: Literal["fail", "drop"] = "fail"
-    trace: bool = Field(default=False, exclude_if=lambda value: not value)
-    """Whether every rank records its timeline, which is delivered after the end."""
+    trace: bool = Field(default=False, exclude_if=lambda value: not value, description=_TRACE)
 
     @property
     def workload_parameters(self) -> dict[str, Any]:
