@@ -15,7 +15,6 @@ from hooke.spec.events import (
     Evaluation,
     Ingest,
     IngestAnswer,
-    LaunchOrder,
     LogLine,
     RankRecords,
     Start,
@@ -32,6 +31,7 @@ from hooke.spec.orders import (
     ClaimedOrder,
     Forget,
     Launch,
+    LaunchOrder,
     OrderKind,
     Probe,
 )

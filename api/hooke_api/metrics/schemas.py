@@ -22,7 +22,7 @@ CommonMetric = Literal[
 ]
 """The metrics of all runs. Evaluations are of the validation part; `test_accuracy` and `test_loss` are the
 evaluations of runs made without one, and of no others."""
-Metric = CommonMetric | MetricName
+Metric = MetricName
 """A metric of all runs, or a further one that the workload of a run declares."""
 MOST_METRICS = 72
 """Of one query."""

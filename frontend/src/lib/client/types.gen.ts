@@ -282,7 +282,7 @@ export type Band = {
     /**
      * Metric
      */
-    metric: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness' | string;
+    metric: string;
     /**
      * N
      */
@@ -3705,7 +3705,7 @@ export type Series = {
     /**
      * Metric
      */
-    metric: 'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness' | string;
+    metric: string;
     /**
      * N
      *
@@ -3765,7 +3765,7 @@ export type SeriesQuery = {
     /**
      * Metrics
      */
-    metrics: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness' | string>;
+    metrics: Array<string>;
     /**
      * Points
      *
@@ -5960,7 +5960,7 @@ export type ReadBandsData = {
          *
          * May repeat; default: validation_accuracy.
          */
-        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness' | string> | null;
+        metric?: Array<string> | null;
         /**
          * Axis
          */
@@ -6140,7 +6140,7 @@ export type ExportPointsData = {
          *
          * May repeat; default: all.
          */
-        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness' | string> | null;
+        metric?: Array<string> | null;
     };
     url: '/api/v1/experiments/{experiment_id}/points.csv';
 };
@@ -6177,7 +6177,7 @@ export type ExportPointsParquetData = {
          *
          * May repeat; default: all.
          */
-        metric?: Array<'validation_accuracy' | 'validation_loss' | 'test_accuracy' | 'test_loss' | 'train_loss' | 'communication_fraction' | 'throughput' | 'staleness' | string> | null;
+        metric?: Array<string> | null;
     };
     url: '/api/v1/experiments/{experiment_id}/points.parquet';
 };
