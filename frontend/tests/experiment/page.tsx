@@ -33,7 +33,6 @@ export function answerExperiment(server: ApiServer): void {
     .on("GET /experiments/*", experiment())
     .on("GET /experiments/*/comparison", comparison())
     .on("GET /experiments/*/bands", ({ query }) => bands({ axis: (query.get("axis") ?? "clock") as "clock" }))
-    .on("GET /experiments/*/metrics", { items: [] })
     .on("POST /series", ({ body }) => ({ axis: (body as { axis: "clock" }).axis, unit: "s", series: [] }))
     .on("GET /runs", { items: [runSummary(21)], next_cursor: null });
 }

@@ -166,6 +166,7 @@ export const USUAL = new Map<string, unknown>([
   ["GET /readyz", { ready: true, reasons: [], warnings: [] } satisfies Ready],
   ["GET /filter-fields", { fields: [] } satisfies FilterLanguage],
   ["GET /webhooks", { items: [] } satisfies WebhookList],
+  ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
     "GET /runs/*/system",
     {
