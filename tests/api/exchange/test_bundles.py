@@ -55,6 +55,7 @@ def test_the_same_measurement_is_imported_once(service):
     assert service.count(Experiment) == 2
 
 
+@ONE_KIND
 def test_nothing_runs_an_import(service):
     made = measured(service)
     failed = parts_of(exported(service, made["id"]))
@@ -78,6 +79,7 @@ def test_nothing_runs_an_import(service):
     assert not queue.get("items") and not queue.get("experiments")
 
 
+@ONE_KIND
 def test_a_cluster_of_another_server_is_not_one_of_this(service):
     made = measured(service)
     view = imported(service, exported(service, made["id"]))
@@ -103,6 +105,7 @@ def test_a_purged_import_leaves_nothing_and_asks_no_agent(service):
     assert imported(service, exported(service, made["id"]))["number"] == 3
 
 
+@ONE_KIND
 def test_own_algorithms_are_described_and_not_brought_along(service):
     """The coordination that decides what a point of a curve is comes with the bundle."""
     made = measured(service)

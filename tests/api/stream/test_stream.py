@@ -166,7 +166,14 @@ def test_goes_on_without_redis_and_uses_it_again(api, listen, redis_server, monk
     redis_server.start()
     monkeypatch.setattr("hooke_api.events.hub.LOOK_SECONDS", 100 * LIMIT)  # from now on, only hints bring events
     with redis.Redis.from_url(redis_server.url) as client:
-        wait_for(lambda: client.pubsub_numsub(CHANNEL)[0][1] == 1, "the subscription, which comes back by itself")
+
+        def subscribed() -> bool:
+            try:
+                return client.pubsub_numsub(CHANNEL)[0][1] == 1
+            except redis.ConnectionError:  # it does not listen yet
+                return False
+
+        wait_for(subscribed, "the subscription, which comes back by itself")
     for count in (2, 3, 4):
         api.announce(n=count)
         wait_for(lambda count=count: len(listener.events) == count, "an event")
