@@ -5,7 +5,7 @@
     python -m benchmarks.prediction publish                                      writes docs/results/prediction.md
 
 Emulated hosts need root (docs/netlab.md). Leave the machine alone meanwhile. Results lie in `.results/prediction/`
-(not in version control), one file per workload and place.
+(not in version control), one file per workload and place; `publish` copies them to `docs/results/prediction/`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from benchmarks.prediction.conditions import PLACES, WORKLOADS
 ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / ".results" / "prediction"
 PAGE = ROOT / "docs" / "results" / "prediction.md"
+DATA = ROOT / "docs" / "results" / "prediction"
+"""Calibrations and runs of the page, in version control."""
 
 
 def main() -> int:
@@ -56,7 +59,10 @@ def main() -> int:
 def _publish() -> int:
     from benchmarks.prediction.page import page
 
-    files = [STORE / f"{workload}-{name}.json" for workload, name in itertools.product(WORKLOADS, PLACES)]
+    DATA.mkdir(parents=True, exist_ok=True)
+    for file in STORE.glob("*-*.json"):
+        shutil.copyfile(file, DATA / file.name)
+    files = [DATA / f"{workload}-{name}.json" for workload, name in itertools.product(WORKLOADS, PLACES)]
     found = [json.loads(file.read_text()) for file in files if file.exists()]
     if not found:
         print("nothing was run yet: python -m benchmarks.prediction run", file=sys.stderr)

@@ -25,7 +25,7 @@ def page(found: Sequence[dict[str, Any]]) -> str:
         "([calibration](../calibration.md)). The rules by which constants follow from a calibration were mended "
         "with results of these and earlier runs in view ([decision 67](../decisions/0067-among-gradients.md)): "
         "elsewhere errors may be larger. The step time is train seconds per step of a worker. "
-        "Made by `python -m benchmarks.prediction run` and `publish`.\n",
+        "Made by `python -m benchmarks.prediction run` and `publish` from [calibrations and runs](prediction).\n",
         *(
             _verdict(name, of)
             for name in WORKLOADS
