@@ -13,9 +13,9 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from benchmarks.prediction.conditions import PLACES, WORKLOADS
 
@@ -61,7 +61,7 @@ def _publish() -> int:
 
     DATA.mkdir(parents=True, exist_ok=True)
     for file in STORE.glob("*-*.json"):
-        shutil.copyfile(file, DATA / file.name)
+        (DATA / file.name).write_text(json.dumps(_plain(json.loads(file.read_text())), indent=1) + "\n")
     files = [DATA / f"{workload}-{name}.json" for workload, name in itertools.product(WORKLOADS, PLACES)]
     found = [json.loads(file.read_text()) for file in files if file.exists()]
     if not found:
@@ -70,6 +70,12 @@ def _publish() -> int:
     PAGE.write_text(page(found))
     print(f"wrote {PAGE}")
     return 0
+
+
+def _plain(found: dict[str, Any]) -> dict[str, Any]:
+    """Return stored results with versions as their projects number them, without the name of a build."""
+    versions = {part: str(text).partition("+")[0] for part, text in found["calibration"]["versions"].items()}
+    return found | {"calibration": found["calibration"] | {"versions": versions}}
 
 
 if __name__ == "__main__":
