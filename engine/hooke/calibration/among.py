@@ -32,6 +32,7 @@ def among_gradients(
     if found is None or halving is None:
         return {}
     constants: dict[str, Any] = {}
+    scaled: dict[Operation, OperationCost] = {}
     if calibration.oversubscribed:
         spread = drift(found, calibration.workers)
         wait = spread * greatest(calibration.workers)
@@ -44,16 +45,33 @@ def among_gradients(
     size = 4 * rate.elements
     factors = dict.fromkeys(_SUMS, seconds / _priced(halving, calibration.workers, size))
     if behind is not None:
-        beyond = max(0.0, seconds - found.alone.seconds)  # of the gradient; virtual time waits for it
-        taken = max(0.0, found.behind.seconds - wait - beyond)
-        factors["background"] = taken / _priced(behind, calibration.workers, size)
+        own = _priced(behind, calibration.workers, size)
+        taken, later = _behind(found, seconds, wait, constants.get("compute_seconds_after_exchange", 0.0))
+        factors["background"] = taken / own
+        scaled["behind"] = _scaled(behind, later / own)
     if (window := operations.get("window")) is not None:
         access = occupied(found.alone.seconds, found.accessed.seconds, calibration.workers)
         usual = window.seconds_per_message + size * window.seconds_per_byte
         factors["window"] = access / max(1e-9, usual + window.seconds_per_message / 2)  # half of the counter's
     constants |= _message(calibration.curve("message"), size)
-    constants["operations"] = {name: _scaled(cost, factors.get(name, 1.0)) for name, cost in operations.items()}
+    scaled |= {name: _scaled(cost, factors.get(name, 1.0)) for name, cost in operations.items()}
+    constants["operations"] = scaled
     return constants
+
+
+def _behind(found: Exchanging, seconds: float, wait: float, after: float) -> tuple[float, float]:
+    """Return what an all-reduce in the background takes from the computation, and what it ends later, in s.
+
+    What it adds to several gradients, which hide all of it, it takes from them. What it adds to one gradient is
+    more if it ends after that; virtual time waits for it, but at most for `seconds`, the time of a blocking one.
+    `after`: what a gradient takes longer after an exchange in any case.
+    """
+    alone = found.alone.seconds
+    if found.hidden is None:  # an earlier version's: all that is longer than the gradient was waited for
+        return max(0.0, found.behind.seconds - wait - max(0.0, seconds - alone)), 0.0
+    taken = max(0.0, found.hidden.seconds - after)
+    more = found.behind.seconds - max(after + taken, seconds - alone)
+    return taken, max(0.0, alone + found.behind.seconds - seconds) if more > 0 else 0.0
 
 
 def _message(curve: Curve | None, size: int) -> dict[str, float]:

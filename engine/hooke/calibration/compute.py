@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hooke.calibration import exchanging
+from hooke.calibration import exchanging, updating
 from hooke.calibration.documents import ROUNDS, BatchTime, ComputeRate, Duration
 from hooke.calibration.fitting import BLOCK, block_mean, estimate, jitter, line
 from hooke.calibration.request import WorkloadRequest
@@ -25,8 +25,8 @@ LOOP_BATCH = 32
 LOCAL = {"lr": 1e-4, "period": 10_000}
 """Local SGD whose ranks exchange nothing but decisions within the steps of a measurement."""
 _MOST_BLOCKS = 64
-_SHARE_LOOP, _SHARE_ALONE, _SHARE_EXCHANGING = 0.2, 0.1, 0.35
-"""Shares of the time for the training loop, gradients of one rank alone, and all-reduces among gradients."""
+_SHARE_LOOP, _SHARE_ALONE, _SHARE_EXCHANGING, _SHARE_UPDATING = 0.2, 0.1, 0.35, 0.05
+"""Shares of the time: the training loop, gradients of one rank alone, all-reduces among gradients, AdamW."""
 
 
 def measure(comm: MpiComm, wanted: WorkloadRequest, seconds: float) -> ComputeRate | None:
@@ -40,7 +40,7 @@ def measure(comm: MpiComm, wanted: WorkloadRequest, seconds: float) -> ComputeRa
     gradient = objective.allocate()
     objective.bind(objective.initial(0), gradient)
     elements = int(gradient.numel())
-    share = seconds * (1 - _SHARE_LOOP - _SHARE_ALONE - _SHARE_EXCHANGING) / ROUNDS
+    share = seconds * (1 - _SHARE_LOOP - _SHARE_ALONE - _SHARE_EXCHANGING - _SHARE_UPDATING) / ROUNDS
     series: dict[int, list[Any]] = {batch: [] for batch in BATCHES}
     alone: list[list[float]] = []
     for _ in range(ROUNDS):
@@ -58,6 +58,7 @@ def measure(comm: MpiComm, wanted: WorkloadRequest, seconds: float) -> ComputeRa
 
     objective.bind(objective.initial(0), gradient)
     among = exchanging.measure(comm, compute, gradient, seconds * _SHARE_EXCHANGING)
+    adamw = updating.measure(comm, compute, gradient, seconds * _SHARE_UPDATING)
     oversubscribed = outnumber_cores(comm)
     if comm.rank != 0:
         return None
@@ -76,6 +77,7 @@ def measure(comm: MpiComm, wanted: WorkloadRequest, seconds: float) -> ComputeRa
         loop_batch=LOOP_BATCH,
         accesses=algorithm("local-sgd").model_validate(LOCAL).vector_accesses(server=False),
         jitter=jitter(np.concatenate(series[LOOP_BATCH], axis=1)),
+        adamw=adamw,
         exchanging=among,
     )
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from hooke.calibration.among import among_gradients
-from hooke.calibration.documents import Calibration, ComputeRate, Curve, Line
+from hooke.calibration.documents import ADAMW_ACCESSES, Calibration, ComputeRate, Curve, Line
 from hooke.catalogue.offers import ClassWorkloadOffer, brought_along
 from hooke.errors import CalibrationError, Fault, SpecError
 from hooke.spec.measured import Operation, OperationCost
@@ -47,7 +47,10 @@ def constants(
         found["addition_seconds_per_byte"] = add.line.beta
         found["memory_bandwidth"] = max(1.0, 3 / add.line.beta)  # two vectors are read and one is written
     operations = _operations(calibration, found.get("addition_seconds_per_byte", 0.0))
-    found |= _compute(rate, found.get("memory_bandwidth", VirtualCluster().memory_bandwidth))
+    access = 1 / found.get("memory_bandwidth", VirtualCluster().memory_bandwidth)
+    if rate.adamw is not None:
+        access = found["update_seconds_per_byte"] = rate.adamw.seconds / (4 * rate.elements * ADAMW_ACCESSES)
+    found |= _compute(rate, access)
     if calibration.oversubscribed:  # what one rank takes longer another has earlier
         found |= dict.fromkeys(_JITTER, 0.0)
     found["operations"] = operations
@@ -167,8 +170,9 @@ def _access(read: OperationCost, added: Line, addition: float) -> OperationCost:
     )
 
 
-def _compute(rate: ComputeRate, bandwidth: float) -> dict[str, Any]:
-    update = 4 * rate.elements * rate.accesses / bandwidth
+def _compute(rate: ComputeRate, access: float) -> dict[str, Any]:
+    """Return the constants of gradients; `access`: seconds per byte of a vector access of an update."""
+    update = 4 * rate.elements * rate.accesses * access
     gradient = max(0.0, rate.loop.seconds - update)
     sample = max(1e-12, min(rate.line.beta, gradient / rate.loop_batch))  # the step that was measured is kept
     jitter = rate.jitter

@@ -92,6 +92,10 @@ class BatchTime(Duration):
     batch: int = Field(ge=1)
 
 
+ADAMW_ACCESSES = 26
+"""Vector accesses of AdamW's step, as methods with it declare them for a step without exchange."""
+
+
 class Exchanging(Frozen):
     """All-reduces by halving of all weights of a workload, among its gradients of `loop_batch` samples."""
 
@@ -107,6 +111,9 @@ class Exchanging(Frozen):
     """What an all-reduce after `period` gradients adds to them."""
     behind: Duration
     """What an all-reduce in the background adds to the gradient which it runs behind."""
+    hidden: Duration | None = None
+    """What it adds to `hidden_period` gradients, which are longer than it; None: an earlier version's."""
+    hidden_period: int = Field(4, ge=2)
     accessed: Duration
     """What a read of a window on rank 0 and an addition to it add to a step, all ranks at once."""
     wait: float = Field(ge=0)
@@ -133,6 +140,8 @@ class ComputeRate(Frozen):
     accesses: float = Field(ge=0)
     """Vector accesses of the update of that step (`Algorithm.vector_accesses`)."""
     jitter: Jitter
+    adamw: Duration | None = None
+    """AdamW's step of all weights after a gradient (`hooke.calibration.updating`); None: an earlier version's."""
     exchanging: Exchanging | None = None
     """None: one rank, or a calibration of an earlier version."""
 

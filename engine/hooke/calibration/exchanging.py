@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PERIOD = 16
 """Gradients before an all-reduce, where it is not one."""
+HIDDEN_PERIOD = 4
+"""Gradients that hide an all-reduce in the background as a whole."""
 _LEAST, _MOST = 4, 400
 """All-reduces of a series."""
 
@@ -41,11 +43,14 @@ class Series:
         """Return the seconds of gradients, and of the all-reduces that each follow `period` of them."""
         return self._run(steps, period, lambda: None, lambda: self._comm.allreduce(self._gradient))
 
-    def behind(self, steps: int) -> Any:
-        """Return the seconds of steps whose all-reduce begins before the gradient and is waited for after it."""
+    def behind(self, steps: int, period: int = 1) -> Any:
+        """Return the seconds of steps whose all-reduce begins before `period` gradients and ends after them."""
         pending: list[Any] = []
         computed, waited = self._run(
-            steps, 1, lambda: pending.append(self._comm.iallreduce(self._vector)), lambda: pending.pop().wait()
+            steps,
+            period,
+            lambda: pending.append(self._comm.iallreduce(self._vector)),
+            lambda: pending.pop().wait(),
         )
         return computed + waited
 
@@ -103,11 +108,11 @@ def _measured(series: Series, seconds: float) -> Exchanging:
     alone_once = float(series.alone(_LEAST).mean())
     computed, ended = series.blocking(_LEAST)
     once = float((computed + ended).mean())
-    share = seconds / ROUNDS / 5
+    share = seconds / ROUNDS / 6
     accesses = _count(share / max(series.accessing(_LEAST), alone_once))
     steps = _count(share / once)
     found: dict[str, list[list[float]]] = {
-        name: [] for name in ("alone", "after", "last", "added", "late", "behind", "accessed")
+        name: [] for name in ("alone", "after", "last", "added", "late", "behind", "hidden", "accessed")
     }
     spread = []
     for _ in range(ROUNDS):
@@ -121,12 +126,15 @@ def _measured(series: Series, seconds: float) -> Exchanging:
         found["added"].append([max(0.0, float((computed + ended).mean()) - mean)])
         found["late"].append([max(0.0, float(sum(seldom).mean()) - PERIOD * mean)])
         found["behind"].append([max(0.0, float(series.behind(steps).mean()) - mean)])
+        hidden = series.behind(_count(share / (once + (HIDDEN_PERIOD - 1) * alone_once)), HIDDEN_PERIOD)
+        found["hidden"].append([max(0.0, float(hidden.mean()) - HIDDEN_PERIOD * mean)])
         found["accessed"].append([max(0.0, series.accessing(accesses) - mean)])
         spread.append(float(alone.max(axis=0).mean()) - mean)
     return Exchanging(
         **{name: estimate(rounds) for name, rounds in found.items()},
         wait=max(0.0, float(np.mean(spread))),
         period=PERIOD,
+        hidden_period=HIDDEN_PERIOD,
     )
 
 

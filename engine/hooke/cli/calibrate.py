@@ -154,7 +154,8 @@ def _among(found: Exchanging) -> list[tuple[str, str]]:
         ("such an all-reduce, on the last rank", _time(found.last)),
         ("it adds to a step", _time(found.added)),
         (f"it adds to {found.period} gradients", _time(found.late)),
-        ("in the background it adds", _time(found.behind)),
+        ("in the background it adds to a gradient", _time(found.behind)),
+        *([(f"and to {found.hidden_period} gradients", _time(found.hidden))] if found.hidden else []),
         ("a read of a window and an addition add", _time(found.accessed)),
     ]
 

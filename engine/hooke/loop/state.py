@@ -225,12 +225,12 @@ class RankState(Rank):
     def charge_update(self) -> None:
         """Charge the vector arithmetic of a step to this step, not to the next operation.
 
-        On a device: wait until it has finished. In virtual time: charge its bytes divided by the memory bandwidth.
+        On a device: wait until it has finished. In virtual time: charge its bytes.
         """
         self.objective.synchronize()
-        if self.spec.virtual is not None:
+        if (virtual := self.spec.virtual) is not None:
             size = 4 * self.params.numel() * self.algorithm.vector_accesses(self.is_server)
-            self.comm.charge(size / self.spec.virtual.memory_bandwidth)
+            self.comm.charge(size * (virtual.update_seconds_per_byte or 1 / virtual.memory_bandwidth))
 
     def check(self, vector: Vector, what: str, rank: int | None = None, step: int | None = None) -> None:
         """Raise NumericalError if the vector holds a NaN or Inf; a sum is enough, because it keeps both."""

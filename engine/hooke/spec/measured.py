@@ -11,10 +11,11 @@ from pydantic import Field, StringConstraints
 
 from hooke.spec.frozen import Frozen
 
-Operation = Literal["tree", "halving", "ring", "gather", "window", "background"]
+Operation = Literal["tree", "halving", "ring", "gather", "window", "background", "behind"]
 """Operations with constants of their own: all-reduces by their schedule, all-gathers, one-sided operations.
 
-`background`: what a message of an all-reduce or all-gather in the background takes from the rank's computation."""
+`background`: what a message of an all-reduce or all-gather in the background takes from the rank's computation.
+`behind`: what it takes longer than a message of one that is waited for at once."""
 
 
 def _absent(value: Any) -> bool:
@@ -58,6 +59,14 @@ class MeasuredConstants(Frozen):
         description="Seconds by which a gradient takes longer that follows an exchange of its rank, whose vectors "
         "are no longer in its caches.",
     )
+    update_seconds_per_byte: float = Field(
+        0,
+        ge=0,
+        le=1,
+        exclude_if=_absent,
+        title="Updates",
+        description="Seconds per byte of a vector access of an update, instead of the memory bandwidth.",
+    )
     message_overhead: float = Field(
         0,
         ge=0,
@@ -87,7 +96,8 @@ class MeasuredConstants(Frozen):
         exclude_if=_absent,
         title="Operations",
         description="Time of the messages of an operation, instead of the constants of all messages; "
-        "`background`: time that they take from the computation that hides them.",
+        "`background`: time that they take from the computation that hides them; `behind`: by how much they "
+        "take longer in the background.",
     )
     jitter_between_ranks: float = Field(
         0,

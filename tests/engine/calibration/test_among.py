@@ -88,6 +88,40 @@ def test_collectives_keep_their_proportions_and_messages_their_price():
     assert virtual.compute_jitter == plain["compute_jitter"]
 
 
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("oversubscribed", [False, True])
+@pytest.mark.parametrize(
+    ("blocking", "behind", "hidden"),
+    [
+        (3e-3, 2.6e-3, 5e-4),  # longer than the gradient: it is waited for, and ends later than a blocking one
+        (3e-3, 2.0e-3, 5e-4),  # as long as a blocking one
+        (5e-4, 9e-4, 4e-4),  # short, and yet waited for
+        (5e-4, 9e-4, 9e-4),  # takes a core from the gradient as a whole
+    ],
+)
+def test_an_all_reduce_in_the_background_takes_what_was_measured(ranks, oversubscribed, blocking, behind, hidden):
+    """In virtual time, behind one gradient and behind several."""
+    times = {"alone": 1e-3, "after": 1e-3, "last": blocking, "added": blocking, "late": blocking}
+    found = exchanging(**times, behind=behind, hidden=hidden)
+    virtual = constants(with_exchanging(found, workers=ranks, oversubscribed=oversubscribed), "lab", DIGITS)
+    weights = np.zeros(100_000, np.float32)
+
+    def taken(gradients):
+        def main(comm):
+            mine = weights.copy()
+            for _ in range(20):
+                pending = comm.iallreduce(mine)
+                for _ in range(gradients):
+                    comm.charge(1e-3)
+                pending.wait()
+            return comm.clock()
+
+        return max(run_virtual(ranks, VirtualCluster.model_validate(virtual), main, collective="halving")) / 20
+
+    assert taken(1) == pytest.approx(1e-3 + behind, rel=0.02)
+    assert taken(4) == pytest.approx(4e-3 + hidden, rel=0.02)
+
+
 @pytest.mark.parametrize(("ranks", "added"), [(2, 2e-4), (2, 6e-3), (8, 7e-3)])
 def test_a_lock_free_step_takes_what_was_measured(ranks, added):
     """In virtual time, for ranks that wait for the window and for ranks that do not."""

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from hooke.calibration.constants import constants, resolve_experiment, resolve_run, resolved
-from hooke.calibration.documents import load, text
+from hooke.calibration.documents import Duration, load, text
 from hooke.calibration.drift import drift, told
 from hooke.calibration.operations import counts, pairs
 from hooke.calibration.paths import critical
 from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import CalibrationError, SpecError
+from hooke.loop.train import run_spec_virtual
 from hooke.spec.specification import VirtualCluster, WorkloadChoice, fingerprint
 
 from tests.engine.calibration.documents_for_tests import curve, exact, made
@@ -178,6 +179,25 @@ def test_the_measured_step_is_met_although_the_fitted_gradient_is_longer():
     update = 4 * 100_000 * 3 / 6e9
     assert found.compute_seconds_per_step == pytest.approx(0.0, abs=1e-12)
     assert 32 * found.compute_seconds_per_sample + update == pytest.approx(1e-3)
+
+
+def test_an_update_takes_the_time_of_the_adamw_step_that_was_measured():
+    """26 accesses in 1.3 ms are 50 us each: local steps without momentum have 3, which gradients do not contain."""
+    (rate,) = made().compute
+    slow = rate.model_copy(update={"adamw": Duration(seconds=1.3e-3, error=1e-5, samples=3)})
+    found = VirtualCluster.model_validate(constants(made(compute=[slow]), "lab", DIGITS))
+    assert 4 * slow.elements * found.update_seconds_per_byte == pytest.approx(5e-5)
+    computed = 32 * found.compute_seconds_per_sample + found.compute_seconds_per_step
+    assert computed + 3 * 5e-5 == pytest.approx(slow.loop.seconds)
+
+
+@pytest.mark.parametrize(("optimizer", "accesses"), [("sgd", 3), ("adamw", 26)])
+def test_virtual_time_charges_the_measured_access(optimizer, accesses):
+    free = {"compute_seconds_per_sample": 1e-12, "compute_jitter": 0, "latency": 0, "seconds_per_byte": 0}
+    method = {"name": "local-sgd", "parameters": {"lr": 0.01, "period": 100, "optimizer": optimizer}}
+    plain = RUN | {"algorithm": method, "batch": 50, "virtual": free | {"update_seconds_per_byte": 1e-9}}
+    clock = run_spec_virtual(validate_run(plain))[0].done.clock
+    assert clock == pytest.approx(10 * accesses * 4 * 50_826 * 1e-9, rel=1e-3)  # 10 steps
 
 
 def test_an_all_reduce_in_the_background_takes_its_part_of_the_computation():

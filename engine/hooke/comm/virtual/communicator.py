@@ -13,7 +13,7 @@ All rules are deterministic (turns: `baton.py`, message times: `network.py`):
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,6 +33,7 @@ from hooke.comm.arrays import (
 )
 from hooke.comm.base import ANY, Comm, Control, ControlPending, Counter, Message, Pending, Traffic, Window
 from hooke.comm.collectives import Collective
+from hooke.comm.schedule import Round
 from hooke.comm.virtual.baton import Baton
 from hooke.comm.virtual.collectives import Collectives
 from hooke.comm.virtual.counter import VirtualCounter
@@ -121,8 +122,7 @@ class VirtualComm:
         array = landing(x, into)
         pending = self._begin_sum(array)
         rounds = collectives.allreduce(self.size, array.size, self._group.collective)[self.rank]
-        pending.busy = self._group.links.background(rounds, array.itemsize)
-        return pending
+        return self._behind(pending, rounds, array.itemsize)
 
     def gather(self, x: Any, root: int = 0) -> None:
         """Collect the blocks of all ranks on the root."""
@@ -142,7 +142,13 @@ class VirtualComm:
         pending = self._begin_gather(array)
         block = block_length(array, self.size)
         rounds = collectives.allgather(self.size, block, self._group.collective)[self.rank]
-        pending.busy = self._group.links.background(rounds, array.itemsize)
+        return self._behind(pending, rounds, array.itemsize)
+
+    def _behind(self, pending: Transfer, rounds: Sequence[Round], itemsize: int) -> Transfer:
+        """Give an operation in the background what it takes from the computation, and what it takes longer."""
+        links = self._group.links
+        pending.busy = links.beside("background", rounds, itemsize)
+        pending.late = links.beside("behind", rounds, itemsize)
         return pending
 
     def send(self, x: Any, to: int, tag: int = 0) -> None:

@@ -66,9 +66,9 @@ class Network:
             return whole - self.latency - self.price(source, target, size)
         return self._overhead + size * (self._copy + (self._addition if adds else 0.0))
 
-    def background(self, rounds: Sequence[Round], itemsize: int) -> float:
-        """Return the seconds that these rounds take from the computation which they run behind."""
-        own = self._operations.get("background")
+    def beside(self, operation: Operation, rounds: Sequence[Round], itemsize: int) -> float:
+        """Return the seconds of `background` or `behind` of these rounds of an operation in the background."""
+        own = self._operations.get(operation)
         if own is None:
             return 0.0
         elements = sum(max(len(r.send or ()), len(r.receive or ())) for r in rounds)

@@ -16,6 +16,8 @@ class Transfer:
         self.hidden = 0.0
         self.busy = 0.0
         """Seconds that the transfer takes from the computation which it runs behind; `wait` adds them."""
+        self.late = 0.0
+        """Seconds by which it ends later than its messages, because the rank computes meanwhile."""
         self.source = ANY
         self.posted = baton.time[owner]
         self._baton = baton
@@ -41,6 +43,6 @@ class Transfer:
             self._asleep = True
             self._baton.block(self._owner, self._reason)
         self._waited = True
-        end = entered if self._end is None else self._end
+        end = entered if self._end is None else self._end + self.late
         self.hidden = max(0.0, min(end, entered) - self.posted)
         self._baton.time[self._owner] = max(entered, end)
