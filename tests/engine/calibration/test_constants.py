@@ -182,7 +182,7 @@ def test_the_measured_step_is_met_although_the_fitted_gradient_is_longer():
 
 
 def test_an_update_takes_the_time_of_the_adamw_step_that_was_measured():
-    """26 accesses in 1.3 ms are 50 us each: local steps without momentum have 3, which gradients do not contain."""
+    """26 accesses in 1.3 ms are 50 us each: local steps without momentum have 3, beside their gradients."""
     (rate,) = made().compute
     slow = rate.model_copy(update={"adamw": Duration(seconds=1.3e-3, error=1e-5, samples=3)})
     found = VirtualCluster.model_validate(constants(made(compute=[slow]), "lab", DIGITS))
@@ -194,7 +194,7 @@ def test_an_update_takes_the_time_of_the_adamw_step_that_was_measured():
 @pytest.mark.parametrize(("optimizer", "accesses"), [("sgd", 3), ("adamw", 26)])
 def test_virtual_time_charges_the_measured_access(optimizer, accesses):
     free = {"compute_seconds_per_sample": 1e-12, "compute_jitter": 0, "latency": 0, "seconds_per_byte": 0}
-    method = {"name": "local-sgd", "parameters": {"lr": 0.01, "period": 100, "optimizer": optimizer}}
+    method = {"name": "local-sgd", "parameters": {"lr": 0.01, "period": 10_000, "optimizer": optimizer}}
     plain = RUN | {"algorithm": method, "batch": 50, "virtual": free | {"update_seconds_per_byte": 1e-9}}
     clock = run_spec_virtual(validate_run(plain))[0].done.clock
     assert clock == pytest.approx(10 * accesses * 4 * 50_826 * 1e-9, rel=1e-3)  # 10 steps
