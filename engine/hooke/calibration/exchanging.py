@@ -70,7 +70,7 @@ class Series:
         taken = gathered(comm, np.array([comm.clock() - began]))
         counter.close()
         window.close()
-        return float(taken.min()) / steps
+        return float(taken.min()) / done(steps, comm.size)
 
     def _run(
         self, steps: int, period: int, before: Callable[[], Any], after: Callable[[], Any]
@@ -136,6 +136,14 @@ def _measured(series: Series, seconds: float) -> Exchanging:
         period=PERIOD,
         hidden_period=HIDDEN_PERIOD,
     )
+
+
+def done(steps: int, ranks: int) -> float:
+    """Return the steps per rank that are done when the first rank finds none of `ranks x steps` left.
+
+    All others are within a step, of which half is done in the mean.
+    """
+    return steps - (ranks - 1) / (2 * ranks)
 
 
 def _count(steps: float) -> int:

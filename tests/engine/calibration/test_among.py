@@ -5,6 +5,7 @@ import pytest
 from hooke.calibration.among import drift, greatest
 from hooke.calibration.constants import constants
 from hooke.calibration.documents import Duration, Exchanging
+from hooke.calibration.exchanging import done
 from hooke.calibration.paths import critical
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.loop.compute_time import ComputeTime
@@ -120,6 +121,25 @@ def test_an_all_reduce_in_the_background_takes_what_was_measured(ranks, oversubs
 
     assert taken(1) == pytest.approx(1e-3 + behind, rel=0.02)
     assert taken(4) == pytest.approx(4e-3 + hidden, rel=0.02)
+
+
+@pytest.mark.parametrize(("ranks", "steps"), [(2, 4), (8, 4), (8, 40)])
+def test_steps_from_one_counter_are_counted_when_the_first_rank_finds_none_left(ranks, steps):
+    """A window that serves one access after the other, in the order of arrival: two accesses of 1 s per step."""
+    left, clock, ended = ranks * steps, 0.0, None
+    queue = [(rank, "read") for rank in range(ranks)]
+    left -= ranks
+    while ended is None:
+        rank, access = queue.pop(0)
+        clock += 1.0
+        if access == "read":
+            queue.append((rank, "add"))
+        elif left:
+            left -= 1
+            queue.append((rank, "read"))
+        else:
+            ended = clock
+    assert ended / done(steps, ranks) == pytest.approx(2.0 * ranks)
 
 
 @pytest.mark.parametrize(("ranks", "added"), [(2, 2e-4), (2, 6e-3), (8, 7e-3)])
