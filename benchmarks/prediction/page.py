@@ -42,10 +42,23 @@ def _verdict(workload: str, found: Sequence[dict[str, Any]]) -> str:
     met = statistics.median(steps) <= MEDIAN_LIMIT and max(steps) <= WORST_LIMIT
     return (
         f"**{workload}**: step time over {len(rows)} predictions: median error "
-        f"{100 * statistics.median(steps):.0f} %, worst "
-        f"{100 * max(steps):.0f} % (aim: {100 * MEDIAN_LIMIT:.0f} % and {100 * WORST_LIMIT:.0f} %; "
+        f"{100 * statistics.median(steps):.1f} %, worst "
+        f"{100 * max(steps):.1f} % (aim: {100 * MEDIAN_LIMIT:.0f} % and {100 * WORST_LIMIT:.0f} %; "
         f"{'met' if met else 'not met'}). Exposed share: median difference "
-        f"{100 * statistics.median(shares):.0f} percentage points, worst {100 * max(shares):.0f}.\n"
+        f"{100 * statistics.median(shares):.0f} percentage points, worst {100 * max(shares):.0f}."
+        f"{_between_runs(found)}\n"
+    )
+
+
+def _between_runs(found: Sequence[dict[str, Any]]) -> str:
+    """Return by how much measured runs of the same method differ: no prediction can be better than that."""
+    several = [[run["step"] for run in row["measured"]] for place in found for row in place["methods"]]
+    excess = [max(steps) / min(steps) - 1 for steps in several if len(steps) > 1]
+    if not excess:
+        return ""
+    return (
+        " The longest of the runs of a method exceeds the shortest by "
+        f"{100 * statistics.median(excess):.0f} % in the median, {100 * max(excess):.0f} % at most."
     )
 
 
@@ -61,6 +74,8 @@ def _place(found: dict[str, Any]) -> str:
     if calibration["load"] >= 0.5:
         load = f"{calibration['load']:.1f}"
         notes.append(f"Load of the minute before the calibration: {load}, runs of the place before it included.")
+    if calibration["compute"][0].get("adamw") is None:
+        notes.append("Calibrated before AdamW and all-reduces behind several gradients were measured.")
     rows = [_row(row) for row in found["methods"]]
     return "\n".join([f"## {found['workload']}: {place.title}\n", " ".join(notes), "", HEAD, *rows, ""])
 

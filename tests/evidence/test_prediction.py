@@ -31,9 +31,12 @@ def test_errors_are_relative_for_steps_and_differences_for_shares():
 
 def test_the_page_says_whether_the_aim_is_met_and_what_is_not_to_be_trusted():
     good = page([place("local", row(1.05e-3, [1e-3]))])
-    assert "median error 5 %, worst 5 % (aim: 10 % and 25 %; met)" in good
+    assert "median error 5.0 %, worst 5.0 % (aim: 10 % and 25 %; met)" in good
     assert "| Sync SGD | 1.05 | 1 | +5 | 30 | 25 | +5 |" in good
     assert "simulated" in good
+    assert "The longest of the runs" not in good
+    several = page([place("local", row(1e-3, [1e-3, 1.3e-3]), row(1e-3, [1.1e-3, 1e-3]))])
+    assert "exceeds the shortest by 20 % in the median, 30 % at most" in several
     bad = page([place("hosts-8", row(0.5e-3, [1e-3]), row(1e-3, [1e-3], "other"), load=4.0)])
     assert "not met" in bad
     assert "8 ranks share 2 cores" in bad
