@@ -1172,6 +1172,7 @@ export type ComputeRate = {
      * Accesses
      */
     accesses: number;
+    adamw?: Duration | null;
     alone: Duration;
     /**
      * Elements
@@ -1607,6 +1608,11 @@ export type Exchanging = {
     after: Duration;
     alone: Duration;
     behind: Duration;
+    hidden?: Duration | null;
+    /**
+     * Hidden Period
+     */
+    hidden_period?: number;
     last: Duration;
     late: Duration;
     /**
@@ -4736,7 +4742,7 @@ export type VirtualCluster = {
     /**
      * Operations
      *
-     * Time of the messages of an operation, instead of the constants of all messages; `background`: time that they take from the computation that hides them.
+     * Time of the messages of an operation, instead of the constants of all messages; `background`: time that they take from the computation that hides them; `behind`: by how much they take longer in the background.
      */
     operations?: {
         [key: string]: OperationCost;
@@ -4777,6 +4783,12 @@ export type VirtualCluster = {
      * How much longer such a gradient takes.
      */
     straggling_factor?: number;
+    /**
+     * Updates
+     *
+     * Seconds per byte of a vector access of an update, instead of the memory bandwidth.
+     */
+    update_seconds_per_byte?: number;
 };
 
 /**
