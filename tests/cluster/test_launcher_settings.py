@@ -40,6 +40,14 @@ def test_the_examples_of_the_documentation_are_settings_and_survive_a_job(text):
             {"launcher": {"kind": "slurm", "slots": 1, "time_limit": "soon"}},
             "/launcher/time_limit: 'soon' is no time",
         ),
+        (
+            {"launcher": {"kind": "slurm", "slots": 1, "time_limit": "1"}},
+            "/launcher/time_limit: '1' (60 s) is no longer than `signal_seconds` (90)",
+        ),
+        (
+            {"launcher": {"kind": "psij", "executor": "pbs", "slots": 1, "time_limit": 0}},
+            "/launcher/time_limit: '0' (0 s) is no longer than `signal_seconds` (90)",
+        ),
         ({"launcher": {"kind": "hosts", "hosts": [{"address": "-oProxyCommand=x"}]}}, "/launcher/hosts/0/address"),
         (
             {"launcher": {"kind": "hosts", "hosts": [{"address": "a"}, {"address": "a"}]}},
@@ -51,6 +59,12 @@ def test_every_fault_is_a_sentence_with_its_place(document, fault):
     with pytest.raises(SpecError) as raised:
         launcher_settings(document)
     assert fault in str(raised.value)
+
+
+def test_a_limit_of_none_and_one_that_leaves_time_are_settings():
+    for limit in (None, "0", "2", "0:02:00"):
+        given = {"kind": "slurm", "slots": 1} | ({} if limit is None else {"time_limit": limit})
+        assert launcher_settings({"launcher": given}).time_limit == limit
 
 
 def test_without_a_table_ranks_start_here():

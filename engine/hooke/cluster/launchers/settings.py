@@ -196,9 +196,26 @@ def launcher_settings(document: dict[str, Any]) -> LauncherSettings:
         said = f"is one of {_KINDS}, not {table['kind']!r}" if "kind" in table else f"is missing: one of {_KINDS}"
         raise SpecError([Fault("/launcher/kind", said)])
     try:
-        return _ADAPTER.validate_python(table)
+        settings = _ADAPTER.validate_python(table)
     except ValidationError as error:
         raise SpecError([_fault(table["kind"], e["loc"], e["type"], e["msg"]) for e in error.errors()]) from None
+    _check_limit(settings)
+    return settings
+
+
+def _check_limit(settings: LauncherSettings) -> None:
+    """Raise SpecError if ranks would be asked to end as soon as they begin. Not a validator: old jobs are read."""
+    if not isinstance(settings, BatchSettings) or settings.time_limit is None:
+        return
+    seconds = limit_seconds(settings.time_limit)
+    if seconds == 0 and isinstance(settings, SlurmSettings):
+        return  # to Slurm it means none
+    if seconds <= settings.signal_seconds:
+        said = (
+            f"{settings.time_limit!r} ({seconds} s) is no longer than `signal_seconds` "
+            f"({settings.signal_seconds}), so ranks would be asked to end as soon as they begin"
+        )
+        raise SpecError([Fault("/launcher/time_limit", said)])
 
 
 def _fault(kind: str, loc: tuple[int | str, ...], what: str, message: str) -> Fault:
