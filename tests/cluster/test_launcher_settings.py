@@ -9,6 +9,7 @@ from hooke.cluster.launchers import slurm_words
 from hooke.cluster.launchers.base import Launch
 from hooke.cluster.launchers.make import make
 from hooke.cluster.launchers.settings import LocalSettings, SlurmSettings, launcher_settings
+from hooke.cluster.supervisor import MOST_PER_PROCESS
 from hooke.errors import SpecError
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "launchers.md"
@@ -43,6 +44,14 @@ def test_the_examples_of_the_documentation_are_settings_and_survive_a_job(text):
         (
             {"launcher": {"kind": "slurm", "slots": 1, "time_limit": "1"}},
             "/launcher/time_limit: '1' (60 s) is no longer than `signal_seconds` (90)",
+        ),
+        (
+            {"launcher": {"kind": "slurm", "slots": 1, "extra": ["--mail-type=FAIL", "--comment = mine"]}},
+            "/launcher/extra/1: --comment is set by Hooke, which relies on it",
+        ),
+        (
+            {"launcher": {"kind": "slurm", "slots": 1, "extra": ["-Jmine"]}},
+            "/launcher/extra/0: -J is set by Hooke",
         ),
         (
             {"launcher": {"kind": "psij", "executor": "pbs", "slots": 1, "time_limit": 0}},
@@ -101,6 +110,8 @@ def test_a_state_of_slurm_is_an_end_with_its_words(state, how):
         ("sbatch: error: Batch job submission failed: Invalid partition name specified", True),
         ("sbatch: error: invalid partition specified: nowhere", True),
         ("sbatch: error: Batch job submission failed: Requested node configuration is not available", True),
+        ("sbatch: error: Batch job submission failed: Pathname of a file, directory or other "
+         "parameter too long", True),
         ("sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates "
          "accounting/QOS policy (job submit limit, user's size and/or time limits)", False),
         ("sbatch: error: Unable to contact slurm controller (connect failure)", False),
@@ -109,6 +120,15 @@ def test_a_state_of_slurm_is_an_end_with_its_words(state, how):
 )  # fmt: skip
 def test_only_a_refusal_of_settings_is_for_good(said, for_good):
     assert slurm_words.refused_for_good(said) is for_good
+
+
+def test_a_comment_names_every_attempt_of_a_launch_within_slurms_limit():
+    ids = [f"run_{number:032x}.1" for number in range(MOST_PER_PROCESS)]
+    comment = slurm_words.comment_of(ids)
+    assert len(comment) <= 1024
+    assert all(slurm_words.is_of(comment, [id]) for id in ids)
+    assert not slurm_words.is_of(comment, ["run_x.1", "run_x.2"])
+    assert slurm_words.is_of(f"hooke:{','.join(ids[:3])}", [ids[1], "run_x.1"]), "of an earlier version"
 
 
 def test_a_script_has_every_option_and_the_status_of_a_job_its_signal(tmp_path):
@@ -124,5 +144,9 @@ def test_a_script_has_every_option_and_the_status_of_a_job_its_signal(tmp_path):
     }
     assert wanted <= set(options)
     assert "module load gcc\nexec " in script and " srun --mpi=pmi2 " in script
+    blank = tmp_path / "my runs"
+    lines = make(settings).script(Launch("mpi", 3, (blank,), ("r.1",)), blank).splitlines()
+    told = str(blank).replace(" ", "\\ ")
+    assert {f"#SBATCH --output={told}/launcher.log", f"#SBATCH --chdir={told}"} <= set(lines)
     assert slurm_words.exit_status("JobState=FAILED ExitCode=3:0") == 3
     assert slurm_words.exit_status("JobState=FAILED ExitCode=0:9") == -9
