@@ -146,7 +146,6 @@ def test_a_script_has_every_option_and_the_status_of_a_job_its_signal(tmp_path):
     assert "module load gcc\nexec " in script and " srun --mpi=pmi2 " in script
     blank = tmp_path / "my runs"
     lines = make(settings).script(Launch("mpi", 3, (blank,), ("r.1",)), blank).splitlines()
-    told = str(blank).replace(" ", "\\ ")
-    assert {f"#SBATCH --output={told}/launcher.log", f"#SBATCH --chdir={told}"} <= set(lines)
+    assert {f'#SBATCH --output="{blank}/launcher.log"', f'#SBATCH --chdir="{blank}"'} <= set(lines)
     assert slurm_words.exit_status("JobState=FAILED ExitCode=3:0") == 3
     assert slurm_words.exit_status("JobState=FAILED ExitCode=0:9") == -9

@@ -31,12 +31,13 @@ from hooke.cluster.launchers.slurm_words import (
 )
 
 OUTPUT = "launcher.log"
-_READ_OTHERWISE = re.compile(r"""([\s\\"'#])""")
+_READ_OTHERWISE = re.compile(r"""[\s"'#]""")
 
 
-def _escaped(path: Path) -> str:
-    """Return a path as sbatch reads it in a line of options: a blank would end it."""
-    return _READ_OTHERWISE.sub(r"\\\1", str(path))
+def _quoted(path: Path) -> str:
+    """Return a path as sbatch reads it in a line of options, where a blank would end it; it knows no escapes."""
+    quote = "'" if '"' in str(path) else '"'
+    return f"{quote}{path}{quote}" if _READ_OTHERWISE.search(str(path)) else str(path)
 
 
 class SlurmLauncher(BatchLauncher):
@@ -86,9 +87,9 @@ class SlurmLauncher(BatchLauncher):
             f"--job-name={name_of(launch.ids)}",
             f"--comment={comment_of(launch.ids)}",
             f"--ntasks={launch.ranks}",
-            f"--output={_escaped(folder / OUTPUT)}",
+            f"--output={_quoted(folder / OUTPUT)}",
             "--open-mode=append",
-            f"--chdir={_escaped(folder)}",
+            f"--chdir={_quoted(folder)}",
             "--no-requeue",  # an attempt starts once: what comes again is another attempt
             f"--signal=B:USR2@{s.signal_seconds}",
         ]
