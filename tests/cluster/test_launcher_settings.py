@@ -9,6 +9,7 @@ from hooke.cluster.launchers import slurm_words
 from hooke.cluster.launchers.base import Launch
 from hooke.cluster.launchers.make import make
 from hooke.cluster.launchers.settings import LocalSettings, SlurmSettings, launcher_settings
+from hooke.cluster.supervisor import MOST_PER_PROCESS
 from hooke.errors import SpecError
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "launchers.md"
@@ -40,6 +41,22 @@ def test_the_examples_of_the_documentation_are_settings_and_survive_a_job(text):
             {"launcher": {"kind": "slurm", "slots": 1, "time_limit": "soon"}},
             "/launcher/time_limit: 'soon' is no time",
         ),
+        (
+            {"launcher": {"kind": "slurm", "slots": 1, "time_limit": "1"}},
+            "/launcher/time_limit: '1' (60 s) is no longer than `signal_seconds` (90)",
+        ),
+        (
+            {"launcher": {"kind": "slurm", "slots": 1, "extra": ["--mail-type=FAIL", "--comment = mine"]}},
+            "/launcher/extra/1: --comment is set by Hooke, which relies on it",
+        ),
+        (
+            {"launcher": {"kind": "slurm", "slots": 1, "extra": ["-Jmine"]}},
+            "/launcher/extra/0: -J is set by Hooke",
+        ),
+        (
+            {"launcher": {"kind": "psij", "executor": "pbs", "slots": 1, "time_limit": 0}},
+            "/launcher/time_limit: '0' (0 s) is no longer than `signal_seconds` (90)",
+        ),
         ({"launcher": {"kind": "hosts", "hosts": [{"address": "-oProxyCommand=x"}]}}, "/launcher/hosts/0/address"),
         (
             {"launcher": {"kind": "hosts", "hosts": [{"address": "a"}, {"address": "a"}]}},
@@ -51,6 +68,12 @@ def test_every_fault_is_a_sentence_with_its_place(document, fault):
     with pytest.raises(SpecError) as raised:
         launcher_settings(document)
     assert fault in str(raised.value)
+
+
+def test_a_limit_of_none_and_one_that_leaves_time_are_settings():
+    for limit in (None, "0", "2", "0:02:00"):
+        given = {"kind": "slurm", "slots": 1} | ({} if limit is None else {"time_limit": limit})
+        assert launcher_settings({"launcher": given}).time_limit == limit
 
 
 def test_without_a_table_ranks_start_here():
@@ -87,6 +110,8 @@ def test_a_state_of_slurm_is_an_end_with_its_words(state, how):
         ("sbatch: error: Batch job submission failed: Invalid partition name specified", True),
         ("sbatch: error: invalid partition specified: nowhere", True),
         ("sbatch: error: Batch job submission failed: Requested node configuration is not available", True),
+        ("sbatch: error: Batch job submission failed: Pathname of a file, directory or other "
+         "parameter too long", True),
         ("sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates "
          "accounting/QOS policy (job submit limit, user's size and/or time limits)", False),
         ("sbatch: error: Unable to contact slurm controller (connect failure)", False),
@@ -95,6 +120,15 @@ def test_a_state_of_slurm_is_an_end_with_its_words(state, how):
 )  # fmt: skip
 def test_only_a_refusal_of_settings_is_for_good(said, for_good):
     assert slurm_words.refused_for_good(said) is for_good
+
+
+def test_a_comment_names_every_attempt_of_a_launch_within_slurms_limit():
+    ids = [f"run_{number:032x}.1" for number in range(MOST_PER_PROCESS)]
+    comment = slurm_words.comment_of(ids)
+    assert len(comment) <= 1024
+    assert all(slurm_words.is_of(comment, [id]) for id in ids)
+    assert not slurm_words.is_of(comment, ["run_x.1", "run_x.2"])
+    assert slurm_words.is_of(f"hooke:{','.join(ids[:3])}", [ids[1], "run_x.1"]), "of an earlier version"
 
 
 def test_a_script_has_every_option_and_the_status_of_a_job_its_signal(tmp_path):
@@ -110,5 +144,8 @@ def test_a_script_has_every_option_and_the_status_of_a_job_its_signal(tmp_path):
     }
     assert wanted <= set(options)
     assert "module load gcc\nexec " in script and " srun --mpi=pmi2 " in script
+    blank = tmp_path / "my runs"
+    lines = make(settings).script(Launch("mpi", 3, (blank,), ("r.1",)), blank).splitlines()
+    assert {f'#SBATCH --output="{blank}/launcher.log"', f'#SBATCH --chdir="{blank}"'} <= set(lines)
     assert slurm_words.exit_status("JobState=FAILED ExitCode=3:0") == 3
     assert slurm_words.exit_status("JobState=FAILED ExitCode=0:9") == -9

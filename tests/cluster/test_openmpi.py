@@ -1,15 +1,17 @@
 """Ranks under an mpirun of Open MPI, more of them than cores; and what is told if none starts."""
 
+import importlib.metadata
 import os
 import shutil
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hooke.cluster.hello import describe
 from hooke.cluster.launchers.base import Launch
 from hooke.cluster.launchers.make import make
 from hooke.cluster.launchers.mpi import Mpirun, parse_version
-from hooke.cluster.launchers.settings import HostsSettings, LocalSettings
+from hooke.cluster.launchers.settings import HostsSettings, LocalSettings, PsijSettings, SlurmSettings
 from hooke.cluster.processes import children
 from hooke.errors import LaunchError
 
@@ -35,6 +37,8 @@ def site(program_path):
 def test_an_mpirun_is_known_by_its_words(text, family, version):
     found = parse_version("site/mpirun", text)
     assert (found.family, found.version) == (family, version)
+    whose = "Open MPI" if family == "openmpi" else "Intel MPI" if "Intel" in text else "MPICH"
+    assert found.library == f"{whose} {'.'.join(map(str, version))}"
 
 
 def test_an_mpirun_of_another_kind_is_refused_with_its_words():
@@ -118,6 +122,19 @@ def test_ranks_on_other_hosts_are_told_the_library_that_belongs_to_their_mpirun(
     passed = {name for option, name in pairwise(command) if option == "-x"}
     assert {"HOOKE_ATTEMPT", "MPI4PY_LIBMPI"} <= passed
     assert launcher.environment(launch, {})["MPI4PY_LIBMPI"] == str(tmp_path / "lib" / "libmpi.so.40")
+
+
+def test_a_cluster_tells_the_library_of_its_mpirun_and_not_the_wheel_beside_it(tmp_path):
+    fake = an_mpirun(tmp_path)
+    assert importlib.metadata.version("mpich") in describe("a").versions["mpi"], "the wheel, whose mpirun is used"
+    for settings in (LocalSettings(mpirun=fake), PsijSettings(kind="psij", slots=2, executor="pbs", mpirun=fake)):
+        assert describe("a", launcher=settings).versions["mpi"] == "Open MPI 4.1.4"
+    slurm = SlurmSettings(kind="slurm", slots=2, libmpi=Path("/site/libmpi.so.40"))
+    assert describe("a", launcher=slurm).versions["mpi"] == "/site/libmpi.so.40"
+    inside = slurm.model_copy(update={"start": "mpirun", "mpirun": fake})
+    assert describe("a", launcher=inside).versions["mpi"] == "Open MPI 4.1.4"
+    gone = LocalSettings(mpirun=tmp_path / "gone")
+    assert describe("a", launcher=gone).versions["mpi"] == describe("a").versions["mpi"]
 
 
 def test_an_open_mpi_without_its_library_fails_with_a_sentence(bench, tmp_path):

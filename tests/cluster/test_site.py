@@ -1,8 +1,11 @@
 """The options of an agent: a file, a command line, and what is wrong with them in sentences."""
 
+import re
+
 import pytest
 from hooke.cluster import site
 from hooke.cluster.hello import describe
+from hooke.cluster.launchers.settings import LocalSettings
 from hooke.errors import ArgumentError, HookeError
 from redis.connection import parse_url
 
@@ -35,6 +38,33 @@ def test_the_launcher_of_the_file_gives_kind_and_slots(tmp_path):
     assert (told.launcher, told.slots, told.cores) == ("slurm", 64, 64)
     with pytest.raises(HookeError, match=r"/launcher/partitoin"):
         site.read(written(tmp_path, text + '[launcher]\nkind = "slurm"\nslots = 64\npartitoin = "gpu"\n'), {})
+
+
+def test_the_launcher_of_the_command_line_takes_precedence_over_that_of_the_file(tmp_path):
+    table = '[launcher]\nkind = "slurm"\nslots = 64\npartition = "gpu"\nextra = ["--mail-type=FAIL"]\n'
+    file = written(
+        tmp_path, 'cluster = "a"\napi = "https://x"\nbroker = "redis://r/1"\ntoken_file = "t"\n' + table
+    )
+
+    def launcher(chosen, place=file):
+        return site.read(place, OPTIONS | {"launcher": chosen}).launcher
+
+    assert launcher(None) == launcher("slurm")
+    found = launcher("slurm,slots=8,time_limit=4:00:00,exclusive=true")
+    assert (found.slots(1), found.partition, found.extra) == (8, "gpu", ("--mail-type=FAIL",))
+    assert (found.time_limit, found.exclusive) == ("4:00:00", True)
+    assert launcher("local") == LocalSettings()
+    assert launcher("psij,executor=pbs,slots=4").executor == "pbs"
+    assert launcher("slurm,slots=4", None).partition is None
+    for wrong, told in (
+        ("slurm,slots", "after its kind come options such as slots=64"),
+        ("slurm,=3", "after its kind come options"),
+        ("pbs", "/launcher/kind: is one of local, hosts, slurm, psij, not 'pbs'"),
+        ("local,slots=4", "/launcher/slots: is no option of the launcher `local`"),
+        ("hosts", "/launcher/hosts: is missing"),
+    ):
+        with pytest.raises(HookeError, match=re.escape(told)):
+            launcher(wrong)
 
 
 @pytest.mark.parametrize("password", ["plain", "with:colon", "with@at/slash?#%", "ümlaut"])

@@ -1,15 +1,18 @@
 """The launcher of Slurm, against a real slurmctld, slurmd and munged on this host."""
 
 import json
+import uuid
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hooke.cluster import orders
 from hooke.cluster.job import Job
+from hooke.cluster.launchers.base import Launch
 from hooke.cluster.launchers.make import make
 from hooke.cluster.launchers.settings import LocalSettings, SlurmSettings
 from hooke.cluster.processes import members
+from hooke.cluster.supervisor import MOST_PER_PROCESS
 
 from tests.cluster.bench import kill9, spec
 from tests.waiting import LIMIT, wait_for
@@ -170,6 +173,20 @@ def test_a_killed_supervisor_and_a_restarted_controller_cost_a_run_nothing(slurm
     assert [found[0] for found in slurm.jobs(f"hooke.{run}.1")] == [job], "it was submitted once"
     site.assert_complete(run)
     assert orders.prove(site.home, site.api.url, run, 1).alive is False
+
+
+def test_slurm_takes_the_job_of_the_largest_launch_and_the_last_of_its_attempts_finds_it(slurm, site, tmp_path):
+    """Its comment was refused as too long from 27 attempts on, and the job submitted again for ever."""
+    ids = tuple(f"run_{uuid.uuid4().hex}.1" for _ in range(MOST_PER_PROCESS))
+    launcher, folder = make(SITE), tmp_path / "my runs"  # with a blank: the output is there
+    folder.mkdir()
+    (folder / "job.sh").write_text(launcher.script(Launch("virtual", 1, (folder,), ids, ("-c", "0")), folder))
+    job = slurm.ask("sbatch", "--hold", "--parsable", str(folder / "job.sh")).strip()
+    assert f"job {job} lives" in launcher.alive([ids[-1]])
+    assert launcher.alive([f"run_{uuid.uuid4().hex}.1"]) == ""
+    slurm.ask("scontrol", "release", job)
+    wait_for((folder / "job.ended.json").exists, "its end")
+    assert (folder / "launcher.log").exists()
 
 
 def test_what_slurm_refuses_for_good_fails_with_its_words(slurm, site):

@@ -114,9 +114,10 @@ def _fair(entries: list[Entry], state: QueueState) -> list[Entry]:
     for entry in sorted(entries, key=lambda entry: (-entry.priority, age_key(entry)), reverse=True):
         queues.setdefault(entry.user, []).append(entry)  # the next one at the end
     use = {user: state.usage.get(user, 0.0) for user in queues}
-    for each in state.active:  # what it still takes is charged before its user is served again
-        if each.user in use and each.left is not None:
-            use[each.user] += state.needed(each.ranks) * each.left[0]
+    for each in state.active:  # what it has taken and still takes is charged before its user is served again
+        if each.user in use:
+            left = 0.0 if each.left is None else each.left[0]
+            use[each.user] += state.needed(each.ranks) * (each.taken + left)
     charges = {entry.experiment: state.charge(entry) for entry in entries}
     usual = typical(charges.values()) or 1.0
     found = []

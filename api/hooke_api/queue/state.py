@@ -69,6 +69,8 @@ class Active:
     number: int = 0
     late: float = 0.0
     """Seconds by which the run that is going on has exceeded its predicted duration; 0: it has not."""
+    taken: float = 0.0
+    """Seconds for which the run that is going on has kept the cluster: not yet part of the user's use."""
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,8 @@ class Turn:
     """The seconds that it still takes, without the runs before it; None: unknown."""
     late: float = 0.0
     """Seconds by which it has exceeded its predicted duration, beyond the interval of this; 0: it has not."""
+    taken: float = 0.0
+    """Seconds for which it has kept the cluster; 0 before its turn."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,8 @@ def _turns(session: Session, cluster: Cluster, at: datetime, known: Known) -> tu
 
 
 def _turn(cluster: Cluster, row: Columns, known: Known, at: datetime, last: float) -> Turn:
-    left, late = _left(row, known.durations.predict(kind_of(cluster.name, row, row)), at, last)
+    taken = _taken(row, at, last)
+    left, late = _left(row, known.durations.predict(kind_of(cluster.name, row, row)), at, taken)
     return Turn(
         run=row.id,
         experiment=row.experiment_id,
@@ -189,11 +192,19 @@ def _turn(cluster: Cluster, row: Columns, known: Known, at: datetime, last: floa
         state=row.state,
         left=left,
         late=late,
+        taken=taken,
     )
 
 
+def _taken(row: Columns, at: datetime, last: float) -> float:
+    """Return for how long an active run has kept its cluster, s. `last`: when the run before it ended."""
+    if row.state is RunState.DISPATCHED or row.sent is None:
+        return 0.0
+    return max(0.0, at.timestamp() - max(last, row.sent.timestamp()))
+
+
 def _left(
-    row: Columns, predicted: Prediction | None, at: datetime, last: float
+    row: Columns, predicted: Prediction | None, at: datetime, elapsed: float
 ) -> tuple[Prediction | None, float]:
     """Return the seconds that an active run still takes, and by how many it is late.
 
@@ -202,8 +213,6 @@ def _left(
     """
     if row.state is RunState.DISPATCHED:
         return predicted, 0.0
-    began = max(last, row.sent.timestamp()) if row.sent is not None else at.timestamp()
-    elapsed = max(0.0, at.timestamp() - began)
     if predicted is None:
         return _by_progress(row, at), 0.0
     if elapsed <= max(predicted.high, predicted.seconds):
@@ -237,6 +246,7 @@ def _active(turns: Sequence[Turn]) -> tuple[Active, ...]:
             left=left_of(group),
             number=group[0].number,
             late=max(turn.late for turn in group),
+            taken=max(turn.taken for turn in group),
         )
         for experiment, group in groups.items()
     )

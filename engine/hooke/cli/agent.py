@@ -19,6 +19,14 @@ def agent(
     home: Annotated[
         Path | None, typer.Option(help="Folder for runs and jobs.", show_default="~/.hooke-agent/CLUSTER")
     ] = None,
+    launcher: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND[,OPTION=VALUE...]",
+            help="What starts ranks: local, hosts, slurm or psij, with plain options, as slurm,slots=64.",
+            show_default="local",
+        ),
+    ] = None,
     config: Annotated[
         Path | None, typer.Option(help="TOML file with these options (token_file = ...) and the launcher.")
     ] = None,
@@ -43,6 +51,7 @@ def agent(
                     "broker_password_file": broker_password_file,
                     "token_file": token_file,
                     "home": home,
+                    "launcher": launcher,
                 },
             )
         )

@@ -110,6 +110,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--broker-password-file", type=Path, help="file with the password of Redis")
     parser.add_argument("--token-file", type=Path, help="file with the token of the cluster")
     parser.add_argument("--home", type=Path, help="folder for runs and jobs")
+    parser.add_argument("--launcher", help="its kind and plain options: slurm,slots=64,partition=gpu")
     parser.add_argument("--config", type=Path, help="TOML file with these options and the launcher")
     options = vars(parser.parse_args(arguments))
     try:

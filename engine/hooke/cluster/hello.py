@@ -19,6 +19,7 @@ import httpx
 from hooke.catalogue import discovery as catalogue
 from hooke.catalogue.items import Kind
 from hooke.cluster.environment import for_user_code
+from hooke.cluster.launchers.mpi import library_of
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
 from hooke.cluster.retrying import asked_to_wait
 from hooke.cluster.site import token
@@ -126,6 +127,8 @@ def describe(
     """
     machine, versions = description.describe()
     launcher = launcher or LocalSettings()
+    if (library := library_of(launcher)) is not None:
+        versions["mpi"] = library
     slots = launcher.slots(description.usable_cores())
     return AgentHello.model_validate(
         {

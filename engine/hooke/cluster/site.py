@@ -12,7 +12,8 @@ The file is TOML, or JSON if its name ends in .json:
     [launcher]
     kind = "local"
 
-Paths in the file are relative to its folder. Options of the command line take precedence.
+Paths in the file are relative to its folder. Options of the command line take precedence. There, the launcher is
+its kind and plain options: `slurm,slots=64,partition=gpu`; lists need the file.
 """
 
 from __future__ import annotations
@@ -92,7 +93,10 @@ def read(file: Path | None, given: Mapping[str, Any]) -> Site:
             "--broker contains a password, which every user of this host can read in the list of processes: "
             "put it into a file that only you can read, and give --broker-password-file"
         )
-    values = {**_file(file), **options}
+    told = _file(file)
+    values = {**told, **options}
+    if "launcher" in options:
+        values["launcher"] = _launcher(str(options["launcher"]), told.get("launcher"))
     values["launcher"] = launcher_settings(values)
     password = values.pop("broker_password_file", None)
     values.setdefault("broker", os.environ.get("HOOKE_REDIS_URL"))
@@ -108,6 +112,21 @@ def read(file: Path | None, given: Mapping[str, Any]) -> Site:
     except ValidationError as error:
         raise ArgumentError("; ".join(_sentence(fault) for fault in error.errors())) from None
     return site.model_copy(update={"home": site.home.expanduser().absolute()})
+
+
+def _launcher(chosen: str, told: Any) -> dict[str, Any]:
+    """Return the table of the launcher that the command line names; `told`: that of the file.
+
+    Of the same kind as the file's, it changes only the options that are given. Raises ArgumentError.
+    """
+    kind, *options = chosen.split(",")
+    table = dict(told) if isinstance(told, dict) and told.get("kind") == kind else {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not (name and equals and value):
+            raise ArgumentError(f"--launcher {chosen}: after its kind come options such as slots=64, with commas")
+        table[name] = value
+    return table | {"kind": kind}
 
 
 def _holds_password(url: str) -> bool:

@@ -31,6 +31,16 @@ class ComparedCluster:
     cells: Mapping[str, Cell]
     verdicts: Mapping[str, Verdict]
 
+    @property
+    def oversubscribed(self) -> bool:
+        """Return whether ranks of a run shared cores."""
+        return any(run.oversubscribed for cell in self.cells.values() for run in cell.runs)
+
+    @property
+    def overlapped(self) -> int:
+        """Return the number of its runs that shared their machine with a run of another cluster."""
+        return sum(run.overlap is not None for cell in self.cells.values() for run in cell.runs)
+
 
 @dataclass(frozen=True)
 class Reversal:
@@ -80,7 +90,18 @@ class Across:
         head = f"Mean over {len(self.pool)} {kind} ({listed(self.pool)}) with {count(self.workers, 'worker')}"
         told = [_of_pooled(name, found) for name, found in self.pooled.items()]
         told += [f"{name}: no mean, {why}" for name, why in self.left_out.items()]
-        return f"{head}, against {self.baseline}, 95% intervals: {'; '.join(told)}."
+        return f"{head}, against {self.baseline}, 95% intervals: {'; '.join(told)}.{self._doubts()}"
+
+    def _doubts(self) -> str:
+        """Return what speaks against the times of pooled clusters, as further sentences."""
+        pool = [each for each in self.clusters if each.cluster in self.pool]
+        shared = [each.cluster for each in pool if each.oversubscribed]
+        told = f" Oversubscribed, more ranks than cores: {listed(shared)}." if shared else ""
+        for each in pool:
+            if each.overlapped:
+                runs = count(each.overlapped, "run")
+                told += f" {runs} on {each.cluster} overlapped with those of another cluster on its machine."
+        return told
 
     def _of_order(self) -> Iterator[str]:
         for found in self.reversals:

@@ -33,8 +33,19 @@ describe("the state of a cluster", () => {
     [{ draining: true }, "warn", "drained"],
     [{ draining: true, busy: 2 }, "warn", "draining: its runs continue"],
     [{ online: false, draining: true }, "off", "offline, last heard 30 s ago"],
+    [{ held_until: "2026-03-01T10:00:20Z", held_why: "on n1: no space" }, "good", "online, 8 slots free"],
   ])("%o", (changes, tone, words) => {
     expect(clusterState(cluster("hpc", changes), now)).toEqual({ tone, words });
+  });
+});
+
+describe("a cluster whose launches fail", () => {
+  it("is paused, and says until when and why", () => {
+    const now = Date.parse("2026-03-01T10:00:30Z");
+    const paused = cluster("hpc", { held_until: "2026-03-01T10:01:00Z", held_why: "on n1: no space is left" });
+    const { tone, words } = clusterState(paused, now);
+    expect(tone).toBe("warn");
+    expect(words).toMatch(/^paused until 2026-03-01 \d\d:01:00: a launch failed on n1: no space is left$/);
   });
 });
 

@@ -97,6 +97,16 @@ def test_fair_share_charges_what_is_active_before_its_user_is_served_again():
     assert names(queue(*waiting, order=Order.FAIR_SHARE, active=active)) == "ba"
 
 
+def test_fair_share_charges_what_the_active_run_has_taken_before_it_ends():
+    """It is part of the use once it has ended: the order that is shown meanwhile must be the one to come."""
+    waiting = [entry("a", "ada", at=0), entry("b", "bob", at=1)]
+    for left in ((1.0, 0.0), None):
+        active = [Active("x", "ada", 1, left=left, taken=1000.0)]
+        before = queue(*waiting, order=Order.FAIR_SHARE, active=active, usage={"bob": 3000.0})
+        after = queue(*waiting, order=Order.FAIR_SHARE, usage={"bob": 3000.0, "ada": 4 * 1001.0})
+        assert names(before) == names(after) == "ba"
+
+
 def test_priority_counts_within_a_user_under_fair_share():
     entries = [entry("a", at=0), entry("b", at=1, priority=1), entry("c", "bob", at=2)]
     assert names(queue(*entries, order=Order.FAIR_SHARE)) == "bca"

@@ -100,6 +100,27 @@ def test_fair_share_goes_by_what_users_have_used(service):
     assert service.get("/clusters/local/queue")["active"][0]["user"] == "bob"
 
 
+def test_fair_share_counts_a_run_that_goes_on_by_what_it_has_taken(service):
+    """What waits of Ada comes after that of Bob while her run goes on, as it does once it has ended."""
+    service.hello()
+    submit(service, "his first", "bob")
+    service.scheduler.look()
+    took(service, 100)
+    policy(service, "fair-share")
+    submit(service, "hers first", "ada")
+    service.scheduler.look()
+    supervisor = Supervisor(service, service.line.launched[-1][1][0])
+    supervisor.report("starting", "running")
+    began = now() - timedelta(seconds=115)
+    with service.database.write() as session:
+        session.execute(update(Attempt).where(Attempt.run_id == supervisor.order.run).values(created_at=began))
+    submit(service, "hers", "ada")
+    submit(service, "his", "bob")
+    assert names(service) == ["his", "hers"]
+    supervisor.report("succeeded")
+    assert names(service) == ["his", "hers"]
+
+
 def test_shortest_service_goes_by_the_history_of_similar_runs(service):
     service.hello()
     submit(service, "long one", seeds=3)

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from hooke.comparison.effort import Effort
@@ -96,6 +97,19 @@ def test_measured_and_simulated_clusters_are_not_pooled():
         runs("x", {"base": 2.0, "a": 1.0}, simulated=True), runs("y", {"base": 2.0, "a": 1.0}, simulated=True)
     ).across
     assert "2 simulated clusters" in only.sentences[0]
+
+
+def test_a_mean_over_clusters_says_what_their_times_are_worth():
+    times = {"base": 2.0, "a": 1.0}
+    shared = [replace(run, oversubscribed=True) for run in runs("small", times)]
+    first, *rest = runs("busy", times)
+    (across,) = found(shared, [replace(first, overlap="other"), *rest], runs("fine", times)).across
+    assert across.sentences[0].endswith(
+        "Oversubscribed, more ranks than cores: small. 1 run on busy overlapped with those of another cluster on "
+        "its machine."
+    )
+    (fine,) = found(runs("one", times), runs("two", times)).across
+    assert "versubscribed" not in fine.sentences[0] and "overlapped" not in fine.sentences[0]
 
 
 def test_there_is_one_comparison_for_each_number_of_workers_that_clusters_share():

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hooke.cluster.launchers.settings import LauncherSettings, SlurmSettings
 from hooke.errors import LaunchError
 
 Family = Literal["hydra", "openmpi"]
@@ -32,11 +33,13 @@ class Mpirun:
     family: Family
     version: tuple[int, ...]
     """(0,) where it is not told."""
+    brand: str = ""
+    """Whose Hydra it is; empty: MPICH's."""
 
     @property
-    def name(self) -> str:
-        """Return whose it is, with its version, for messages."""
-        whose = "Open MPI" if self.family == "openmpi" else "MPICH (Hydra)"
+    def library(self) -> str:
+        """Return name and version of the library that it belongs to."""
+        whose = "Open MPI" if self.family == "openmpi" else self.brand or "MPICH"
         return f"{whose} {'.'.join(map(str, self.version))}" if self.version != (0,) else whose
 
     def options(self, ranks: int, cores: int) -> list[str]:
@@ -96,7 +99,8 @@ def parse_version(path: str, text: str) -> Mpirun:
         return Mpirun(path, "openmpi", _numbers(found[1]))
     if "HYDRA" in text or "Intel(R) MPI" in text:
         numbers = re.search(r"Version:?\s*([\d.]+)", text)
-        return Mpirun(path, "hydra", _numbers(numbers[1]) if numbers else (0,))
+        brand = "Intel MPI" if "Intel(R) MPI" in text else ""
+        return Mpirun(path, "hydra", _numbers(numbers[1]) if numbers else (0,), brand)
     if "PRRTE" in text or "PMIx Reference RunTime" in text:
         return Mpirun(path, "openmpi", (5,))  # Open MPI 5 starts ranks with it, and calls itself by its name
     first = next(iter(text.strip().splitlines()), "nothing")
@@ -108,6 +112,25 @@ def parse_version(path: str, text: str) -> Mpirun:
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.strip(".").split(".") if part) or (0,)
+
+
+def library_of(settings: LauncherSettings) -> str | None:
+    """Return name and version of the MPI library of a launcher's ranks; None: it is not known here.
+
+    Of an mpirun it is the one that the mpirun belongs to, also where another one is installed beside this Python.
+    Under srun, ranks load the library that is named, or the one that mpi4py finds.
+    """
+    if isinstance(settings, SlurmSettings) and settings.start == "srun":
+        return None if settings.libmpi is None else str(settings.libmpi)
+    return _library(settings.mpirun)
+
+
+@functools.cache
+def _library(named: Path | None) -> str | None:
+    try:
+        return find(named).library
+    except LaunchError:
+        return None
 
 
 def variables_of_library(mpirun: Mpirun, named: Path | None = None) -> dict[str, str]:

@@ -25,6 +25,24 @@ Line = Annotated[str, StringConstraints(pattern=r"^[^\r\n\x00]+$")]
 Word = Annotated[str, StringConstraints(pattern=r"^[^\s\x00]+$")]
 Address = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:@-]*$")]
 """Host name or address: no option of ssh, and nothing that a shell would read."""
+_SET_HERE = frozenset(
+    [
+        "--job-name",
+        "-J",
+        "--comment",
+        "--ntasks",
+        "-n",
+        "--output",
+        "-o",
+        "--chdir",
+        "-D",
+        "--signal",
+        "--requeue",
+        "--array",
+        "-a",
+    ]
+)
+"""Options of sbatch that are not those of a site."""
 _SECONDS = re.compile(r"^(?:(\d+)-)?(\d+)(?::(\d\d))?(?::(\d\d))?$")
 
 
@@ -196,9 +214,38 @@ def launcher_settings(document: dict[str, Any]) -> LauncherSettings:
         said = f"is one of {_KINDS}, not {table['kind']!r}" if "kind" in table else f"is missing: one of {_KINDS}"
         raise SpecError([Fault("/launcher/kind", said)])
     try:
-        return _ADAPTER.validate_python(table)
+        settings = _ADAPTER.validate_python(table)
     except ValidationError as error:
         raise SpecError([_fault(table["kind"], e["loc"], e["type"], e["msg"]) for e in error.errors()]) from None
+    _check_limit(settings)
+    _check_extra(settings)
+    return settings
+
+
+def _check_extra(settings: LauncherSettings) -> None:
+    """Raise SpecError if further options of sbatch replace those by which jobs are found and told to end."""
+    faults = []
+    for number, line in enumerate(settings.extra if isinstance(settings, SlurmSettings) else ()):
+        name = re.split(r"[=\s]", line, maxsplit=1)[0] if line.startswith("--") else line[:2]
+        if name in _SET_HERE:
+            faults.append(Fault(f"/launcher/extra/{number}", f"{name} is set by Hooke, which relies on it"))
+    if faults:
+        raise SpecError(faults)
+
+
+def _check_limit(settings: LauncherSettings) -> None:
+    """Raise SpecError if ranks would be asked to end as soon as they begin. Not a validator: old jobs are read."""
+    if not isinstance(settings, BatchSettings) or settings.time_limit is None:
+        return
+    seconds = limit_seconds(settings.time_limit)
+    if seconds == 0 and isinstance(settings, SlurmSettings):
+        return  # to Slurm it means none
+    if seconds <= settings.signal_seconds:
+        said = (
+            f"{settings.time_limit!r} ({seconds} s) is no longer than `signal_seconds` "
+            f"({settings.signal_seconds}), so ranks would be asked to end as soon as they begin"
+        )
+        raise SpecError([Fault("/launcher/time_limit", said)])
 
 
 def _fault(kind: str, loc: tuple[int | str, ...], what: str, message: str) -> Fault:

@@ -6,6 +6,7 @@ No accounting daemon is needed: `squeue` knows a job for MinJobAge after its end
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Collection, Mapping
@@ -17,9 +18,26 @@ from hooke.cluster.launchers.base import Launch
 from hooke.cluster.launchers.batch import BatchJob, BatchLauncher
 from hooke.cluster.launchers.settings import SlurmSettings
 from hooke.cluster.launchers.slurm_job import SlurmJob
-from hooke.cluster.launchers.slurm_words import ACTIVE, FORMAT, SCRIPT, WAITING, name_of, parse, user
+from hooke.cluster.launchers.slurm_words import (
+    ACTIVE,
+    FORMAT,
+    SCRIPT,
+    WAITING,
+    comment_of,
+    is_of,
+    name_of,
+    parse,
+    user,
+)
 
 OUTPUT = "launcher.log"
+_READ_OTHERWISE = re.compile(r"""[\s"'#]""")
+
+
+def _quoted(path: Path) -> str:
+    """Return a path as sbatch reads it in a line of options, where a blank would end it; it knows no escapes."""
+    quote = "'" if '"' in str(path) else '"'
+    return f"{quote}{path}{quote}" if _READ_OTHERWISE.search(str(path)) else str(path)
 
 
 class SlurmLauncher(BatchLauncher):
@@ -67,11 +85,11 @@ class SlurmLauncher(BatchLauncher):
         s = self.settings
         found = [
             f"--job-name={name_of(launch.ids)}",
-            f"--comment=hooke:{','.join(launch.ids)}",
+            f"--comment={comment_of(launch.ids)}",
             f"--ntasks={launch.ranks}",
-            f"--output={folder / OUTPUT}",
+            f"--output={_quoted(folder / OUTPUT)}",
             "--open-mode=append",
-            f"--chdir={folder}",
+            f"--chdir={_quoted(folder)}",
             "--no-requeue",  # an attempt starts once: what comes again is another attempt
             f"--signal=B:USR2@{s.signal_seconds}",
         ]
@@ -108,10 +126,8 @@ class SlurmLauncher(BatchLauncher):
         answer = ask(["squeue", "-h", "-u", user(), "-t", "all", "-o", FORMAT], patience=15.0)
         if answer.status != 0:
             return f"whether its job lives is unknown, because Slurm does not answer: {answer.said}"
-        wanted = set(ids)
         for line in parse(answer.out):
-            of = set(line.comment.removeprefix("hooke:").split(","))
-            if line.state in WAITING | ACTIVE and wanted & of:
+            if line.state in WAITING | ACTIVE and is_of(line.comment, ids):
                 return f"Slurm job {line.job} lives: {line.words}"
         return ""
 

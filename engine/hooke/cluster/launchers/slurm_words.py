@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hooke.cluster.verdict import Outside
@@ -21,7 +22,8 @@ _OWN = frozenset({"COMPLETED", "FAILED"})
 _FOR_GOOD = re.compile(
     r"invalid partition|invalid account|invalid qos|invalid feature|invalid wckey|invalid generic resource"
     r"|invalid time limit|invalid job constraint|node configuration is not available|unrecognized option"
-    r"|invalid option|invalid --|reservation is invalid|more processors requested than permitted",
+    r"|invalid option|invalid --|reservation is invalid|more processors requested than permitted"
+    r"|parameter too long",
     re.IGNORECASE,
 )
 """What sbatch says of a job that no waiting makes acceptable. Anything else, limits among them, may pass."""
@@ -92,6 +94,24 @@ def exit_status(detail: str) -> int | None:
 def name_of(ids: Sequence[str]) -> str:
     """Return the name of the job of these attempts, by which a later supervisor finds it."""
     return f"hooke.{ids[0]}"
+
+
+def comment_of(ids: Iterable[str]) -> str:
+    """Return the comment of the job of these attempts, by which each of them finds it.
+
+    Slurm takes 1024 characters: 64 attempts, whose ids are longer, have marks of 12.
+    """
+    return f"hooke:{','.join(map(_mark, ids))}"
+
+
+def is_of(comment: str, ids: Collection[str]) -> bool:
+    """Return whether a job with this comment is of any of these attempts; earlier versions wrote the ids."""
+    told = comment.removeprefix("hooke:").split(",")
+    return not {*ids, *map(_mark, ids)}.isdisjoint(told)
+
+
+def _mark(id: str) -> str:
+    return hashlib.sha256(id.encode()).hexdigest()[:12]
 
 
 def user() -> str:
