@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.settings import Settings
 from hooke_api.events.bus import Bus
-from hooke_api.models import Attempt, Event, NumberSequence, Run, Webhook, database_time
+from hooke_api.models import Attempt, Cluster, Event, NumberSequence, Run, Webhook, database_time
 from hooke_api.scheduling import calibrations, forgetting, leases, orders
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.scheduling.lifecycle import Cause, move
@@ -191,9 +191,9 @@ class Scheduler(threading.Thread):
     def _write_down(self, session: Session, run: Run) -> None:
         if not move(session, run, RunState.DISPATCHED, Cause("scheduler", f"sent to {run.host}")):
             return
-        session.add(
-            Attempt(run_id=run.id, number=run.attempt, created_at=database_time(session), sent_at=None, sends=0)
-        )
+        at = database_time(session)
+        session.add(Attempt(run_id=run.id, number=run.attempt, created_at=at, sent_at=None, sends=0))
+        session.get_one(Cluster, run.host).served_at = at
 
     def _send(self) -> None:
         with self.database.read() as session:
