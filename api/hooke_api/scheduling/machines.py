@@ -18,7 +18,6 @@ from hooke_api.models import Cluster, Run, StoredCalibration
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.scheduling.overlaps import COMPUTING, neighbours
 
-
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
