@@ -55,13 +55,11 @@ def add_ended(service, experiments, rows):
     """Store runs that have ended, as copies of that of the user's experiment: user, dispatch, end."""
     with service.database.write() as session:
         runs, attempts, columns = [], [], [column.key for column in Run.__table__.columns]
-        models = {
-            run.experiment_id: run for run in session.scalars(select(Run).where(Run.state == RunState.QUEUED))
-        }
-        models = {user: {key: getattr(models[id], key) for key in columns} for user, id in experiments.items()}
+        queued = session.scalars(select(Run).where(Run.state == RunState.QUEUED)).all()
+        models = {run.experiment_id: {key: getattr(run, key) for key in columns} for run in queued}
         for n, (user, sent, ended) in enumerate(rows):
             own = {"id": f"run_{len(rows)}_{n}", "number": 10_000 * len(rows) + n, "finished_at": ended}
-            runs.append(models[user] | own | {"state": RunState.SUCCEEDED})
+            runs.append(models[experiments[user]] | own | {"state": RunState.SUCCEEDED})
             attempts.append({"run_id": own["id"], "number": 1, "created_at": sent})
         session.execute(insert(Run), runs)
         session.execute(insert(Attempt), attempts)
