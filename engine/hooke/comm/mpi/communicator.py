@@ -59,7 +59,9 @@ class MpiComm:
         world: MPI.Intracomm | None = None,
         traffic: Traffic | None = None,
         whole: Patience | None = None,
+        owned: bool = False,
     ) -> None:
+        """`whole`: the waits of all ranks, of which these are a part; `owned`: `close` frees `world`, too."""
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             raise CommError("this MPI was initialised without MPI_THREAD_MULTIPLE; overlap needs it")
         self.world: MPI.Intracomm = MPI.COMM_WORLD if world is None else world
@@ -81,6 +83,7 @@ class MpiComm:
         self.control: Control = MpiControl(self._words, self._patience)
         self._scratch, self._background_scratch = Scratch(), Scratch()
         self._progress = Progress(self._patience)
+        self._owned = owned
 
     def clock(self) -> float:
         """Return seconds of `time.perf_counter`."""
@@ -186,16 +189,15 @@ class MpiComm:
     def split(self, color: int, key: int = 0) -> MpiComm:
         """Return the communicator of the ranks that gave the same color, ordered by key; same traffic counts."""
         part = cast(MPI.Intracomm, self._sums.Split(color, key))
-        try:
-            return MpiComm(self.collective, part, self.traffic, self._patience)
-        finally:
-            part.Free()
+        return MpiComm(self.collective, part, self.traffic, self._patience, owned=True)
 
     def close(self) -> None:
         """End the progress thread and free the communicators; collective."""
         self._progress.close()
         for comm in (self._vectors, self._sums, self._background, self._words, self._library):
             comm.Free()
+        if self._owned:
+            self.world.Free()
 
     def _begin_library_sum(self, array: Array) -> MPI.Request:
         """Begin MPI's own all-reduce. Its actual traffic is unknown: |W| and one message are counted."""
