@@ -176,5 +176,5 @@ def _seconds(text: str) -> float:
     try:
         at = parsedate_to_datetime(text)
         return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
-    except (ValueError, OverflowError):
+    except (ValueError, TypeError, IndexError, OverflowError):  # what the parser raises for texts that are no date
         return 0.0
