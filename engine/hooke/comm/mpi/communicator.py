@@ -39,6 +39,7 @@ from hooke.comm.mpi.counter import MpiCounter
 from hooke.comm.mpi.exchange import Exchange, Scratch
 from hooke.comm.mpi.launched import check_together
 from hooke.comm.mpi.progress import BackgroundMessage, BackgroundSum, Progress
+from hooke.comm.mpi.segments import note_segments
 from hooke.comm.mpi.wait import Patience, sleep_precisely
 from hooke.comm.mpi.window import MpiWindow
 from hooke.comm.schedule import Round
@@ -84,6 +85,8 @@ class MpiComm:
         self._scratch, self._background_scratch = Scratch(), Scratch()
         self._progress = Progress(self._patience)
         self._owned = owned
+        if not owned:
+            note_segments()
 
     def clock(self) -> float:
         """Return seconds of `time.perf_counter`."""
