@@ -14,6 +14,7 @@ import psutil
 import pytest
 from hooke.cluster.guard import FORWARDED, ORPHANED, rank_of
 from hooke.cluster.processes import start_time
+from hooke.cluster.runner import remove_left
 from hooke.spec.events import RankExit
 
 from tests.cluster.bench import kill9, only_child
@@ -200,6 +201,15 @@ def test_shared_memory_of_the_mpi_library_is_removed_when_its_rank_has_ended(tmp
         for each in (*own, *others):
             each.unlink(missing_ok=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["exit.0.json", "rank.0.log"]
+
+
+def test_what_a_killed_witness_could_not_remove_is_removed_after_the_end_of_all(tmp_path):
+    segment = Path(f"/dev/shm/mpich_shm_{uuid.uuid4().hex}_0")
+    segment.write_text("x")
+    (tmp_path / "segments.1").write_text(f"{segment}\n")
+    remove_left([tmp_path, tmp_path / "not begun"])
+    assert not segment.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_command_that_cannot_start_says_so(tmp_path):
