@@ -11,6 +11,7 @@ from hooke_api.models import StoredFilePart
 from hooke_api.storage import files
 from pydantic import ValidationError
 
+from tests.api.databases import ONE_KIND
 from tests.api.exchange.measured import exported, imported, made_of, measured, parts_of
 from tests.api.test_experiments import problem
 from tests.api.timeline.test_system import lines, sample
@@ -61,6 +62,7 @@ def test_traces_and_samples_are_carried_when_they_are_asked_for(service):
     assert imported(service, made_of(parts), 200)["id"] == view["id"], "it is the same measurement"
 
 
+@ONE_KIND
 def test_a_part_that_is_wrong_undoes_the_import(service):
     made = measured(service)
     deliver(service, service.runs(experiment=made["id"])[0]["id"], "system", b"a" * 10, b"b" * 10)
@@ -89,7 +91,7 @@ def line(name="trace.0", start=0, content=b"abc", **changes):
         ({"start": -1}, "start"),
         ({"size": 2}, "does not hold 2 bytes"),
         ({"size": PART_BYTES + 1}, "size"),
-        ({"content": b""}, "does not go on"),
+        ({"content": b""}, "does not hold 0 bytes"),
         ({"data": "????"}, "no base64 of zlib"),
         ({"more": 1}, "it is no part of a file"),
     ],
