@@ -12,12 +12,11 @@ with their equations), from which `benchmarks.tuned --proposals` takes the best.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from benchmarks.regimes import store
 from benchmarks.regimes.cells import Cell, Todo
 from benchmarks.regimes.conditions import LAB, METHODS, PEERS, WORKERS
 from benchmarks.regimes.page import page
+from benchmarks.regimes.pool import make_pool
 from benchmarks.regimes.runs import Run, carried_out
 from benchmarks.tuned.conditions import TASKS
 
@@ -39,8 +39,7 @@ def run_all(cells: Sequence[Cell], proposing: bool, path: Path, minutes: float) 
     """
     until = time.monotonic() + 60 * minutes
     under_way: dict[Future[dict[str, Any]], Run] = {}
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count(), context, initializer=os.nice, initargs=(19,)) as pool:
+    with make_pool() as pool:
         while True:
             room = (os.cpu_count() or 1) - len(under_way) if time.monotonic() < until else 0
             for todo in _following(cells, proposing, set(under_way.values()), room):

@@ -9,6 +9,7 @@ from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC
 from tests.api.persons import PASSWORD, browser, invite, person, unique
 from tests.api.test_experiments import pointers, problem
+from tests.api.test_joining import seen
 
 pytestmark = ONE_KIND  # what depends on the database is in test_people_stored.py
 
@@ -57,6 +58,7 @@ def test_changes_of_clusters_tokens_and_users(service):
     token = service.client.post(f"/clusters/{name}/tokens", json={"label": "node"}).json()["id"]
     service.client.post(f"/cluster-tokens/{token}/revoke").raise_for_status()
     service.client.post(f"/clusters/{name}/calibrations", json={}).raise_for_status()
+    seen(service, name)
     service.client.delete(f"/clusters/{name}").raise_for_status()
     found = told(service, name)
     assert [(actor, action) for actor, action, _, _ in found] == [

@@ -262,3 +262,19 @@ def test_an_agent_that_does_not_answer_keeps_no_cancelled_calibration_open(servi
         )
     service.scheduler.look()
     assert [each["state"] for each in service.get(PATH)["items"]] == ["cancelled"]
+
+
+def test_an_agent_is_told_that_a_calibration_is_over_when_it_still_works_at_it(service):
+    """Runs start on the cluster: they must not be timed beside it."""
+    service.hello()
+    id = service.client.post(PATH, json={}).json()["id"]
+    service.scheduler.look()
+    with service.database.write() as session:
+        late = now() - calibrations.LIMIT - timedelta(seconds=1)
+        session.execute(update(StoredCalibration).values(sent_at=late))
+    service.scheduler.look()
+    told = service.agent.post("/agents/calibration", json={"id": id, "doing": "measuring"})
+    assert told.status_code == 410
+    assert told.json()["detail"] == f"calibration {id} is over (failed): end what is done for it"
+    assert service.agent.post("/agents/calibration", json={"id": id, "why": "cancelled"}).status_code == 204
+    assert "no result" in service.get(PATH)["items"][0]["why"]

@@ -13,6 +13,7 @@ from tests.api.hands import ALONE, HELLO, SPEC
 from tests.waiting import LIMIT
 
 ONE, OTHER = "agt_" + 32 * "1", "agt_" + 32 * "2"
+LONG_AGO = "2020-01-01 00:00:00.000000+00:00"
 
 
 def hello(service, name: str, token: str, **more) -> httpx.Response:
@@ -102,12 +103,12 @@ def test_an_agent_with_a_new_home_takes_over_only_when_no_run_is_open(service):
     service.hello(agent=ONE)
     service.client.post("/experiments", json=SPEC | ALONE).raise_for_status()
     supervisor = service.next()
-    seen(service, "local", "2020-01-01 00:00:00.000000+00:00")
+    seen(service, "local")
     said = detail(hello(service, "local", service.settings.agents, agent=OTHER), 409)
     assert "1 active run of another agent" in said
     supervisor.report("starting", "running")
     supervisor.report("failed_user")
-    seen(service, "local", "2020-01-01 00:00:00.000000+00:00")
+    seen(service, "local")
     hello(service, "local", service.settings.agents, agent=OTHER).raise_for_status()
 
 
@@ -118,7 +119,7 @@ def test_a_copied_home_folder_is_refused_while_the_original_reports_or_has_runs(
     assert "n1:/home" in said and "from n2:/home" in said and "remove `agent-id` from the copy" in said
     service.client.post("/experiments", json=SPEC | ALONE).raise_for_status()
     service.next()
-    seen(service, "local", "2020-01-01 00:00:00.000000+00:00")
+    seen(service, "local")
     assert "with 1 active" in detail(
         hello(service, "local", service.settings.agents, agent=ONE, place="n2:/home"), 409
     )
@@ -164,7 +165,7 @@ def test_the_welcome_names_the_broker_without_telling_the_token(service):
     assert service.settings.agents not in told
 
 
-def seen(service, name: str, moment: str) -> None:
+def seen(service, name: str, moment: str = LONG_AGO) -> None:
     """Set when the agent of a cluster was heard last."""
     from sqlalchemy import text
 
@@ -219,6 +220,18 @@ def test_a_cluster_is_removed_with_its_tokens_once_its_runs_have_ended(service):
     assert "was revoked" in detail(hello(service, "hpc", token), 401)
     hello(service, "hpc", make(service, "hpc")["token"], agent=OTHER).raise_for_status()  # it may join again
     assert "no cluster" in detail(service.client.delete("/clusters/none"), 404)
+
+
+def test_a_cluster_whose_agent_has_the_servers_own_token_is_not_removed_while_it_runs(service):
+    """It would be back at the next hello: that of `hooke up`, above all."""
+    service.hello()
+    said = detail(service.client.delete("/clusters/local"), 409)
+    assert "would join again within seconds" in said
+    assert "drain the cluster" in said
+    assert service.get("/clusters/local")["online"] is True
+    seen(service, "local")
+    assert service.client.delete("/clusters/local").status_code == 204
+    assert service.get("/clusters")["items"] == []
 
 
 LACKS = "mnist-lenet lacks four files: put them there"

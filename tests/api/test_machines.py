@@ -5,12 +5,14 @@ from datetime import timedelta
 import pytest
 from hooke.spec.states import RunState
 from hooke_api.models import Cluster, Run, now
+from hooke_api.scheduling.machines import turns
 from hooke_api.scheduling.queued import choose
 from sqlalchemy import update
 
 from tests.api.comparisons.test_leaderboard import left_out, measured
 from tests.api.hands import ALONE, SPEC, Supervisor
 from tests.api.test_experiments import VIRTUAL
+from tests.api.test_scheduler import end_pauses
 
 HERE, ELSEWHERE = 32 * "a", 32 * "b"
 TIMING = "another cluster on the same machine, lab, is timing a run"
@@ -74,6 +76,46 @@ def test_clusters_take_turns_on_their_machine(two):
         two.scheduler.look()
         assert active(two) == [expected]
         end(two, expected)
+
+
+def test_a_cluster_whose_attempts_fail_does_not_keep_the_other_one_waiting(two):
+    for cluster in ("lab", "local"):
+        submit(two, cluster)
+    for turn, expected in enumerate(["lab", "local", "lab", "local"]):
+        two.scheduler.look()
+        assert active(two) == [expected]
+        supervisor = Supervisor(two, two.line.launched[-1][1][0])
+        assert supervisor.order.attempt == 1 + turn // 2
+        supervisor.report("starting", "running")
+        two.prove(supervisor.id, supervisor.order.attempt, alive=False, why="no process is left")
+        end_pauses(two)
+
+
+@pytest.mark.parametrize(
+    ("served", "order"),
+    [
+        ({}, []),
+        ({"b": None, "a": None}, ["a", "b"]),
+        ({"a": 2, "b": 1, "c": 3}, ["b", "a", "c"]),
+        ({"a": 1, "b": None, "c": 1}, ["b", "a", "c"]),
+    ],
+)
+def test_whose_turn_it_is(served, order):
+    since = now()
+    times = {
+        name: None if second is None else since + timedelta(seconds=second) for name, second in served.items()
+    }
+    assert turns(times) == order
+
+
+def test_turns_are_fair_whatever_order_the_clusters_ask_in():
+    """Of three that always want to be served, each is served in every third turn."""
+    since, served, history = now(), dict.fromkeys("cab"), []
+    for turn in range(9):
+        first = turns(served)[0]
+        history.append(first)
+        served = {first: since + timedelta(seconds=turn)} | {k: v for k, v in served.items() if k != first}
+    assert history == list("abc" * 3)
 
 
 @pytest.mark.parametrize(("first", "told"), [("lab", "computes a virtual run"), ("local", "is timing a run")])

@@ -217,6 +217,21 @@ def test_a_calibration_that_no_agent_claims_is_sent_again_until_one_does(service
     assert "calibrate" in refused(service, second)
 
 
+def test_a_calibration_whose_order_arrives_after_its_time_does_not_begin(service, sent):
+    """The scheduler may not have come to end it: it was away, as its agent was."""
+    service.client.post(PATH, json={})
+    order = sent("calibrate")
+    age(service, StoredCalibration, "sent_at", calibrations.LIMIT.total_seconds() + 1)
+    assert "is not wanted any more" in refused(service, order)
+    age(service, StoredCalibration, "sent_at", calibrations.LIMIT.total_seconds() - 5)
+    claimed(service, order)
+    service.scheduler.look()
+    with service.database.read() as session:
+        row = session.scalars(select(StoredCalibration)).one()
+    assert row.state == "running"
+    assert now() - row.sent_at < timedelta(seconds=60), "its agent was heard of"
+
+
 def test_the_end_of_a_calibration_is_asked_for_until_it_is_heard(service, sent):
     id = service.client.post(PATH, json={}).json()["id"]
     claimed(service, sent("calibrate"))

@@ -1,11 +1,15 @@
 """The agent's order to calibrate, with the real command and a client that keeps what is sent."""
 
+import signal
+import subprocess
 import threading
+from types import SimpleNamespace
 
 import httpx
 import psutil
 from hooke.calibration.documents import Calibration
 from hooke.cluster import calibrating
+from hooke.cluster.hello import Refused
 from hooke.cluster.places import Home
 from hooke.spec.calibrating import CalibrationOrder
 
@@ -77,3 +81,30 @@ def test_what_an_agent_did_not_bring_to_an_end_is_reported_by_the_next_one(tmp_p
     calibrating.recover(Home(tmp_path), client)
     calibrating.recover(Home(tmp_path), client)
     assert [(report.id, report.why) for report in client.reports] == [("cal_4", calibrating.ABANDONED)]
+
+
+def test_one_that_the_api_does_not_wait_for_any_more_is_ended():
+    """Its order may have arrived late, or the API have heard nothing of it for too long: runs start there."""
+
+    def refuse(_):
+        raise Refused("calibration cal_5 is over (failed)")
+
+    told = calibrating._Told("cal_5", SimpleNamespace(calibration=refuse))
+    process = subprocess.Popen(["sleep", "1000"])
+    try:
+        why = calibrating._watch(
+            process, LIMIT, lambda: "cal_5" in calibrating._cancelled, lambda: told.look("measuring")
+        )
+    finally:
+        calibrating._cancelled.discard("cal_5")
+        process.kill()
+        process.wait()
+    assert (why, process.returncode) == (calibrating.CANCELLED, -signal.SIGTERM)
+
+
+def test_one_whose_news_do_not_arrive_goes_on():
+    def away(_):
+        raise httpx.ConnectError("down")
+
+    calibrating._Told("cal_6", SimpleNamespace(calibration=away)).look("measuring")
+    assert "cal_6" not in calibrating._cancelled

@@ -1,6 +1,8 @@
 """kill -9 of everything an MPI attempt consists of, and ranks that end wrongly by themselves."""
 
+import re
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +16,17 @@ def started(bench, *options):
     return run, supervisor
 
 
+def segments_of(pid):
+    """Return the files of MPICH's shared memory that a process has mapped."""
+    names = re.findall(r"/dev/shm/mpich_\S+$", Path(f"/proc/{pid}/maps").read_text(), re.MULTILINE)
+    return {Path(name) for name in names}
+
+
 @pytest.mark.parametrize(("victim", "rank"), [("rank", 0), ("rank", 1), ("guard", 0), ("witness", 1)])
 def test_kill_of_any_rank_or_guard(bench, rank, victim):
     run, supervisor = started(bench)
     tree = Tree(supervisor.pid)
+    segments = {name for pid in tree.ranks.values() for name in segments_of(pid)}
     kill9({"rank": tree.ranks, "guard": tree.guards, "witness": tree.witnesses}[victim][rank])
     bench.finish(supervisor)
     end = bench.api.end(run)
@@ -28,6 +37,7 @@ def test_kill_of_any_rank_or_guard(bench, rank, victim):
     else:
         assert "a guard (process" in end.why and "was killed by SIGKILL (9), mpirun says" in end.why
     bench.assert_complete(run)
+    assert segments and not any(name.exists() for name in segments), "MPICH's shared memory is left"
 
 
 def test_kill_of_mpirun(bench):

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 
 import psutil
 import pytest
 from hooke.cluster.guard import FORWARDED, ORPHANED, rank_of
 from hooke.cluster.processes import start_time
+from hooke.cluster.runner import remove_left
 from hooke.spec.events import RankExit
 
 from tests.cluster.bench import kill9, only_child
@@ -179,6 +181,35 @@ def test_the_child_has_ordinary_signal_handlers(tmp_path):
     for left in (signal.SIGHUP, signal.SIGQUIT):  # as nohup and a shell's background leave them
         ignored |= int(mine.split()[1], 16) & 1 << (left - 1)
     assert [int(mask, 16) & standard for mask in masks] == [0, ignored]
+
+
+def test_shared_memory_of_the_mpi_library_is_removed_when_its_rank_has_ended(tmp_path):
+    """And nothing else: the note is made by a process that also runs users' code."""
+    own = [Path(f"/dev/shm/mpich_shm_{uuid.uuid4().hex}_{n}") for n in range(2)]
+    inside = tmp_path / "mine"
+    others = [inside, Path(f"/dev/shm/hooke_{uuid.uuid4().hex}")]
+    for each in (*own, *others):
+        each.write_text("x")
+    names = [*own, *others, Path("/dev/shm/mpich_../../") / inside.relative_to("/"), "/dev/shm/mpich_none_0"]
+    noted = "".join(f"{each}\n" for each in names)
+    code = f"import os, time; open(os.environ['HOOKE_SEGMENTS'], 'w').write({noted!r}); os.kill(os.getpid(), 9)"
+    try:
+        assert guard([tmp_path], *python(code)).wait(LIMIT) == -signal.SIGKILL
+        assert [each.exists() for each in own] == [False, False]
+        assert all(each.exists() for each in others)
+    finally:
+        for each in (*own, *others):
+            each.unlink(missing_ok=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["exit.0.json", "rank.0.log"]
+
+
+def test_what_a_killed_witness_could_not_remove_is_removed_after_the_end_of_all(tmp_path):
+    segment = Path(f"/dev/shm/mpich_shm_{uuid.uuid4().hex}_0")
+    segment.write_text("x")
+    (tmp_path / "segments.1").write_text(f"{segment}\n")
+    remove_left([tmp_path, tmp_path / "not begun"])
+    assert not segment.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_command_that_cannot_start_says_so(tmp_path):

@@ -1,7 +1,11 @@
 """The map from virtual time: halves of runs, the search for each link and spread, and the page."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from hooke.catalogue.validation import validate_run
 from hooke.loop.train import run_spec_virtual
@@ -15,6 +19,8 @@ from benchmarks.regimes.page import page, rows
 from benchmarks.regimes.runs import times, trajectory
 from benchmarks.tuned.conditions import PROPOSING, SEEDS, TASKS
 from benchmarks.tuned.entries import Entry
+from tests.checkout import ROOT
+from tests.waiting import wait_for
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -127,3 +133,24 @@ def test_the_published_map_is_that_of_its_records():
     assert command.PAGE.exists() == command.DATA.exists(), "one without the other"
     if command.PAGE.exists():
         assert command.PAGE.read_text() == page(store.read(command.DATA))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_no_process_of_the_pool_is_left_when_the_command_is_ended(number):
+    program = (
+        "import os, time; from benchmarks.regimes.pool import make_pool\n"
+        "with make_pool() as pool: print(pool.submit(os.getpid).result(), flush=True); time.sleep(1000)"
+    )
+    command = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    with command:
+        worker = psutil.Process(int(command.stdout.readline()))
+        assert worker.nice() == 19
+        command.send_signal(number)
+    wait_for(lambda: ended(worker), "the end of its worker")
+
+
+def ended(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE  # nobody may wait for it here
+    except psutil.NoSuchProcess:
+        return True

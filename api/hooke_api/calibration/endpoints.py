@@ -42,7 +42,10 @@ def cancel_calibration(name: str, calibration_id: str, database: DatabaseOf) -> 
 
 @of_agents.post("/calibration", operation_id="agent_calibration", status_code=204)
 def agent_calibration(who: CallerOf, report: CalibrationReport, database: DatabaseOf) -> None:
-    """Receive the result of a calibration, or what is done until then; bearer token of the cluster."""
+    """Receive the result of a calibration, or what is done until then; bearer token of the cluster.
+
+    410 if something is done for one that has ended: the agent ends it.
+    """
     with database.write() as session:
         row = session.get(StoredCalibration, report.id)
         tokens.confirm(session, who, row.cluster if row else None)

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hooke_api.base import ids
-from hooke_api.base.errors import Conflict, Invalid, ResourceNotFound
+from hooke_api.base.errors import Conflict, Gone, Invalid, ResourceNotFound
 from hooke_api.calibration.schemas import CalibrationList, CalibrationRequest, CalibrationView
 from hooke_api.clusters.tokens import AgentCaller
 from hooke_api.models import Cluster, StoredCalibration, database_time
@@ -77,15 +77,18 @@ def cancel(session: Session, cluster: str, id: str) -> CalibrationView:
 
 
 def receive(session: Session, report: CalibrationReport, who: AgentCaller) -> None:
-    """Store an agent's result, or what it does until then; nothing if it has one.
+    """Store an agent's result, or what it does until then; nothing if it has ended.
 
-    Raises ResourceNotFound, Invalid for a wrong document, Forbidden for the token of another cluster.
+    Raises ResourceNotFound, Invalid for a wrong document, Forbidden for the token of another cluster, and Gone if
+    something is done for one that has ended: runs may start on the cluster.
     """
     row = session.get(StoredCalibration, report.id, with_for_update=True)
     if row is None:
         raise ResourceNotFound(f"no calibration has the id {report.id}")
     who.speaks_for(row.cluster)
     if row.state not in OPEN:
+        if report.doing:
+            raise Gone(f"calibration {row.id} is over ({row.state}): end what is done for it")
         return
     if report.doing:
         news(session, row, report.doing)

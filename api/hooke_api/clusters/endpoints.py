@@ -62,13 +62,14 @@ def resume_cluster(name: ClusterName, request: Request, database: DatabaseOf) ->
 
 
 @router.delete("/clusters/{name}", operation_id="remove_cluster", tags=["clusters"], status_code=204)
-def remove_cluster(name: ClusterName, database: DatabaseOf) -> None:
+def remove_cluster(name: ClusterName, request: Request, database: DatabaseOf) -> None:
     """Remove a cluster and revoke its tokens; its runs stay readable.
 
-    409 while it has runs that have not ended.
+    409 while it has runs that have not ended, and while its agent runs with the server's own token, as that of
+    `hooke up` does: it would join again.
     """
     with database.write() as session:
-        service.remove(session, name)
+        service.remove(session, name, _silence(request))
 
 
 @router.get("/clusters/{name}/tokens", operation_id="list_cluster_tokens", tags=["clusters"])

@@ -65,10 +65,11 @@ def drain(session: Session, name: str, draining: bool) -> None:
         wake_scheduler(session)
 
 
-def remove(session: Session, name: str) -> None:
+def remove(session: Session, name: str, silence: timedelta) -> None:
     """Remove a cluster and revoke its tokens; its runs remain readable. Raises ResourceNotFound.
 
-    Raises Conflict while it has runs that have not ended.
+    Raises Conflict while it has runs that have not ended, or an agent that would join again at once. `silence`:
+    after which an agent counts as gone.
     """
     cluster = _get(session, name)
     query = select(func.count()).where(Run.host == name, Run.state.not_in(TERMINAL))
@@ -76,6 +77,12 @@ def remove(session: Session, name: str) -> None:
         raise Conflict(
             f"{count} run{'s' * (count != 1)} of {name!r} {'have' if count != 1 else 'has'} not ended: "
             "drain the cluster and wait, or cancel them"
+        )
+    if cluster.token is None and cluster.seen_at >= database_time(session) - silence:
+        raise Conflict(
+            f"the agent of {name!r} runs with the server's own token, which stays valid, and would join again "
+            "within seconds: drain the cluster, or stop its agent (that of `hooke up` ends with it) and remove it "
+            f"{silence.total_seconds():.0f} s later"
         )
     tokens.revoke_all(session, name)
     session.execute(delete(CatalogueEntry).where(CatalogueEntry.cluster == name))

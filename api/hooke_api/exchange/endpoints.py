@@ -44,9 +44,10 @@ def export_bundle(
     request: Request,
     database: DatabaseOf,
     logs: Annotated[bool, Query(description="With the output of its runs.")] = False,
+    traces: Annotated[bool, Query(description="With traces of ranks, and samples of the system.")] = False,
 ) -> BundleAnswer:
     """Return an experiment that has ended as one file, which another Hooke can import; 409 before its end."""
-    parts = bundle_of(database, experiment_id, _server(request), logs)
+    parts = bundle_of(database, experiment_id, _server(request), logs, traces)
     name = f'attachment; filename="hooke-{experiment_id}.zip"'
     return BundleAnswer(parts, headers={"content-disposition": name})
 

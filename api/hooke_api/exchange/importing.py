@@ -21,7 +21,9 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base import ids
 from hooke_api.base.errors import Conflict, Invalid
+from hooke_api.exchange.attempt_files import FileRows
 from hooke_api.exchange.manifest import (
+    FILES,
     LOGS,
     MOST_RUNS,
     TABLES,
@@ -34,7 +36,16 @@ from hooke_api.exchange.reading import Bundle, in_part
 from hooke_api.exchange.records import CARRIED, HERE, Carried, parsed, read, run_of
 from hooke_api.experiments.schemas import ExperimentView
 from hooke_api.experiments.service import view
-from hooke_api.models import DEFAULT_PROJECT, Chunk, Experiment, ExperimentTag, LogBlock, Run, database_time
+from hooke_api.models import (
+    DEFAULT_PROJECT,
+    Chunk,
+    Experiment,
+    ExperimentTag,
+    LogBlock,
+    Run,
+    StoredFilePart,
+    database_time,
+)
 from hooke_api.storage.database import Database
 from hooke_api.storage.lines import MOST_LINES, StoredLine, pack
 from hooke_api.storage.outbox import announce, take
@@ -124,6 +135,8 @@ def _store(
             session.execute(insert(carried.model), some)
     for block in _read(bundle, LOGS, lambda line: _log_block(parsed(line), runs)):
         session.execute(insert(LogBlock), [block])  # one by one: the number of a block is its place
+    for some in _some(_read(bundle, FILES, FileRows(runs).row), LARGE_ROWS):
+        session.execute(insert(StoredFilePart), some)
     origin = bundle.manifest.origin
     about = {"number": experiment.number, "name": experiment.name, "runs": len(runs)}
     tell(session, subject=experiment.id, after=about | {"imported_from": origin.model_dump()})

@@ -3,6 +3,8 @@
     experiment.json      specification and what users wrote about it: an ExperimentRecord
     algorithms.json      what was known of its algorithms: an AlgorithmRecord for each
     runs.jsonl ...       rows of tables, one JSON object a line (`hooke_api.exchange.records`)
+    logs.jsonl           if asked for: output
+    files.jsonl          if asked for: parts of traces and of samples of the system
     manifest.json        a Manifest, the last: size and SHA-256 of each part
 
 Nothing of a bundle is a path or a program: parts have fixed names, and own algorithms are described, not included.
@@ -23,7 +25,8 @@ from hooke_api.experiments.schemas import Tag
 
 FORMAT = "hooke.bundle"
 VERSION = 1
-MANIFEST, EXPERIMENT, ALGORITHMS, LOGS = "manifest.json", "experiment.json", "algorithms.json", "logs.jsonl"
+MANIFEST, EXPERIMENT, ALGORITHMS = "manifest.json", "experiment.json", "algorithms.json"
+LOGS, FILES = "logs.jsonl", "files.jsonl"
 TABLES = (
     "runs.jsonl",
     "attempts.jsonl",
@@ -33,7 +36,8 @@ TABLES = (
     "dropped.jsonl",
     "steps.jsonl",
 )
-PARTS = (EXPERIMENT, ALGORITHMS, *TABLES, LOGS)
+OPTIONAL = (LOGS, FILES)
+PARTS = (EXPERIMENT, ALGORITHMS, *TABLES, *OPTIONAL)
 """In the order in which they are written and read."""
 MOST_INFLATED = 1 << 30
 """Bytes of all parts together."""
@@ -90,7 +94,7 @@ class Manifest(BaseModel):
     def digest(self) -> str:
         """Return what is the same in every bundle of the same measurement: SHA-256 of its id and of its tables.
 
-        Note, tags and output may differ, and the address of the server.
+        Note, tags, output and traces may differ, and the address of the server.
         """
         told = sorted(f"{part.name} {part.sha256}" for part in self.parts if part.name in TABLES)
         return hashlib.sha256("\n".join([self.origin.experiment, *told]).encode()).hexdigest()

@@ -18,12 +18,12 @@ from hooke_api.exchange.manifest import (
     ALGORITHMS,
     EXPERIMENT,
     FREELY,
-    LOGS,
     MANIFEST,
     MOST_DOCUMENT,
     MOST_INFLATED,
     MOST_LINE,
     MOST_RATIO,
+    OPTIONAL,
     PARTS,
     VERSION,
     AlgorithmRecord,
@@ -75,7 +75,7 @@ class Bundle:
         if len(listed) != len(self.manifest.parts) or set(listed) != held:
             other = min(set(listed) ^ held, default=MANIFEST)
             raise BundleError(f"its manifest and its parts differ: {other!r}")
-        if missing := [name for name in PARTS if name not in held and name != LOGS]:
+        if missing := [name for name in PARTS if name not in held and name not in OPTIONAL]:
             raise BundleError(f"it lacks {missing[0]!r}")
         for name, part in listed.items():
             size, digest = self._measured(name)

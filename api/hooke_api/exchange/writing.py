@@ -19,9 +19,11 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import Conflict
 from hooke_api.exchange import records
+from hooke_api.exchange.attempt_files import file_lines
 from hooke_api.exchange.manifest import (
     ALGORITHMS,
     EXPERIMENT,
+    FILES,
     FORMAT,
     LOGS,
     MANIFEST,
@@ -55,8 +57,12 @@ class _Known:
     origin: OriginRecord
 
 
-def bundle_of(database: Database, experiment_id: str, server: str, logs: bool) -> Iterator[bytes]:
+def bundle_of(
+    database: Database, experiment_id: str, server: str, logs: bool, traces: bool = False
+) -> Iterator[bytes]:
     """Return the bytes of a bundle. `server`: name of this server in it; `logs`: whether output goes along.
+
+    `traces`: whether traces and samples of the system do.
 
     Raises ResourceNotFound, and Conflict while the experiment has not ended, or if it continues another one.
     """
@@ -65,7 +71,7 @@ def bundle_of(database: Database, experiment_id: str, server: str, logs: bool) -
         _check_whole(experiment)
         known = _known(session, experiment, server)
         at = database_time(session)
-    return _parts(database, known, logs, {"format": FORMAT, "version": VERSION, "exported_at": at})
+    return _parts(database, known, (logs, traces), {"format": FORMAT, "version": VERSION, "exported_at": at})
 
 
 def _check_whole(experiment: Experiment) -> None:
@@ -180,13 +186,16 @@ class _Counted:
         return Part(name=self.name, bytes=self._size, sha256=self._digest.hexdigest())
 
 
-def _parts(database: Database, known: _Known, logs: bool, head: dict[str, Any]) -> Iterator[bytes]:
+def _parts(database: Database, known: _Known, more: tuple[bool, bool], head: dict[str, Any]) -> Iterator[bytes]:
     pipe = _Pipe()
     parts: list[Part] = []
     contents: list[tuple[str, Iterable[bytes]]] = [(name, [text]) for name, text in known.documents.items()]
     contents += [(name, _rows(database, carried, known.runs)) for name, carried in records.CARRIED.items()]
+    logs, traces = more
     if logs:
         contents.append((LOGS, _log_lines(database, known.runs)))
+    if traces:
+        contents.append((FILES, file_lines(database, known.runs)))
     with zipfile.ZipFile(pipe, "w") as archive:  # type: ignore[call-overload]  # needs write and flush alone
         for name, lines in contents:
             with archive.open(_header(name), "w", force_zip64=True) as target:

@@ -48,6 +48,8 @@ class Cluster(Owned, Base):
     """Why the latest one failed."""
     created_at: Mapped[datetime]
     seen_at: Mapped[datetime]
+    served_at: Mapped[datetime | None]
+    """When runs were last dispatched to it; null: never."""
     policy: Mapped[dict[str, Any]] = mapped_column(default=dict)
     """Order and limits of its queue: `hooke_api.queue.settings.QueuePolicy`; empty: its defaults."""
 

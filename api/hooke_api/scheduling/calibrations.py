@@ -114,12 +114,17 @@ def _unanswered(kind: OrderKind, since: datetime) -> ColumnElement[bool]:
 
 
 def take(session: Session, id: str, cluster: str, at: datetime) -> CalibrationOrder | None:
-    """Return what an agent is to do for a calibration, which is running from now on; None if it is not wanted."""
+    """Return what an agent is to do for a calibration, which is running from now on; None if it is not wanted.
+
+    One that should have been heard of by now is not, although the scheduler may not have ended it yet. The time in
+    which it has to be heard of again begins now: the agent is there.
+    """
     row = session.get(StoredCalibration, id, with_for_update=True)
     if row is None or row.cluster != cluster or row.state not in ("queued", "running"):
         return None
-    if row.state == "queued":  # claimed before the scheduler has noted that it was sent
-        row.state, row.sent_at = "running", at
+    if row.state == "running" and row.sent_at is not None and row.sent_at < at - LIMIT:
+        return None
+    row.state, row.sent_at = "running", at  # queued: claimed before the scheduler has noted that it was sent
     return CalibrationOrder(id=row.id, workers=row.workers, workloads=row.workloads, precisions=row.precisions)
 
 

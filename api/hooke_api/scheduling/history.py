@@ -1,4 +1,4 @@
-"""Runs of a cluster that have ended: durations of similar runs, and how much each user has used."""
+"""Runs of a cluster that have ended, and durations of similar runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hooke_api.queue.likeness import Kind, history_of_runs
 from hooke_api.queue.prediction import History
 
 REMEMBERED = 2000
-"""Runs of a cluster that predictions and shares are computed from: the newest."""
+"""Runs of a cluster that predictions are computed from: the newest."""
 WHOLE = frozenset({RunState.SUCCEEDED, RunState.TIMED_OUT})
 """States whose durations say how long a run takes; one that failed or was cancelled ended early."""
 ABOUT = (
@@ -65,14 +65,6 @@ class Known:
 
     runs: tuple[Ended, ...]
     durations: History[Kind]
-
-    def usage(self, now: float, half_life_hours: float) -> dict[str, float]:
-        """Return the slot seconds that each user has used; use counts half after every half-life."""
-        used: dict[str, float] = {}
-        for run in self.runs:
-            share = 0.5 ** (max(0.0, now - run.ended_at) / (3600 * half_life_hours))
-            used[run.user] = used.get(run.user, 0.0) + share * run.slots * run.seconds
-        return used
 
 
 _CACHE: dict[tuple[str, str], tuple[object, Known]] = {}

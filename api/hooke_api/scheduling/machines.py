@@ -6,17 +6,19 @@ tells its machines (`hooke.cluster.machines`); nothing is known of clusters that
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from hooke.spec.states import RunState
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hooke_api.models import Cluster, Run, StoredCalibration
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.scheduling.overlaps import COMPUTING, neighbours
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,18 @@ def in_turn(session: Session, names: list[str]) -> list[str]:
     shared = [name for name in names if name in known]
     if len(shared) < 2:
         return names
-    ends = select(Run.host, func.max(Run.finished_at)).where(Run.host.in_(shared)).group_by(Run.host)
-    latest = dict(session.execute(ends).all())
-    order = sorted(shared, key=lambda name: (latest.get(name) is not None, latest.get(name), name))
+    served = select(Cluster.name, Cluster.served_at).where(Cluster.name.in_(shared))
+    order = turns(dict(session.execute(served).all()))
     return [*(name for name in names if name not in known), *order]
+
+
+def turns(served: Mapping[str, datetime | None]) -> list[str]:
+    """Return clusters in the order of their turns: first those that were never served, then by their last launch.
+
+    `served`: cluster -> when a launch was last sent to it, whatever became of that. If ends counted, one whose
+    attempts fail and are repeated would have every turn. A tie goes by the name.
+    """
+    return sorted(served, key=lambda name: (served[name] or _NEVER, name))
 
 
 def lock(session: Session, name: str) -> Cluster:

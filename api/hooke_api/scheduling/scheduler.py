@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.settings import Settings
 from hooke_api.events.bus import Bus
-from hooke_api.models import Attempt, Event, NumberSequence, Run, Webhook, database_time
+from hooke_api.models import Attempt, Cluster, Event, NumberSequence, Run, Webhook, database_time
 from hooke_api.scheduling import calibrations, forgetting, leases, orders
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.scheduling.lifecycle import Cause, move
@@ -84,6 +84,8 @@ class Scheduler(threading.Thread):
         self.up_since = self._passed_at = time.monotonic()
         self._failing: str | None = None
         """Why the last pass failed."""
+        self._unheard: str | None = None
+        """Why the last order could not be sent."""
         self._watched: tuple[float, datetime] | None = None
         """When leases were looked at last, by a clock that never jumps and by the database's."""
 
@@ -114,11 +116,9 @@ class Scheduler(threading.Thread):
         if self._failing:
             return f"its last pass failed: {self._failing}"
         silent = time.monotonic() - self._passed_at
-        return (
-            f"its pass has not ended for {silent:.0f} s"
-            if silent > self.settings.schedule_seconds + HANGS_SECONDS
-            else None
-        )
+        if silent > self.settings.schedule_seconds + HANGS_SECONDS:
+            return f"its pass has not ended for {silent:.0f} s"
+        return f"orders cannot be sent, and are tried again: {self._unheard}" if self._unheard else None
 
     def stop(self) -> None:
         """End the thread; returns when it has ended, or after a few seconds."""
@@ -131,21 +131,29 @@ class Scheduler(threading.Thread):
         """Run one pass, if this process leads."""
         if not self.leadership.hold():
             self.up_since, self._watched = time.monotonic(), None  # a new leader waits for one lease
+            self._unheard = None
             return
         self._expire()
         self._plan()
         self._dispatch()
         calibrations.expire(self.database)
         if time.monotonic() >= self._silent_until:
-            try:
-                self._send()
-                self._ask()
-                self._calibrate()
-                self._forget()
-            except LineDown as error:
-                self._silent_until = time.monotonic() + PAUSE
-                log.warning("an order could not be sent; it will be sent again", error=str(error)[:300])
+            self._send_orders()
         self._trim()
+
+    def _send_orders(self) -> None:
+        """Send what is to be sent; the first order that cannot be ends it, or each would be waited for in turn."""
+        try:
+            self._send()
+            self._ask()
+            self._calibrate()
+            self._forget()
+            self._unheard = None
+        except LineDown as error:
+            if self._unheard is None:
+                log.warning("an order could not be sent; it will be sent again", error=str(error)[:300])
+            self._silent_until = time.monotonic() + PAUSE
+            self._unheard = str(error)[:300]
 
     def _expire(self) -> None:
         with self.database.read() as session:
@@ -183,9 +191,9 @@ class Scheduler(threading.Thread):
     def _write_down(self, session: Session, run: Run) -> None:
         if not move(session, run, RunState.DISPATCHED, Cause("scheduler", f"sent to {run.host}")):
             return
-        session.add(
-            Attempt(run_id=run.id, number=run.attempt, created_at=database_time(session), sent_at=None, sends=0)
-        )
+        at = database_time(session)
+        session.add(Attempt(run_id=run.id, number=run.attempt, created_at=at, sent_at=None, sends=0))
+        session.get_one(Cluster, run.host).served_at = at
 
     def _send(self) -> None:
         with self.database.read() as session:

@@ -18,6 +18,7 @@ from hooke_api.queue.state import Active, Batch, Elsewhere, Entry, QueueState
 from hooke_api.scheduling import calibrations, history, machines
 from hooke_api.scheduling.history import ABOUT, Columns, Known, kind_of
 from hooke_api.scheduling.lifecycle import ACTIVE
+from hooke_api.scheduling.usage import usage
 
 BEGUN = (*sorted(ACTIVE), RunState.SUCCEEDED, RunState.FAILED_USER, RunState.FAILED_INFRA, RunState.TIMED_OUT)
 """States of a run that show that its experiment has begun on the cluster."""
@@ -75,7 +76,8 @@ def read(
     else:
         known = Known((), history_of_runs())
     turns = _turns(session, cluster, at, known)
-    usage = known.usage(at.timestamp(), policy.half_life_hours) if policy.order is Order.FAIR_SHARE else {}
+    fair = policy.order is Order.FAIR_SHARE
+    used = usage(session, cluster.name, cluster.slots, at, policy.half_life_hours) if fair else {}
     state = QueueState(
         cluster=cluster.name,
         slots=cluster.slots,
@@ -83,7 +85,7 @@ def read(
         waiting=_entries(session, cluster, known, true() if waits is None else waits),
         active=_active(turns),
         policy=policy,
-        usage=usage,
+        usage=used,
         online=at - cluster.seen_at <= silence,
         seen_at=cluster.seen_at.timestamp(),
         drained=cluster.draining,

@@ -19,6 +19,8 @@ JITTER = 0.2
 """A pause is longer or shorter by up to this share, so that what failed together is not sent together."""
 KEPT = timedelta(days=14)
 """How long deliveries that have ended are kept."""
+LONGEST_ASKED = 21_600.0
+"""Seconds for which a receiver may ask to be left alone; a longer time counts as this one."""
 ROWS = 500
 """Deliveries that one transaction forgets."""
 GONE = 410
@@ -42,6 +44,8 @@ class Outcome:
 
     status: int | None
     why: str
+    retry_after: float = 0.0
+    """Seconds for which the receiver is left alone, because it asks for that."""
 
     @property
     def delivered(self) -> bool:
@@ -88,7 +92,10 @@ def record(session: Session, due: Due, outcome: Outcome) -> None:
     elif waits and (row.event == TEST or row.attempts > len(PAUSES) or outcome.status == GONE):
         _end(row, DeliveryState.FAILED, at)
     elif waits:
-        row.next_at = at + timedelta(seconds=pause_after(row.attempts))
+        row.next_at = at + timedelta(seconds=max(pause_after(row.attempts), outcome.retry_after))
+    if outcome.retry_after:
+        session.flush()
+        _postpone(session, hook.id, at + timedelta(seconds=outcome.retry_after))
     if outcome.status == GONE and hook.active:
         hook.active = False
         hook.off_why = f"the receiver answered with status {GONE}: it wants nothing more"
@@ -98,6 +105,17 @@ def record(session: Session, due: Due, outcome: Outcome) -> None:
 
 def _end(row: WebhookDelivery, state: DeliveryState, at: datetime) -> None:
     row.state, row.next_at, row.ended_at = state.value, None, at
+
+
+def _postpone(session: Session, webhook_id: str, until: datetime) -> None:
+    """Send what waits for a webhook no earlier; tests go at once, since a user waits for them."""
+    earlier = update(WebhookDelivery).where(
+        WebhookDelivery.webhook_id == webhook_id,
+        WebhookDelivery.state == DeliveryState.WAITING.value,
+        WebhookDelivery.event != TEST,
+        WebhookDelivery.next_at < until,
+    )
+    session.execute(earlier.values(next_at=until))
 
 
 def pause_after(attempts: int) -> float:

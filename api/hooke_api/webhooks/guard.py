@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 import socket
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from queue import Empty, SimpleQueue
 from urllib.parse import urlsplit
 
 from hooke_api.base.settings import Settings
@@ -21,6 +24,10 @@ Network = IPv4Network | IPv6Network
 Resolver = Callable[[str, int], list[str]]
 """Name and port -> addresses as text; raises OSError if there is none."""
 
+LOOKUP_SECONDS = 5.0
+"""Seconds in which a name must be resolved: the system may try for minutes."""
+MOST_LOOKUPS = 32
+"""Names that are resolved at the same time, those that nobody waits for any more included."""
 LONGEST = 2000
 """Characters of an address."""
 LONGEST_NAME = 253
@@ -62,6 +69,7 @@ _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 """The last part of a host that is an IPv4 address in one of its notations."""
+_lookups = threading.BoundedSemaphore(MOST_LOOKUPS)
 
 
 class Refused(ValueError):
@@ -164,9 +172,37 @@ def _literal(host: str) -> Address | None:
 
 
 def lookup(host: str, port: int) -> list[str]:
-    """Return the addresses of a name, as the system resolves it. Raises OSError."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
+    """Return the addresses of a name, as the system resolves it. Raises OSError; TimeoutError after a while.
+
+    The system cannot be interrupted: a thread asks it, and is left to itself when time is out.
+    """
+    until, slots = time.monotonic() + LOOKUP_SECONDS, _lookups
+    if not slots.acquire(timeout=LOOKUP_SECONDS):
+        raise TimeoutError
+    answer: SimpleQueue[list[str] | Exception] = SimpleQueue()
+    asking = threading.Thread(target=_resolve, args=(host, port, answer, slots), name="resolver", daemon=True)
+    try:
+        asking.start()
+    except RuntimeError:  # no memory for a thread
+        slots.release()
+        raise
+    try:
+        found = answer.get(timeout=max(0.0, until - time.monotonic()))
+    except Empty:
+        raise TimeoutError from None
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _resolve(host: str, port: int, answer: SimpleQueue[list[str] | Exception], slots: threading.Semaphore) -> None:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        answer.put(list(dict.fromkeys(str(each[4][0]) for each in found)))
+    except Exception as error:  # any error is raised where the answer is waited for
+        answer.put(error)
+    finally:
+        slots.release()
 
 
 def addresses(where: Place, policy: Policy, resolve: Resolver = lookup) -> list[str]:
@@ -176,6 +212,8 @@ def addresses(where: Place, policy: Policy, resolve: Resolver = lookup) -> list[
     else:
         try:
             found = resolve(where.host, where.port)
+        except TimeoutError:
+            raise Refused(f"the name {where.host} was not resolved within {LOOKUP_SECONDS:g} s") from None
         except (OSError, UnicodeError):
             found = []
     if not found:

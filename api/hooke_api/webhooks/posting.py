@@ -1,7 +1,7 @@
 """One request to a receiver: to an address that has been checked, within one deadline, without redirects.
 
 Written on sockets: libraries for HTTP resolve the name themselves, after the check. Of the answer only the status
-is read.
+is read, and of 429 and 503 the header Retry-After (RFC 9110, section 10.2.3).
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from importlib.metadata import version
 
 from hooke_api.webhooks.guard import Place
@@ -19,16 +22,28 @@ from hooke_api.webhooks.guard import Place
 SECONDS = 10.0
 """Seconds in which the status must have arrived, from before the name is resolved."""
 MOST_READ = 8192
-"""Bytes of an answer that are read while its status line is looked for."""
+"""Bytes of an answer that are read while its status line is looked for, and its header Retry-After."""
 MOST_TRIED = 4
 """Addresses of a name that are tried."""
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5][0-9]{2})[ \r]")
 _INTERIM = 200
 """Statuses below come before the answer: 103 Early Hints."""
+_ASKING = (429, 503)
+"""Statuses with which a receiver may ask to be left alone for a while."""
+_RETRY_AFTER = re.compile(rb"\r\nretry-after:[ \t]*([^\r\n]{1,64}?)[ \t]*\r\n", re.IGNORECASE)
 
 
 class Undelivered(Exception):
     """The receiver has not answered; the message is a sentence."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is read of an answer."""
+
+    status: int
+    retry_after: float = 0.0
+    """Seconds for which the receiver asks to be left alone; 0: it does not."""
 
 
 def post(
@@ -38,8 +53,8 @@ def post(
     body: bytes,
     until: float,
     context: ssl.SSLContext,
-) -> int:
-    """Send a request to one of the addresses and return the status of its answer. Raises Undelivered.
+) -> Answer:
+    """Send a request to one of the addresses and return its answer. Raises Undelivered.
 
     `until`: end of the deadline by `time.monotonic()`. `context`: TLS, which verifies the name of the host.
     """
@@ -47,7 +62,7 @@ def post(
         with _connected(where, addresses, until, context) as connection:
             connection.settimeout(_left(until))
             connection.sendall(_head(where, headers, body) + body)
-            return _status(connection, until)
+            return _answer(connection, until)
     except TimeoutError:
         raise Undelivered(f"no answer within {SECONDS:g} s") from None
     except ssl.SSLCertVerificationError as error:
@@ -118,8 +133,8 @@ def _reach(address: str, port: int, seconds: float) -> socket.socket:
     return connection
 
 
-def _status(connection: socket.socket, until: float) -> int:
-    """Return the status of the answer. Raises Undelivered if it is none of HTTP/1."""
+def _answer(connection: socket.socket, until: float) -> Answer:
+    """Return the answer. Raises Undelivered if it is none of HTTP/1."""
     data, count = b"", 0
     while count < MOST_READ:
         connection.settimeout(_left(until))
@@ -131,10 +146,35 @@ def _status(connection: socket.socket, until: float) -> int:
             found = _STATUS.match(data)
             if found is None:
                 raise Undelivered("the answer is not HTTP/1.1")
-            if int(found[1]) >= _INTERIM:
-                return int(found[1])
+            if (status := int(found[1])) >= _INTERIM:
+                return Answer(status, _retry_after(connection, data, until) if status in _ASKING else 0.0)
             _, end, rest = data.partition(b"\r\n\r\n")
             if not end:
                 break
             data = rest
     raise Undelivered(f"the first {MOST_READ} bytes of the answer have no status")
+
+
+def _retry_after(connection: socket.socket, data: bytes, until: float) -> float:
+    """Return the seconds of the header Retry-After of an answer that begins with `data`; 0 without one."""
+    with suppress(OSError):  # its status counts all the same, also after the deadline
+        while b"\r\n\r\n" not in data and len(data) < MOST_READ:
+            connection.settimeout(_left(until))
+            part = connection.recv(1024)
+            if not part:
+                break
+            data += part
+    head, end, _ = data.partition(b"\r\n\r\n")
+    found = _RETRY_AFTER.search(head + end)
+    return 0.0 if found is None else _seconds(found[1].decode("latin-1"))
+
+
+def _seconds(text: str) -> float:
+    """Return the seconds that a value of Retry-After means, a number or a date; 0 for any other."""
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        at = parsedate_to_datetime(text)
+        return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError, IndexError, OverflowError):  # what the parser raises for texts that are no date
+        return 0.0

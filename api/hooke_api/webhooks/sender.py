@@ -20,7 +20,15 @@ from hooke_api.base.workers import Repeating
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.storage.database import Database
 from hooke_api.webhooks import guard, signing
-from hooke_api.webhooks.delivering import Due, Outcome, forget, next_due, record, webhooks_with_due
+from hooke_api.webhooks.delivering import (
+    LONGEST_ASKED,
+    Due,
+    Outcome,
+    forget,
+    next_due,
+    record,
+    webhooks_with_due,
+)
 from hooke_api.webhooks.guard import Policy, Refused, Resolver
 from hooke_api.webhooks.messages import collect
 from hooke_api.webhooks.posting import SECONDS, Undelivered, post
@@ -166,11 +174,14 @@ class Sender(Repeating):
             where = guard.place(due.url, self._policy)
             addresses = guard.addresses(where, self._policy, self._resolve)
             headers = signing.headers(secret, due.id, int(time.time()), body)
-            status = post(where, addresses, headers, body, until, self._tls())
+            answer = post(where, addresses, headers, body, until, self._tls())
         except (Refused, Undelivered) as error:
             return Outcome(None, str(error))
-        redirected = "; redirects are not followed" if 300 <= status <= 399 else ""
-        return Outcome(status, f"status {status}{redirected}")
+        asked = min(answer.retry_after, LONGEST_ASKED)
+        more = "; redirects are not followed" if 300 <= answer.status <= 399 else ""
+        if asked:
+            more = f"; as it asks, nothing is sent for {asked:.0f} s"
+        return Outcome(answer.status, f"status {answer.status}{more}", asked)
 
     def _tls(self) -> ssl.SSLContext:
         if self._context is None:

@@ -170,6 +170,9 @@ def export(
         Path | None, typer.Option("--out", help="The file.", show_default="EXPERIMENT.hooke.zip")
     ] = None,
     logs: Annotated[bool, typer.Option("--logs", help="With the output of its runs.")] = False,
+    traces: Annotated[
+        bool, typer.Option("--traces", help="With traces of ranks, and samples of the system.")
+    ] = False,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
@@ -177,7 +180,8 @@ def export(
     target = out or Path(f"{experiment}.hooke.zip")
 
     def told(remote: Remote) -> str:
-        _save(remote, _path(experiment, f"/bundle?logs={'true' if logs else 'false'}"), target)
+        chosen = urlencode({"logs": str(logs).lower(), "traces": str(traces).lower()})
+        _save(remote, _path(experiment, f"/bundle?{chosen}"), target)
         return f"{experiment} is in {target}; on another server: hooke experiments import {target}"
 
     tell("experiments", told, api, home)

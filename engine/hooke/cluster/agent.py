@@ -189,7 +189,8 @@ def _check_broker(url: str, server: str | None = None) -> None:
     """
     shown = site.without_password(url)
     try:
-        with redis.Redis.from_url(url, socket_timeout=_BROKER_SECONDS, decode_responses=True) as client:
+        limits = {"socket_timeout": _BROKER_SECONDS, "socket_connect_timeout": _BROKER_SECONDS}
+        with redis.Redis.from_url(url, **limits, decode_responses=True) as client:
             found = client.get(BROKER_KEY)
     except redis.AuthenticationError as error:
         if not urlsplit(url).password:

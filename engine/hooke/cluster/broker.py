@@ -26,6 +26,10 @@ EXPIRY_SECONDS = 120
 Nothing is lost by that: the API sends again what it still wants, once the agent reports.
 """
 
+ANSWER_SECONDS = 2.0
+"""Seconds in which Redis has to accept a connection, and to answer: connections stay open while it is stopped, or
+its host is cut off."""
+
 _VERIFIED = {"ssl_cert_reqs": "required", "ssl_check_hostname": "true"}
 """What Celery has to be told for `rediss://`: by itself it accepts any certificate."""
 
@@ -61,7 +65,11 @@ def make_app(redis_url: str) -> Celery:
         task_create_missing_queues=True,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,  # Redis may be unavailable for long: the agent waits
-        broker_transport_options={"visibility_timeout": VISIBILITY_SECONDS},
+        broker_transport_options={
+            "visibility_timeout": VISIBILITY_SECONDS,
+            "socket_timeout": ANSWER_SECONDS,
+            "socket_connect_timeout": ANSWER_SECONDS,
+        },
         worker_prefetch_multiplier=1,
         worker_hijack_root_logger=False,
         worker_enable_remote_control=False,
@@ -71,15 +79,16 @@ def make_app(redis_url: str) -> Celery:
 
 
 class Orders:
-    """The sending side."""
+    """The sending side, which tries once: who sends has other work to do, and comes again."""
 
     def __init__(self, app: Celery) -> None:
         self._app = app
+        app.conf.broker_transport_options = {**app.conf.broker_transport_options, "max_retries": 0}
 
     def send(self, cluster: str, kind: OrderKind, order: BrokerOrder) -> None:
-        """Send an order to the agent of a cluster.
+        """Send an order to the agent of a cluster; it may have been sent although this raises.
 
-        Raises `kombu.exceptions.OperationalError` if Redis cannot be reached.
+        Raises `kombu.exceptions.OperationalError` if Redis cannot be reached, or does not answer in time.
         """
         name, arguments = queue(cluster), [order.model_dump(mode="json")]
         with self._app.producer_pool.acquire(block=True) as producer:

@@ -14,13 +14,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 import httpx
 
 from hooke.cluster.environment import for_user_code
+from hooke.cluster.hello import Refused
 from hooke.cluster.launchers.settings import BatchSettings, LauncherSettings, LocalSettings
 from hooke.cluster.places import Home, write_atomically
 from hooke.cluster.retrying import asked_to_wait
@@ -113,13 +113,22 @@ class _Told:
         self._latest, self._at = "", 0.0
 
     def look(self, words: str) -> None:
-        """Tell the API what is done if it has changed, or was told long ago; a failure is tried again later."""
+        """Tell the API what is done if it has changed, or was told long ago; a failure is tried again later.
+
+        If the API refuses it, the calibration is cancelled: runs may start on the cluster.
+        """
         now = time.monotonic()
         if not words or (words == self._latest and now - self._at < NEWS_SECONDS):
             return
         self._latest, self._at = words, now
-        with suppress(httpx.HTTPError, OSError, HookeError):
+        try:
             self._client.calibration(CalibrationReport(id=self._id, doing=words[:1000]))
+        except Refused as error:
+            _log.warning("calibration %s is not wanted any more, and is ended: %s", self._id, error)
+            with _mutex:
+                _cancelled.add(self._id)
+        except (httpx.HTTPError, OSError, HookeError) as error:
+            _log.warning("the API was not told of calibration %s: %s", self._id, error)
 
 
 def _run(order: CalibrationOrder, file: Path, launcher: LauncherSettings, told: _Told) -> str:

@@ -13,7 +13,7 @@ A guard consists of two processes. mpirun knows the outer one and kills it with 
 aborts, often before the guard of the rank that failed first has written its record. The record is therefore
 written by the inner process, the witness, in a separate session. When the outer process is killed, the witness
 kills the rank, and writes a record only if the rank had ended by itself. The rank dies with its witness, and the
-rank's own children with the rank.
+rank's own children with the rank. The witness also removes what a killed rank leaves in shared memory.
 
 This module uses only a few modules of the standard library: it runs once per rank, before torch and MPI are
 imported.
@@ -44,6 +44,10 @@ that requested the end may have died."""
 CANNOT_EXECUTE = 127
 """Exit status when the command could not be started, as in a shell."""
 PR_SET_PDEATHSIG = 1
+SEGMENTS = "HOOKE_SEGMENTS"
+"""Environment variable of a rank: the file in which it notes the shared memory of its MPI library
+(`hooke.comm.mpi.segments`)."""
+_SEGMENT = "/dev/shm/mpich_"  # noqa: S108 - where Linux keeps shared memory, not a file of ours
 PF_EXITING = 0x4
 """Flag in /proc/<pid>/stat of a process that is exiting."""
 
@@ -156,6 +160,25 @@ def write_exit(folder: str, rank: int, record: str) -> None:
     os.close(file)
 
 
+def remove_segments(note: str) -> None:
+    """Remove what the MPI library of a rank that has ended has left in shared memory, by the rank's note.
+
+    Other ranks of the job that still use it keep it until they end.
+    """
+    try:
+        with open(note) as file:  # noqa: PTH123 - pathlib would cost half of this module's start-up
+            names = file.read().split()
+        os.unlink(note)  # noqa: PTH108 - likewise
+    except OSError:
+        return  # it has none, as without MPICH
+    for name in names:
+        if name.startswith(_SEGMENT) and "/" not in name[len(_SEGMENT) :]:
+            try:
+                os.unlink(name)  # noqa: PTH108 - likewise
+            except OSError:
+                continue  # MPI_Finalize has removed it, or the guard of another rank
+
+
 def _end_alike(code: int) -> NoReturn:
     import resource
 
@@ -200,6 +223,7 @@ def _witness(folders: list[str], rank: int, command: list[str], outer: int) -> N
             write_exit(folder, rank, record)
         except OSError as error:  # a full disk must not hide how the rank ended
             sys.stderr.write(f"hooke.cluster.guard: rank {rank}: no exit record in {folder}: {error}\n")
+    remove_segments(os.environ[SEGMENTS])
     sys.stderr.flush()
     _end_alike(code)
 
@@ -208,6 +232,7 @@ def guard(folders: list[str], command: list[str]) -> NoReturn:
     """Run `command` under a witness; never returns. See the module docstring."""
     rank = rank_of(dict(os.environ))
     os.environ["HOOKE_RANK"] = str(rank)
+    os.environ[SEGMENTS] = f"{os.path.abspath(folders[0])}/segments.{rank}"  # noqa: PTH100 - see above
     outer = os.getpid()
     signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's own handler

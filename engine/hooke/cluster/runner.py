@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import psutil
 
+from hooke.cluster.guard import remove_segments
 from hooke.cluster.launchers.base import Launch, Launcher
 from hooke.cluster.processes import children, lives, members
 from hooke.cluster.tail import last_lines
@@ -31,6 +32,13 @@ _PROXY_LOST = ("control_cb", "assert (!closed) failed")
 """Parts of mpirun's message for a broken connection to its proxy."""
 FAULT_GRACE = 8.0
 """Seconds that the other ranks may continue after a guard has recorded the failure of a rank."""
+
+
+def remove_left(folders: Iterable[Path]) -> None:
+    """Remove the shared memory that ranks have left whose guards were killed, too; none of them is alive."""
+    for folder in folders:
+        for note in folder.glob("segments.*"):
+            remove_segments(str(note))
 
 
 class RankRunner:
@@ -128,7 +136,10 @@ class RankRunner:
             self.cause = f"mpirun was killed by {signal_name(-status)}; its ranks ended because of that"
         if status > 0 and not self.cause and self._proxy and self._mpirun_lost_it():
             self.cause = self._proxy_died()
-        return status, self._launcher.sweep(self._launch.ids)
+        left = self._launcher.sweep(self._launch.ids)
+        if not left:
+            remove_left(self._launch.folders)
+        return status, left
 
     def _end_for(self, cause: str) -> None:
         self.cause = cause

@@ -28,6 +28,7 @@ from hooke.cluster.lock import Lock
 from hooke.cluster.places import Home, JobFolder
 from hooke.cluster.processes import become_subreaper, members
 from hooke.cluster.ranks import Found, Ranks
+from hooke.cluster.runner import remove_left
 from hooke.cluster.tail import OutputSource
 
 MOST_PER_PROCESS = 64
@@ -126,7 +127,8 @@ class Supervisor:
         until = time.monotonic() + self._job.timing.grace
         while members(ids) and time.monotonic() < until:  # mpirun got SIGTERM when its supervisor died
             await asyncio.sleep(self._job.timing.look)
-        left = self._launcher.sweep(ids)
+        if not (left := self._launcher.sweep(ids)):
+            remove_left(a.folder.path for a in attempts)
         begun = [a for a in attempts if a.folder.begun() and not a.ended]
         for i, attempt in enumerate(begun):
             attempt.starting()

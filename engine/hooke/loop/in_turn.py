@@ -13,6 +13,7 @@ import numpy as np
 from mpi4py import MPI
 
 from hooke.comm.mpi.launched import check_together
+from hooke.comm.mpi.segments import note_segments
 from hooke.errors import CommError
 from hooke.loop.output import write_output_to
 
@@ -46,6 +47,7 @@ def run_in_turn(
     """
     world, interval = MPI.COMM_WORLD, sys.getswitchinterval()
     check_together(world.Get_size(), MPI.Get_library_version().splitlines()[0])
+    note_segments()
     for folder in folders:
         sys.setswitchinterval(interval)  # a run with background messages shortens it
         cancel, skip = _any(world, cancelled(), (folder / "cancel").exists())

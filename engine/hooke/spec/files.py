@@ -43,6 +43,6 @@ def compressed(part: FilePart) -> bytes:
         content = machine.decompress(data, part.size + 1)
     except (ValueError, zlib.error) as error:  # of base64: also of text that is not ASCII
         raise JournalError(f"the part at byte {part.start} of {part.name} is no base64 of zlib: {error}") from None
-    if len(content) != part.size or not machine.eof:
+    if len(content) != part.size or not machine.eof or machine.unused_data:
         raise JournalError(f"the part at byte {part.start} of {part.name} does not hold {part.size} bytes")
     return data

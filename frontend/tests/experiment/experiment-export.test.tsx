@@ -26,7 +26,7 @@ describe("exporting an experiment", () => {
     expect(items.map((item) => item.getAttribute("href"))).toEqual([
       "/api/v1/experiments/exp_7/report.html",
       "/api/v1/experiments/exp_7/bundle",
-      "/api/v1/experiments/exp_7/bundle?logs=true",
+      "/api/v1/experiments/exp_7/bundle?logs=true&traces=true",
       "/api/v1/runs.csv?experiment=exp_7",
       "/api/v1/experiments/exp_7/points.csv",
     ]);

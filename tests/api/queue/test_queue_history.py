@@ -3,10 +3,11 @@
 from datetime import timedelta
 
 import pytest
+from hooke.spec.states import RunState
 from hooke_api.models import Attempt, Cluster, Run, now
-from hooke_api.scheduling import history
+from hooke_api.scheduling import history, usage
 from hooke_api.scheduling.queued import choose
-from sqlalchemy import select, update
+from sqlalchemy import insert, select, update
 
 from tests.api.hands import Supervisor
 from tests.api.queue.test_queue_service import names, policy, submit, took
@@ -23,6 +24,45 @@ def told(service, run, **moments):
 def known(service, slots=4):
     with service.database.read() as session:
         return history.known(session, "local", slots)
+
+
+def use(service, at, half_life=24):
+    with service.database.read() as session:
+        return usage.usage(session, "local", 4, at, half_life)
+
+
+def test_use_is_counted_over_all_runs_and_not_over_the_newest(service):
+    """Four long runs of Ada are followed by 2,100 short ones of Bob."""
+    service.hello()
+    experiments = {user: submit(service, user, user) for user in ("ada", "bob")}
+    at, ended, rows = now(), now() - timedelta(hours=5), []
+    for user, seconds in [("ada", 2000.0)] * 4 + [("bob", 1.0)] * 2100:
+        sent, ended = ended, ended + timedelta(seconds=seconds)
+        rows.append((user, sent, ended))
+    add_ended(service, experiments, rows)
+    assert len(known(service).runs) == history.REMEMBERED, "predictions are made from these"
+    for half_life in (0.5, 24, 1e5):
+        expected = dict.fromkeys(experiments, 0.0)
+        for user, sent, ended in rows:
+            age = (at - ended).total_seconds() / (3600 * half_life)
+            expected[user] += 4 * (ended - sent).total_seconds() * 0.5**age
+        assert use(service, at, half_life) == pytest.approx(expected, rel=2e-4)
+    add_ended(service, experiments, [("ada", at - timedelta(seconds=500), at)])
+    assert use(service, at, 1e5)["ada"] == pytest.approx(expected["ada"] + 4 * 500, rel=2e-4), "read again"
+
+
+def add_ended(service, experiments, rows):
+    """Store runs that have ended, as copies of that of the user's experiment: user, dispatch, end."""
+    with service.database.write() as session:
+        runs, attempts, columns = [], [], [column.key for column in Run.__table__.columns]
+        queued = session.scalars(select(Run).where(Run.state == RunState.QUEUED)).all()
+        models = {run.experiment_id: {key: getattr(run, key) for key in columns} for run in queued}
+        for n, (user, sent, ended) in enumerate(rows):
+            own = {"id": f"run_{len(rows)}_{n}", "number": 10_000 * len(rows) + n, "finished_at": ended}
+            runs.append(models[experiments[user]] | own | {"state": RunState.SUCCEEDED})
+            attempts.append({"run_id": own["id"], "number": 1, "created_at": sent})
+        session.execute(insert(Run), runs)
+        session.execute(insert(Attempt), attempts)
 
 
 def test_runs_that_failed_while_starting_take_their_own_time(service):
@@ -47,7 +87,7 @@ def test_runs_that_failed_while_starting_take_their_own_time(service):
     submit(service, "again")
     (entry,) = service.get("/clusters/local/queue")["entries"]
     assert entry["run_seconds"] == pytest.approx(5, rel=0.1)
-    used = known(service).usage(ended.timestamp(), 24)
+    used = use(service, ended)
     assert used == pytest.approx({"ada": 4 * 125}, rel=0.01), "they kept the cluster, too"
 
 
@@ -59,7 +99,7 @@ def test_a_clock_that_is_behind_gives_nobody_time_back(service):
     (run,) = service.runs()
     told(service, run["id"], finished_at=now() - timedelta(days=2))
     (ended,) = known(service).runs
-    assert (ended.seconds, known(service).usage(now().timestamp(), 24)) == (0, {"ada": 0})
+    assert (ended.seconds, use(service, now())) == (0, {"ada": 0})
 
 
 def test_a_later_attempt_says_nothing_of_a_whole_run(service):

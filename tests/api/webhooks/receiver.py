@@ -39,7 +39,7 @@ class Receiver:
         self.requests: list[Received] = []
         self.statuses: list[int] = []
         """Of the next answers."""
-        self.location = ""
+        self.location = self.retry_after = ""
         self.open = threading.Event()
         """Requests are answered only while it is set."""
         self.open.set()
@@ -64,6 +64,8 @@ class Receiver:
                 self.send_response(receiver.statuses.pop(0) if receiver.statuses else 204)
                 if receiver.location:
                     self.send_header("location", receiver.location)
+                if receiver.retry_after:
+                    self.send_header("retry-after", receiver.retry_after)
                 self.end_headers()
 
             def log_message(self, *_):

@@ -1,12 +1,16 @@
 """Which addresses webhooks may be sent to: texts, resolved addresses, and the settings that allow more."""
 
 import socket
+import threading
 from ipaddress import ip_address, ip_network
 
 import pytest
+from hooke_api.webhooks import guard
 from hooke_api.webhooks.guard import Policy, Refused, addresses, lookup, place, refusal
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.waiting import LIMIT
 
 STRICT = Policy()
 PUBLIC = ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"]
@@ -165,3 +169,34 @@ def test_public_addresses_are_allowed(text):
 
 def test_the_system_resolves_a_literal_to_itself():
     assert lookup("127.0.0.1", 443) == ["127.0.0.1"]
+
+
+def test_a_name_server_that_does_not_answer_is_not_waited_for(monkeypatch):
+    """The system's own limit may be minutes; a thread that still asks counts until it has an answer."""
+    answers, asked = threading.Event(), []
+
+    def getaddrinfo(host, *_, **__):
+        asked.append(host)
+        answers.wait(LIMIT)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (PUBLIC[0], 443))]
+
+    monkeypatch.setattr(guard, "LOOKUP_SECONDS", 0.05)
+    monkeypatch.setattr(guard, "_lookups", threading.BoundedSemaphore(2))
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    for _ in range(3):
+        with pytest.raises(Refused, match=r"the name example\.org was not resolved within 0\.05 s"):
+            addresses(place("https://example.org/", STRICT), STRICT)
+    assert len(asked) == 2
+    answers.set()
+    monkeypatch.setattr(guard, "LOOKUP_SECONDS", LIMIT)
+    assert addresses(place("https://example.org/", STRICT), STRICT) == PUBLIC[:1]
+
+
+def test_what_the_system_says_of_a_name_is_told(monkeypatch):
+    def getaddrinfo(*_, **__):
+        raise socket.gaierror(socket.EAI_NONAME, "not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    for _ in range(guard.MOST_LOOKUPS + 1):  # none is left behind
+        with pytest.raises(Refused, match="has no address"):
+            addresses(place("https://example.org/", STRICT), STRICT)

@@ -4,10 +4,12 @@ import socket
 import ssl
 import subprocess
 import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 from hooke_api.webhooks.guard import Place
-from hooke_api.webhooks.posting import MOST_READ, Undelivered, post
+from hooke_api.webhooks.posting import MOST_READ, Answer, Undelivered, post
 
 from tests.api.webhooks.receiver import raw
 from tests.waiting import LIMIT, free_port
@@ -16,7 +18,11 @@ NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 BODY = b'{"event":"x"}'
 
 
-def send(port, seconds=LIMIT, host="hooks.test", addresses=("127.0.0.1",), context=None):
+def send(port, **more):
+    return answer_of(port, **more).status
+
+
+def answer_of(port, seconds=LIMIT, host="hooks.test", addresses=("127.0.0.1",), context=None):
     where = Place(context is not None, host, port, "/hook?a=b")
     headers = {"webhook-id": "msg_1", "content-type": "application/json"}
     return post(where, addresses, headers, BODY, time.monotonic() + seconds, context or NO_TLS)
@@ -69,6 +75,48 @@ def test_an_interim_answer_is_skipped_and_a_body_is_not_read():
 
     with raw(answer) as port:
         assert send(port) == 201
+
+
+def in_an_hour(seconds=3600):
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("head", "asked"),
+    [
+        ("429 x\r\nretry-after: 120\r\n\r\n", 120),
+        ("503 x\r\ndate: now\r\nRETRY-AFTER:\t7 \r\nserver: x\r\n\r\nbody", 7),
+        (lambda: f"503 x\r\nRetry-After: {in_an_hour()}\r\n\r\n", 3600),
+        (lambda: f"503 x\r\nRetry-After: {in_an_hour(-3600)}\r\n\r\n", 0),
+        ("429 x\r\nRetry-After: soon\r\n\r\n", 0),
+        ("429 x\r\nRetry-After: -5\r\n\r\n", 0),
+        ("429 x\r\nx-retry-after: 9\r\n\r\nretry-after: 8\r\n\r\n", 0),
+        ("429 x\r\n\r\n", 0),
+        ("429 x\r\nretry-after: 12", 0),  # cut off: it may have been 120
+        ("500 x\r\nretry-after: 120\r\n\r\n", 0),
+        ("429 x\r\n" + 1000 * "x: yyyyyyyy\r\n" + "retry-after: 9\r\n\r\n", 0),
+    ],
+)
+def test_a_receiver_may_ask_to_be_left_alone(head, asked):
+    text = f"HTTP/1.1 {head if isinstance(head, str) else head()}".encode()
+
+    def answer(connection):
+        connection.sendall(text[:30])  # in two parts
+        connection.sendall(text[30:])
+
+    with raw(answer) as port:
+        found = answer_of(port)
+    assert found.status == int(text.split()[1])
+    assert found.retry_after == pytest.approx(asked, abs=5 if callable(head) else 0)
+
+
+def test_the_deadline_counts_while_the_header_is_looked_for():
+    def answer(connection):
+        connection.sendall(b"HTTP/1.1 429 x\r\nretry-after: 5\r\n")
+        connection.recv(1)
+
+    with raw(answer) as port:
+        assert answer_of(port, seconds=0.3) == Answer(429, 5)
 
 
 def drip(connection):

@@ -6,8 +6,8 @@ import pytest
 from hooke_api.models import WebhookDelivery, database_time
 from hooke_api.storage.outbox import announce
 from hooke_api.webhooks import sender as sending
-from hooke_api.webhooks.delivering import JITTER, PAUSES, pause_after
-from sqlalchemy import update
+from hooke_api.webhooks.delivering import JITTER, LONGEST_ASKED, PAUSES, pause_after
+from sqlalchemy import select, update
 
 from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE
@@ -67,6 +67,30 @@ def test_an_attempt_that_fails_is_repeated_with_the_same_id(webhooks, receiver, 
     assert (kept["state"], kept["attempts"], kept["next_at"]) == ("delivered", 3, None)
     assert set(receiver.ids) == {kept["id"]}
     assert len({each.body for each in receiver.requests}) == 1
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [("7000", 7000), ("86400", LONGEST_ASKED)])
+def test_a_receiver_that_asks_for_it_is_left_alone_for_a_while(webhooks, receiver, happen, asked, seconds):
+    made = webhooks.add(receiver.url, events=CANCELLED)
+    sender = webhooks.sender()
+    receiver.statuses, receiver.retry_after = [429], asked
+    happen(3)
+    look(sender)
+    assert len(receiver.requests) == 1
+    with webhooks.service.database.read() as session:
+        rows, at = session.scalars(select(WebhookDelivery)).all(), database_time(session)
+        left = [(row.next_at - at).total_seconds() for row in rows]
+    assert all(seconds - 60 < each <= seconds for each in left), "the others, too"
+    kept = [each for each in webhooks.deliveries(made) if each["attempts"]]
+    assert only(kept)["why"] == f"status 429; as it asks, nothing is sent for {seconds:.0f} s"
+    look(sender)
+    assert len(receiver.requests) == 1, "not before it is due"
+    webhooks.test(made)
+    look(sender)
+    assert len(receiver.requests) == 2, "a user waits for a test"
+    make_due(webhooks.service)
+    look(sender)
+    assert {each["state"] for each in webhooks.deliveries(made)} == {"delivered"}
 
 
 def test_pauses_grow_and_are_spread():

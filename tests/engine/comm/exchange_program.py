@@ -135,7 +135,9 @@ def play_all(world: MPI.Intracomm) -> dict[str, list[Any]]:
         play("far_windows_have_no_plain_additions", far_windows_have_no_plain_additions, far)
     part = near.split(near.rank % 2)
     play("this_world_conforms after a split", WINDOW_CASES["this_world_conforms"], part)
+    play("ranks_of_the_world_of_a_part", lambda comm: comm.world.allgather(world.Get_rank()), part)
     part.close()
+    play("freed_with_its_part", lambda comm: comm.world == MPI.COMM_NULL, part)
     for collective in ("tree", "halving"):
         comm = MpiComm(collective, world)
         for name, case in WIRE_CASES.items():

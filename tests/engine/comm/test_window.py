@@ -56,6 +56,13 @@ def test_the_conformance_test_takes_a_moment(size, record_property):
     assert max(each["processor"] for each in taken) < 0.3
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_a_part_of_the_ranks_keeps_its_communicator_of_mpi_until_it_is_closed(size):
+    members = [[r for r in range(size) if r % 2 == rank % 2] for rank in range(size)]
+    assert exchange_answers(size)["ranks_of_the_world_of_a_part"] == members
+    assert exchange_answers(size)["freed_with_its_part"] == size * [True]
+
+
 @pytest.mark.parametrize("size", SIZES[1:])
 def test_ranks_that_disagree_are_told_by_mpi(size):
     for lengths, owners in exchange_answers(size)["ranks_that_disagree_are_told"]:

@@ -39,6 +39,7 @@ from hooke.comm.mpi.counter import MpiCounter
 from hooke.comm.mpi.exchange import Exchange, Scratch
 from hooke.comm.mpi.launched import check_together
 from hooke.comm.mpi.progress import BackgroundMessage, BackgroundSum, Progress
+from hooke.comm.mpi.segments import note_segments
 from hooke.comm.mpi.wait import Patience, sleep_precisely
 from hooke.comm.mpi.window import MpiWindow
 from hooke.comm.schedule import Round
@@ -59,7 +60,9 @@ class MpiComm:
         world: MPI.Intracomm | None = None,
         traffic: Traffic | None = None,
         whole: Patience | None = None,
+        owned: bool = False,
     ) -> None:
+        """`whole`: the waits of all ranks, of which these are a part; `owned`: `close` frees `world`, too."""
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             raise CommError("this MPI was initialised without MPI_THREAD_MULTIPLE; overlap needs it")
         self.world: MPI.Intracomm = MPI.COMM_WORLD if world is None else world
@@ -81,6 +84,9 @@ class MpiComm:
         self.control: Control = MpiControl(self._words, self._patience)
         self._scratch, self._background_scratch = Scratch(), Scratch()
         self._progress = Progress(self._patience)
+        self._owned = owned
+        if not owned:
+            note_segments()
 
     def clock(self) -> float:
         """Return seconds of `time.perf_counter`."""
@@ -186,16 +192,15 @@ class MpiComm:
     def split(self, color: int, key: int = 0) -> MpiComm:
         """Return the communicator of the ranks that gave the same color, ordered by key; same traffic counts."""
         part = cast(MPI.Intracomm, self._sums.Split(color, key))
-        try:
-            return MpiComm(self.collective, part, self.traffic, self._patience)
-        finally:
-            part.Free()
+        return MpiComm(self.collective, part, self.traffic, self._patience, owned=True)
 
     def close(self) -> None:
         """End the progress thread and free the communicators; collective."""
         self._progress.close()
         for comm in (self._vectors, self._sums, self._background, self._words, self._library):
             comm.Free()
+        if self._owned:
+            self.world.Free()
 
     def _begin_library_sum(self, array: Array) -> MPI.Request:
         """Begin MPI's own all-reduce. Its actual traffic is unknown: |W| and one message are counted."""

@@ -21,8 +21,8 @@ export function ExperimentExport({ experiment }: { experiment: ExperimentView })
         <FileItem href={`${own}/bundle`} disabled={!ended}>
           {`Bundle, to import elsewhere${later}`}
         </FileItem>
-        <FileItem href={`${own}/bundle?logs=true`} disabled={!ended}>
-          {`Bundle with output${later}`}
+        <FileItem href={`${own}/bundle?logs=true&traces=true`} disabled={!ended}>
+          {`Bundle with output and traces${later}`}
         </FileItem>
         <FileItem href={`/api/v1/runs.csv?experiment=${experiment.id}`}>All runs, CSV</FileItem>
         <FileItem href={`${own}/points.csv`}>All points, CSV</FileItem>
