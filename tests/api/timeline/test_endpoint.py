@@ -1,6 +1,8 @@
 """Timelines over HTTP: parts in, windows out; what is damaged, late, missing or gone."""
 
+import base64
 import json
+import zlib
 
 import pytest
 from hooke.spec.files import PART_BYTES, compressed, packed
@@ -50,6 +52,8 @@ def test_a_part_that_is_not_what_it_says_is_refused(service):
         {"data": "????"},
         {"data": good.data[:-4]},
         {"data": "é"},
+        {"data": base64.b64encode(base64.b64decode(good.data) + b"x" * 10_000).decode()},
+        {"data": base64.b64encode(b"\x78\x01" + b"\0\0\0\xff\xff" * 10_000 + zlib.compress(b"abc")[2:]).decode()},
         {"name": "../etc"},
     ):
         body = supervisor.request(files=[good]).model_dump(mode="json")
