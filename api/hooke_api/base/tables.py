@@ -11,6 +11,9 @@ from datetime import datetime
 
 from starlette.responses import StreamingResponse
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Beginnings of formulas; numbers are no texts here."""
+
 
 class CsvAnswer(StreamingResponse):
     """A table in parts."""
@@ -24,23 +27,26 @@ def csv_answer(parts: Iterator[str], name: str) -> CsvAnswer:
 
 
 def csv_lines(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as lines. Empty: None, NaN and Inf. Times are ISO 8601; objects and lists are JSON."""
+    """Return rows as lines. Empty: None, NaN and Inf. Times are ISO 8601; objects and lists are JSON.
+
+    A text that a spreadsheet would read as a formula has an apostrophe before it, as in exports of the dashboard.
+    """
     text = io.StringIO()
     csv.writer(text).writerows([_cell(value) for value in row] for row in rows)
     return text.getvalue()
 
 
 def _cell(value: object) -> object:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
     match value:
-        case None:
-            return ""
         case bool():
             return "true" if value else "false"
-        case float() if not math.isfinite(value):
-            return ""
         case datetime():
             return value.isoformat()
         case dict() | list():
             return json.dumps(value, sort_keys=True)
+        case str() if value.startswith(_FORMULA):
+            return f"'{value}"
         case _:
             return value

@@ -19,6 +19,8 @@ from hooke_api.exchange.manifest import BundleError
 from hooke_api.models import Attempt, Base, Chunk, RankTotals, Run, StoredEvaluation, Transition
 from hooke_api.storage import blocks
 
+MOST_TOLD = 20_000
+"""Characters of all notes, versions or hardware of a row: answers hold them for many runs at a time."""
 MOST_STEPS = 10_000_000
 """Steps of a chunk; its bytes are limited by those of a line."""
 
@@ -46,6 +48,8 @@ def _check_evaluation(row: Mapping[str, Any]) -> None:
 def _check_texts(values: Mapping[str, Any], name: str, *kinds: type) -> None:
     if not all(type(each) in kinds for each in values.values()):
         raise BundleError(f"{name!r} holds other values than texts{' and numbers' if len(kinds) > 1 else ''}")
+    if sum(len(each) + len(str(value)) for each, value in values.items()) > MOST_TOLD:
+        raise BundleError(f"{name!r} has more than {MOST_TOLD} characters")
 
 
 def _check_attempt(row: Mapping[str, Any]) -> None:

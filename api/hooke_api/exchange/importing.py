@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import islice
 from typing import IO, Any, NamedTuple
 
 from hooke.catalogue.discovery import built_in
@@ -54,6 +53,8 @@ from hooke_api.storage.trail import tell
 
 ROWS, LARGE_ROWS = 500, 20
 """Rows that are stored at a time; of tables with packed columns."""
+HELD_BYTES = 8 << 20
+"""Bytes of lines of which the rows are held at a time, and one line more."""
 MOST_LINE_TEXT = 8192
 
 
@@ -74,23 +75,24 @@ def import_bundle(database: Database, file: IO[bytes], who: str, silence: timede
         bundle = Bundle(file)
         experiment, algorithms = bundle.experiment, bundle.algorithms
         _check_experiment(experiment, algorithms)
+        digest = bundle.manifest.digest(experiment)
         with database.write() as session:
-            if found := _imported_before(session, bundle.manifest):
+            if found := _imported_before(session, digest):
                 return Imported(view(session, found, silence), new=False)
-            stored = _store(session, bundle, experiment, algorithms, who)
+            stored = _store(session, bundle, digest, experiment, algorithms, who)
             return Imported(view(session, stored, silence), new=True)
     except BundleError as error:
         raise Invalid(f"the bundle cannot be imported: {error}") from None
     except IntegrityError:
         with database.read() as session:  # perhaps another request has imported it meanwhile
-            if found := _imported_before(session, bundle.manifest):
+            if found := _imported_before(session, digest):
                 return Imported(view(session, found, silence), new=False)
         raise Invalid("the bundle cannot be imported: it has two rows with the same numbers") from None
 
 
-def _imported_before(session: Session, manifest: Manifest) -> Experiment | None:
+def _imported_before(session: Session, digest: str) -> Experiment | None:
     """Return the experiment of an earlier import of the same measurement. Raises Conflict if it is deleted."""
-    found = session.scalars(select(Experiment).where(Experiment.bundle_sha256 == manifest.digest)).first()
+    found = session.scalars(select(Experiment).where(Experiment.bundle_sha256 == digest)).first()
     if found is not None and found.deleted_at is not None:
         raise Conflict(f"it was imported before: {deleted(found)}")
     return found
@@ -117,10 +119,16 @@ def _check_experiment(record: ExperimentRecord, algorithms: list[AlgorithmRecord
 
 
 def _store(
-    session: Session, bundle: Bundle, record: ExperimentRecord, algorithms: list[AlgorithmRecord], who: str
+    session: Session,
+    bundle: Bundle,
+    digest: str,
+    record: ExperimentRecord,
+    algorithms: list[AlgorithmRecord],
+    who: str,
 ) -> Experiment:
     at = database_time(session)
     experiment = _experiment(record, bundle.manifest, algorithms, who, at)
+    experiment.bundle_sha256 = digest
     experiment.number = take(session, f"experiments:{DEFAULT_PROJECT}")
     session.add(experiment)
     session.flush()
@@ -133,7 +141,7 @@ def _store(
         rows = _read(bundle, name, partial(_row, carried, runs))
         for some in _some(rows, most):
             session.execute(insert(carried.model), some)
-    for block in _read(bundle, LOGS, lambda line: _log_block(parsed(line), runs)):
+    for block, _ in _read(bundle, LOGS, lambda line: _log_block(parsed(line), runs)):
         session.execute(insert(LogBlock), [block])  # one by one: the number of a block is its place
     for some in _some(_read(bundle, FILES, FileRows(runs).row), LARGE_ROWS):
         session.execute(insert(StoredFilePart), some)
@@ -166,7 +174,6 @@ def _experiment(
         created_at=record.created_at,
         finished_at=record.finished_at,
         note=record.note,
-        bundle_sha256=manifest.digest,
         imported_at=at,
         origin={
             "from": manifest.origin.model_dump(),
@@ -177,12 +184,14 @@ def _experiment(
     )
 
 
-def _read(bundle: Bundle, name: str, of_line: Callable[[bytes], dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield what the lines of a part are; a fault tells its line."""
+def _read(
+    bundle: Bundle, name: str, of_line: Callable[[bytes], dict[str, Any]]
+) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield what the lines of a part are, and their bytes; a fault tells its line."""
     for number, line in enumerate(bundle.lines(name), 1):
         with in_part(name, number):
             row = of_line(line)
-        yield row
+        yield row, len(line)
 
 
 def _row(carried: Carried, runs: Mapping[int, str], line: bytes) -> dict[str, Any]:
@@ -215,9 +224,17 @@ def _store_runs(
     return found
 
 
-def _some(rows: Iterator[dict[str, Any]], most: int) -> Iterator[list[dict[str, Any]]]:
-    """Yield rows in lists of at most `most`."""
-    while found := list(islice(rows, most)):
+def _some(rows: Iterator[tuple[dict[str, Any], int]], most: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield rows in lists of at most `most`, and of HELD_BYTES or a row more."""
+    found: list[dict[str, Any]] = []
+    held = 0
+    for row, size in rows:
+        found.append(row)
+        held += size
+        if len(found) == most or held >= HELD_BYTES:
+            yield found
+            found, held = [], 0
+    if found:
         yield found
 
 

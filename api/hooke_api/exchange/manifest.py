@@ -13,6 +13,7 @@ Nothing of a bundle is a path or a program: parts have fixed names, and own algo
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Annotated, Any, Literal
 
 from hooke.errors import Fault, HookeError
@@ -90,14 +91,17 @@ class Manifest(BaseModel):
     origin: OriginRecord
     parts: list[Part] = Field(max_length=64)
 
-    @property
-    def digest(self) -> str:
-        """Return what is the same in every bundle of the same measurement: SHA-256 of its id and of its tables.
+    def digest(self, experiment: ExperimentRecord) -> str:
+        """Return what is the same in every bundle of the same measurement: SHA-256 of its id, its tables and what
+        was submitted.
 
-        Note, tags, output and traces may differ, and the address of the server.
+        Note, tags, output and traces may differ, and the address of the server. Without the specification, a bundle
+        with another baseline or target would stand in the way of the true one.
         """
         told = sorted(f"{part.name} {part.sha256}" for part in self.parts if part.name in TABLES)
-        return hashlib.sha256("\n".join([self.origin.experiment, *told]).encode()).hexdigest()
+        submitted = experiment.model_dump(mode="json", by_alias=True, exclude={"note", "tags"})
+        texts = [self.origin.experiment, *told, json.dumps(submitted, sort_keys=True)]
+        return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 class ExperimentRecord(Frozen):

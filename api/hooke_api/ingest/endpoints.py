@@ -144,6 +144,11 @@ def _check_ranks(run: Run, received: Received) -> None:
         for i, (rank, _) in enumerate(received.ranks)
         if rank >= ranks
     ]
+    faults += [
+        Fault(pointer=f"/files/{i}/name", message=f"the run has ranks 0 to {ranks - 1}")
+        for i, (part, _) in enumerate(received.files)
+        if (owner := part.rank) is not None and owner >= ranks
+    ]
     if faults:
         raise Invalid("the run has no such rank", faults)
 

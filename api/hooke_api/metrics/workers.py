@@ -24,7 +24,8 @@ from hooke_api.storage import blocks
 from hooke_api.storage.database import Database
 from hooke_api.storage.present import check_present
 
-NAMES = ("step", "wall", "staleness", "worker")
+OWN, SERVED = ("wall",), ("wall", "staleness", "worker")
+"""Columns that are read of a worker and of a server."""
 POINTS = 400
 """Maximum number of updates of a worker in an answer."""
 
@@ -63,7 +64,8 @@ def answer(session: Session, run_id: str) -> WorkersAnswer:
     rows = _rows(session, run)
     served = rows.get(run.workers) if run.servers else None
     updates = {rank: updates_of(rank, rows[rank], served) for rank in totals if served and rank in rows}
-    steps, exchanges = sum(each.steps for each in totals.values()), sum(len(u.wall) for u in updates.values())
+    steps = sum(each.steps for each in totals.values())
+    exchanges = _exchanges(updates, served) if served else 0
     return WorkersAnswer(
         workers=[
             _view(total, updates.get(rank), total.steps / steps if steps else 0.0, exchanges)
@@ -111,11 +113,23 @@ def _rows(session: Session, run: Run) -> dict[int, Rows]:
     query = query.where(Chunk.run_id == run.id, Chunk.attempt == run.attempt).order_by(Chunk.rank, Chunk.seq)
     parts: dict[int, list[Rows]] = defaultdict(list)
     for rank, n, header, data in session.execute(query):
-        parts[rank].append(blocks.read(n, header, data, NAMES))
+        parts[rank].append(blocks.read(n, header, data, OWN if rank < run.workers else SERVED))
     return {
-        rank: {name: np.concatenate([part[name] for part in found]) for name in NAMES}
+        rank: {name: np.concatenate([part[name] for part in found]) for name in found[0]}
         for rank, found in parts.items()
     }
+
+
+def _exchanges(updates: Mapping[int, Updates], served: Rows) -> int:
+    """Return the number of updates of all workers.
+
+    Of more workers than `hooke.spec.journal.EVERY_RANK_WRITES` most write no rows: each of their exchanges but
+    the first, which pulls the center, counts as an update.
+    """
+    workers, counts = np.unique(served["worker"][served["worker"] >= 0].astype(np.int64), return_counts=True)
+    others = zip(workers.tolist(), counts.tolist(), strict=True)
+    unknown = sum(count - 1 for worker, count in others if worker not in updates)
+    return unknown + sum(len(each.wall) for each in updates.values())
 
 
 def _view(total: RankTotals, updates: Updates | None, share: float, exchanges: int) -> WorkerView:

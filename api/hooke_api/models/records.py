@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from hooke_api.models.base import Base, Serial
@@ -48,7 +48,7 @@ class StoredEvaluation(Base):
     accuracy: Mapped[float | None]
     seconds: Mapped[float]
     reached: Mapped[bool]
-    further: Mapped[dict[str, Any] | None]
+    further: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """Name of a further metric -> its value, all finite; null: none."""
 
 

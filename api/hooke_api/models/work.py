@@ -175,7 +175,7 @@ class Run(Owned, Base):
     """Train clock of the latest point or evaluation, s."""
     staleness: Mapped[float | None]
     """Mean over all exchanges, if measured."""
-    further_metrics: Mapped[list[dict[str, Any]] | None] = mapped_column(deferred=True)
+    further_metrics: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True), deferred=True)
     """What its workload declares of further metrics (`hooke.spec.further.FurtherMetric`); null: it has none."""
     lost_mass: Mapped[float | None]
     """Fraction of the pushed update mass lost by a lock-free method."""

@@ -56,6 +56,14 @@ class RankColumns:
     operations: Calls
     transfers: Calls
 
+    @property
+    def finite(self) -> bool:
+        """Return whether all times are numbers, as every answer needs them."""
+        times = [self.began, self.ended]
+        for calls in (self.operations, self.transfers):
+            times += [calls.began, calls.ended, calls.waited_from, calls.waited_until]
+        return all(bool(np.isfinite(each).all()) for each in times)
+
 
 @dataclass(frozen=True)
 class Trace:

@@ -19,7 +19,7 @@ class StragglerView(View):
     """Share of the others' time, without evaluations, in which they were blocked until it entered a collective
     operation; null without such operations."""
     consistent: bool
-    """Whether `longest` is more than chance would give to one of equal workers, by three standard errors."""
+    """Whether `longest` is more than chance would give to any of equal workers, with a probability of 1%."""
 
 
 class RankTimeline(View):

@@ -80,12 +80,25 @@ def _load(session: Session, run_id: str, attempt: int, ranks: int, names: list[s
     damaged: list[str] = []
     for name in names:
         try:
-            traces.append(parse(files.read(session, run_id, attempt, name), name))
+            traces.append(_read(files.read(session, run_id, attempt, name), name, ranks))
         except JournalError as error:  # its header has not arrived, or it is of another version
             damaged.append(str(error))
     if not traces:
         return None
     trace = columns(traces, ranks)
+    if wrong := {rank.rank for rank in trace.ranks if not rank.finite}:
+        traces = [each for each in traces if each.header["rank"] not in wrong]
+        if not traces:
+            return None
+        trace = columns(traces, ranks)
     meetings = meetings_of(trace)
     complete = len(traces) == ranks and all(each.footer is not None for each in traces)
     return Timeline(trace, messages_of(trace), meetings, straggler_of(trace, meetings), complete)
+
+
+def _read(content: bytes, name: str, ranks: int) -> RankTrace:
+    """Return the trace in a file `trace.<rank>`. Raises JournalError for one of another rank."""
+    found = parse(content, name)
+    if name != f"trace.{found.header['rank']}" or not 0 <= found.header["rank"] < ranks:
+        raise JournalError(f"{name} is the trace of rank {found.header['rank']}, in a run of {ranks} ranks")
+    return found

@@ -10,8 +10,8 @@ import numpy as np
 from hooke_api.timeline.columns import COMPUTE, EVALUATE, Floats, Trace
 from hooke_api.timeline.messages import Meetings
 
-ERRORS = 3.0
-"""Standard errors by which a count must exceed that of chance."""
+CHANCE = 0.01
+"""Probability with which any of equal workers has such a count, below which one counts as more than chance."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Straggler:
     """Share of the others' time, without evaluations, in which they were blocked until it entered a collective
     operation; None without these."""
     consistent: bool
-    """Whether `longest` is more than chance would give to one of equal workers."""
+    """Whether `longest` is more than chance would give to any of equal workers (CHANCE)."""
 
 
 def straggler_of(trace: Trace, meetings: Meetings | None) -> Straggler | None:
@@ -44,14 +44,28 @@ def straggler_of(trace: Trace, meetings: Meetings | None) -> Straggler | None:
     chosen = int(np.argmax(longest if awaited is None else awaited))
     others = [rank for rank in workers if rank.rank != numbers[chosen]]
     time = sum(float((rank.ended - rank.began)[rank.phase != EVALUATE].sum()) for rank in others)
-    count, share = int(longest[chosen]), 1 / len(workers)
+    count = int(longest[chosen])
     return Straggler(
         rank=numbers[chosen],
         longest=count,
         steps=steps,
         waited=None if awaited is None or time <= 0 else min(1.0, float(awaited[chosen]) / time),
-        consistent=count > steps * share + ERRORS * math.sqrt(steps * share * (1 - share)),
+        consistent=len(workers) * at_least(count, steps, 1 / len(workers)) < CHANCE,
     )
+
+
+def at_least(count: int, trials: int, chance: float) -> float:
+    """Return the probability of at least `count` successes in independent trials with this `chance` of each.
+
+    The exact tail of the binomial distribution: few trials of many workers are far from a normal one.
+    """
+    if count <= 0:
+        return 1.0
+    first = math.lgamma(trials + 1) - math.lgamma(count + 1) - math.lgamma(trials - count + 1)
+    first += count * math.log(chance) + (trials - count) * math.log1p(-chance)
+    k = np.arange(count, trials)
+    ratios = np.log((trials - k) / (k + 1)) + math.log(chance) - math.log1p(-chance)
+    return min(1.0, float(np.exp(first + np.concatenate(([0.0], np.cumsum(ratios)))).sum()))
 
 
 def _awaited(meetings: Meetings | None, workers: list[int]) -> Floats | None:

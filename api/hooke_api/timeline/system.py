@@ -48,7 +48,7 @@ def _read(content: bytes) -> Iterator[Sample]:
             read["network"] = None if network is None else (float(network[0]), float(network[1]))
             for name in ("joules", "gpu"):
                 read[name] = None if sample.get(name) is None else float(sample[name])
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
             continue
         if math.isfinite(read["unix"]):
             yield read

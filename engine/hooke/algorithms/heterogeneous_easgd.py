@@ -47,8 +47,8 @@ class HeterogeneousEASGD(Paced, Elastic):
         c, x, a = r.params, r.buffer(r.params), self.rate(r.workers)
         spring, sizes = Spring(r, a), Sizes(self.bounds(), r.workers, margin=1)
         for i in r.requests(x, period=self.exchange_period()):
-            pull = min(a * (r.workers * sizes.now[i] / sum(sizes.now)), max(a, 1.0))
-            sizes.updated(i)
+            pull = min(a * sizes.share(i, r.dropped), max(a, 1.0))
+            sizes.updated(i, r.dropped)
             r.reply(i, c, sizes.now[i], pull)
             spring.pull(c, x, rate=pull)
 

@@ -55,7 +55,7 @@ class Hogbatch(Sized):
         for i in r.requests(u, order="arrival", period=self.largest, last_words=True):
             if r.brought:
                 c.add_(u, alpha=-self.lr)
-                sizes.updated(i)
+                sizes.updated(i, r.dropped)
             r.reply(i, c, sizes.now[i])
 
     def work(self, r: Rank) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from hooke.spec.specification import RunSpec
@@ -132,6 +132,10 @@ class Rank(Protocol):
     @property
     def brought(self) -> bool:
         """Server: return whether the request that was yielded last came with a vector."""
+
+    @property
+    def dropped(self) -> Collection[int]:
+        """Server: return the workers without which the run continues, because they held NaN or Inf."""
 
     def reply(self, worker: int, vector: Vector | None, steps: int | None = None, word: float = 0.0) -> int:
         """Server: reply a vector to the worker whose request was yielded last; return the steps granted.

@@ -20,7 +20,7 @@ from hooke.spec.events import Start
 INTERVAL = 5.0
 """Shortest time between two samples, s."""
 STRETCH = 0.01
-"""The interval grows with the time since the first sample, by this factor: a day has about 400 samples."""
+"""The interval grows with the time since the first sample, by this factor: a day has about 600 samples."""
 _TICK = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 

@@ -17,7 +17,7 @@ class Dispatch:
     """
 
     def __init__(self, workers: int, per_step: int) -> None:
-        self._next = workers * per_step
+        self._next, self._per_step = workers * per_step, per_step
         self._held: list[deque[int]] = [deque(range(i * per_step, (i + 1) * per_step)) for i in range(workers)]
         self._back: deque[int] = deque()
         self.returned = 0
@@ -61,6 +61,12 @@ class Dispatch:
         return {"next": self._next, "held": held, "back": list(self._back), "returned": self.returned}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what `state()` returned."""
+        """Continue from what `state()` returned.
+
+        Every worker begins with the batches of one step again (`hooke.objective.dispatched`): what it had beyond
+        these, because it was cancelled within its period, is handed out first.
+        """
         self._next, self.returned = int(state["next"]), int(state["returned"])
-        self._held, self._back = [deque(each) for each in state["held"]], deque(state["back"])
+        self._held = [deque(each[: self._per_step]) for each in state["held"]]
+        beyond = sorted(batch for each in state["held"] for batch in each[self._per_step :])
+        self._back = deque([*state["back"], *beyond])

@@ -7,7 +7,7 @@ one from `buffer()` does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Literal
 
 from typing_extensions import override
@@ -101,6 +101,11 @@ class TrainingRank(RecordedRank):
     @override
     def brought(self) -> bool:
         return self.server_loop.brought
+
+    @property
+    @override
+    def dropped(self) -> Collection[int]:
+        return self.recorder.dropped
 
     @override
     def reply(self, worker: int, vector: Vector | None, steps: int | None = None, word: float = 0.0) -> int:

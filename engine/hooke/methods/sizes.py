@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Annotated, NamedTuple, Protocol
 
 from pydantic import Field
@@ -84,11 +85,20 @@ class Sizes:
         self.updates = [0] * workers
         self.now = [method.sizes[i % len(method.sizes)] for i in range(workers)]
 
-    def updated(self, worker: int) -> None:
-        """Count an update of a worker, and choose its next size."""
+    def share(self, worker: int, dropped: Collection[int] = ()) -> float:
+        """Return the size of a worker over the mean size of all that are not dropped."""
+        sizes = [size for i, size in enumerate(self.now) if i not in dropped]
+        return len(sizes) * self.now[worker] / sum(sizes)
+
+    def updated(self, worker: int, dropped: Collection[int] = ()) -> None:
+        """Count an update of a worker, and choose its next size; dropped workers do not count.
+
+        The count of a dropped worker stands still: no other one would have fewer updates, and none shrink.
+        """
         method, size = self._method, self.now[worker]
         self.updates[worker] += 1
-        mine, others = self.updates[worker], self.updates[:worker] + self.updates[worker + 1 :]
+        mine = self.updates[worker]
+        others = [count for i, count in enumerate(self.updates) if i != worker and i not in dropped]
         if others and mine < min(others) - self._margin:
             self.now[worker] = max(method.smallest, math.floor(size / method.alpha))
         elif others and mine > max(others) + self._margin:

@@ -73,9 +73,10 @@ class DispatchedBatches:
         return {"taken": self._taken, "granted": None if self._granted is None else list(self._granted)}
 
     def restore(self, cursor: dict[str, Any]) -> None:
-        """Continue from the state returned by `cursor()`."""
+        """Continue from the state returned by `cursor()`, with one step's batches; others are granted anew."""
         granted = cursor["granted"]
-        self._taken, self._granted = int(cursor["taken"]), None if granted is None else deque(granted)
+        self._taken = int(cursor["taken"])
+        self._granted = None if granted is None else deque(granted[: self._part.own])
 
     def _items(self, number: int) -> Any:
         begin = number * self.batch

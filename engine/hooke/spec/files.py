@@ -28,6 +28,11 @@ class FilePart(Frozen):
     data: str = Field("", max_length=2 * PART_BYTES)
     """Base64 of these bytes compressed by zlib."""
 
+    @property
+    def rank(self) -> int | None:
+        """Return whose trace it is; None of a file of the whole attempt."""
+        return None if self.name == SYSTEM else int(self.name.removeprefix("trace."))
+
 
 def packed(name: str, start: int, content: bytes) -> FilePart:
     """Return a part of a file, whose compression takes about 6 ms for PART_BYTES."""
@@ -43,6 +48,8 @@ def compressed(part: FilePart) -> bytes:
         content = machine.decompress(data, part.size + 1)
     except (ValueError, zlib.error) as error:  # of base64: also of text that is not ASCII
         raise JournalError(f"the part at byte {part.start} of {part.name} is no base64 of zlib: {error}") from None
+    if len(data) > part.size + part.size // 256 + 64:  # zlib adds less: empty blocks, or bytes behind its end
+        raise JournalError(f"the part at byte {part.start} of {part.name} is longer than its {part.size} bytes")
     if len(content) != part.size or not machine.eof or machine.unused_data:
         raise JournalError(f"the part at byte {part.start} of {part.name} does not hold {part.size} bytes")
     return data

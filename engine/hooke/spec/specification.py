@@ -139,7 +139,7 @@ class VirtualCluster(MeasuredConstants, UnequalWorkers):
     @property
     def shares_memory(self) -> bool:
         """Return whether ranks access each other's memory by loads and stores: messages take no time."""
-        return self.latency == 0 and self.seconds_per_byte == 0
+        return self.latency == 0 and self.seconds_per_byte == 0 and not self.devices
 
 
 class ClusterChoice(Frozen):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import json
+import math
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from hooke.errors import JournalError
+from hooke.trace.phases import PHASES
 from hooke.trace.records import (
     CHANGE,
     IS_CHANGE,
@@ -26,8 +28,11 @@ from hooke.trace.records import (
     Header,
 )
 
+_LOOKS = 8
+"""Slices that are looked at for each record, on average, to move seconds: those of a wait are the last ones."""
 
-@dataclass
+
+@dataclass(slots=True)
 class PhaseSlice:
     """One phase from `began` to `ended`."""
 
@@ -36,7 +41,7 @@ class PhaseSlice:
     ended: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TracedOperation:
     """A call during which the rank was blocked, with the increase of its counters."""
 
@@ -54,7 +59,7 @@ class TracedOperation:
     messages: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TracedTransfer:
     """A background transfer."""
 
@@ -108,13 +113,39 @@ def parse(data: bytes, name: str) -> RankTrace:
     try:
         header = cast(Header, json.loads(first))
         schema = header["schema"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise JournalError(f"{name} is not a trace of a rank: its first line is {first[:60]!r}") from None
     if schema != SCHEMA:
         raise JournalError(f"{name} has the format {schema!r}; this version reads {SCHEMA!r}")
+    if lacking := [key for key, right in _HEADER.items() if not right(header.get(key))]:
+        raise JournalError(f"{name} is damaged: its first line has no {lacking[0]!r}, or a wrong one")
     found = RankTrace(header)
-    _Reader(found, name).take(records)
+    try:
+        _Reader(found, name).take(records)
+    except (IndexError, OverflowError):
+        raise JournalError(f"{name} is damaged: a record has a phase or an operation that is not listed") from None
     return found
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
+
+
+def _time(value: object) -> bool:
+    return type(value) in (int, float) and math.isfinite(cast(float, value))
+
+
+_HEADER: dict[str, Callable[[object], bool]] = {
+    "rank": lambda value: type(value) is int,
+    "role": lambda value: value in ("worker", "server"),
+    "world": lambda value: isinstance(value, str),
+    "host": lambda value: isinstance(value, str),
+    "clock": lambda value: isinstance(value, str),
+    "began": _time,
+    "operations": _texts,
+    "phases": lambda value: _texts(value) and set(cast(list[str], value)) <= {str(phase) for phase in PHASES},
+}
+"""What the first line must have for the records to be read."""
 
 
 class _Reader:
@@ -124,10 +155,12 @@ class _Reader:
         self._names = into.header["operations"]
         self._phases = into.header["phases"]
         self._since = into.header["began"]
+        self._looks = 0
 
     def take(self, data: bytes) -> None:
-        """Read all records."""
+        """Read all records. Raises JournalError."""
         place = 0
+        self._looks = _LOOKS * (len(data) // CHANGE.size + 10_000)
         kinds: dict[int, tuple[struct.Struct, Callable[..., None]]] = {
             IS_CHANGE: (CHANGE, self._change),
             IS_MOVE: (MOVE, self._move),
@@ -159,6 +192,9 @@ class _Reader:
         """
         slices, place = self._into.phases, len(self._into.phases) - 1
         while seconds > 0 and place >= 0:
+            self._looks -= 1
+            if self._looks < 0:  # as many moves of as much time: a search without end
+                raise JournalError(f"{self._name} is damaged: it moves more time than it has")
             last = slices[place]
             if last.phase == self._phases[source]:
                 cut = max(last.began, last.ended - seconds)
@@ -205,9 +241,15 @@ class _Reader:
     def _end(self, text: bytes) -> None:
         try:
             footer = cast(Footer, json.loads(text))
-        except ValueError:  # truncated
+        except (ValueError, RecursionError):  # truncated
             return
+        try:
+            last = footer["stopped"] or footer["end"]
+            whole = _time(last["at"]) and last["phase"] in self._phases and isinstance(footer["why"], str)
+        except (KeyError, TypeError):
+            whole = False
+        if not whole:
+            raise JournalError(f"{self._name} is damaged: its last line is no end of a trace")
         self._into.footer = footer
-        last = footer["stopped"] or footer["end"]
         if last["at"] > self._since:
             self._into.phases.append(PhaseSlice(last["phase"], self._since, last["at"]))

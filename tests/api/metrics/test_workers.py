@@ -56,6 +56,25 @@ def test_the_work_of_each_worker(service, served):
     assert found[0]["x"] == pytest.approx([0.015, 0.045])
 
 
+def test_workers_without_rows_count_among_the_updates(service):
+    """Of many workers only the first and the last write rows; shares are of all updates."""
+    supervisor = service.launch(
+        variants=[{"name": "sync", "algorithm": "async-sgd"}],
+        clusters=[{"name": "local", "workers": [3], "seeds": 1}],
+    )
+    supervisor.report("starting", "running")
+    for worker in range(3):
+        rows_of = [steps(1, 4, workers=3)] if worker != 1 else []
+        told = [start(), *rows_of, done(1 + len(rows_of), step=4, wall=12.0)]
+        supervisor.send(RankRecords(rank=worker, records=told))
+    exchanges = {"worker": [0, 1, 2, 0, 1, 1, 2], "staleness": [0] * 7, "wall": [0, 0, 0, 0.02, 0.02, 0.03, 0.04]}
+    told = steps(1, 7, workers=3, **{k: np.array(v) for k, v in exchanges.items()})
+    supervisor.send(RankRecords(rank=3, records=[start(role="server"), told]))
+    found = service.client.get(f"/runs/{supervisor.id}/workers").json()["workers"]
+    assert [each["updates"] for each in found] == [1, None, 1]
+    assert [each["share_of_updates"] for each in found] == [pytest.approx(1 / 4), None, pytest.approx(1 / 4)]
+
+
 def test_every_update_as_a_table(service, served):
     answer = service.client.get(f"/runs/{served}/workers.csv")
     assert answer.headers["content-type"].startswith("text/csv")

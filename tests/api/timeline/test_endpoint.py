@@ -2,6 +2,7 @@
 
 import base64
 import json
+import zlib
 
 import pytest
 from hooke.spec.files import PART_BYTES, compressed, packed
@@ -52,6 +53,8 @@ def test_a_part_that_is_not_what_it_says_is_refused(service):
         {"data": good.data[:-4]},
         {"data": base64.b64encode(base64.b64decode(good.data) + b"more").decode()},
         {"data": "é"},
+        {"data": base64.b64encode(base64.b64decode(good.data) + b"x" * 10_000).decode()},
+        {"data": base64.b64encode(b"\x78\x01" + b"\0\0\0\xff\xff" * 10_000 + zlib.compress(b"abc")[2:]).decode()},
         {"name": "../etc"},
     ):
         body = supervisor.request(files=[good]).model_dump(mode="json")

@@ -5,7 +5,7 @@ import math
 import pytest
 from hooke_api.timeline.columns import columns
 from hooke_api.timeline.messages import meetings_of, messages_of
-from hooke_api.timeline.straggler import straggler_of
+from hooke_api.timeline.straggler import at_least, straggler_of
 
 from tests.api.timeline.traces import Made, lockstep
 
@@ -71,14 +71,37 @@ def test_equal_ranks_have_no_straggler_beyond_chance():
 
 
 @pytest.mark.parametrize("extra", [0, 1])
-def test_the_limit_of_chance_is_three_standard_errors(extra):
+def test_the_limit_of_chance(extra):
     steps, workers = 48, 4
-    limit = steps / workers + 3 * math.sqrt(steps * (1 / workers) * (1 - 1 / workers))  # 12 + 9
-    assert limit == 21
+    tails = [
+        sum(math.comb(steps, k) * 3 ** (steps - k) for k in range(count, steps + 1)) / 4**steps
+        for count in (21, 22)
+    ]
+    assert workers * tails[0] > 0.01 > workers * tails[1]
+    assert [at_least(count, steps, 1 / workers) for count in (21, 22)] == pytest.approx(tails)
     mine = 21 + extra
     order = [0] * mine + [1 + i % 3 for i in range(steps - mine)]
     found = found_in(*lockstep(*[[2.0 if each == rank else 1.0 for each in order] for rank in range(workers)]))
     assert (found.rank, found.longest, found.consistent) == (0, mine, extra == 1)
+
+
+@pytest.mark.parametrize(("workers", "steps"), [(2, 7), (8, 2), (16, 1), (100, 2)])
+def test_few_steps_name_nobody_although_somebody_is_always_the_slowest(workers, steps):
+    """One of 16 equal workers is the slowest in one of one step: with certainty."""
+    by_chance = workers * (1 / workers) ** steps
+    found = found_in(*lockstep([2.0] * steps, *[[1.0] * steps] * (workers - 1)))
+    assert (found.rank, found.longest) == (0, steps)
+    assert found.consistent == (by_chance < 0.01)
+
+
+def test_tails_of_many_steps():
+    """Against sums of exact terms, and the ends."""
+    for count, trials, parts in ((1, 1, 11), (3, 10, 7), (60, 500, 16), (500, 500, 2)):
+        exact = sum(math.comb(trials, k) * (parts - 1) ** (trials - k) for k in range(count, trials + 1))
+        assert at_least(count, trials, 1 / parts) == pytest.approx(exact / parts**trials, rel=1e-9)
+    assert at_least(0, 5, 0.5) == 1
+    assert 0 <= at_least(50_000, 100_000, 0.01) < 1e-300
+    assert at_least(1, 100_000, 0.01) == pytest.approx(1)
 
 
 def test_the_most_awaited_counts_and_not_the_one_that_is_slowest_most_often():

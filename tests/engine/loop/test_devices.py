@@ -126,3 +126,9 @@ def test_a_background_read_of_a_center_begins_when_it_is_posted(links):
     read, arrived = begun
     assert read == pytest.approx(0.25, abs=1e-12)
     assert arrived == pytest.approx(0.25 + 1e-3 + network.price(0, window.place, 4000))
+
+
+def test_devices_with_links_share_no_memory():
+    free = {"latency": 0, "seconds_per_byte": 0}
+    assert VirtualCluster(**free).shares_memory
+    assert not VirtualCluster(**free, devices=[{"kind": "v100"}]).shares_memory

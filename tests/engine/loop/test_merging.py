@@ -133,8 +133,8 @@ def test_slow_workers_exchange_as_often_with_shorter_periods(ratio, monkeypatch)
     sizes = []
     updated = Sizes.updated
 
-    def noting(rule, worker):
-        updated(rule, worker)
+    def noting(rule, worker, *more):
+        updated(rule, worker, *more)
         sizes.append((worker, list(rule.now)))
 
     monkeypatch.setattr(Sizes, "updated", noting)
@@ -154,6 +154,19 @@ def test_counts_that_differ_by_the_margin_are_equal():
         rule.updated(worker)
         sizes.append(list(rule.now))
     assert sizes == [[4, 4], [8, 4], [16, 4], [16, 2], [16, 2], [16, 2], [16, 2], [16, 4]]
+
+
+def test_a_dropped_worker_counts_no_more():
+    """Its count stands still: without this no other worker would be behind all others again."""
+    rule = Sizes(Bounds((8,), 1, 32, 2.0), 3, margin=1)
+    rule.updates, rule.now = [2, 9, 5], [8, 16, 8]
+    assert rule.share(2) == 0.75 and rule.share(2, [0]) == pytest.approx(2 / 3)
+    rule.updated(2)
+    assert rule.now == [8, 16, 8]
+    rule.updated(2, [0])
+    assert rule.now == [8, 16, 4]
+    rule.updated(1, [0, 2])
+    assert rule.now == [8, 16, 4], "alone, nobody is ahead"
 
 
 def test_a_step_is_along_the_mean_of_all_examples_and_as_long_as_all_equal_ones():

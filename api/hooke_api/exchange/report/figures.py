@@ -22,6 +22,8 @@ WIDTH, LABELS, ROW = 720, 220, 26
 MOST_LETTERS = 30
 WIDEST = math.log(20)
 """Intervals that reach farther are cut, with an arrow."""
+_FARTHEST = 1e290
+"""End of an axis; what lies beyond is drawn outside."""
 _ROUND = (1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000, 10_000, 1_000_000)
 
 
@@ -139,8 +141,13 @@ class _Frame:
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
-    low, high = min(values, default=0.0), max(values, default=1.0)
-    return (low, high) if low < high else (low - 0.5, low + 0.5)
+    """Return the ends of an axis for these values: different, and far enough from one another to be divided."""
+    low = max(-_FARTHEST, min(values, default=0.0))
+    high = min(_FARTHEST, max(values, default=1.0))
+    if high - low > 1e-12 * max(abs(low), abs(high), 1 / _FARTHEST):
+        return low, high
+    room = max(0.5, 0.05 * abs(low))
+    return low - room, low + room
 
 
 def curves(
