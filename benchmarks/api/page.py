@@ -18,7 +18,7 @@ INTRODUCTION = """\
 One API process as `hooke up` starts it, with its private Redis and its default limits, on a new home folder and an
 empty database; requests are HTTP with bearer tokens, those of attempts for ingest. The load comes from the same
 machine, and shares its cores. Only the rows of the scenario *Lists* are stored directly. A point is one value of
-one metric at one step: of a step of training eleven values (loss, phases, bytes, messages); its coordinates are not
+one metric at one step: of a step of training eleven (loss, phases, bytes, messages); its coordinates are not
 counted. *First look*: the first request for the data after a start of the API, which has nothing of them in its
 memory; the file of the database may be in the system's cache. Medians of the rounds, in parentheses the least and
 the largest. *Others*: cores that processes of others used meanwhile."""

@@ -110,7 +110,7 @@ def _runs(
     return [_run(made, number, waits, trials, templates, source) for number in range(1, PER_EXPERIMENT + 1)]
 
 
-def _run(  # noqa: PLR0917 - what a row follows from
+def _run(
     made: dict[str, Any], number: int, waits: bool, trials: bool, templates: dict[str, Any], source: random.Random
 ) -> dict[str, Any]:
     variant, algorithm = RARE if source.random() < 0.001 else VARIANTS[number % len(VARIANTS)]

@@ -143,5 +143,5 @@ def test_a_check_without_a_baseline_and_an_unknown_scenario_are_refused(tmp_path
     with pytest.raises(SystemExit, match="no scenario is called nothing"):
         running.run(["nothing"], Bench(), tmp_path, None)
     monkeypatch.setattr(running, "begin", lambda bench: record(scale=bench.scale))
-    with pytest.raises(SystemExit, match="no baseline of some-cpu-2-cores, SQLite at scale 0.123"):
+    with pytest.raises(SystemExit, match="no baseline of some-2-cores, SQLite at scale 0.123"):
         running.run(["writers"], Bench(scale=0.123), tmp_path, 2.0)
