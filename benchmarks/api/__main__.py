@@ -46,9 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("do", choices=("run", "publish", "baseline"))
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of: {', '.join(running.SCENARIOS)}")
-    parser.add_argument(
-        "--database", metavar="URL", help="postgresql+psycopg://...: create databases on this server"
-    )
+    parser.add_argument("--database", metavar="URL", help="postgresql://...: create databases on this server")
     parser.add_argument("--scale", type=float, default=1.0, help="factor of all sizes; 0.05 is a quick look")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each figure")
     parser.add_argument(

@@ -125,12 +125,13 @@ def _new_database(server_url: str | None) -> Iterator[str | None]:
         yield None
         return
     name = f"hooke_bench_{uuid.uuid4().hex[:12]}"
-    engine = create_engine(server_url, isolation_level="AUTOCOMMIT")
+    place = make_url(server_url).set(drivername="postgresql+psycopg")
+    engine = create_engine(place, isolation_level="AUTOCOMMIT")
     try:
         with engine.connect() as connection:
             connection.execute(text(f"CREATE DATABASE {name}"))
         try:
-            yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
+            yield place.set(database=name).render_as_string(hide_password=False)
         finally:
             with engine.connect() as connection:
                 connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))

@@ -29,7 +29,7 @@ from hooke_api.metrics.schemas import (
     SeriesQuery,
 )
 from hooke_api.metrics.table import Floats
-from hooke_api.metrics.thinning import LEVELS, Thinned
+from hooke_api.metrics.thinning import Thinned
 from hooke_api.models import NumberSequence, Run
 from hooke_api.storage.present import of_present, present_experiment
 
@@ -130,7 +130,7 @@ def answer_bands(
     present_experiment(session, experiment)
     position = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
     runs = read_facts(session, and_(Run.experiment_id == experiment, Run.rung.is_(None)))
-    found = _read(session, store, runs, metrics, LEVELS[0], whole=True)
+    found = _read(session, store, runs, metrics, thinning.LEVELS[0], whole=True)
     groups: dict[tuple[str, str, int], list[Facts]] = defaultdict(list)
     for run in runs:
         groups[run.variant, run.cluster, run.workers].append(run)

@@ -118,8 +118,8 @@ def test_a_level_of_other_data_is_ignored_and_replaced(service, thinner):
 
 
 def test_only_ended_and_long_runs_get_levels_and_each_once(service, thinner):
-    short, long = reported(service, 60), reported(service)
-    short.report("starting", "running", "succeeded")
+    reported(service, 60).report("starting", "running", "succeeded")
+    long = reported(service)
     thinner.look()
     assert levels(service) == set(), "one is short, the other in progress"
     long.report("starting", "running", "failed_user")
@@ -133,9 +133,10 @@ def test_only_ended_and_long_runs_get_levels_and_each_once(service, thinner):
 
 
 def test_runs_from_before_are_found_and_a_spoilt_one_keeps_no_other_from_its_levels(service, thinner):
-    first, second = reported(service), reported(service, 150)
-    for supervisor in (first, second):
-        supervisor.report("starting", "running", "succeeded")
+    first = reported(service)
+    first.report("starting", "running", "succeeded")
+    second = reported(service, 150)
+    second.report("starting", "running", "succeeded")
     spoil(service, second.id)
     thinner.look()
     assert levels(service) == {(first.id, 32), (first.id, 64)}
