@@ -81,7 +81,7 @@ def _orders(server: Server, names: list[str]) -> dict[str, str]:
         query = select(AgentOrder.cluster, AgentOrder.id).where(AgentOrder.kind == "launch")
         while time.monotonic() < until:
             with database.read() as session:
-                found = dict(session.execute(query.where(AgentOrder.cluster.in_(names))).tuples().all())
+                found = dict(session.execute(query.where(AgentOrder.cluster.in_(names))).all())
             if len(found) == len(names):
                 return {name: found[name] for name in names}
             time.sleep(0.1)

@@ -10,6 +10,8 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 TIMEOUT = 300.0
+IDLE = 2.0
+"""Seconds after which a connection is opened anew: the server closes idle ones after five."""
 BUSY = 503
 
 
@@ -24,6 +26,7 @@ class Client:
         place = urlsplit(url)
         self._connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=TIMEOUT)
         self._prefix = prefix
+        self._used = 0.0
         self._headers = {"authorization": f"Bearer {token}"} if token else {}
 
     def __enter__(self) -> Client:
@@ -38,9 +41,13 @@ class Client:
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> tuple[int, bytes]:
         """Send a request; return status and body of the answer."""
+        if time.monotonic() - self._used > IDLE:
+            self._connection.close()
         self._connection.request(method, self._prefix + path, body, self._headers | (headers or {}))
         answer = self._connection.getresponse()
-        return answer.status, answer.read()
+        content = answer.read()
+        self._used = time.monotonic()
+        return answer.status, content
 
     def get(self, path: str, **query: Any) -> Any:
         """Return the JSON of a GET. Raises Failed."""

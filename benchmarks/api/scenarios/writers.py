@@ -80,7 +80,7 @@ def counted(server: Server, attempts: Sequence[Attempt], steps: int, evaluations
                 scored = session.execute(
                     select(of.step, func.count()).where(of.run_id == attempt.run).group_by(of.step)
                 )
-                count = dict(scored.tuples().all())
+                count = dict(scored.all())
                 lost += max(0, evaluations - len(count))
                 doubled += sum(count.values()) - len(count)
     finally:

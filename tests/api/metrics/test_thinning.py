@@ -74,13 +74,13 @@ def spoil(service, run: str) -> None:
 
 def levels(service) -> set:
     with service.database.read() as session:
-        return set(session.execute(select(ThinnedSeries.run_id, ThinnedSeries.most)).tuples())
+        return {tuple(row) for row in session.execute(select(ThinnedSeries.run_id, ThinnedSeries.most))}
 
 
 def test_answers_are_the_same_and_read_no_steps(service, thinner):
     supervisor = reported(service)
     supervisor.report("starting", "running", "succeeded")
-    asks = [(points, axis) for points in (16, 20, 32, 50, 64) for axis in AXES]
+    asks = list(zip((16, 20, 32, 50, 64), AXES, strict=True))
     experiment = service.run(supervisor.id)["experiment_id"]
     bands = {"metric": ["validation_accuracy", "validation_loss"], "axis": "bytes"}
     before = [asked(service, supervisor.id, *ask) for ask in asks]
