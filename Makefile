@@ -7,6 +7,8 @@
 #   TESTS            `make test` runs only these (a file, a folder)
 #   ONLY             `make audit` runs only the cases of these methods
 #   QUICK=1 MINUTES  `make bench`: a look at two hosts in .results/quick/; start no run after so many minutes
+#   SCENARIOS CHECK  `make bench-api` measures only these; fails if a figure is worse than the baseline by this factor
+#   SCALE MLFLOW     of it: factor of all sizes; a Python that can import mlflow, whose server is then measured, too
 #   MINUTES SEED     `make soak`: how long faults strike, by default 30; of faults and load, drawn if not given
 TORCH_INDEX_URL ?=
 PYTHON ?= python3
@@ -16,6 +18,10 @@ EXIT ?=
 QUICK ?=
 MINUTES ?=
 SEED ?=
+SCENARIOS ?=
+SCALE ?=
+MLFLOW ?=
+CHECK ?=
 TESTS ?=
 ONLY ?=
 
@@ -40,7 +46,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test audit algorithms check check-python check-frontend test-frontend bench bench-core soak \
+.PHONY: help demo up test audit algorithms check check-python check-frontend test-frontend bench bench-api bench-core soak \
     results-virtual results-local setup setup-dev lock clean
 
 help: ## List the targets
@@ -80,6 +86,10 @@ algorithms: setup-dev ## Write docs/algorithms.md and the trajectories on file, 
 
 bench-core: setup-dev ## Measure what the core may cost (benchmarks, not tests)
 	@$(VENV)/bin/python -m benchmarks.core
+
+bench-api: setup-dev ## Measure the API under load, with ratios to the stored baseline (CHECK=FACTOR: fail; SCALE, SCENARIOS, MLFLOW)
+	@$(VENV)/bin/python -m benchmarks.api run $(SCENARIOS) $(if $(SCALE),--scale $(SCALE)) \
+	    $(if $(MLFLOW),--mlflow $(MLFLOW)) $(if $(CHECK),--check $(CHECK))
 
 bench: setup-dev ## Measure replication and co-design on emulated hosts, write docs/results (root, HOOKE_DATA; hours; QUICK=1: 5 min)
 	@$(VENV)/bin/python -m benchmarks.evidence $(if $(QUICK),--quick) run $(if $(MINUTES),--minutes $(MINUTES))

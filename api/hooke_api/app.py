@@ -33,6 +33,7 @@ from hooke_api.experiments import endpoints as experiments
 from hooke_api.experiments.purging import Purger
 from hooke_api.ingest import endpoints as ingest
 from hooke_api.metrics import endpoints as metrics
+from hooke_api.metrics.thinner import Thinner
 from hooke_api.people import account
 from hooke_api.people import endpoints as people
 from hooke_api.people.accounts import Accounts
@@ -134,6 +135,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         database = app.state.database
         workers.add("purger", lambda: Purger(database, settings))
         workers.add("headlines", lambda: Headlines(database, settings))
+        workers.add("thinner", lambda: Thinner(database))
         workers.add("webhook sender", lambda: Sender(database, settings))
         workers.add("scheduler", lambda: Scheduler(app.state.database, app.state.bus, settings, plan=planner.look))
     watching = asyncio.create_task(workers.watch(), name="workers")

@@ -95,8 +95,8 @@ class Manifest(BaseModel):
         """Return what is the same in every bundle of the same measurement: SHA-256 of its id, its tables and what
         was submitted.
 
-        Note, tags, output and traces may differ, and the address of the server. Without the specification, a bundle
-        with another baseline or target would stand in the way of the true one.
+        Note, tags, output and traces may differ, and the address of the server. Without the specification, a
+        bundle with another baseline or target would stand in the way of the true one.
         """
         told = sorted(f"{part.name} {part.sha256}" for part in self.parts if part.name in TABLES)
         submitted = experiment.model_dump(mode="json", by_alias=True, exclude={"note", "tags"})

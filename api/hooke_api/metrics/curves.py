@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
-from hooke_api.metrics.loading import Curves, Facts, Kept, load, read_keys
+from hooke_api.metrics.loading import Curves, Facts, Kept, Key, load, read_keys
 
 KEPT_BYTES = 96 * 1024 * 1024
 """Size of the cache; least recently used curves are evicted. 100 runs of 10,000 steps fit."""
@@ -27,9 +27,16 @@ class CurveStore:
         self._size = 0
         self._lock = threading.Lock()
 
-    def read(self, session: Session, runs: Sequence[Facts]) -> dict[str, Curves]:
-        """Return the curves of these runs as of the session's transaction."""
-        keys = read_keys(session, runs)
+    def known(self, runs: Sequence[Facts], keys: Mapping[str, Key]) -> dict[str, Curves]:
+        """Return the curves of those runs of which the ones in memory are up to date."""
+        kept = {run.id: self._get(run.id) for run in runs}
+        return {run: each.curves for run, each in kept.items() if each is not None and each.key == keys[run]}
+
+    def read(
+        self, session: Session, runs: Sequence[Facts], keys: Mapping[str, Key] | None = None
+    ) -> dict[str, Curves]:
+        """Return the curves of these runs as of the session's transaction; `keys`: theirs, if they are known."""
+        keys = read_keys(session, runs) if keys is None else keys
         found: dict[str, Curves] = {}
         old: dict[str, Kept] = {}
         for run in runs:

@@ -8,10 +8,11 @@ from typing import Any, get_args
 from hooke_api.base import parquet as base
 from hooke_api.base.parquet import arrow
 from hooke_api.base.tables import csv_lines
+from hooke_api.metrics.axes import curve
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.loading import Facts, read_facts
 from hooke_api.metrics.schemas import Axis, CommonMetric, Metric
-from hooke_api.metrics.service import curve, further_metrics
+from hooke_api.metrics.service import further_metrics
 from hooke_api.metrics.table import Floats
 from hooke_api.models import Run
 from hooke_api.storage.database import Database

@@ -151,7 +151,8 @@ def _imported(run: Facts, origin: Mapping[str, Any] | None) -> Facts:
     return replace(run, coordination=told.get(run.algorithm))
 
 
-def _parts(runs: Sequence[Facts]) -> Iterable[list[str]]:
+def parts(runs: Sequence[Facts]) -> Iterable[list[str]]:
+    """Return the ids of runs, as many at a time as a query may have."""
     ids = [run.id for run in runs]
     return (ids[i : i + IDS_PER_QUERY] for i in range(0, len(ids), IDS_PER_QUERY))
 
@@ -162,7 +163,7 @@ def read_keys(session: Session, runs: Sequence[Facts]) -> dict[str, Key]:
     evaluations: dict[str, int] = {}
     began: dict[str, int] = {}
     left: dict[str, int] = {}
-    for ids in _parts(runs):
+    for ids in parts(runs):
         stored = select(Chunk.run_id, func.count(), func.max(Chunk.id)).where(Chunk.run_id.in_(ids))
         for run, count, last in session.execute(stored.group_by(Chunk.run_id)):
             chunks[run] = (count, last)
@@ -260,7 +261,7 @@ def _begun(session: Session, runs: Sequence[Facts]) -> dict[str, list[Begun]]:
     found: dict[str, list[Begun]] = defaultdict(list)
     of_attempt = (RankTotals.run_id == Attempt.run_id, RankTotals.attempt == Attempt.number)
     some_rank = select(RankTotals.rank).where(*of_attempt, RankTotals.host.is_not(None)).exists()
-    for ids in _parts(runs):
+    for ids in parts(runs):
         query = select(Attempt.run_id, Attempt.number, Attempt.restored_step)
         query = query.where(Attempt.run_id.in_(ids), some_rank).order_by(Attempt.run_id, Attempt.number)
         for run, number, restored in session.execute(query):
@@ -272,7 +273,7 @@ def _left(session: Session, runs: Sequence[Facts]) -> dict[str, Left]:
     """Return the dropped workers of the attempts of each run."""
     gone = DroppedWorker
     found: dict[str, Left] = defaultdict(dict)
-    for ids in _parts(runs):
+    for ids in parts(runs):
         query = select(gone.run_id, gone.attempt, gone.worker, gone.step).where(gone.run_id.in_(ids))
         for run, attempt, worker, step in session.execute(query):
             found[run][attempt, worker] = step
@@ -284,7 +285,7 @@ def _evaluations(session: Session, runs: Sequence[Facts]) -> dict[str, list[tupl
     of = StoredEvaluation
     columns = (of.attempt, of.samples, of.clock, of.wall, of.loss, of.accuracy)
     found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-    for ids in _parts(runs):
+    for ids in parts(runs):
         query = select(of.run_id, of.further, *columns).where(of.run_id.in_(ids))
         for run, further, *row in session.execute(query.order_by(of.run_id, of.attempt, of.samples, of.seq)):
             found[run].append((*(np.nan if value is None else value for value in row), further or {}))

@@ -64,3 +64,28 @@ def m4(y: Floats, most: int) -> Indices:
     else:
         kept += [_extremes(y, size, "min"), _extremes(y, size, "max")]
     return np.unique(np.concatenate(kept))
+
+
+def again(at: Indices, y: Floats, n: int, gaps: bool, most: int) -> Indices:
+    """Return which points M4 keeps, at most `most`, of a series of which only some points are known.
+
+    at: places of the known points in the series, ascending, shape (k,); among them are those that `m4` keeps of
+    the whole series at some limit of at least `most`. y: their values, shape (k,). n: length of the series. gaps:
+    whether any of its values is not finite. The points returned are those that `m4` keeps of the whole series,
+    because a bucket is a union of smaller ones, and its extremes are extremes of these.
+    """
+    if n <= most:
+        return np.arange(len(at), dtype=np.int64)
+    size = bucket_size(n, most, 5 if gaps else 4)
+    bucket = at // size
+    starts = np.flatnonzero(np.diff(bucket, prepend=-1))
+    kept = [starts, np.append(starts[1:], len(at)) - 1]
+    missing, order = ~np.isfinite(y), np.arange(len(at))
+    for sign in (1.0, -1.0):
+        height = np.where(missing, np.inf, sign * y)
+        kept.append(np.lexsort((order, height, bucket))[starts])  # the first of the lowest of each bucket
+    if gaps:
+        where = np.flatnonzero(missing)
+        _, first = np.unique(bucket[where], return_index=True)
+        kept.append(where[first])
+    return np.unique(np.concatenate(kept)).astype(np.int64)

@@ -21,6 +21,7 @@ from hooke_api.models.records import (
     RankTotals,
     StoredEvaluation,
     StoredFilePart,
+    ThinnedSeries,
 )
 from hooke_api.models.sites import AgentOrder, CatalogueEntry, Cluster, ClusterToken, StoredCalibration
 from hooke_api.models.webhooks import Webhook, WebhookDelivery
@@ -55,6 +56,7 @@ __all__ = [
     "StoredCalibration",
     "StoredEvaluation",
     "StoredFilePart",
+    "ThinnedSeries",
     "Event",
     "Experiment",
     "ExperimentTag",

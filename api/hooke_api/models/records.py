@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Boolean, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from hooke_api.models.base import Base, Serial
@@ -161,3 +161,25 @@ class DroppedWorker(Base):
     why: Mapped[str] = mapped_column(Text)
     at: Mapped[datetime]
     """Time of arrival of its record."""
+
+
+class ThinnedSeries(Base):
+    """A metric of an ended run at a limited resolution, so that a look at a long run reads little.
+
+    `hooke_api.metrics.thinning` writes and reads it; it is derived from the rows of the tables above.
+    """
+
+    __tablename__ = "thinned_series"
+
+    run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"), primary_key=True)
+    most: Mapped[int] = mapped_column(primary_key=True)
+    """Maximum number of points that it answers."""
+    metric: Mapped[str] = mapped_column(String(40), primary_key=True)
+    of_data: Mapped[str] = mapped_column(String(120))
+    """From what it was computed: it is ignored if the run has other data now."""
+    n: Mapped[int] = mapped_column(BigInteger)
+    """Number of points of the whole series."""
+    gaps: Mapped[bool] = mapped_column(Boolean)
+    """Whether any of them is a gap."""
+    data: Mapped[bytes] = mapped_column(LargeBinary)
+    """Little-endian float64, shape (7, points kept): place in the series, the five axes, value."""

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hooke_api.metrics.m4 import LEAST_POINTS, bucket_size, m4
+from hooke_api.metrics.m4 import LEAST_POINTS, again, bucket_size, m4
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,3 +73,21 @@ def test_only_gaps():
 def test_too_few_points_are_refused():
     with pytest.raises(ValueError, match="at least 16 points are required"):
         m4(np.zeros(3), 15)
+
+
+@given(curves, limits, limits, st.sets(st.integers(0, 399)))
+def test_what_was_kept_and_anything_beside_it_is_enough_for_every_lower_limit(y, one, other, beside):
+    fine, coarse = max(one, other), min(one, other)
+    known = np.union1d(m4(y, fine), [i for i in beside if i < len(y)]).astype(np.int64)
+    gaps = not np.isfinite(y).all()
+    kept = known[again(known, y[known], len(y), gaps, coarse)]
+    if len(y) > coarse:
+        assert kept.tolist() == m4(y, coarse).tolist()
+    else:
+        assert kept.tolist() == known.tolist() == list(range(len(y)))
+
+
+def test_equal_values_and_signed_zeros_are_kept_where_they_come_first():
+    y = np.tile([0.0, -0.0, 1.0, 1.0, -1.0, -1.0], 50)
+    fine = m4(y, 120)
+    assert fine[again(fine, y[fine], len(y), False, 16)].tolist() == m4(y, 16).tolist()

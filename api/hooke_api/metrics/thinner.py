@@ -1,0 +1,84 @@
+"""A thread that stores the series of ended runs at limited resolutions (`hooke_api.metrics.thinning`)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import structlog
+from hooke.spec.states import TERMINAL
+from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy.orm import Session
+
+from hooke_api.base.workers import Repeating
+from hooke_api.metrics import thinning
+from hooke_api.models import Event, NumberSequence, RankTotals, Run, ThinnedSeries
+from hooke_api.scheduling.leader import Leadership
+from hooke_api.storage.database import Database
+
+SECONDS = 2.0
+"""Interval between two looks for runs that have ended, s."""
+TERM = timedelta(seconds=60)
+
+log = structlog.get_logger("hooke.thinner")
+
+
+class Thinner(Repeating):
+    """The thread; one process at a time does it. Runs are found by their events, at first by what is missing."""
+
+    def __init__(self, database: Database, seconds: float = SECONDS) -> None:
+        super().__init__("thinner", seconds)
+        self.database = database
+        self.leadership = Leadership(database, TERM, "thinner")
+        self._seen: int | None = None
+        """Position of the newest event that has been looked at; None: nothing yet, or another process led."""
+
+    def look(self) -> None:
+        """Store what is missing of every run that has ended or changed since the last look."""
+        if not self.leadership.hold():
+            self._seen = None
+            return
+        with self.database.read() as session:
+            newest = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
+            runs = _missing(session) if self._seen is None else _changed(session, self._seen)
+        for run in runs:
+            if not (self.lives() and self.leadership.hold()):
+                return  # what is left is found again
+            self._store(run)
+        self._seen = newest
+
+    def close(self) -> None:
+        """Let another process do it at once."""
+        self.leadership.give_back()
+
+    def _store(self, run: str) -> None:
+        try:
+            thinning.store(self.database, run)
+        except (
+            ValueError,
+            KeyError,
+            IndexError,
+        ):  # one run must not keep the others from theirs; it is read whole
+            log.exception("the series of a run cannot be thinned out", run=run)
+
+
+def _long() -> ColumnElement[bool]:
+    """Return the condition that a run has ended, and is so long that reading it whole takes a while."""
+    steps = exists().where(RankTotals.run_id == Run.id, RankTotals.steps > thinning.LEAST_STEPS)
+    return Run.state.in_(TERMINAL) & steps
+
+
+def _missing(session: Session, *where: ColumnElement[bool]) -> list[str]:
+    """Return the long ended runs without any level, newest first."""
+    totals = select(RankTotals.run_id).where(RankTotals.steps > thinning.LEAST_STEPS)
+    none = ~exists().where(ThinnedSeries.run_id == Run.id)
+    query = select(Run.id).where(Run.id.in_(totals), Run.state.in_(TERMINAL), none, *where)
+    return list(session.scalars(query.order_by(Run.id.desc())))
+
+
+def _changed(session: Session, seen: int) -> list[str]:
+    """Return the long ended runs with an event after a position, and those that were imported since."""
+    events = select(Event.run_id).where(Event.position > seen, Event.run_id.is_not(None)).distinct()
+    found = list(session.scalars(select(Run.id).where(Run.id.in_(events), _long()).order_by(Run.id)))
+    whole = select(Event.experiment_id).where(Event.position > seen, Event.kind == "experiment").distinct()
+    experiments = [each for each in session.scalars(whole) if each]
+    return found + (_missing(session, Run.experiment_id.in_(experiments)) if experiments else [])

@@ -1,0 +1,145 @@
+"""Series of ended runs at limited resolutions, stored, so that the first look at a long run reads little.
+
+A level has, of every metric, the points that M4 keeps at its limit, with all axes. What M4 keeps at a lower limit
+is among them (`hooke_api.metrics.m4.again`), so an answer is the same as from the whole series. A level belongs to
+the data that it was computed from (`of_data`); if the run has others now, the whole series is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from sqlalchemy import delete, insert, select
+from sqlalchemy.orm import Session
+
+from hooke_api.metrics.axes import curve
+from hooke_api.metrics.loading import Curves, Facts, Key, load, parts, read_facts, read_keys
+from hooke_api.metrics.m4 import Indices, again, m4
+from hooke_api.metrics.schemas import Axis, CommonMetric, Metric
+from hooke_api.metrics.table import Floats
+from hooke_api.models import Run, ThinnedSeries
+from hooke_api.storage.database import Database
+
+LEVELS = (1024, 10_000)
+"""Limits of points: that of charts, and that of a query."""
+LEAST_STEPS = 2 * LEVELS[0]
+"""Steps of a rank from which on a run gets levels; the steps of shorter runs are read quickly."""
+VERSION = 1
+"""Of what is computed: changed with it, it makes stored levels invalid."""
+AXES: tuple[Axis, ...] = get_args(Axis)
+
+
+@dataclass(frozen=True)
+class Thinned:
+    """Points of one metric of a run: all that M4 keeps at the limit of a level."""
+
+    n: int
+    """Number of points of the whole series."""
+    gaps: bool
+    at: Indices
+    """Their places in the series."""
+    x: Mapping[Axis, Floats]
+    y: Floats
+
+    @property
+    def whole(self) -> bool:
+        """Return whether it has every point of the series."""
+        return len(self.at) == self.n
+
+    def at_most(self, axis: Axis, most: int) -> tuple[Floats, Floats, int]:
+        """Return x and y of what M4 keeps of the series, and the number of points of the series."""
+        kept = again(self.at, self.y, self.n, self.gaps, most)
+        return self.x[axis][kept], self.y[kept], self.n
+
+    def packed(self) -> bytes:
+        """Return it as it is stored."""
+        return np.stack([self.at.astype("<f8"), *(self.x[axis] for axis in AXES), self.y]).astype("<f8").tobytes()
+
+    @classmethod
+    def unpacked(cls, n: int, gaps: bool, data: bytes) -> Thinned:
+        """Return what was stored."""
+        at, *axes, y = np.frombuffer(data, "<f8").reshape(2 + len(AXES), -1)
+        return cls(n, gaps, at.astype(np.int64), dict(zip(AXES, axes, strict=True)), y)
+
+
+def thinned(run: Facts, curves: Curves, metric: Metric, most: int) -> Thinned:
+    """Return the points of a metric of a run that M4 keeps at a limit."""
+    axes = {axis: curve(run, curves, metric, axis) for axis in AXES}
+    y = axes[AXES[0]][1]
+    kept = m4(y, most)
+    gaps = not bool(np.isfinite(y).all())
+    return Thinned(len(y), gaps, kept, {axis: x[kept] for axis, (x, _) in axes.items()}, y[kept])
+
+
+def mark(run: Facts, key: Key) -> str:
+    """Return what stands for the data that the curves of a run follow from."""
+    return " ".join(map(str, (VERSION, *key[:-1], int(run.lockstep), run.workers, run.batch)))
+
+
+def read(
+    session: Session,
+    runs: Sequence[Facts],
+    keys: Mapping[str, Key],
+    metrics: Sequence[Metric],
+    points: int,
+    whole: bool = False,
+) -> dict[str, dict[Metric, Thinned]]:
+    """Return the stored series of those runs that have a level for answers of so many points.
+
+    A metric that is missing has no points. `whole`: only runs of which every metric has every point.
+    """
+    most = next((level for level in LEVELS if level >= points), None)
+    of = ThinnedSeries
+    columns = (of.run_id, of.of_data, of.metric, of.n, of.gaps, of.data)
+    query = select(*columns).where(of.most == most, of.metric.in_(metrics))
+    if whole:
+        query = query.where(of.n <= most)
+    marks = {run.id: mark(run, keys[run.id]) for run in runs if run.ended}
+    found: dict[str, dict[Metric, Thinned]] = {}
+    for ids in parts([run for run in runs if run.ended]) if most is not None else ():
+        for run, of_data, metric, n, gaps, data in session.execute(query.where(of.run_id.in_(ids))):
+            if of_data == marks[run]:
+                found.setdefault(run, {})[metric] = Thinned.unpacked(n, gaps, data)
+    if whole:
+        return {run: each for run, each in found.items() if each.keys() == set(metrics)}
+    return found
+
+
+def store(database: Database, run_id: str) -> bool:
+    """Store the levels of a run if it has ended and has none of its present data; return whether it did."""
+    with database.read() as session:
+        runs = read_facts(session, Run.id == run_id)
+        if not runs or not runs[0].ended:
+            return False
+        keys = read_keys(session, runs)
+        of_data = mark(runs[0], keys[run_id])
+        of = ThinnedSeries
+        if session.scalars(select(of.of_data).where(of.run_id == run_id).limit(1)).first() == of_data:
+            return False
+        curves = load(session, runs, keys, {})[run_id].curves
+    rows = [{"run_id": run_id, "of_data": of_data, **row} for row in _rows(runs[0], curves)]
+    with database.write() as session:
+        if session.get(Run, run_id) is None:  # purged meanwhile
+            return False
+        session.execute(delete(ThinnedSeries).where(ThinnedSeries.run_id == run_id))
+        session.execute(insert(ThinnedSeries), rows)
+    return True
+
+
+def _rows(run: Facts, curves: Curves) -> Iterator[dict[str, Any]]:
+    """Yield the rows of every level that is much smaller than the run.
+
+    Metrics of all runs have a row even without points: a level that is there can then be told from none.
+    """
+    longest = max(len(curves.table), len(curves.evaluations.samples))
+    for most in LEVELS:
+        if most != LEVELS[0] and longest <= 2 * most:
+            continue
+        for metric in (*get_args(CommonMetric), *curves.evaluations.further):
+            line = thinned(run, curves, metric, most)
+            if line.n or metric in get_args(CommonMetric):
+                told = {"metric": metric, "n": line.n, "gaps": line.gaps}
+                yield {"most": most, **told, "data": line.packed()}

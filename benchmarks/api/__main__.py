@@ -1,0 +1,61 @@
+"""The API under load, through HTTP: figures, their goals, and their ratios to a stored baseline.
+
+    python -m benchmarks.api run [SCENARIO...]       measure, print, and store in .results/api
+    python -m benchmarks.api publish                 write docs/results/api.md
+    python -m benchmarks.api baseline                make the latest record of each kind the baseline
+
+SCENARIO is a module of benchmarks/api/scenarios; by default all are measured. The exit status is 1 only with
+`--check FACTOR`, if a median is worse than the baseline by more than that factor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks.api import baseline, page, running
+from benchmarks.api.figures import Bench
+from benchmarks.evidence.store import ROOT
+
+STORE = ROOT / ".results" / "api"
+
+
+def main() -> int:
+    """Do what the command line says; return the exit status."""
+    options = _parser().parse_args()
+    if options.do == "run":
+        bench = Bench(options.database, options.scale, options.rounds, options.mlflow)
+        return running.run(options.scenarios, bench, options.store, options.check)
+    found = page.read(options.store)
+    if options.do == "baseline":
+        if not found:
+            sys.exit(f"benchmarks.api: there is no record in {options.store}: measure first")
+        baseline.write(found)
+        print(baseline.PLACE)
+        return 0
+    if not found and not page.read(ROOT / "docs" / "results" / page.DATA):
+        sys.exit(f"benchmarks.api: nothing to publish in {options.store}: measure first")
+    print(page.publish(found, ROOT / "docs" / "results"))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="benchmarks.api", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("do", choices=("run", "publish", "baseline"))
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of: {', '.join(running.SCENARIOS)}")
+    parser.add_argument("--database", metavar="URL", help="postgresql://...: create databases on this server")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor of all sizes; 0.05 is a quick look")
+    parser.add_argument("--rounds", type=int, default=3, help="measurements of each figure")
+    parser.add_argument(
+        "--mlflow", type=Path, metavar="PYTHON", help="measure MLflow's server, which it can import, too"
+    )
+    parser.add_argument("--check", type=float, metavar="FACTOR", help="exit with 1 if a median is worse by more")
+    parser.add_argument("--store", type=Path, default=STORE, help="folder of the records")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Bytes of the database per step, while a run is in progress and after its end."""
+
+from __future__ import annotations
+
+import time
+
+from hooke_api.models import Chunk
+from hooke_api.storage.database import Database
+from sqlalchemy import func, select, text
+
+from benchmarks.api import bodies
+from benchmarks.api.attempts import claimed
+from benchmarks.api.figures import Bench, Figure, Measured
+from benchmarks.api.server import Server
+from benchmarks.api.writing import post
+
+TITLE = "Storage"
+RANKS = 2
+SETTLE_SECONDS = 12.0
+"""After the end of a run, in which the API may rearrange what it stores."""
+
+
+def measure(bench: Bench) -> Measured:
+    """Yield bytes per step of one rank; a step has `VALUES` values and four coordinates."""
+    count = bench.size(200_000, 5_000)
+    with bench.server() as server:
+        [attempt] = claimed(server, 1, RANKS)
+        empty = _bytes(server)
+        *requests, last = bodies.whole(attempt, count)
+        post(server, [(attempt, requests)])
+        live, stored = _bytes(server), _chunks(server)
+        post(server, [(attempt, [last])])
+        time.sleep(SETTLE_SECONDS)
+        ended, after = _bytes(server), _chunks(server)
+    each = RANKS * count
+    sent = sum(len(request) for request in requests)
+    yield Figure(f"{count:,} steps of {RANKS} ranks, gzip bodies of ingest", "bytes/step", (sent / each,))
+    yield Figure("the same, columns in the database", "bytes/step", (stored / each,))
+    yield Figure("the same, whole database, in progress", "bytes/step", ((live - empty) / each,))
+    yield Figure("the same, columns after the end", "bytes/step", (after / each,))
+    yield Figure("the same, whole database, after the end", "bytes/step", ((ended - empty) / each,))
+    yield Figure(
+        "the same, whole database, after the end", "bytes/point", ((ended - empty) / each / bodies.VALUES,)
+    )
+
+
+def _chunks(server: Server) -> int:
+    """Return the bytes of the packed columns of all steps."""
+    database = server.database()
+    try:
+        with database.read() as session:
+            return session.scalar(select(func.sum(func.length(Chunk.data)))) or 0
+    finally:
+        database.close()
+
+
+def _bytes(server: Server) -> int:
+    """Return the size of the database, without its write-ahead log and without free pages."""
+    database = server.database()
+    try:
+        return _of_sqlite(database) if database.sqlite else _of_postgresql(database)
+    finally:
+        database.close()
+
+
+def _of_sqlite(database: Database) -> int:
+    with database.read() as session:
+        pages, free, size = (
+            session.execute(text(f"PRAGMA {name}")).scalar_one()
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
+
+
+def _of_postgresql(database: Database) -> int:
+    with database.read() as session:
+        return int(session.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
