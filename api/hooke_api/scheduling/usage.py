@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Double, case, cast, extract, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from hooke_api.models import Attempt, Experiment, Run
 
@@ -101,7 +101,7 @@ def _read(session: Session, host: str, at: datetime, half_life: float) -> Sequen
     ]
 
 
-def _seconds(moment: ColumnElement[Any], sqlite: bool) -> ColumnElement[float]:
+def _seconds(moment: InstrumentedAttribute[Any], sqlite: bool) -> ColumnElement[float]:
     """Return the expression for the seconds since 1970 of a point in time."""
     if sqlite:
         return (func.julianday(moment, type_=Double) - _UNIX) * _DAY

@@ -58,7 +58,8 @@ export const listClusters = <ThrowOnError extends boolean = false>(options?: Opt
  *
  * Remove a cluster and revoke its tokens; its runs stay readable.
  *
- * 409 while it has runs that have not ended.
+ * 409 while it has runs that have not ended, and while its agent runs with the server's own token, as that of
+ * `hooke up` does: it would join again.
  */
 export const removeCluster = <ThrowOnError extends boolean = false>(options: Options<RemoveClusterData, ThrowOnError>): RequestResult<RemoveClusterResponses, RemoveClusterErrors, ThrowOnError> => (options.client ?? client).delete<RemoveClusterResponses, RemoveClusterErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}', ...options });
 

@@ -6026,6 +6026,12 @@ export type ExportBundleData = {
          * With the output of its runs.
          */
         logs?: boolean;
+        /**
+         * Traces
+         *
+         * With traces of ranks, and samples of the system.
+         */
+        traces?: boolean;
     };
     url: '/api/v1/experiments/{experiment_id}/bundle';
 };

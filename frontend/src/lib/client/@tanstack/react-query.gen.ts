@@ -143,7 +143,8 @@ export const listClustersOptions = (options?: Options<ListClustersData>) => quer
  *
  * Remove a cluster and revoke its tokens; its runs stay readable.
  *
- * 409 while it has runs that have not ended.
+ * 409 while it has runs that have not ended, and while its agent runs with the server's own token, as that of
+ * `hooke up` does: it would join again.
  */
 export const removeClusterMutation = (options?: Partial<Options<RemoveClusterData>>): UseMutationOptions<RemoveClusterResponse, RemoveClusterError, Options<RemoveClusterData>> => {
     const mutationOptions: UseMutationOptions<RemoveClusterResponse, RemoveClusterError, Options<RemoveClusterData>> = {
