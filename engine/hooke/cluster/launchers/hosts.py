@@ -74,7 +74,8 @@ class HostsLauncher(Launcher):
         if launch.world == "virtual":
             return found
         mpirun = mpi.find(self._settings.mpirun)
-        found |= base.transport(inherited) | mpi.variables_of_library(mpirun, self._settings.libmpi)
+        found |= base.transport(inherited)
+        found |= mpi.variables_of_library(mpirun, self._settings.libmpi, launch.folders[0], inherited)
         return found | {"HOOKE_LAUNCH_AGENT": shlex.join(self._settings.agent)}
 
     def family(self, launch: Launch) -> mpi.Family | None:
