@@ -1,4 +1,4 @@
-"""A disk of the agent that is full: a real one, small enough to fill."""
+"""What an agent cannot start: on a full disk (a real one, small enough to fill), or while a host is down."""
 
 import json
 import os
@@ -11,6 +11,7 @@ from hooke.cluster.agent import register
 from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.hello import ApiClient
 from hooke.cluster.job import Order
+from hooke.cluster.launchers.settings import HostsSettings
 from hooke.cluster.places import Home, append_line, described
 from hooke.cluster.tail import LogBook
 from hooke.cluster.verdict import Evidence, judge
@@ -92,6 +93,19 @@ def test_a_supervisor_that_does_not_start_is_reported_for_an_attempt_that_has_no
     home.attempt("run_a", 1).journal(0).touch()
     with pytest.raises(LaunchError):  # it has begun: whether it is dead is found out by proof
         orders.launch(home, "http://127.0.0.1:1", [order("run_a")])
+
+
+def test_nothing_is_launched_while_a_host_of_the_list_is_down(tmp_path):
+    """Every waiting run would fail in turn; so the cluster pauses."""
+    agent = tmp_path / "agent.sh"
+    agent.write_text('[ "$1" = gone ] && echo no route to it >&2 && exit 255\nexec sh -c "$2"\n')
+    hosts = [{"address": name} for name in ("here", "gone")]
+    settings = HostsSettings(kind="hosts", hosts=hosts, agent=("sh", str(agent)))
+    home = Home(tmp_path / "home")
+    (failed,) = orders.launch(home, "http://127.0.0.1:1", [order("run_a"), order("run_b")], settings)
+    assert failed.why == f"on {os.uname().nodename}: host gone does not answer (no route to it)"
+    assert [each.run for each in failed.attempts] == ["run_a", "run_b"]
+    assert not list(home.path.glob("jobs/*/job.json"))
 
 
 def test_a_report_is_delivered_from_a_full_disk(disk, capfd):

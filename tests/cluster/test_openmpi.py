@@ -100,11 +100,11 @@ def test_a_library_that_does_not_understand_the_launcher_is_named(bench, site):
     assert "started 2 processes (PMI_SIZE), but each of them is alone: mpi4py has loaded Open MPI v4" in end.why
 
 
-def an_mpirun(folder):
-    """Return an mpirun that says it is Open MPI's."""
+def an_mpirun(folder, says="mpirun (Open MPI) 4.1.4"):
+    """Return an mpirun that says whose it is."""
     (folder / "bin").mkdir()
     fake = folder / "bin" / "mpirun"
-    fake.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 4.1.4'\n")
+    fake.write_text(f"#!/bin/sh\necho '{says}'\n")
     fake.chmod(0o755)
     assert shutil.which(str(fake))
     return fake
@@ -122,6 +122,23 @@ def test_ranks_on_other_hosts_are_told_the_library_that_belongs_to_their_mpirun(
     passed = {name for option, name in pairwise(command) if option == "-x"}
     assert {"HOOKE_ATTEMPT", "MPI4PY_LIBMPI"} <= passed
     assert launcher.environment(launch, {})["MPI4PY_LIBMPI"] == str(tmp_path / "lib" / "libmpi.so.40")
+
+
+def test_debians_mpich_is_loaded_under_the_name_that_mpi4py_needs(tmp_path):
+    """Its library is called libmpich.so.12: every rank failed, as there was no libmpi.so.12."""
+    fake = an_mpirun(tmp_path, "HYDRA build details:\n    Version: 4.0.2")
+    library = tmp_path / "lib" / "libmpich.so.12"
+    library.parent.mkdir()
+    library.touch()
+    folder = tmp_path / "runs" / "1"
+    for _ in range(2):  # the link is there when a supervisor starts again
+        told = make(LocalSettings(mpirun=fake)).environment(
+            Launch("mpi", 2, (folder,), ("r.1",)), {"LD_LIBRARY_PATH": "/site"}
+        )
+    first, *others = told["LD_LIBRARY_PATH"].split(os.pathsep)
+    assert others == ["/site"]
+    assert (Path(first) / "libmpi.so.12").resolve() == library
+    assert Path(first).is_relative_to(folder) and told["MPI4PY_LIBMPI"] == str(library)
 
 
 def test_a_cluster_tells_the_library_of_its_mpirun_and_not_the_wheel_beside_it(tmp_path):

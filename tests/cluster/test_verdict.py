@@ -87,6 +87,14 @@ def test_an_abort_with_status_3_is_the_users_error_of_the_rank_that_printed_it()
     assert "Abort(3)" not in report.why
 
 
+def test_of_ranks_that_all_raise_without_an_abort_the_first_is_quoted():
+    """As where no rank can load the MPI library: the reason stayed in their logs."""
+    logs = {rank: [*TRACEBACK[:-1], f"ImportError: libmpi.so.12 of rank {rank}"] for rank in (0, 1)}
+    report = verdict(3, (left(0, code=3, at=2.0), left(1, code=3, at=1.0)), (None, None), logs=logs)
+    assert (report.state, report.rank, report.exit_code) == ("failed_user", 1, 3)
+    assert report.why.startswith("rank 1 raised ImportError: libmpi.so.12 of rank 1")
+
+
 def test_divergence_is_told_apart_from_other_errors_of_the_user():
     logs = {1: ["Traceback (most recent call last):", "hooke.errors.NumericalError: rank 1, step 7: NaN"]}
     died = verdict(5, (left(0, signal=15, at=2.0), left(1, code=5, at=1.0)), (None, None), logs=logs)

@@ -202,7 +202,8 @@ def _taken(row: Columns, at: datetime, last: float) -> float:
     """Return for how long an active run has kept its cluster, s. `last`: when the run before it ended."""
     if row.state is RunState.DISPATCHED or row.sent is None:
         return 0.0
-    return max(0.0, at.timestamp() - max(last, row.sent.timestamp()))
+    began: float = max(last, row.sent.timestamp())
+    return max(0.0, at.timestamp() - began)
 
 
 def _left(

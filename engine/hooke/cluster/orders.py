@@ -57,8 +57,11 @@ def launch(
     if fresh:
 
         def start() -> None:
+            settings = launcher or LocalSettings()
             _check_space(home.path)
-            start_supervisor(_make_job(home, api, fresh, launcher or LocalSettings()), api)
+            if why := make(settings).unreachable():  # the queue must not run through while a host is down
+                raise LaunchError(why)
+            start_supervisor(_make_job(home, api, fresh, settings), api)
 
         failed += _tried(home, fresh, start)
     return failed

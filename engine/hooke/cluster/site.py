@@ -93,10 +93,10 @@ def read(file: Path | None, given: Mapping[str, Any]) -> Site:
             "--broker contains a password, which every user of this host can read in the list of processes: "
             "put it into a file that only you can read, and give --broker-password-file"
         )
-    told = _file(file)
-    values = {**told, **options}
+    written = _file(file)
+    values = {**written, **options}
     if "launcher" in options:
-        values["launcher"] = _launcher(str(options["launcher"]), told.get("launcher"))
+        values["launcher"] = _launcher(str(options["launcher"]), written.get("launcher"))
     values["launcher"] = launcher_settings(values)
     password = values.pop("broker_password_file", None)
     values.setdefault("broker", os.environ.get("HOOKE_REDIS_URL"))

@@ -99,7 +99,7 @@ def _judge(e: Evidence) -> StateReport:
     if e.cause and not (fault and fault.monotonic < e.cause_at):
         return _report("failed_infra", e.cause, e)
     if fault is None or (fault.signal is None and e.status in RAISED):
-        return _without_witness(e)
+        return _without_witness(e, fault)
     return _by_rank(fault, e)
 
 
@@ -151,9 +151,14 @@ def _by_rank(fault: RankExit, e: Evidence) -> StateReport:
     return _report("failed_infra", _with_error(why, lines), e, fault)
 
 
-def _without_witness(e: Evidence) -> StateReport:
-    """Report an end without exit records: MPI_Abort, a killed guard or a killed mpirun end all ranks at once."""
+def _without_witness(e: Evidence, fault: RankExit | None) -> StateReport:
+    """Report an end without exit records: MPI_Abort, a killed guard or a killed mpirun end all ranks at once.
+
+    `fault`: the first abnormal exit, of ranks that have raised before there was an MPI to abort.
+    """
     rank = aborted_rank(e.logs)
+    if rank is None and fault is not None and _TRACEBACK in e.logs.get(fault.rank, ()):
+        rank = fault.rank  # all have raised, as where none can load its library
     lines = e.logs.get(rank, ()) if rank is not None else ()
     if e.status in RAISED:
         return _report(*_raised(rank, lines, e.host), e, rank=rank, exit_code=e.status)

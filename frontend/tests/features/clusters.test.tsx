@@ -42,7 +42,10 @@ describe("the state of a cluster", () => {
 describe("a cluster whose launches fail", () => {
   it("is paused, and says until when and why", () => {
     const now = Date.parse("2026-03-01T10:00:30Z");
-    const paused = cluster("hpc", { held_until: "2026-03-01T10:01:00Z", held_why: "on n1: no space is left" });
+    const paused = cluster("hpc", {
+      held_until: "2026-03-01T10:01:00Z",
+      held_why: "on n1: no space is left",
+    });
     const { tone, words } = clusterState(paused, now);
     expect(tone).toBe("warn");
     expect(words).toMatch(/^paused until 2026-03-01 \d\d:01:00: a launch failed on n1: no space is left$/);

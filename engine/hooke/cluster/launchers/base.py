@@ -50,6 +50,10 @@ class Launcher(ABC):
         """Return whose mpirun `command` is, which decides how it is signalled and watched; None: it is none."""
         return "hydra" if launch.world == "mpi" else None
 
+    def unreachable(self) -> str:
+        """Return which hosts do not answer before a launch, in a sentence; empty: all do. May take seconds."""
+        return ""
+
     def cut_off(self) -> str:
         """Return why ranks cannot be reached any more, in a sentence; empty if they can. Must not block."""
         return ""

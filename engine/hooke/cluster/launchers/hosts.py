@@ -74,7 +74,8 @@ class HostsLauncher(Launcher):
         if launch.world == "virtual":
             return found
         mpirun = mpi.find(self._settings.mpirun)
-        found |= base.transport(inherited) | mpi.variables_of_library(mpirun, self._settings.libmpi)
+        found |= base.transport(inherited)
+        found |= mpi.variables_of_library(mpirun, self._settings.libmpi, launch.folders[0], inherited)
         return found | {"HOOKE_LAUNCH_AGENT": shlex.join(self._settings.agent)}
 
     def family(self, launch: Launch) -> mpi.Family | None:
@@ -89,6 +90,17 @@ class HostsLauncher(Launcher):
         return Question(
             self.on(address, [sys.executable, "-m", "hooke.cluster.remote", what, *ids]), patience=_PATIENCE
         )
+
+    def unreachable(self) -> str:
+        """Return which hosts do not answer the agent now, in a sentence; see `Launcher`."""
+        asked = {a: Question(self.on(a, ["true"]), patience=_PATIENCE) for a in self._addresses}
+        said = []
+        for address, question in asked.items():
+            while (answer := question.answer()) is None:
+                time.sleep(0.02)
+            if answer.status != 0:
+                said.append(f"host {address} does not answer ({answer.said})")
+        return "; ".join(said)
 
     def cut_off(self) -> str:
         """Return which hosts have not answered the agent for `silent_seconds`, in a sentence; see `Launcher`."""

@@ -30,13 +30,14 @@ class LocalLauncher(Launcher):
 
     def environment(self, launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
         """Return the common environment, with Hydra set to fork locally even inside a batch allocation."""
-        return base.environment(launch, inherited) | base.LOCAL | self._library(launch)
+        return base.environment(launch, inherited) | base.LOCAL | self._library(launch, inherited)
 
     def family(self, launch: Launch) -> mpi.Family | None:
         """Return whose mpirun starts the ranks; None without one."""
         return None if launch.world == "virtual" else mpi.find(self._settings.mpirun).family
 
-    def _library(self, launch: Launch) -> dict[str, str]:
+    def _library(self, launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
         if launch.world == "virtual":
             return {}
-        return mpi.variables_of_library(mpi.find(self._settings.mpirun), self._settings.libmpi)
+        mpirun = mpi.find(self._settings.mpirun)
+        return mpi.variables_of_library(mpirun, self._settings.libmpi, launch.folders[0], inherited)

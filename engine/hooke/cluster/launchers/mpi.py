@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -133,25 +134,43 @@ def _library(named: Path | None) -> str | None:
         return None
 
 
-def variables_of_library(mpirun: Mpirun, named: Path | None = None) -> dict[str, str]:
+def variables_of_library(
+    mpirun: Mpirun, named: Path | None, folder: Path, inherited: Mapping[str, str]
+) -> dict[str, str]:
     """Return the variables that make mpi4py load the library of this mpirun; a mismatch would make N runs of one.
 
-    mpi4py's wheel finds the wheel of MPICH by itself. Raises LaunchError if Open MPI's library is not found.
+    mpi4py's wheel finds the wheel of MPICH by itself. `folder`: of the launch, for a link to a library of another
+    name; `inherited`: the environment so far. Raises LaunchError if Open MPI's library is not found.
     """
     if named is not None:
-        return {LIBRARY: str(named)}
+        return _loaded(named, folder, inherited)
     if LIBRARY in os.environ:
         return {}
     places = _places(mpirun.path)
     names = ("libmpi.so.40",) if mpirun.family == "openmpi" else ("libmpi.so.12", "libmpich.so.12")
     if found := next((place / name for name in names for place in places if (place / name).exists()), None):
-        return {LIBRARY: str(found)}
+        return _loaded(found, folder, inherited)
     if mpirun.family == "hydra":
         return {}  # a Hydra starts ranks of any MPICH
     raise LaunchError(
         f"{mpirun.path} is Open MPI's, but there is no libmpi.so.40 in {', '.join(map(str, places))}: "
         "name it in the launcher's settings (libmpi = ...)"
     )
+
+
+def _loaded(library: Path, folder: Path, inherited: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that make mpi4py load a library.
+
+    mpi4py's wheel needs a `libmpi.so.12`. Debian's MPICH is called `libmpich.so.12`, so it is linked by that name.
+    """
+    if not library.name.startswith("libmpich.so"):
+        return {LIBRARY: str(library)}
+    link = folder / "lib" / "libmpi.so.12"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        link.symlink_to(library.absolute())
+    searched = filter(None, [str(link.parent), inherited.get("LD_LIBRARY_PATH")])
+    return {LIBRARY: str(library), "LD_LIBRARY_PATH": os.pathsep.join(searched)}
 
 
 def _places(path: str) -> Sequence[Path]:

@@ -60,7 +60,8 @@ class PsijLauncher(BatchLauncher):
         if launch.world == "virtual":
             return found
         mpirun = mpi.find(self.settings.mpirun)
-        found |= mpi.variables_of_library(mpirun, self.settings.libmpi) | {"HOOKE_MPIRUN": mpirun.family}
+        found |= mpi.variables_of_library(mpirun, self.settings.libmpi, launch.folders[0], inherited)
+        found["HOOKE_MPIRUN"] = mpirun.family
         return found if self.settings.executor == "local" else found | base.transport(inherited)
 
     def inside(self, launch: Launch, folder: Path) -> list[str]:

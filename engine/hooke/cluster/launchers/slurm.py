@@ -67,7 +67,8 @@ class SlurmLauncher(BatchLauncher):
         found |= base.transport(inherited)  # how many nodes it gets is not known yet
         if self.settings.start == "mpirun":
             mpirun = mpi.find(self.settings.mpirun)
-            return found | {"HOOKE_MPIRUN": mpirun.family} | mpi.variables_of_library(mpirun, self.settings.libmpi)
+            library = mpi.variables_of_library(mpirun, self.settings.libmpi, launch.folders[0], inherited)
+            return found | {"HOOKE_MPIRUN": mpirun.family} | library
         return found | ({"MPI4PY_LIBMPI": str(self.settings.libmpi)} if self.settings.libmpi else {})
 
     def script(self, launch: Launch, folder: Path) -> str:
