@@ -53,6 +53,16 @@ def test_texts_that_answers_repeat_are_short(service):
         assert "more than 20000 characters" in problem(answer, 422)["detail"]
 
 
+@ONE_KIND
+def test_a_row_that_no_list_can_show_is_refused(service):
+    """One such row would make the list of all runs fail, for everybody."""
+    parts = parts_of(exported(service, measured(service)["id"]))
+    bundle = edited(parts, "runs.jsonl", setting(evaluated_part="moon"))
+    answer = service.client.post("/experiments/import", content=bundle)
+    assert "line 1 of 'runs.jsonl': evaluated_part" in problem(answer, 422)["detail"]
+    assert service.client.get("/runs").status_code == 200
+
+
 def test_rows_are_held_up_to_a_number_of_bytes(monkeypatch):
     monkeypatch.setattr(importing, "HELD_BYTES", 100)
     sizes = [10, 20, 80, 500, 1, 2, 3, 4]
