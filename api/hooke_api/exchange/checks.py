@@ -13,10 +13,20 @@ from hooke.spec.events import ABSENT, STEP_COLUMNS
 from hooke.spec.further import FurtherMetric, MetricName
 from hooke.spec.retry import RetryCause
 from hooke.spec.states import TERMINAL
-from pydantic import FiniteFloat, TypeAdapter, ValidationError
+from pydantic import BaseModel, FiniteFloat, TypeAdapter, ValidationError
 
 from hooke_api.exchange.manifest import BundleError
-from hooke_api.models import Attempt, Base, Chunk, RankTotals, Run, StoredEvaluation, Transition
+from hooke_api.models import (
+    Attempt,
+    Base,
+    Chunk,
+    DroppedWorker,
+    RankTotals,
+    Run,
+    StoredEvaluation,
+    Transition,
+)
+from hooke_api.runs.schemas import DroppedView, PhaseTotals, RunSummary, TransitionView
 from hooke_api.storage import blocks
 
 MOST_TOLD = 20_000
@@ -91,6 +101,24 @@ def _check_chunk(row: Mapping[str, Any]) -> None:
     for name, column in blocks.read(n, header, row["data"], ("clock", "wall")).items():
         if not np.isfinite(column).all():
             raise BundleError(f"'data' has a value of {name!r} that is no number")
+
+
+VIEWS: Mapping[type[Base], type[BaseModel]] = {
+    Run: RunSummary,
+    Transition: TransitionView,
+    RankTotals: PhaseTotals,
+    DroppedWorker: DroppedView,
+}
+"""What answers make of a row: one that does not fit would make lists fail that have rows of others, too."""
+_OF_THIS_SERVER = {"id": "", "experiment_id": "", "not_before": None, "cancel_requested": False}
+
+
+def check_row(model: type[Base], row: Mapping[str, Any]) -> None:
+    """Raise BundleError, or ValidationError, for a row with which an answer would fail."""
+    if model in CHECKS:
+        CHECKS[model](row)
+    if model in VIEWS:
+        VIEWS[model].model_validate(_OF_THIS_SERVER | dict(row))
 
 
 CHECKS: Mapping[type[Base], Callable[[Mapping[str, Any]], None]] = {

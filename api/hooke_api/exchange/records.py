@@ -33,7 +33,7 @@ from sqlalchemy.types import TypeDecorator
 
 from hooke_api.base.errors import ApiError
 from hooke_api.base.shape import ShapeLimits, check_shape
-from hooke_api.exchange.checks import CHECKS
+from hooke_api.exchange.checks import check_row
 from hooke_api.exchange.manifest import BundleError
 from hooke_api.models import (
     Attempt,
@@ -184,8 +184,7 @@ def read(carried: Carried, line: bytes, runs: Mapping[int, str]) -> dict[str, An
             row[column.name] = _value(column, record[column.name])
         except (ValueError, TypeError, OverflowError) as error:
             raise BundleError(f"{column.name!r}: {error}") from None
-    if carried.model in CHECKS:
-        CHECKS[carried.model](row)
+    check_row(carried.model, row)
     return row
 
 

@@ -128,7 +128,7 @@ def _exchanges(updates: Mapping[int, Updates], served: Rows) -> int:
     """
     workers, counts = np.unique(served["worker"][served["worker"] >= 0].astype(np.int64), return_counts=True)
     others = zip(workers.tolist(), counts.tolist(), strict=True)
-    unknown = sum(count - 1 for worker, count in others if worker not in updates)
+    unknown = sum(int(count) - 1 for worker, count in others if worker not in updates)
     return unknown + sum(len(each.wall) for each in updates.values())
 
 

@@ -64,6 +64,14 @@ describe("a run with a timeline", () => {
   });
 });
 
+describe("an imported run", () => {
+  it("says where its timeline is, and waits for none", async () => {
+    const now = { ...ended, host: "~local", finished_at: new Date().toISOString() };
+    await open(timeline({ ranks: [], complete: false }), now);
+    expect(await part().findByText(/stayed on the server that it was imported from/)).toBeVisible();
+  });
+});
+
 describe("the window", () => {
   it("is asked for as the URL has it", async () => {
     await open(timeline({ start: 0.5, stop: 1 }), ended, "?t=0.5_1");

@@ -1,6 +1,7 @@
 """Bundles whose checksums are right and whose content is not harmless."""
 
 import json
+import re
 
 import pytest
 from hooke_api.exchange import importing
@@ -52,6 +53,16 @@ def test_texts_that_answers_repeat_are_short(service):
         assert "more than 20000 characters" in problem(answer, 422)["detail"]
 
 
+@ONE_KIND
+def test_a_row_that_no_list_can_show_is_refused(service):
+    """One such row would make the list of all runs fail, for everybody."""
+    parts = parts_of(exported(service, measured(service)["id"]))
+    bundle = edited(parts, "runs.jsonl", setting(evaluated_part="moon"))
+    answer = service.client.post("/experiments/import", content=bundle)
+    assert "line 1 of 'runs.jsonl': evaluated_part" in problem(answer, 422)["detail"]
+    assert service.client.get("/runs").status_code == 200
+
+
 def test_rows_are_held_up_to_a_number_of_bytes(monkeypatch):
     monkeypatch.setattr(importing, "HELD_BYTES", 100)
     sizes = [10, 20, 80, 500, 1, 2, 3, 4]
@@ -70,10 +81,11 @@ def test_a_table_holds_no_formula(service, name):
     assert ",sync," in text
 
 
-def band(x, y):
+def band(x, y, low=None, high=None):
     return Band.model_construct(
         variant="v", cluster="c", simulated=False, workers=1, metric="train_loss",
-        x=x, mean=y, low=y, high=y, n=[1] * len(x), runs=["r"], evaluations=[1], kept_before=0, kept_after=0,
+        x=x, mean=y, low=low or y, high=high or y, n=[1] * len(x), runs=["r"], evaluations=[1],
+        kept_before=0, kept_after=0,
     )  # fmt: skip
 
 
@@ -85,3 +97,12 @@ def test_every_number_can_be_drawn(y):
     for x in ([0.0, 1.0], [1e20, 1e20], [0.0, 1e308]):
         text = figures.curves([band(x, y)], [0], ("s", "loss"), None, of_accuracy=False)
         assert "nan" not in text and "inf" not in text.replace("points", "")
+
+
+def test_intervals_beyond_all_accuracies_end_at_the_axis():
+    """Of two seeds, the 95% interval of a mean accuracy of 60% may reach from -100% to 220%."""
+    wide = band([0.0, 1.0], [0.6, 0.7], [-1.0, 0.5], [2.2, 0.9])
+    text = figures.curves([wide], [0], ("s", "accuracy"), 0.9, of_accuracy=True)
+    assert "100%" in text and "200%" not in text and "-50%" not in text
+    top = min(float(place) for place in re.findall(r"[ML][0-9.]+ (-?[0-9.]+)", text))
+    assert top >= figures._Frame.top

@@ -23,7 +23,7 @@ MOST_LETTERS = 30
 WIDEST = math.log(20)
 """Intervals that reach farther are cut, with an arrow."""
 _FARTHEST = 1e290
-"""End of an axis; what lies beyond is drawn outside."""
+"""Ends of an axis; what lies beyond is drawn there."""
 _ROUND = (1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000, 10_000, 1_000_000)
 
 
@@ -122,11 +122,13 @@ class _Frame:
 
     left, right, top, bottom = 62, WIDTH - 16, 12, 300
 
-    def __init__(self, bands: Sequence[Band], target: float | None) -> None:
+    def __init__(self, bands: Sequence[Band], target: float | None, of_accuracy: bool) -> None:
         xs = [x for band in bands for x in band.x]
         ys = [y for band in bands for y in (*band.mean, *band.low, *band.high) if y is not None]
         ys += [target] if target is not None else []
         self.low_x, self.high_x = _range(xs)
+        if of_accuracy:  # intervals of few seeds reach beyond what an accuracy can be
+            ys = [min(1.0, max(0.0, y)) for y in ys]
         low, high = _range(ys)
         room = 0.04 * (high - low)
         self.low_y, self.high_y = low - room, high + room
@@ -136,7 +138,8 @@ class _Frame:
         return self.left + (value - self.low_x) / (self.high_x - self.low_x) * (self.right - self.left)
 
     def y(self, value: float) -> float:
-        """Return where a y lies, px."""
+        """Return where a y lies, px; of one beyond the axis, its end."""
+        value = min(self.high_y, max(self.low_y, value))
         return self.bottom - (value - self.low_y) / (self.high_y - self.low_y) * (self.bottom - self.top)
 
 
@@ -158,7 +161,7 @@ def curves(
     of_accuracy: bool,
 ) -> Markup:
     """Return means over seeds with their 95% bands. `titles`: of the x and y axes."""
-    frame = _Frame(bands, target)
+    frame = _Frame(bands, target, of_accuracy)
     parts = [_axes(frame, titles, of_accuracy)]
     if target is not None:
         y = _px(frame.y(target))

@@ -52,6 +52,7 @@ export function TimelinePart({ run }: { run: RunView }) {
 export function absentWords(run: RunView, answer: TimelineView | undefined): string {
   if (run.spec.trace !== true)
     return "This run recorded no timeline. With “trace: true” in the experiment's document, every rank records its phases and messages.";
+  if (run.host.startsWith("~")) return "Its timeline stayed on the server that it was imported from.";
   if (!isTerminal(run.state)) return "The ranks record a timeline. It is delivered when the run has ended.";
   if (answer && arriving(run, answer.complete, Date.now())) return "The timeline is being delivered.";
   return "No timeline has arrived: no rank reached its first step, or its supervisor cannot reach this server.";
