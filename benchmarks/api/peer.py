@@ -41,6 +41,7 @@ class Peer:
         command += ["--default-artifact-root", str(self._folder / "artifacts")]
         command += ["--host", "127.0.0.1", "--port", str(port)]
         environment = os.environ | {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
+        environment["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] = "false"  # its own processes would outlive it
         environment["PATH"] = f"{python.parent}{os.pathsep}{environment.get('PATH', '')}"
         with (self._folder / "server.log").open("wb") as log:
             self._process = subprocess.Popen(
