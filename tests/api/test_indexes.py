@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from hooke.spec.states import RunState
 from hooke_api.base.cursors import Cursors
+from hooke_api.experiments import service as experiments
 from hooke_api.runs.service import Filter, Page, page
 from hooke_api.storage.database import Database
 from sqlalchemy import event
@@ -33,4 +34,29 @@ def test_a_filtered_list_is_searched_in_its_order(sqlite_template, chosen, index
             plan = [row[3] for row in told]
             assert any(step.startswith(f"SEARCH runs USING INDEX {index}") for step in plan), plan
             assert not any("TEMP B-TREE" in step for step in plan), plan
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "asked_for",
+    [
+        "algorithm ~ easgd",
+        "variant = sync",
+        "not cluster = local",
+        "accuracy.max > 0.98",
+        "not time_to_target.min < 60",
+        "loss.last < 1",
+    ],
+)
+def test_a_filter_of_experiments_reads_an_index_and_no_runs(sqlite_template, asked_for):
+    database, asked = Database(f"sqlite:///{sqlite_template}"), []
+    event.listen(database.engine, "before_cursor_execute", lambda *told: asked.append(told[2:4]))
+    with database.read() as session:
+        experiments.page(session, Cursors("secret"), experiments.Page(50, None, asked_for), timedelta(seconds=40))
+        statement, parameters = next(one for one in asked if "FROM experiments" in one[0])
+        told = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        steps = [row[3] for row in told if "runs" in row[3]]
+        assert steps and all("USING COVERING INDEX ix_runs_filters (experiment_id=?" in step for step in steps), (
+            steps
+        )
     database.close()

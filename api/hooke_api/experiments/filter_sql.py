@@ -82,7 +82,8 @@ def _matches(column: Any, how: str, text: str) -> ColumnElement[bool]:
 
 
 def _some_run(*conditions: ColumnElement[bool]) -> Exists:
-    return exists().where(Run.experiment_id == Experiment.id, *conditions)
+    # a column of the index: where all columns are asked for, SQLite reads the rows
+    return select(Run.experiment_id).where(Run.experiment_id == Experiment.id, *conditions).exists()
 
 
 def _figure(name: str) -> ColumnElement[Any]:

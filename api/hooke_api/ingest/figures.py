@@ -11,7 +11,7 @@ import structlog
 from hooke.spec.events import Done, Dropped, Evaluation, Start
 from hooke.spec.further import FurtherMetric
 from hooke.trace.phases import PHASES, communication_fraction
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.documents import storable_text
@@ -48,6 +48,8 @@ class Figures:
         key = {"run_id": run.id, "attempt": attempt.number}
         self.ranks = {row.rank: row for row in session.scalars(select(RankTotals).filter_by(**key))}
         self.evaluations: list[Evaluation] = []
+        self._scored: list[dict[str, Any]] = []
+        """Rows of these, inserted together: one object each would take half of the time of a request."""
         self.started: list[Start] = []
         self.points = False
         self.ended: list[Done] = []
@@ -93,7 +95,9 @@ class Figures:
         log.warning("a record cannot be stored", run=self.run.id, rank=rank, seq=item.seq, why=str(item.fault))
 
     def finish(self, current: bool) -> None:
-        """Update the run's figures, if this attempt owns it, and announce new points."""
+        """Store the evaluations; update the run's figures, if this attempt owns it, and announce new points."""
+        if self._scored:
+            self.session.execute(insert(StoredEvaluation), self._scored)
         if not current:
             return
         run = self.run
@@ -224,7 +228,7 @@ class Figures:
         row = item.model_dump(exclude={"kind", "loss", "accuracy", "further"})
         if further := {name: value for name, value in item.further.items() if math.isfinite(value)}:
             row["further"] = further
-        self.session.add(StoredEvaluation(**key, **row, loss=loss, accuracy=accuracy))
+        self._scored.append({**key, **row, "loss": loss, "accuracy": accuracy})
         self.evaluations.append(item)
         self.points = True
 
