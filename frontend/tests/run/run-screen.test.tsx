@@ -132,7 +132,7 @@ describe("another attempt", () => {
   });
 
   it("is not offered while it is not known whether the run was imported", async () => {
-    let known = () => undefined as void;
+    let known: () => void = () => undefined;
     const answer = new Promise<ExperimentView>((done) => {
       known = () => done(experiment());
     });
