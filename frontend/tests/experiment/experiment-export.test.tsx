@@ -40,11 +40,7 @@ describe("exporting an experiment", () => {
 
   it.each([
     ["All runs, Parquet", "GET /runs.parquet", "/api/v1/runs.parquet?experiment=exp_7"],
-    [
-      "All points, Parquet",
-      "GET /experiments/*/points.parquet",
-      "/api/v1/experiments/exp_7/points.parquet",
-    ],
+    ["All points, Parquet", "GET /experiments/*/points.parquet", "/api/v1/experiments/exp_7/points.parquet"],
   ] as const)("fetches “%s” once the server has agreed to write it", async (name, operation, address) => {
     const fetched: string[] = [];
     vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function (this: HTMLAnchorElement) {

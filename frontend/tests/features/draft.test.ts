@@ -136,9 +136,7 @@ it("the empty form compares the baseline of the paper with its successor", () =>
 
 describe("an example", () => {
   it.each(EXAMPLES)("$key is the file of its name, whole", ({ key, document }) => {
-    const file: unknown = parse(
-      readFileSync(`${import.meta.dirname}/../../../examples/${key}.yaml`, "utf8"),
-    );
+    const file: unknown = parse(readFileSync(`${import.meta.dirname}/../../../examples/${key}.yaml`, "utf8"));
     expect(document).toEqual(file);
     expect(variantNames(document)).toContain(document.baseline);
   });

@@ -186,7 +186,7 @@ describe("execution", () => {
 
   it("records a timeline where it is switched on, and says what that costs and where it is shown", async () => {
     const { user, written } = showExecution();
-    const trace = part("execution").getByRole("switch", { name: "Record a timeline" });
+    const trace = part("execution").getByRole("switch", { name: /^Record a timeline/ });
     expect(trace).not.toBeChecked();
     expect(trace).toHaveAccessibleDescription(/page of its run.*20 µs to each step.*8 MiB to a run/);
     expect(written()).not.toHaveProperty("trace");

@@ -24,7 +24,9 @@ describe("examples to start from", () => {
     );
     await user.click(screen.getByRole("menuitem", { name: /^Periods of Local SGD/ }));
     expect(name()).toHaveValue("How often must Local SGD average?");
-    expect(await shownDocument(user)).toEqual(EXAMPLES.find(({ key }) => key === "local-sgd-periods")?.document);
+    expect(await shownDocument(user)).toEqual(
+      EXAMPLES.find(({ key }) => key === "local-sgd-periods")?.document,
+    );
     expect(screen.queryByRole("dialog")).toBeNull();
   });
 

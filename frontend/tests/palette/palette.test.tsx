@@ -125,7 +125,7 @@ describe("the command palette", () => {
     await option(/Digits, three ways/);
     server.on("GET /experiments", () => new Promise<never>(() => undefined));
     await user.type(field, "zzz");
-    expect(screen.queryAllByRole("option")).toEqual([]);
+    expect(within(screen.getByTestId("palette")).queryAllByRole("option")).toEqual([]);
     expect(screen.getByTestId("palette")).toHaveTextContent("Searching …");
     await user.keyboard("{Enter}");
     expect(screen.getByTestId("palette")).toBeVisible();

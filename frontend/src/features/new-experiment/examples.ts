@@ -43,7 +43,7 @@ export const EXAMPLES: readonly Example[] = [
   },
   {
     key: "output-layers",
-    label: "Output layers, SLIDE among them",
+    label: "Output layers (SLIDE)",
     about: "Four layers for 20,000 labels: measured here, on a generated problem or on data of your own",
     document: layers,
   },

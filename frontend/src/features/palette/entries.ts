@@ -36,7 +36,7 @@ export function pages(me: Me | undefined): Entry[] {
     page("Experiments", "/"),
     page("Leaderboard", "/leaderboard"),
     page("Algorithms", "/algorithms"),
-    page("Compare", "/compare", "rows of any experiments"),
+    page("Compare", "/compare", "experiments side by side"),
     page("Clusters", "/clusters", "queues, calibrations"),
     page("Deleted experiments", "/?show=deleted"),
     page("Account", "/account", "password and tokens"),

@@ -17,13 +17,13 @@ export function Palette({ opened, close }: PaletteProps) {
       closeOnEscape={false} // the field does that
       returnFocus={false} // whoever opened it does that: not when another page is shown
       size={640}
+      classNames={{ content: styles.dialog }}
       yOffset="12vh"
       transitionProps={{ transition: "fade", duration: 100 }}
     >
       <Modal.Overlay backgroundOpacity={0.4} />
       <Modal.Content
         aria-label="Search"
-        className={styles.dialog}
         data-testid="palette"
         onMouseDown={(event) => {
           if (!(event.target instanceof HTMLInputElement)) event.preventDefault(); // the field keeps the focus

@@ -41,7 +41,10 @@ export function useGroups(words: string) {
   const clusters = useQuery({ ...listClustersOptions(), enabled: named });
   const some = (entries: readonly Entry[]) => withWords(entries, words).slice(0, MOST);
   const all: Group[] = [
-    { label: "This experiment", entries: withWords(here ? ofExperiment(here.id, here.number, me) : [], words) },
+    {
+      label: "This experiment",
+      entries: withWords(here ? ofExperiment(here.id, here.number, me) : [], words),
+    },
     { label: "Actions", entries: withWords(actions(me, scheme), words) },
     { label: "Pages", entries: withWords(pages(me), words) },
     { label: named ? "Experiments" : "Latest experiments", entries: some(experiments.entries) },
