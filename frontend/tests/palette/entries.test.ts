@@ -95,11 +95,17 @@ describe("what tells things of one name apart", () => {
 });
 
 describe("what fits", () => {
-  const all = [page("Async EASGD", "async-easgd"), page("EASGD", "easgd"), page("Clusters", "queues")];
+  const all = [
+    page("Async EASGD", "async-easgd"),
+    page("EASGD", "easgd"),
+    page("Sync EASGD", "sync-easgd"),
+    page("Clusters", "queues"),
+  ];
 
   it.each([
-    ["", ["Async EASGD", "EASGD", "Clusters"]],
-    ["easgd", ["EASGD", "Async EASGD"]],
+    ["", ["Async EASGD", "EASGD", "Sync EASGD", "Clusters"]],
+    ["easgd", ["EASGD", "Async EASGD", "Sync EASGD"]],
+    ["sync-easgd", ["Sync EASGD", "Async EASGD"]],
     ["EASGD async", ["Async EASGD"]],
     ["queue", ["Clusters"]],
     ["easgd x", []],

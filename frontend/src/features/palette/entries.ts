@@ -102,14 +102,15 @@ export function ofClusters(items: readonly ClusterView[]): Entry[] {
   });
 }
 
-/** Those that have every word in either of their texts; those whose name begins so come first. */
+/** Those that have every word in either of their texts; those of which one begins so come first. */
 export function withWords(entries: readonly Entry[], text: string): Entry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = entries.filter(({ label, more }) => {
     const own = `${label} ${more ?? ""}`.toLowerCase();
     return words.every((word) => own.includes(word));
   });
-  const begins = ({ label }: Entry) => label.toLowerCase().startsWith(words.join(" "));
+  const begins = ({ label, more }: Entry) =>
+    [label, more ?? ""].some((own) => own.toLowerCase().startsWith(words.join(" ")));
   return [...found.filter(begins), ...found.filter((entry) => !begins(entry))];
 }
 
