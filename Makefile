@@ -38,7 +38,7 @@ PACKAGES := $(VENV)/.packages
 TOOLS := $(VENV)/.tools
 MODULES := frontend/node_modules/.installed
 DASHBOARD := api/hooke_api/dashboard/.built
-SOURCES := examples/comparison.yaml docs/algorithms.md \
+SOURCES := $(wildcard examples/*.yaml) docs/algorithms.md \
     $(shell find frontend -name node_modules -prune -o -name dist -prune -o -path frontend/tests -prune -o -type f -print)
 
 # Tests, audit and runs start hundreds of interpreters: without compiled modules each compiles all of ours anew.

@@ -217,7 +217,13 @@ def test_from_the_form_to_the_verdict(hooke, browsing):
     expect(page).to_have_url(address)
     expect(rows).to_have_count(2)
 
-    page.goto(f"{up.url}/algorithms/sync-easgd")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox", name="Search")).to_be_focused()
+    page.keyboard.type("sync-easgd")
+    expect(page.get_by_role("option", selected=True)).to_have_text(re.compile("^Sync EASGD"))
+    browsing.accessible()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{up.url}/algorithms/sync-easgd")
     expect(page.get_by_test_id("verified-table")).to_be_visible()
     browsing.accessible()
     assert browsing.complaints == []

@@ -4,6 +4,7 @@ import { useRefusal } from "@/lib/people/use-me";
 import { ColorSchemeToggle } from "@/lib/theme/color-scheme-toggle";
 import { Logo } from "@/lib/theme/logo";
 import { ConnectionNote } from "./connection-note";
+import { PaletteButton } from "./palette-button";
 import { PersonMenu } from "./person-menu";
 import { ServerNote } from "./server-note";
 import { useSignedOut } from "./session";
@@ -67,6 +68,7 @@ function Signed() {
             <NewLink />
           </nav>
           <span className={styles.spring} />
+          {!out && <PaletteButton />}
           {!out && <ConnectionNote />}
           <ColorSchemeToggle />
           {!out && <PersonMenu />}

@@ -1,21 +1,11 @@
-import { screen } from "@testing-library/react";
-import { beforeEach, describe, expect, it } from "vitest";
-import { experiment } from "../support/fixtures/experiment";
-import { apiServer } from "../support/server";
+import { screen, waitFor } from "@testing-library/react";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { experiment, ORIGIN } from "../support/fixtures/experiment";
+import { apiServer, Refusal } from "../support/server";
 import { answerExperiment, openExperiment } from "./page";
 
 const server = apiServer();
 beforeEach(() => answerExperiment(server));
-
-const ORIGIN = {
-  server: "lab.example.org",
-  experiment: "exp_1",
-  number: 12,
-  user: "ada",
-  hooke: "0.1.0",
-  exported_at: "2026-05-01T12:00:00Z",
-  imported_at: "2026-06-01T12:00:00Z",
-};
 
 describe("exporting an experiment", () => {
   it("offers its files once it has ended", async () => {
@@ -23,14 +13,19 @@ describe("exporting an experiment", () => {
     const { user } = await openExperiment(server);
     await user.click(screen.getByTestId("export"));
     const items = await screen.findAllByRole("menuitem");
-    expect(items.map((item) => item.getAttribute("href"))).toEqual([
+    const files = items.filter((item) => item.hasAttribute("href"));
+    expect(files.map((item) => item.getAttribute("href"))).toEqual([
       "/api/v1/experiments/exp_7/report.html",
       "/api/v1/experiments/exp_7/bundle",
       "/api/v1/experiments/exp_7/bundle?logs=true&traces=true",
       "/api/v1/runs.csv?experiment=exp_7",
       "/api/v1/experiments/exp_7/points.csv",
     ]);
-    for (const item of items.slice(1)) expect(item).toHaveAttribute("download");
+    for (const file of files.slice(1)) expect(file).toHaveAttribute("download");
+    expect(items.filter((item) => !files.includes(item)).map((item) => item.textContent)).toEqual([
+      "All runs, Parquet",
+      "All points, Parquet",
+    ]);
   });
 
   it("offers tables only while runs go on, and says when the rest follows", async () => {
@@ -41,6 +36,35 @@ describe("exporting an experiment", () => {
     expect(whole).not.toHaveAttribute("href");
     expect(whole).toHaveAttribute("data-disabled");
     expect(screen.getByRole("menuitem", { name: "All points, CSV" })).toHaveAttribute("href");
+  });
+
+  it.each([
+    ["All runs, Parquet", "GET /runs.parquet", "/api/v1/runs.parquet?experiment=exp_7"],
+    ["All points, Parquet", "GET /experiments/*/points.parquet", "/api/v1/experiments/exp_7/points.parquet"],
+  ] as const)("fetches “%s” once the server has agreed to write it", async (name, operation, address) => {
+    const fetched: string[] = [];
+    vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function (this: HTMLAnchorElement) {
+      if (this.hasAttribute("download")) fetched.push(this.getAttribute("href") ?? "");
+    });
+    server.on(operation, "PAR1");
+    const { user } = await openExperiment(server);
+    await user.click(screen.getByTestId("export"));
+    await user.click(await screen.findByRole("menuitem", { name }));
+    await waitFor(() => expect(fetched).toEqual([address]));
+    const [asked] = server.askedFor(operation);
+    expect(`${asked?.path}${asked?.query.size ? `?${asked.query}` : ""}`).toBe(address);
+    expect(screen.queryByRole("alert")).toBeNull();
+  });
+
+  it("says what the server lacks where it writes no Parquet, and fetches nothing", async () => {
+    const fetched = vi.spyOn(HTMLAnchorElement.prototype, "click");
+    const why = "this server writes no Parquet, because pyarrow is not installed there";
+    server.on("GET /experiments/*/points.parquet", new Refusal(409, why));
+    const { user } = await openExperiment(server);
+    await user.click(screen.getByTestId("export"));
+    await user.click(await screen.findByRole("menuitem", { name: "All points, Parquet" }));
+    expect(await screen.findByRole("alert")).toHaveTextContent(`The Parquet file was not made. ${why}`);
+    expect(fetched).not.toHaveBeenCalled();
   });
 
   it("says where an imported experiment was made", async () => {

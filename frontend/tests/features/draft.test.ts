@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { withNamedBaseline, withPlacedBaseline } from "@/features/new-experiment/baseline";
@@ -14,7 +14,7 @@ import {
   workersFrom,
   workersText,
 } from "@/features/new-experiment/draft";
-import { EXAMPLE } from "@/features/new-experiment/example";
+import { EXAMPLES, placed } from "@/features/new-experiment/examples";
 import { type Json, withValue } from "@/lib/json/document";
 import { numberText, parseNumber } from "@/lib/json/parse-number";
 import { algorithm, workload } from "../support/fixtures/catalogue";
@@ -134,12 +134,42 @@ it("the empty form compares the baseline of the paper with its successor", () =>
   });
 });
 
-it("the example is examples/comparison.yaml, whole", () => {
-  const file: unknown = parse(
-    readFileSync(`${import.meta.dirname}/../../../examples/comparison.yaml`, "utf8"),
-  );
-  expect(EXAMPLE).toEqual(file);
-  expect(variantNames(EXAMPLE)).toContain(EXAMPLE.baseline);
+describe("an example", () => {
+  it.each(EXAMPLES)("$key is the file of its name, whole", ({ key, document }) => {
+    const file: unknown = parse(readFileSync(`${import.meta.dirname}/../../../examples/${key}.yaml`, "utf8"));
+    expect(document).toEqual(file);
+    expect(variantNames(document)).toContain(document.baseline);
+  });
+
+  it("is every experiment of examples/, and no run", () => {
+    const folder = `${import.meta.dirname}/../../../examples`;
+    const files = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
+    const experiments = files.filter((name) =>
+      /^schema: hooke.experiment/m.test(readFileSync(`${folder}/${name}`, "utf8")),
+    );
+    expect(EXAMPLES.map(({ key }) => `${key}.yaml`).sort()).toEqual(experiments.sort());
+  });
+
+  it("is computed on the first cluster where none is called as in the file, and is the file elsewhere", () => {
+    const document = {
+      name: "x",
+      clusters: [
+        { name: "local", workers: [2] },
+        { name: "sim", computed_on: "local", virtual: {} },
+        { name: "rack", workers: [8] },
+      ],
+    };
+    expect(placed(document, ["lab", "rack"])).toEqual({
+      name: "x",
+      clusters: [
+        { name: "lab", workers: [2] },
+        { name: "sim", computed_on: "lab", virtual: {} },
+        { name: "rack", workers: [8] },
+      ],
+    });
+    expect(placed(document, ["rack", "local"])).toBe(document);
+    expect(placed(document, [])).toBe(document);
+  });
 });
 
 describe("a form for a method to try", () => {

@@ -184,6 +184,19 @@ describe("execution", () => {
     expect(written().checkpoint_every).toBeNull();
   });
 
+  it("records a timeline where it is switched on, and says what that costs and where it is shown", async () => {
+    const { user, written } = showExecution();
+    const trace = part("execution").getByRole("switch", { name: /^Record a timeline/ });
+    expect(trace).not.toBeChecked();
+    expect(trace).toHaveAccessibleDescription(/page of its run.*20 µs to each step.*8 MiB to a run/);
+    expect(written()).not.toHaveProperty("trace");
+    await user.click(trace);
+    expect(trace).toBeChecked();
+    expect(written().trace).toBe(true);
+    await user.click(trace);
+    expect(written().trace).toBe(false);
+  });
+
   it("describes its fields in words and code", () => {
     showExecution();
     const threads = part("execution").getByLabelText("Threads");

@@ -53,17 +53,12 @@ describe("the JSON beside the form", () => {
 });
 
 describe("where it starts", () => {
-  it("is the example when asked for, and when its button is clicked", async () => {
-    const { user } = await openForm(server, "/new?example=true");
+  it("is the first example when asked for", async () => {
+    await openForm(server, "/new?example=true");
     expect(screen.getByLabelText(/Name of the experiment/)).toHaveValue(
       "Who reaches 97 % first on the digits?",
     );
     expect(screen.getAllByTestId("variant-card")).toHaveLength(5);
-    await refill(user, screen.getByLabelText(/Name of the experiment/), "Mine");
-    await user.click(screen.getByRole("button", { name: "Fill in the example" }));
-    expect(screen.getByLabelText(/Name of the experiment/)).toHaveValue(
-      "Who reaches 97 % first on the digits?",
-    );
   });
 
   it("is the specification of the experiment that is cloned", async () => {
@@ -151,14 +146,5 @@ describe("a draft", () => {
     await user.click(screen.getByRole("button", { name: "Start afresh" }));
     expect(name()).toHaveValue("New comparison");
     expect(screen.queryByTestId("draft-note")).toBeNull();
-  });
-
-  it("comes back after the example took its place", async () => {
-    const { user } = await openForm(server);
-    await refill(user, name(), "Half done");
-    await user.click(screen.getByRole("button", { name: "Fill in the example" }));
-    expect(name()).toHaveValue("Who reaches 97 % first on the digits?");
-    await user.click(screen.getByRole("button", { name: "Bring it back" }));
-    expect(name()).toHaveValue("Half done");
   });
 });

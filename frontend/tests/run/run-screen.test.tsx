@@ -1,9 +1,9 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { RunState, RunView } from "@/lib/client/types.gen";
+import type { ExperimentView, RunState, RunView } from "@/lib/client/types.gen";
 import { isTerminal } from "@/lib/ui/states";
 import { openApp } from "../support/app";
-import { experiment } from "../support/fixtures/experiment";
+import { experiment, ORIGIN } from "../support/fixtures/experiment";
 import { checkpoint, run, series } from "../support/fixtures/run";
 import { apiServer, Refusal } from "../support/server";
 
@@ -118,6 +118,31 @@ describe("another attempt", () => {
       expect(screen.queryByTestId("abandon-run") !== null).toBe(abandon);
     },
   );
+
+  it.each<[RunState, boolean]>([
+    ["timed_out", true],
+    ["succeeded", false],
+  ])("of an imported run that is %s is not offered, and says why where it were: %s", async (state, says) => {
+    server.on("GET /experiments/*", experiment({ origin: ORIGIN }));
+    await open({ state });
+    expect(screen.getByTestId("origin")).toHaveTextContent("imported from lab.example.org #12");
+    expect(screen.queryByText("Imported; cannot be run here") !== null).toBe(says);
+    for (const id of ["retry-run", "cancel-run", "checkpoint-run"])
+      expect(screen.queryByTestId(id)).toBeNull();
+  });
+
+  it("is not offered while it is not known whether the run was imported", async () => {
+    let known: () => void = () => undefined;
+    const answer = new Promise<ExperimentView>((done) => {
+      known = () => done(experiment());
+    });
+    server.on("GET /experiments/*", () => answer).on("GET /runs/*", run({ state: "timed_out" }));
+    openApp(server, "/runs/run_21");
+    await screen.findByText("Nothing was written.");
+    expect(screen.queryByTestId("retry-run")).toBeNull();
+    known();
+    expect(await screen.findByTestId("retry-run")).toBeVisible();
+  });
 
   it("is asked for with a click, from the latest checkpoint", async () => {
     const { user } = await open({ state: "failed_infra" });

@@ -81,6 +81,8 @@ export interface Operations {
   "GET /leaderboard": Leaderboard;
   "GET /compare": ComparedRows;
   "GET /runs": RunPage;
+  "GET /runs.parquet": string;
+  "GET /experiments/*/points.parquet": string;
   "GET /runs/*": RunView;
   "GET /runs/*/logs": LogPage;
   "GET /runs/*/workers": WorkersAnswer;
@@ -119,6 +121,7 @@ export const names = new Set([
   "cluster-tokens",
   "experiments",
   "runs",
+  "runs.parquet",
   "series",
   "dry-run",
   "import",
@@ -136,6 +139,7 @@ export const names = new Set([
 export const verbs = new Set([
   "calibrations",
   "bands",
+  "points.parquet",
   "metrics",
   "comparison",
   "tuning",

@@ -1,9 +1,16 @@
 import { Button, Menu } from "@mantine/core";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { isTerminal } from "@/lib/ui/states";
+import type { ParquetExport } from "./use-parquet";
 
 /** The experiment and its figures as files, made by the server. */
-export function ExperimentExport({ experiment }: { experiment: ExperimentView }) {
+export function ExperimentExport({
+  experiment,
+  parquet,
+}: {
+  experiment: ExperimentView;
+  parquet: ParquetExport;
+}) {
   const ended = isTerminal(experiment.state);
   const later = ended ? "" : ", once all runs have ended";
   const own = `/api/v1/experiments/${experiment.id}`;
@@ -24,8 +31,11 @@ export function ExperimentExport({ experiment }: { experiment: ExperimentView })
         <FileItem href={`${own}/bundle?logs=true&traces=true`} disabled={!ended}>
           {`Bundle with output and traces${later}`}
         </FileItem>
+        <Menu.Divider />
         <FileItem href={`/api/v1/runs.csv?experiment=${experiment.id}`}>All runs, CSV</FileItem>
+        <Menu.Item onClick={() => parquet.mutate("runs")}>All runs, Parquet</Menu.Item>
         <FileItem href={`${own}/points.csv`}>All points, CSV</FileItem>
+        <Menu.Item onClick={() => parquet.mutate("points")}>All points, Parquet</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

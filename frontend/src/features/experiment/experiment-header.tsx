@@ -17,6 +17,7 @@ import { useNow } from "@/lib/ui/use-now";
 import styles from "./experiment.module.css";
 import { ExperimentExport } from "./experiment-export";
 import { useRuns } from "./use-experiment";
+import { useParquet } from "./use-parquet";
 import { WaitingPart } from "./waiting-part";
 
 export function ExperimentHeader({ experiment }: { experiment: ExperimentView }) {
@@ -27,6 +28,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
       client.setQueryData(readExperimentQueryKey({ path: { experiment_id: view.id } }), view);
     },
   });
+  const parquet = useParquet(experiment.id);
   const path = { experiment_id: experiment.id };
   const cancelling = useCancelling(experiment) || cancel.isPending || cancel.isSuccess;
   return (
@@ -69,7 +71,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
           >
             JSON
           </LinkButton>
-          <ExperimentExport experiment={experiment} />
+          <ExperimentExport experiment={experiment} parquet={parquet} />
         </Group>
       </div>
       {experiment.description && <p className={styles.description}>{experiment.description}</p>}
@@ -77,6 +79,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
       <ExperimentMarks experiment={experiment} />
       <WaitingPart experiment={experiment} />
       {cancel.isError && <ErrorPanel what="The experiment could not be cancelled." error={cancel.error} />}
+      {parquet.isError && <ErrorPanel what="The Parquet file was not made." error={parquet.error} />}
     </header>
   );
 }

@@ -109,7 +109,10 @@ function Edges({ experiment, search }: Pick<CardProps, "experiment" | "search">)
           </li>
         ))}
       </ul>
-      {Object.keys(search.wider).length > 0 && (
+      {Object.keys(search.wider).length > 0 && experiment.origin && (
+        <span className={styles.where}>Imported; cannot be continued here</span>
+      )}
+      {Object.keys(search.wider).length > 0 && !experiment.origin && (
         <LinkButton
           variant="default"
           size="xs"

@@ -55,6 +55,7 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
 function WidenAll({ experiment, tuning }: { experiment: ExperimentView; tuning: TuningView }) {
   const wider = widerOf(tuning.searches);
   const count = wider.reduce((sum, { spaces }) => sum + Object.keys(spaces).length, 0);
+  if (experiment.origin) return null;
   if (tuning.searches.filter((search) => Object.keys(search.wider).length > 0).length < 2) return null;
   return (
     <div className={own.edges} data-testid="widen-all">

@@ -10,6 +10,7 @@ import { fieldId, type Json } from "@/lib/json/document";
 import { BudgetSection, WorkloadSection } from "./basics-section";
 import { ClustersSection } from "./clusters-section";
 import { DraftNote } from "./draft-note";
+import { type Example, placed } from "./examples";
 import { ExecutionSection } from "./execution-section";
 import { faultsByField, faultsIn, nearestField } from "./faults";
 import styles from "./form.module.css";
@@ -18,6 +19,7 @@ import { JsonEditor } from "./json-editor";
 import { PlanBar } from "./plan-bar";
 import { PlanPanel } from "./plan-panel";
 import { StartButton } from "./start-button";
+import { StartFrom } from "./start-from";
 import { ToStart } from "./to-start";
 import { TuningSection } from "./tuning-section";
 import { useDraft } from "./use-draft";
@@ -101,9 +103,10 @@ export function Builder({ start, of, algorithms, workloads, clusters }: BuilderP
     renew();
     edit.change(next);
   };
-  const fillExample = () => {
+  const fill = ({ document, label }: Example) => {
     renew();
-    edit.fillExample();
+    const names = clusters.map(({ name }) => name);
+    edit.fill(placed(document, names), label);
   };
   const startable = {
     problems,
@@ -117,9 +120,7 @@ export function Builder({ start, of, algorithms, workloads, clusters }: BuilderP
       <ToStart />
       <Group justify="space-between" align="center">
         <h1 className={styles.title}>New experiment</h1>
-        <Button variant="default" data-testid="fill-example" onClick={fillExample}>
-          Fill in the example
-        </Button>
+        <StartFrom asks={edit.asks} fill={fill} />
       </Group>
       <DraftNote replaced={replaced} before={renew} />
       <div className={styles.columns}>

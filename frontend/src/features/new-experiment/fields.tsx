@@ -187,11 +187,12 @@ export function ChoiceField({
   );
 }
 
-export function SwitchField({ path, label, description, fallback }: FieldProps) {
+export function SwitchField({ path, label, description, fallback, mt }: FieldProps & { mt?: number }) {
   const { value, set, error, control } = useField(path);
   return (
     <Switch
       {...control}
+      mt={mt}
       label={label}
       description={description}
       error={error}

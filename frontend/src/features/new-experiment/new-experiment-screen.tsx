@@ -16,7 +16,7 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Message } from "@/lib/ui/message";
 import { Builder } from "./builder";
 import { emptyDraft } from "./draft";
-import { EXAMPLE } from "./example";
+import { FIRST, placed } from "./examples";
 import { continuing } from "./searched";
 
 const route = getRouteApi("/new");
@@ -71,7 +71,8 @@ function Definition() {
     algorithm,
   );
   const cloned: Json | undefined = original.data && { ...original.data.spec };
-  const start: Json = cloned ?? (example ? EXAMPLE : empty);
+  const names = clusters.data.items.map(({ name }) => name);
+  const start: Json = cloned ?? (example ? placed(FIRST.document, names) : empty);
   const of = `${clone ?? example ?? algorithm ?? ""} ${JSON.stringify(wider) ?? ""}`.trim();
   return (
     <Builder

@@ -2,7 +2,6 @@ import { useEffect, useState } from "react";
 import type { Json } from "@/lib/json/document";
 import { withNamedBaseline, withPlacedBaseline } from "./baseline";
 import type { Replaced } from "./draft-note";
-import { EXAMPLE } from "./example";
 import type { TypedJson } from "./json-editor";
 import { keepDraft, keptDraft } from "./kept-drafts";
 
@@ -15,10 +14,13 @@ export function useDraft(start: Json, of: string) {
   const [draft, setDraft] = useState(() => withPlacedBaseline(left ?? start));
   const [changed, setChanged] = useState(false);
   const [typed, setTyped] = useState<TypedJson>();
+  // whether anybody has written what the form holds; an example that was filled in is nobody's work
+  const [written, setWritten] = useState(left !== undefined);
   const fresh = () => {
     setDraft(withPlacedBaseline(start));
     setTyped(undefined);
     setChanged(false);
+    setWritten(false);
     setReplaced(undefined);
     keepDraft(of, undefined);
   };
@@ -28,27 +30,33 @@ export function useDraft(start: Json, of: string) {
   useEffect(() => {
     if (changed) keepDraft(of, withNamedBaseline(draft));
   }, [of, draft, changed]);
+  const asks = written || typed !== undefined;
   return {
     draft,
     typed,
     setTyped,
     replaced,
+    /** Whether something would be lost that somebody has written. */
+    asks,
     change: (next: (old: Json) => Json) => {
       setChanged(true);
+      setWritten(true);
       setDraft(next);
     },
-    fillExample: () => {
+    /** Put a document, which is called so, in place of the draft. */
+    fill: (document: Json, label: string) => {
       setTyped(undefined);
       setChanged(true);
-      setDraft(withPlacedBaseline(EXAMPLE));
-      if (changed || left) {
-        const act = () => {
-          setDraft(draft);
-          setTyped(typed);
-          setReplaced(undefined);
-        };
-        setReplaced({ what: "The example has replaced your draft.", undo: "Bring it back", act });
-      }
+      setWritten(false);
+      setDraft(withPlacedBaseline(document));
+      const back = () => {
+        setDraft(draft);
+        setTyped(typed);
+        setWritten(true);
+        setReplaced(undefined);
+      };
+      const what = `“${label}” has replaced your draft.`;
+      setReplaced((old) => (asks ? { what, undo: "Bring it back", act: back } : old && { ...old, what }));
     },
     /** The draft has become an experiment. */
     started: () => {

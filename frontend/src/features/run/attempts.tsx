@@ -5,11 +5,12 @@ import {
   readRunQueryKey,
   retryRunMutation,
 } from "@/lib/client/@tanstack/react-query.gen";
-import type { RunView } from "@/lib/client/types.gen";
+import type { ExperimentView, RunView } from "@/lib/client/types.gen";
 import { Allowed } from "@/lib/people/allowed";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { isTerminal } from "@/lib/ui/states";
+import styles from "./run.module.css";
 
 const RISK =
   "Abandon this run? Nothing has proven that its processes are dead: if they live, they go on using their cluster " +
@@ -37,11 +38,21 @@ function canAbandon(run: RunView): boolean {
   return run.state === "lost" || (run.state === "dispatched" && run.cancel_requested);
 }
 
-export function AttemptButtons({ run, attempts }: { run: RunView; attempts: Attempts }) {
+interface AttemptButtonsProps {
+  run: RunView;
+  /** Undefined while it is not known: then neither is whether a run that ended can be run here. */
+  experiment: ExperimentView | undefined;
+  attempts: Attempts;
+}
+
+export function AttemptButtons({ run, experiment, attempts }: AttemptButtonsProps) {
   const path = { run_id: run.id };
+  if (experiment?.origin) {
+    return canRetry(run) && <span className={styles.refused}>Imported; cannot be run here</span>;
+  }
   return (
     <>
-      {canRetry(run) && (
+      {experiment && canRetry(run) && (
         <Button
           variant="default"
           loading={attempts.retry.isPending}

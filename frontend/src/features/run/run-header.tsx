@@ -9,6 +9,7 @@ import { Allowed } from "@/lib/people/allowed";
 import { WaitingNotes } from "@/lib/queue/waiting-note";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { OriginNote } from "@/lib/ui/origin-note";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { isTerminal, outcomeOf } from "@/lib/ui/states";
 import { Tag } from "@/lib/ui/tag";
@@ -47,7 +48,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
         </h1>
         <div className={styles.actions}>
           <Allowed least="researcher" of={experiment?.user}>
-            <AttemptButtons run={run} attempts={attempts} />
+            <AttemptButtons run={run} experiment={experiment} attempts={attempts} />
             {!isTerminal(run.state) && (
               <>
                 <CheckpointButton run={run} request={checkpoint} />
@@ -82,6 +83,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
           </span>
         )}
         <span>attempt {run.attempt}</span>
+        <OriginNote origin={experiment?.origin} />
         {run.simulated && <Tag kind="simulated" />}
         {run.oversubscribed && <Tag kind="oversubscribed" />}
         {run.overlap !== null && <Tag kind="overlapped" />}

@@ -20,6 +20,14 @@ export function save(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), KEPT_MS);
 }
 
+/** Have the browser fetch a file of the server to its downloads, under the name that the server gives. */
+export function download(address: string): void {
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = "";
+  link.click();
+}
+
 export function saveText(name: string, text: string, type: string): void {
   save(name, new Blob([text], { type: `${type};charset=utf-8` }));
 }

@@ -1,0 +1,124 @@
+import type { AlgorithmView, ClusterView, ExperimentSummary, Me } from "@/lib/client/types.gen";
+import { quoted } from "@/lib/keeping/quoted";
+import { includes } from "@/lib/people/roles";
+import { stateLook } from "@/lib/ui/states";
+
+export type Target =
+  | { readonly kind: "page"; readonly to: string }
+  /** A file of the server, opened in a tab of its own. */
+  | { readonly kind: "file"; readonly address: string }
+  | { readonly kind: "scheme"; readonly next: "light" | "dark" };
+
+export interface Entry {
+  readonly key: string;
+  readonly label: string;
+  /** Tells it from others of its name; found by as well. */
+  readonly more?: string;
+  readonly target: Target;
+}
+
+export interface Group {
+  readonly label: string;
+  readonly entries: readonly Entry[];
+}
+
+const page = (label: string, to: string, more?: string): Entry => ({
+  key: to,
+  label,
+  more,
+  target: { kind: "page", to },
+});
+
+/** The pages that the user may open. */
+export function pages(me: Me | undefined): Entry[] {
+  const admin = me !== undefined && includes(me.role, "admin");
+  return [
+    page("Experiments", "/"),
+    page("Leaderboard", "/leaderboard"),
+    page("Algorithms", "/algorithms"),
+    page("Compare", "/compare", "experiments side by side"),
+    page("Clusters", "/clusters", "queues, calibrations"),
+    page("Deleted experiments", "/?show=deleted"),
+    page("Account", "/account", "password and tokens"),
+    ...(admin ? [page("Administration", "/administration", "users, webhooks, audit trail")] : []),
+  ];
+}
+
+/** What can be done from anywhere. */
+export function actions(me: Me | undefined, scheme: "light" | "dark"): Entry[] {
+  const next = scheme === "dark" ? "light" : "dark";
+  const submits = me === undefined || includes(me.role, "researcher");
+  return [
+    ...(submits ? [page("New experiment", "/new")] : []),
+    { key: "scheme", label: `Switch to ${next} colours`, target: { kind: "scheme", next } },
+  ];
+}
+
+const EXPERIMENT = /^\/experiments\/([\w-]+)/;
+
+/** The id in the address of an experiment's page. */
+export function experimentAt(path: string): string | undefined {
+  return EXPERIMENT.exec(path)?.[1];
+}
+
+/** What can be done with the experiment whose page is shown. */
+export function ofExperiment(id: string, number: number | undefined, me: Me | undefined): Entry[] {
+  const submits = me === undefined || includes(me.role, "researcher");
+  const rows = number !== undefined && encodeURIComponent(JSON.stringify([String(number)]));
+  return [
+    ...(submits ? [page("Clone this experiment", `/new?clone=${id}`)] : []),
+    ...(rows ? [page("Compare this experiment with others", `/compare?rows=${rows}`)] : []),
+    {
+      key: "report",
+      label: "Report of this experiment",
+      more: "opens in a new tab",
+      target: { kind: "file", address: `/api/v1/experiments/${id}/report.html` },
+    },
+  ];
+}
+
+export function ofExperiments(items: readonly ExperimentSummary[]): Entry[] {
+  return items.map(({ id, number, name, state, headlines }) =>
+    page(
+      name,
+      `/experiments/${id}`,
+      [`#${number}`, stateLook(state).label, headlines[0]].filter(Boolean).join(" · "),
+    ),
+  );
+}
+
+export function ofAlgorithms(items: readonly AlgorithmView[]): Entry[] {
+  return items.map(({ name, title }) => page(title || name, `/algorithms/${encodeURIComponent(name)}`, name));
+}
+
+export function ofClusters(items: readonly ClusterView[]): Entry[] {
+  return items.flatMap(({ name, online }) => {
+    const own = `/clusters/${encodeURIComponent(name)}`;
+    const state = online ? "" : ", offline";
+    return [
+      page(`Queue of ${name}`, `${own}/queue`, `cluster${state}`),
+      page(`Calibration of ${name}`, `${own}/calibration`, `cluster${state}`),
+    ];
+  });
+}
+
+/** Those that have every word in either of their texts; those of which one begins so come first. */
+export function withWords(entries: readonly Entry[], text: string): Entry[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = entries.filter(({ label, more }) => {
+    const own = `${label} ${more ?? ""}`.toLowerCase();
+    return words.every((word) => own.includes(word));
+  });
+  const begins = ({ label, more }: Entry) =>
+    [label, more ?? ""].some((own) => own.toLowerCase().startsWith(words.join(" ")));
+  return [...found.filter(begins), ...found.filter((entry) => !begins(entry))];
+}
+
+/** The filter of experiments for what was typed: a part of the name, or a number. */
+export function filterOf(text: string): string | undefined {
+  if (text === "") return undefined;
+  const [, hash, digits] = /^(#?)(\d{1,9})$/.exec(text) ?? [];
+  const named = `name ~ ${quoted(text)}`;
+  if (digits === undefined) return named;
+  return hash ? `number = ${digits}` : `number = ${digits} or ${named}`;
+}

@@ -1,0 +1,84 @@
+import { useComputedColorScheme } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useLocation } from "@tanstack/react-router";
+import { explain } from "@/lib/api/problem";
+import {
+  listAlgorithmsOptions,
+  listClustersOptions,
+  listExperimentsOptions,
+  readExperimentQueryKey,
+} from "@/lib/client/@tanstack/react-query.gen";
+import type { ExperimentView } from "@/lib/client/types.gen";
+import { useMe } from "@/lib/people/use-me";
+import {
+  actions,
+  type Entry,
+  experimentAt,
+  filterOf,
+  type Group,
+  ofAlgorithms,
+  ofClusters,
+  ofExperiment,
+  ofExperiments,
+  pages,
+  withWords,
+} from "./entries";
+
+/** Entries of a group at most, where the server or a catalogue has any number of them. */
+const MOST = 6;
+/** Pause after the last key before experiments are searched, ms. */
+const PAUSE = 200;
+
+/** All that fits what was typed; without words, what can be done, the pages, and the latest experiments. */
+export function useGroups(words: string) {
+  const me = useMe();
+  const scheme = useComputedColorScheme("light");
+  const here = useHere();
+  const experiments = useExperiments(words);
+  const named = words !== "";
+  const algorithms = useQuery({ ...listAlgorithmsOptions(), enabled: named });
+  const clusters = useQuery({ ...listClustersOptions(), enabled: named });
+  const some = (entries: readonly Entry[]) => withWords(entries, words).slice(0, MOST);
+  const all: Group[] = [
+    {
+      label: "This experiment",
+      entries: withWords(here ? ofExperiment(here.id, here.number, me) : [], words),
+    },
+    { label: "Actions", entries: withWords(actions(me, scheme), words) },
+    { label: "Pages", entries: withWords(pages(me), words) },
+    { label: named ? "Experiments" : "Latest experiments", entries: some(experiments.entries) },
+    { label: "Algorithms", entries: some(named ? ofAlgorithms(algorithms.data?.items ?? []) : []) },
+    { label: "Clusters", entries: some(named ? ofClusters(clusters.data?.items ?? []) : []) },
+  ];
+  const failed = [experiments, algorithms, clusters].find((query) => query.isError);
+  return {
+    groups: all.filter(({ entries }) => entries.length > 0),
+    searching: experiments.searching || (named && (algorithms.isPending || clusters.isPending)),
+    fault: failed && explain(failed.error),
+  };
+}
+
+/** The experiment whose page is shown, and its number once the page knows it. */
+function useHere() {
+  const client = useQueryClient();
+  const id = experimentAt(useLocation().pathname);
+  if (id === undefined) return undefined;
+  const key = readExperimentQueryKey({ path: { experiment_id: id } });
+  return { id, number: client.getQueryData<ExperimentView>(key)?.number };
+}
+
+/** Those of the server that fit; until they are there, those of the former search. */
+function useExperiments(words: string) {
+  const [settled] = useDebouncedValue(words, PAUSE);
+  const query = useQuery({
+    ...listExperimentsOptions({ query: { limit: MOST, filter: filterOf(settled) } }),
+    placeholderData: keepPreviousData,
+  });
+  return {
+    entries: ofExperiments(query.data?.items ?? []),
+    searching: words !== settled || query.isPending || query.isPlaceholderData,
+    isError: query.isError,
+    error: query.error,
+  };
+}

@@ -1,0 +1,22 @@
+import { useMantineColorScheme } from "@mantine/core";
+import { useRouter } from "@tanstack/react-router";
+import type { Target } from "./entries";
+
+/** Does what an entry stands for; returns whether another page is shown then. */
+export function useOpen(): (target: Target) => boolean {
+  const router = useRouter();
+  const { setColorScheme } = useMantineColorScheme();
+  return (target) => {
+    switch (target.kind) {
+      case "page":
+        router.history.push(target.to);
+        return true;
+      case "file":
+        window.open(target.address, "_blank", "noopener");
+        return false;
+      case "scheme":
+        setColorScheme(target.next);
+        return false;
+    }
+  };
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import {
+  actions,
+  type Entry,
+  experimentAt,
+  filterOf,
+  ofAlgorithms,
+  ofClusters,
+  ofExperiment,
+  ofExperiments,
+  pages,
+  withWords,
+} from "@/features/palette/entries";
+import { algorithm, cluster } from "../support/fixtures/catalogue";
+import { summary } from "../support/fixtures/experiment";
+import { me } from "../support/fixtures/people";
+
+const labels = (entries: readonly Entry[]) => entries.map(({ label }) => label);
+const page = (label: string, more?: string): Entry => ({
+  key: label,
+  label,
+  more,
+  target: { kind: "page", to: "/" },
+});
+
+describe("what each role finds", () => {
+  it("administration is a page of admins only, and of nobody while it is not known who this is", () => {
+    expect(labels(pages(me("admin")))).toContain("Administration");
+    expect(labels(pages(me("operator")))).not.toContain("Administration");
+    expect(labels(pages(undefined))).not.toContain("Administration");
+  });
+
+  it("viewers are offered no experiment to start, and none to clone", () => {
+    expect(labels(actions(me("viewer"), "light"))).toEqual(["Switch to dark colours"]);
+    expect(labels(actions(me("researcher"), "dark"))).toEqual(["New experiment", "Switch to light colours"]);
+    expect(labels(ofExperiment("exp_7", 7, me("viewer")))).not.toContain("Clone this experiment");
+  });
+});
+
+describe("the experiment of the page", () => {
+  it.each([
+    ["/experiments/exp_7", "exp_7"],
+    ["/experiments/exp_7/", "exp_7"],
+    ["/runs/run_21", undefined],
+    ["/", undefined],
+  ])("at %s is %s", (path, id) => {
+    expect(experimentAt(path)).toBe(id);
+  });
+
+  it("is compared by its number, once that is known", () => {
+    const target = ofExperiment("exp_7", 7, undefined).find(({ label }) => /^Compare/.test(label))?.target;
+    expect(target).toEqual({ kind: "page", to: `/compare?rows=${encodeURIComponent('["7"]')}` });
+    expect(labels(ofExperiment("exp_7", undefined, undefined))).toEqual([
+      "Clone this experiment",
+      "Report of this experiment",
+    ]);
+  });
+});
+
+describe("what tells things of one name apart", () => {
+  it("is the number, the state and the answer of an experiment", () => {
+    const [told, short] = ofExperiments([
+      summary(7, { headlines: ["Sync EASGD is the fastest on local.", "More."] }),
+      summary(8, { state: "succeeded" }),
+    ]);
+    expect(told).toMatchObject({
+      label: "Comparison 7",
+      more: "#7 · running · Sync EASGD is the fastest on local.",
+      target: { to: "/experiments/exp_7" },
+    });
+    expect(short?.more).toBe("#8 · finished");
+  });
+
+  it("is the name of an algorithm beside its title, and the state of a cluster", () => {
+    expect(ofAlgorithms([algorithm("sync-sgd", "Sync SGD"), algorithm("own", "")])).toMatchObject([
+      { label: "Sync SGD", more: "sync-sgd", target: { to: "/algorithms/sync-sgd" } },
+      { label: "own", more: "own" },
+    ]);
+    expect(ofClusters([cluster("rack", { online: false })])).toMatchObject([
+      { label: "Queue of rack", more: "cluster, offline", target: { to: "/clusters/rack/queue" } },
+      { label: "Calibration of rack", target: { to: "/clusters/rack/calibration" } },
+    ]);
+  });
+
+  it("never is one key for two entries: the list knows them by it", () => {
+    const all = [
+      ...pages(me("admin")),
+      ...actions(me("admin"), "light"),
+      ...ofExperiment("exp_7", 7, me("admin")),
+      ...ofExperiments([summary(7), summary(8)]),
+      ...ofClusters([cluster("a"), cluster("b")]),
+    ];
+    expect(new Set(all.map(({ key }) => key)).size).toBe(all.length);
+  });
+});
+
+describe("what fits", () => {
+  const all = [
+    page("Async EASGD", "async-easgd"),
+    page("EASGD", "easgd"),
+    page("Sync EASGD", "sync-easgd"),
+    page("Clusters", "queues"),
+  ];
+
+  it.each([
+    ["", ["Async EASGD", "EASGD", "Sync EASGD", "Clusters"]],
+    ["easgd", ["EASGD", "Async EASGD", "Sync EASGD"]],
+    ["sync-easgd", ["Sync EASGD", "Async EASGD"]],
+    ["EASGD async", ["Async EASGD"]],
+    ["queue", ["Clusters"]],
+    ["easgd x", []],
+  ])("“%s” has every word somewhere; what begins so comes first", (text, found) => {
+    expect(labels(withWords(all, text))).toEqual(found);
+  });
+});
+
+describe("the filter of experiments", () => {
+  it.each([
+    ["", undefined],
+    ["digits", "name ~ digits"],
+    ["97 % first", 'name ~ "97 % first"'],
+    ['say "and"', 'name ~ "say \\"and\\""'],
+    ["12", "number = 12 or name ~ 12"],
+    ["#12", "number = 12"],
+    ["#12 x", 'name ~ "#12 x"'],
+    ["1234567890", "name ~ 1234567890"], // no experiment has such a number
+  ])("of “%s” is %s", (text, filter) => {
+    expect(filterOf(text)).toBe(filter);
+  });
+});
