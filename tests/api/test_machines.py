@@ -92,7 +92,7 @@ def test_a_cluster_whose_attempts_fail_does_not_keep_the_other_one_waiting(two):
 
 
 @pytest.mark.parametrize(
-    ("served", "order"),
+    ("launched", "order"),
     [
         ({}, []),
         ({"b": None, "a": None}, ["a", "b"]),
@@ -100,10 +100,10 @@ def test_a_cluster_whose_attempts_fail_does_not_keep_the_other_one_waiting(two):
         ({"a": 1, "b": None, "c": 1}, ["b", "a", "c"]),
     ],
 )
-def test_whose_turn_it_is(served, order):
+def test_whose_turn_it_is(launched, order):
     since = now()
     times = {
-        name: None if second is None else since + timedelta(seconds=second) for name, second in served.items()
+        name: None if second is None else since + timedelta(seconds=second) for name, second in launched.items()
     }
     assert turns(times) == order
 
