@@ -4,6 +4,8 @@ import functools
 import os
 import re
 import shutil
+import ssl
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that workers end at about the same time."""
     places = {group: place for place, group in enumerate(DEAREST)}
     items.sort(key=lambda item: places.get(group_of(item.path), len(DEAREST)))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _authorities_are_read_once() -> Iterator[None]:
+    """Share the TLS context that httpx makes for each client, also for http:// addresses.
+
+    It reads the certificates of all authorities, which takes longer than a request.
+    """
+    made: dict[str, ssl.SSLContext] = {}
+    create = ssl.create_default_context
+
+    def shared(*arguments: object, **named: object) -> ssl.SSLContext:
+        import certifi
+
+        file = named.get("cafile")
+        if arguments or len(named) != 1 or file not in (certifi.where(), os.environ.get("SSL_CERT_FILE")):
+            return create(*arguments, **named)
+        if file not in made:
+            made[file] = create(cafile=file)
+        return made[file]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", shared)
+        yield
 
 
 @pytest.hookimpl(optionalhook=True)
