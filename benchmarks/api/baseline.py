@@ -61,12 +61,13 @@ def figures(record: Record) -> list[dict[str, Any]]:
 
 
 def write(records: Sequence[Record], place: Path = PLACE) -> None:
-    """Make the records, earliest first, the baseline: of each kind, what the latest ones have of each figure."""
+    """Make the records of full size, earliest first, the baseline: of each kind, the latest of each figure."""
     known: dict[str, Any] = json.loads(place.read_text()) if place.exists() else {}
-    for record in records:
+    for record in (each for each in records if each["scale"] == 1):
         kind = key(record)
         before = known.get(kind)
         kept = before["figures"] if before is not None and before["scale"] == record["scale"] else {}
         medians = {name_of(figure): figure["median"] for figure in figures(record)}
-        known[kind] = {"commit": record["commit"], "scale": record["scale"], "figures": {**kept, **medians}}
+        told = {name: record[name] for name in ("commit", "scale", "load_before")}
+        known[kind] = {**told, "figures": {**kept, **medians}}
     place.write_text(json.dumps(known, indent=1) + "\n")

@@ -34,7 +34,9 @@ def run(names: Sequence[str], bench: Bench, store: Path, check: float | None) ->
     if check is not None and known is None:
         sys.exit(f"benchmarks.api: there is no baseline of {baseline.key(record)} at scale {bench.scale:g}")
     print(f"{machine.title_of(record['hardware'])}; {record['database']}; scale {bench.scale:g}")
-    if known is None:
+    if known is not None:
+        print(f"baseline: commit {known['commit']}, load average {known['load_before']:.1f}")
+    else:
         print(f"no baseline of {baseline.key(record)} at this scale: no ratios")
     for name in names or SCENARIOS:
         measure(name, bench, record, known)
