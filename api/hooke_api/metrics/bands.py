@@ -89,9 +89,10 @@ def band(curves: Sequence[Curve], most: int, unit: float) -> BandColumns:
     there = np.isfinite(values)
     n = there.sum(axis=0)
     nothing = np.full(len(x), np.nan)
-    mean = np.divide(np.where(there, values, 0.0).sum(axis=0), n, out=nothing.copy(), where=n > 0)
-    squares = np.where(there, values - mean, 0.0) ** 2
-    variance = np.divide(squares.sum(axis=0), n - 1, out=nothing.copy(), where=n > 1)
     quantile = np.array([math.nan, math.nan, *(t_quantile(k - 1) for k in range(2, len(curves) + 1))])
-    half = quantile[n] * np.sqrt(variance / np.maximum(n, 1))
-    return BandColumns(x, mean, mean - half, mean + half, n.astype(np.int64))
+    with np.errstate(over="ignore", invalid="ignore"):  # a loss that diverged to 1e200 has no finite interval
+        mean = np.divide(np.where(there, values, 0.0).sum(axis=0), n, out=nothing.copy(), where=n > 0)
+        squares = np.where(there, values - mean, 0.0) ** 2
+        variance = np.divide(squares.sum(axis=0), n - 1, out=nothing.copy(), where=n > 1)
+        half = quantile[n] * np.sqrt(variance / np.maximum(n, 1))
+        return BandColumns(x, mean, mean - half, mean + half, n.astype(np.int64))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from hooke.errors import JournalError
 from hooke.spec.files import SYSTEM
@@ -77,23 +78,31 @@ class TimelineStore:
 
 def _load(session: Session, run_id: str, attempt: int, ranks: int, names: list[str]) -> Timeline | None:
     traces: list[RankTrace] = []
-    damaged: list[str] = []
+    damaged: dict[str, str] = {}
     for name in names:
         try:
             traces.append(_read(files.read(session, run_id, attempt, name), name, ranks))
         except JournalError as error:  # its header has not arrived, or it is of another version
-            damaged.append(str(error))
+            damaged[name] = str(error)
     if not traces:
         return None
     trace = columns(traces, ranks)
     if wrong := {rank.rank for rank in trace.ranks if not rank.finite}:
+        damaged |= {f"trace.{rank}": f"trace.{rank} is damaged: a time in it is no number" for rank in wrong}
         traces = [each for each in traces if each.header["rank"] not in wrong]
         if not traces:
             return None
         trace = columns(traces, ranks)
+    trace = replace(trace, remarks=_remarks(trace, damaged))
     meetings = meetings_of(trace)
     complete = len(traces) == ranks and all(each.footer is not None for each in traces)
     return Timeline(trace, messages_of(trace), meetings, straggler_of(trace, meetings), complete)
+
+
+def _remarks(trace: Trace, damaged: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the remarks on a trace; of a rank whose file is damaged, what is wrong, not that it is missing."""
+    missing = tuple(f"rank {name.removeprefix('trace.')} has no trace:" for name in damaged)
+    return (*(each for each in trace.remarks if not each.startswith(missing)), *damaged.values())
 
 
 def _read(content: bytes, name: str, ranks: int) -> RankTrace:

@@ -41,25 +41,18 @@ def test_what_a_run_has_not_is_null_in_an_import(service):
 
 
 @ONE_KIND
-def test_texts_that_answers_repeat_are_short(service):
+def test_a_row_that_answers_cannot_show_is_refused(service):
+    """One such row would make the list of all runs fail, for everybody; many answers repeat long texts."""
     parts = parts_of(exported(service, measured(service)["id"]))
     long = {"cpu": "x" * 20_000}
-    for part, change in (
-        ("runs.jsonl", setting(hardware=long)),
-        ("runs.jsonl", setting(versions=long)),
-        ("totals.jsonl", setting(notes=long)),
+    for part, change, said in (
+        ("runs.jsonl", setting(evaluated_part="moon"), "line 1 of 'runs.jsonl': evaluated_part"),
+        ("runs.jsonl", setting(hardware=long), "more than 20000 characters"),
+        ("runs.jsonl", setting(versions=long), "more than 20000 characters"),
+        ("totals.jsonl", setting(notes=long), "more than 20000 characters"),
     ):
         answer = service.client.post("/experiments/import", content=edited(parts, part, change))
-        assert "more than 20000 characters" in problem(answer, 422)["detail"]
-
-
-@ONE_KIND
-def test_a_row_that_no_list_can_show_is_refused(service):
-    """One such row would make the list of all runs fail, for everybody."""
-    parts = parts_of(exported(service, measured(service)["id"]))
-    bundle = edited(parts, "runs.jsonl", setting(evaluated_part="moon"))
-    answer = service.client.post("/experiments/import", content=bundle)
-    assert "line 1 of 'runs.jsonl': evaluated_part" in problem(answer, 422)["detail"]
+        assert said in problem(answer, 422)["detail"]
     assert service.client.get("/runs").status_code == 200
 
 
@@ -72,12 +65,12 @@ def test_rows_are_held_up_to_a_number_of_bytes(monkeypatch):
 
 
 @ONE_KIND
-@pytest.mark.parametrize("name", ["=1+1", "+x", "-x", "@sum(a1)"])
-def test_a_table_holds_no_formula(service, name):
-    variants = [{"name": "sync", "algorithm": "sync-easgd"}, {"name": name, "algorithm": "sync-sgd"}]
-    service.submit(variants=variants, baseline="sync")
+def test_a_table_holds_no_formula(service):
+    names = ["=1+1", "+x", "-x", "@sum(a1)", "sync"]
+    service.submit(variants=[{"name": name, "algorithm": "sync-sgd"} for name in names], baseline="sync")
     text = service.client.get("/runs.csv").text
-    assert f",'{name}," in text and f",{name}," not in text
+    for name in names[:-1]:
+        assert f",'{name}," in text and f",{name}," not in text
     assert ",sync," in text
 
 

@@ -27,6 +27,14 @@ def test_nothing_is_assumed_of_fewer_than_two():
     assert (interval([3.0]).mean, interval([3.0]).low, interval([3.0]).high) == (3.0, None, None)
 
 
+def test_a_loss_that_diverged_has_a_band_without_ends():
+    """Warnings are errors here, and answers with null instead of infinity are made of what is not finite."""
+    x = np.array([0.0, 1.0])
+    found = band([Curve(x, np.array([2.0, y]), ended=True) for y in (1.0, 1e200)], 16, 1.0)
+    assert found.mean[0] == 2.0 and found.low[0] == 2.0
+    assert found.mean[-1] == 5e199 and not np.isfinite(found.high[-1])
+
+
 def test_a_band_by_hand():
     a = Curve(np.array([0.0, 4.0]), np.array([0.0, 4.0]), ended=True)
     b = Curve(np.array([1.0, 2.0, 3.0]), np.array([5.0, 5.0, 8.0]), ended=True)

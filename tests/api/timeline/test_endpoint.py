@@ -173,3 +173,4 @@ def test_a_damaged_file_hides_nothing_else(service):
     found = service.get(f"/runs/{supervisor.id}/timeline")
     assert [rank["rank"] for rank in found["ranks"]] == [0]
     assert found["complete"] is False
+    assert found["remarks"] == ["trace.1 is not a trace of a rank: its first line is b'not a trace'"]

@@ -75,6 +75,7 @@ def test_none_hides_the_others_or_fails(service):
     found = service.get(f"/runs/{supervisor.id}/timeline")
     assert [rank["rank"] for rank in found["ranks"]] == [0]
     assert found["complete"] is False and found["span"] == pytest.approx(1.01)
+    assert found["remarks"] == ["trace.1 is damaged: a time in it is no number"]
 
 
 def test_a_trace_of_another_rank_is_none_of_this_one(service):

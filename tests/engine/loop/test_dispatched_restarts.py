@@ -24,7 +24,6 @@ METHODS = [
     ("adaptive-sgd", {"mega_batch": 24}),
     ("heterogeneous-easgd", {"period": 6, "longest": 12}),
     ("downpour", {"period": 3}),
-    ("sync-sgd", {"accumulation": 2}),
     ("weighted-sync-sgd", {"sizes": [3, 1, 2]}),
 ]
 

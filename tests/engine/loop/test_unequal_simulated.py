@@ -200,8 +200,7 @@ def heterogeneous(speeds, every, count, *, lr, alpha, period, longest, factor):
     return found
 
 
-@pytest.mark.parametrize("speeds", SPEEDS)
-@pytest.mark.parametrize("alpha", [0.15, 0.6])
+@pytest.mark.parametrize(("speeds", "alpha"), list(zip(SPEEDS, (0.6, 0.15, 0.6, 0.15), strict=True)))
 def test_heterogeneous_easgd(speeds, alpha):
     settings = {"lr": 0.02, "alpha": alpha, "period": 4, "longest": 16, "factor": 2.0}
     seen, clocks = ran("heterogeneous-easgd", speeds, 900, 60, momentum=0.0, **settings)
