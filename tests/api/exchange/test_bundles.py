@@ -33,8 +33,9 @@ def test_an_import_shows_what_the_original_shows(service):
     assert made["origin"] is None
     assert answers(service, view["id"]) == before
     with service.database.read() as session:
-        told = session.scalars(select(TrailEntry).where(TrailEntry.action == "import_experiment")).one()
-    assert told.subject == view["id"] and told.after["imported_from"]["experiment"] == made["id"]
+        mine = (TrailEntry.subject == view["id"], TrailEntry.action == "import_experiment")
+        told = session.scalars(select(TrailEntry).where(*mine)).one()
+    assert told.after["imported_from"]["experiment"] == made["id"]
 
 
 def test_the_same_measurement_is_imported_once(service):
