@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from hooke.cli.document import read
 
+from tests.api.databases import ONE_KIND
+
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 RUNS = {
@@ -24,6 +26,7 @@ def test_no_experiment_is_left_out():
     assert {name for name, each in documents.items() if each["schema"] == "hooke.experiment/1"} == set(RUNS)
 
 
+@ONE_KIND
 @pytest.mark.parametrize("name", RUNS)
 def test_it_is_accepted_and_warned_of_assumptions_only(service, name):
     service.hello(cores=8)
