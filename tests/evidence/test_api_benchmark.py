@@ -98,8 +98,18 @@ def test_the_page_says_what_was_met_and_what_was_missed():
     assert "| speed | 100 (90 to 120) points/s | ≥ 100 | met |" in text
     assert "| first look | 70 (60 to 80) ms | ≤ 50 | **missed** |" in text
     assert "| memory | 150 MB |  |  |" in text
+    assert "busy machine" not in text
     assert "others: 0.25 cores" in text and "MLflow was not measured" in text
     assert "MLflow was not measured" not in page.page([record(mlflow="3.1")])
+
+
+def test_a_busy_machine_is_told():
+    busy = record()
+    busy["scenarios"]["ingest"]["others"] = 1.34
+    assert (
+        "**2 of 3 goals met with SQLite.** Measured on a busy machine: others used up to 1.3 cores."
+        in page.page([busy])
+    )
 
 
 def test_a_short_measurement_does_not_replace_a_whole_one():
