@@ -25,6 +25,14 @@ DEFAULT_PROJECT = "prj_default"
 """The only project at present."""
 
 
+FILTERED = (
+    *("experiment_id", "rung", "state", "algorithm", "variant", "cluster", "finished_at", "number"),
+    *("accuracy", "loss", "test_accuracy", "test_loss", "time_to_target", "communication_fraction"),
+    *("staleness", "lost_mass", "clock", "samples"),
+)
+"""Columns of runs that filters of experiments compare: an index has them, so that these read no rows."""
+
+
 def now() -> datetime:
     """Return the time, in UTC."""
     return datetime.now(UTC)

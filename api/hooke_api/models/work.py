@@ -9,7 +9,7 @@ from hooke.spec.states import RunState
 from sqlalchemy import JSON, BigInteger, Boolean, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from hooke_api.models.base import Base, Owned, Serial, State
+from hooke_api.models.base import FILTERED, Base, Owned, Serial, State
 
 
 class Project(Base):
@@ -112,28 +112,7 @@ class Run(Owned, Base):
             "not_before",
         ),
         Index(None, "host", "finished_at"),
-        # filters of experiments compare figures of all runs of each: they read this index, and no rows
-        Index(
-            "ix_runs_filters",
-            "experiment_id",
-            "rung",
-            "state",
-            "algorithm",
-            "variant",
-            "cluster",
-            "finished_at",
-            "number",
-            "accuracy",
-            "loss",
-            "test_accuracy",
-            "test_loss",
-            "time_to_target",
-            "communication_fraction",
-            "staleness",
-            "lost_mass",
-            "clock",
-            "samples",
-        ),
+        Index("ix_runs_filters", *FILTERED),
         # lists with such a filter, newest first
         Index(None, "variant", "id"),
         Index(None, "cluster", "id"),
