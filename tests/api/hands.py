@@ -256,13 +256,17 @@ class Supervisor:
         assert answer.status_code == 200, answer.text
         return IngestAnswer.model_validate_json(answer.content)
 
+    def tell(self, *states: str, **evidence) -> None:
+        """Report states, oldest first, with the next request."""
+        for state in states:
+            told = {"why": f"it is {state}", **evidence}
+            self.reports.append(StateReport(state=state, unix=time.time(), **told))
+
     def report(self, *states: str, **evidence) -> IngestAnswer:
         """Report states, oldest first, and send; before a success, the `done` record of every rank without one."""
         if "succeeded" in states:
             self.finish_ranks()
-        for state in states:
-            told = {"why": f"it is {state}", **evidence}
-            self.reports.append(StateReport(state=state, unix=time.time(), **told))
+        self.tell(*states, **evidence)
         return self.send()
 
     def finish_ranks(self) -> None:

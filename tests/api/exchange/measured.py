@@ -24,11 +24,12 @@ TWO = {
 def measured(service: Service, spec: dict = TWO, **changes) -> dict:
     """Run an experiment to its end: one variant needs about half the time of the other."""
     made = service.submit(**spec | changes)
-    for number, supervisor in enumerate(_supervisors(service, len(service.runs(experiment=made["id"]))), 1):
-        run = service.run(supervisor.id)
+    runs = {run["id"]: run for run in service.runs(experiment=made["id"])}
+    for number, supervisor in enumerate(_supervisors(service, len(runs)), 1):
+        run = runs[supervisor.id]
         seconds = (1.0 if run["variant"] == "sync" else 2.1) * (1 + number / 50)
-        supervisor.report("starting", "running")
         clock = [seconds * share for share in (0.25, 0.5, 0.75, 1.0)]
+        ranks = []
         for worker in range(run["workers"] + run["servers"]):
             told = [
                 start(hardware={"cpu": "x", "cores": 4}),
@@ -40,8 +41,9 @@ def measured(service: Service, spec: dict = TWO, **changes) -> dict:
                 told.append(scored(3, 7900, 0.89, **times[1]))
                 told.append(scored(4, 8000, 0.92, reached=True, **times[2]))
             told.append(done(len(told) + 3, reason="target", samples=8000, clock=seconds, wall=seconds + 0.5))
-            supervisor.send(rank(worker, *(_numbered(told))))
-        supervisor.send(logs=lines(0, 3))
+            ranks.append(rank(worker, *(_numbered(told))))
+        supervisor.tell("starting", "running")
+        supervisor.send(*ranks, logs=lines(0, 3))
         supervisor.report("succeeded")
     view = service.get(f"/experiments/{made['id']}")
     assert view["state"] == "succeeded", view["runs"]
