@@ -8,6 +8,7 @@ from hooke_api.queue.prediction import Prediction, remaining
 from hooke_api.scheduling import calibrations
 from sqlalchemy import func, select, update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC
 from tests.engine.calibration.documents_for_tests import made
 
@@ -127,6 +128,7 @@ def test_like_takes_the_latest_calibration_and_stays_what_it_was(service):
         (PATH, {"unknown": 1}, 422),
     ],
 )
+@ONE_KIND
 def test_wrong_requests_are_refused(service, path, body, status):
     service.hello()
     assert service.client.post(path, json=body).status_code == status

@@ -8,6 +8,7 @@ from hooke.spec.specification import Communication, Compute
 from hooke.spec.tuning import Tuning
 
 from tests.api.conftest import SPEC
+from tests.api.databases import ONE_KIND
 
 HASH, OTHER = hashlib.sha256(b"one").hexdigest(), hashlib.sha256(b"two").hexdigest()
 SCHEMA = {
@@ -53,6 +54,7 @@ def lab(service):
 @pytest.mark.parametrize(
     ("settings", "model"), [("communication", Communication), ("compute", Compute), ("tuning", Tuning)]
 )
+@ONE_KIND
 def test_the_list_of_algorithms_has_the_schemas_of_an_experiments_settings(service, settings, model):
     assert set(service.get("/algorithms")[settings]["properties"]) == set(model.model_fields)
 
@@ -86,6 +88,7 @@ def test_an_algorithm_that_only_a_cluster_has_is_listed_and_planned(lab):
         ({"rate": 1, "strange/one": 2}, "strange~1one"),
     ],
 )
+@ONE_KIND
 def test_parameters_are_validated_by_the_schema_of_the_cluster(lab, parameters, name):
     assert set(faults(lab, mine(**parameters))) == {f"/variants/0/parameters/{name}"}
 
@@ -140,6 +143,7 @@ def test_an_own_workload_is_validated_and_its_target_may_be_unknown(service):
     ("declared", "field"),
     [({"updates_field": "adding"}, "adding"), ({}, "updates"), ({"updates_field": None}, "")],
 )
+@ONE_KIND
 def test_plain_stores_are_refused_by_what_the_agent_reports(service, declared, field):
     """Earlier agents do not report which parameter it is: there it is called `updates`."""
     choice = {"enum": ["plain", "atomic", "auto"], "type": "string", "default": "auto"}

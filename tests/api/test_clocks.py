@@ -7,6 +7,7 @@ import pytest
 from hooke_api.models import base, clock, now
 from hooke_api.scheduling import scheduler as scheduling
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import HELLO, start, steps
 from tests.api.test_ingest import rank
 from tests.api.test_scheduler import expire, set_attempts, states
@@ -54,6 +55,7 @@ def test_an_agent_s_clock_is_measured_and_displayed(service, ahead):
 
 
 @pytest.mark.parametrize("told", ["nan", "inf", "soon", "1e300"])
+@ONE_KIND
 def test_a_clock_that_is_none_is_refused(service, told):
     answer = service.agent.post("/agents/hello", json=HELLO, headers={"hooke-clock": told})
     assert answer.status_code == 422

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import HELLO, SPEC
 from tests.waiting import wait_for
 
@@ -67,6 +68,7 @@ def test_dry_run_lists_the_runs_and_stores_nothing(service):
         ({"precision": "fp32"}, {"cpu_bf16": "emulated"}, False),
     ],
 )
+@ONE_KIND
 def test_a_precision_that_is_emulated_is_warned_of(service, compute, hardware, warned):
     service.hello(cores=8, hardware=hardware)
     clusters = [{"name": "local", "seeds": 3}, VIRTUAL]
@@ -154,6 +156,7 @@ BAD = {"lr": -1}
 
 
 @pytest.mark.parametrize("path", ["/experiments", "/experiments/dry-run"])
+@ONE_KIND
 def test_faults_have_pointers_and_store_nothing(service, path):
     service.hello()
     for name, (document, pointer) in FAULTS.items():
@@ -163,6 +166,7 @@ def test_faults_have_pointers_and_store_nothing(service, path):
     assert_nothing_stored(service)
 
 
+@ONE_KIND
 def test_faults_of_the_form_are_told_with_all_others(service):
     service.hello()
     document = SPEC | {
@@ -190,6 +194,7 @@ def test_faults_of_the_form_are_told_with_all_others(service):
 NOT_JSON = [b"", b"{", b"not json", b'{"a":1}}', b"\xff\xfe", b"[" * 100_000, b'{"a":' * 50_000, b"1" * 10_000]
 
 
+@ONE_KIND
 def test_not_json_or_too_deep_is_refused_and_stores_nothing(service):
     for body in NOT_JSON:
         answer = service.client.post("/experiments", content=body, headers={"content-type": "application/json"})
@@ -198,15 +203,18 @@ def test_not_json_or_too_deep_is_refused_and_stores_nothing(service):
     assert_nothing_stored(service)
 
 
+@ONE_KIND
 def test_not_json_is_400(service):
     problem(service.client.post("/experiments", content=b"{", headers={"content-type": "application/json"}), 400)
 
 
+@ONE_KIND
 def test_fifty_megabytes_are_refused_before_they_are_read(service):
     problem(service.client.post("/experiments", content=b"x" * 50_000_000), 413)
     assert_nothing_stored(service)
 
 
+@ONE_KIND
 def test_fifty_megabytes_in_pieces_are_refused(service):
     def pieces():
         for _ in range(50):
@@ -221,6 +229,7 @@ def test_fifty_megabytes_in_pieces_are_refused(service):
     assert_nothing_stored(service)
 
 
+@ONE_KIND
 def test_a_sender_that_hangs_up_is_no_error(service, capfd):
     host, port = service.url.removeprefix("http://").split(":")
     head = f"POST /api/v1/experiments HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000\r\n"
@@ -247,12 +256,14 @@ def test_pages_hold_everything_once_newest_first(service):
     assert seen == made[::-1]
 
 
+@ONE_KIND
 def test_a_cursor_nobody_made_is_refused(service):
     for cursor in ("x", "AAAA", "💥", "a" * 5000, "WzEsMl0"):
         answer = service.client.get("/experiments", params={"cursor": cursor})
         assert pointers(answer) == {"query/cursor"}, cursor
 
 
+@ONE_KIND
 def test_a_cursor_of_another_list_is_refused(service):
     service.submit()
     cursor = service.get("/runs", limit=1)["next_cursor"]
@@ -360,6 +371,7 @@ def test_any_change_is_accepted_or_refused_with_pointers(service, path, value):
         assert service.count(Run) == before
 
 
+@ONE_KIND
 def test_an_agent_that_describes_a_nameless_algorithm_is_refused(service):
     hello = HELLO | {"name": "lab"}
     answer = service.agent.post("/agents/hello", json=hello | {"algorithms": [{"title": "no name"}]})

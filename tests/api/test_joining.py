@@ -9,6 +9,7 @@ from hooke_api.base.errors import Unauthorized
 from hooke_api.base.security import server_mark
 from hooke_api.clusters import tokens
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, HELLO, SPEC
 from tests.waiting import LIMIT
 
@@ -71,6 +72,7 @@ def test_a_revoked_token_is_refused_at_once_with_the_remedy(service):
     assert "no token has the id" in detail(service.client.post("/cluster-tokens/tok_no/revoke"), 404)
 
 
+@ONE_KIND
 def test_tokens_of_agents_open_nothing_else(service):
     token = make(service, "hpc")["token"]
     for path in ("/clusters", "/experiments", "/clusters/hpc/tokens"):
@@ -89,6 +91,7 @@ def test_a_proof_of_death_is_accepted_only_for_runs_of_the_own_cluster(service):
     assert service.run(run)["attempt"] == 1
 
 
+@ONE_KIND
 def test_a_second_agent_cannot_take_a_cluster_whose_agent_lives(service):
     token = make(service, "hpc")["token"]
     hello(service, "hpc", token, agent=ONE).raise_for_status()
@@ -158,6 +161,7 @@ def test_a_token_that_is_revoked_during_a_request_does_nothing(service):
         tokens.confirm(session, began, "hpc")
 
 
+@ONE_KIND
 def test_the_welcome_names_the_broker_without_telling_the_token(service):
     told = hello(service, "hpc", service.settings.agents).json()["broker"]
     assert told == server_mark(service.settings.agents)
@@ -183,6 +187,7 @@ def seen(service, name: str, moment: str) -> None:
         (PROTOCOL + 2, PROTOCOL + 1, "understands protocol"),
     ],
 )
+@ONE_KIND
 def test_versions_that_cannot_work_together_are_told_on_both_sides(service, protocol, oldest, expected):
     answer = hello(service, "hpc", service.settings.agents, protocol=protocol, oldest=oldest)
     here = refusal((protocol, oldest), "the server", "upgrade it")
@@ -232,6 +237,7 @@ def data_faults(service, path, **changes):
 
 
 @pytest.mark.parametrize("path", ["/experiments/dry-run", "/experiments"])
+@ONE_KIND
 def test_an_experiment_whose_data_a_cluster_lacks_is_refused(service, path):
     service.hello(missing_data={"mnist-lenet": LACKS})
     answer = service.client.post(path, json=SPEC | {"workload": {"name": "mnist-lenet"}, "baseline": "who"})
@@ -243,6 +249,7 @@ def test_an_experiment_whose_data_a_cluster_lacks_is_refused(service, path):
     assert data_faults(service, path, workload={"name": "mnist-lenet"}) == []
 
 
+@ONE_KIND
 def test_where_ranks_have_other_hosts_than_the_agent_missing_data_are_a_warning(service):
     service.hello(missing_data={"mnist-lenet": LACKS}, launcher="slurm")
     answer = service.client.post("/experiments/dry-run", json=SPEC | {"workload": {"name": "mnist-lenet"}})
@@ -250,6 +257,7 @@ def test_where_ranks_have_other_hosts_than_the_agent_missing_data_are_a_warning(
     assert f"On the cluster local: {LACKS}" in [fault["message"] for fault in answer.json()["warnings"]]
 
 
+@ONE_KIND
 def test_data_that_parameters_select_otherwise_are_not_reported_as_missing(service):
     service.hello(missing_data={"text-transformer": "no text"})
     for path, expected in (("", 1), ("mine.txt", 0)):
@@ -257,6 +265,7 @@ def test_data_that_parameters_select_otherwise_are_not_reported_as_missing(servi
         assert len(data_faults(service, "/experiments/dry-run", workload=workload)) == expected
 
 
+@ONE_KIND
 def test_the_dry_run_says_that_a_cluster_is_drained(service):
     service.hello()
     service.client.post("/clusters/local/drain")

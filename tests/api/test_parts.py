@@ -10,7 +10,7 @@ from hooke_api.models import Experiment, Run
 from hooke_api.storage.database import alembic_config
 
 from tests.api.conftest import done, scored, start, steps
-from tests.api.databases import MIGRATIONS
+from tests.api.databases import MIGRATIONS, ONE_KIND
 from tests.api.hands import SPEC
 
 NOTE = "made without a validation part: the target was judged on the test part"
@@ -91,6 +91,7 @@ def test_without_a_target_it_is_said_what_was_scored(service):
 
 @pytest.mark.parametrize("path", ["/experiments", "/experiments/dry-run"])
 @pytest.mark.parametrize("metric", ["test_accuracy", "test_loss"])
+@ONE_KIND
 def test_a_target_on_the_test_part_is_refused_with_what_to_write(service, path, metric):
     service.hello()
     answer = service.client.post(path, json=SPEC | {"target": {"metric": metric, "value": 0.5}})

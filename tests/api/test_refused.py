@@ -9,6 +9,7 @@ import pytest
 from hooke.spec.events import Checkpointed
 from hooke_api.models import StoredEvaluation
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import done, lines, start, steps
 from tests.api.test_experiments import pointers
 from tests.api.test_ingest import everything, rank, series
@@ -42,6 +43,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
+@ONE_KIND
 def test_a_record_that_cannot_be_stored_is_set_aside_and_shown(service, name):
     """Those before and after it are stored: one record must not keep back all others for days."""
     record, pointer = FAULTS[name]
@@ -88,6 +90,7 @@ def test_a_line_that_cannot_be_stored_is_set_aside(service):
 
 
 @pytest.mark.parametrize("fault", [{"state": "dancing"}, {"why": 7}, {"when": 1}], ids=str)
+@ONE_KIND
 def test_a_report_that_cannot_be_read_keeps_back_neither_records_nor_later_reports(service, fault):
     supervisor = service.launch()
     supervisor.report("starting", "running")

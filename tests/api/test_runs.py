@@ -8,6 +8,7 @@ import pytest
 from hooke.spec.events import Checkpointed
 from hooke_api.models import Event
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import Supervisor, lines, scored, start, steps
 from tests.api.test_experiments import VIRTUAL, pointers, problem
 
@@ -70,6 +71,7 @@ def test_pages_hold_everything_once_in_order(service, within):
     assert seen == everything
 
 
+@ONE_KIND
 def test_a_cursor_of_the_other_order_is_refused(service):
     made = service.submit()
     cursor = service.get("/runs", limit=1)["next_cursor"]
@@ -86,6 +88,7 @@ def test_a_cursor_of_the_other_order_is_refused(service):
         ({"state": "sleeping"}, "query/state/0"),
     ],
 )
+@ONE_KIND
 def test_bad_queries_point_to_the_parameter(service, query, pointer):
     assert pointers(service.client.get("/runs", params=query)) == {pointer}
 

@@ -11,6 +11,7 @@ from hooke_api.base.settings import Settings, secret
 from hooke_api.models import BrowserSession, now
 from sqlalchemy import update
 
+from tests.api.databases import ONE_KIND
 from tests.api.test_experiments import problem
 from tests.waiting import LIMIT
 
@@ -44,11 +45,13 @@ def test_health_is_open_and_everything_else_is_not(service, anyone):
 
 
 @pytest.mark.parametrize("value", ["Bearer wrong", "Bearer é", "Basic abc", "Bearer", "x"])
+@ONE_KIND
 def test_wrong_tokens(anyone, value):
     answer = anyone.get("/api/v1/runs", headers={"authorization": value.encode("latin-1")})
     problem(answer, 401)
 
 
+@ONE_KIND
 def test_a_browser_without_session_is_told_how_to_sign_in(anyone):
     for path in ("/", "/experiments/exp_x", "/api/docs"):
         answer = anyone.get(path)
@@ -66,6 +69,7 @@ def test_login_gives_a_session(service, browser):
     assert browser.get("/api/v1/runs").status_code == 200
 
 
+@ONE_KIND
 def test_the_cookie_is_kept_from_scripts_and_other_sites(service, anyone):
     header = anyone.get("/login", params={"token": service.settings.token}).headers["set-cookie"].lower()
     assert "httponly" in header
@@ -73,6 +77,7 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(service, anyone):
     assert "path=/" in header
 
 
+@ONE_KIND
 def test_login_with_a_wrong_token(anyone):
     answer = anyone.get("/login", params={"token": "wrong"})
     assert answer.status_code == 401
@@ -80,6 +85,7 @@ def test_login_with_a_wrong_token(anyone):
     assert anyone.get("/login").status_code == 401
 
 
+@ONE_KIND
 def test_under_tls_the_cookie_keeps_to_it(service, anyone):
     """A proxy on the host of the server says what the browser speaks."""
     anyone.headers["x-forwarded-proto"] = "https"
@@ -104,6 +110,7 @@ def test_sessions_of_the_owner_end(service, browser):
         assert browser.get("/api/v1/runs").status_code == status
 
 
+@ONE_KIND
 def test_a_new_token_ends_all_sessions(service, browser, monkeypatch):
     assert browser.get("/api/v1/runs").status_code == 200
     monkeypatch.setattr(service.app.state.sessions, "_token", "another one")
@@ -123,15 +130,18 @@ def test_the_owner_signs_out_here_and_everywhere(service, browser):
 
 
 @pytest.mark.parametrize("origin", [None, "http://evil.example", "null", "http://127.0.0.1:1"])
+@ONE_KIND
 def test_a_change_with_a_cookie_needs_the_origin(service, browser, origin):
     headers = {"origin": origin} if origin else {}
     problem(browser.post("/api/v1/runs/run_x/cancel", headers=headers), 403)
 
 
+@ONE_KIND
 def test_a_change_with_a_cookie_and_the_origin(service, browser):
     problem(browser.post("/api/v1/runs/run_x/cancel", headers={"origin": service.url}), 404)
 
 
+@ONE_KIND
 def test_a_program_needs_no_origin(service):
     problem(service.client.post("/runs/run_x/cancel"), 404)
 
@@ -139,15 +149,18 @@ def test_a_program_needs_no_origin(service):
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8470", "127.0.0.1.evil.example", "localhost.", "[::2]"]
 )
+@ONE_KIND
 def test_other_hosts_are_refused(service, host):
     problem(service.client.get("/livez", headers={"host": host}), 421)
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:99", "127.0.0.1:8470", "[::1]", "[::1]:8470"])
+@ONE_KIND
 def test_this_host_is_accepted(service, host):
     assert service.client.get("/livez", headers={"host": host}).status_code == 200
 
 
+@ONE_KIND
 def test_headers_of_every_answer(service, anyone):
     for answer in (
         anyone.get("/"),
@@ -207,10 +220,12 @@ def test_settings_come_from_the_environment(monkeypatch, tmp_path):
         *("localhost\tevil", "a b", "[::1]evil", "%00", "localhost:999999", "localhost, localhost"),
     ],
 )
+@ONE_KIND
 def test_a_host_header_that_names_nothing_is_refused(service, host):
     assert problem(service.client.get("/livez", headers={"host": host}), 400)["type"] == "/problems/malformed"
 
 
+@ONE_KIND
 def test_two_host_headers_are_refused(service):
     address = urlsplit(service.url)
     with socket.create_connection((address.hostname, address.port), timeout=LIMIT) as connection:
@@ -219,6 +234,7 @@ def test_two_host_headers_are_refused(service):
 
 
 @pytest.mark.parametrize("origin", ["http://[", "//", "http://[::1"])
+@ONE_KIND
 def test_an_origin_that_is_none_is_refused(browser, origin):
     problem(browser.post("/api/v1/runs/run_x/cancel", headers={"origin": origin}), 403)
 
@@ -234,6 +250,7 @@ def test_an_origin_that_is_none_is_refused(browser, origin):
         ("/clusters/local/tokens", "GET, POST"),
     ],
 )
+@ONE_KIND
 def test_a_wrong_method_is_told_all_that_are_right(service, path, allowed):
     answer = service.client.request("OPTIONS", path)
     assert problem(answer, 405)["type"] == "/problems/method-not-allowed"
@@ -245,6 +262,7 @@ def test_a_wrong_method_is_told_all_that_are_right(service, path, allowed):
     [b"{", b"\xff", b'{"name": "\xff"}', b"[" * 59, b"[" * 59 + b"1" * 5000, '{"a": 1}'.encode("utf-16"), b"{]"],
 )
 @pytest.mark.parametrize("path", ["/experiments", "/experiments/dry-run", "/series"])
+@ONE_KIND
 def test_what_is_not_json_has_one_documented_type(service, path, body):
     answer = service.client.post(path, content=body, headers={"content-type": "application/json"})
     assert problem(answer, 400)["type"] == "/problems/malformed"
@@ -253,6 +271,7 @@ def test_what_is_not_json_has_one_documented_type(service, path, body):
 @pytest.mark.parametrize(
     "body", [b"[" * 5000, b"[" + b"0," * 500_000 + b"0]", b'{"variants": [' + b'"",' * 60_000]
 )
+@ONE_KIND
 def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(service, body):
     answer = service.client.post(
         "/experiments/dry-run", content=body, headers={"content-type": "application/json"}

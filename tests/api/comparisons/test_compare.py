@@ -9,6 +9,8 @@ from hooke_api.comparisons import compare
 from hooke_api.models import Run
 from sqlalchemy import select
 
+from tests.api.databases import ONE_KIND
+
 VARIANTS = [
     {"name": "Original EASGD", "algorithm": "original-easgd"},
     {"name": "Sync EASGD", "algorithm": "sync-easgd"},
@@ -136,6 +138,7 @@ def test_one_row_against_the_others(service):
         ("1/hpc", "it has the clusters local, the numbers of workers 2 and the variants Original EASGD and Sync"),
     ],
 )
+@ONE_KIND
 def test_what_names_no_row_is_refused_with_its_place(service, rows, said):
     submit(service, LOCAL)
     found = refused(service, "1", rows)

@@ -1,4 +1,4 @@
-"""The comparison over HTTP, on both databases, and every sentence it can say."""
+"""The comparison over HTTP, and every sentence it can say; its queries on both databases."""
 
 import math
 import statistics
@@ -10,6 +10,7 @@ from hooke_api.models import RankTotals, Run
 from sqlalchemy import select
 
 from tests.api.conftest import done, scored, start, steps
+from tests.api.databases import ONE_KIND
 
 VARIANTS = [
     {"name": "Original EASGD", "algorithm": "original-easgd"},
@@ -101,6 +102,7 @@ def test_the_verdict_of_a_whole_experiment(service):
     ]
 
 
+@ONE_KIND
 def test_simulated_and_oversubscribed_are_said(service):
     experiment = submit(service, [LOCAL, VIRTUAL])
     for cluster in ("local", "paper"):
@@ -130,6 +132,7 @@ def test_simulated_and_oversubscribed_are_said(service):
     assert row(answer, "Original EASGD", "local")["oversubscribed"]
 
 
+@ONE_KIND
 def test_missed_targets_are_bounds(service):
     experiment = submit(service)
     end(
@@ -157,6 +160,7 @@ def test_missed_targets_are_bounds(service):
     )
 
 
+@ONE_KIND
 def test_a_baseline_that_diverged_at_once_is_no_match(service):
     experiment = submit(service)
     end(service, "Original EASGD", time_to_target=BASE, clock=BASE)
@@ -174,6 +178,7 @@ def test_a_baseline_that_diverged_at_once_is_no_match(service):
     assert "Original EASGD diverged with 2 of 5 seeds" in found["sentence"]
 
 
+@ONE_KIND
 def test_a_run_that_another_error_ended_says_nothing(service):
     experiment = submit(service)
     end(service, "Original EASGD", time_to_target=BASE, clock=BASE)
@@ -184,6 +189,7 @@ def test_a_run_that_another_error_ended_says_nothing(service):
     assert found["time_to_target"]["n"] == 3
 
 
+@ONE_KIND
 def test_times_lie_between_evaluations(service):
     """The 11th evaluation met the target with every seed, and the variant's 10th."""
     experiment = submit(service)
@@ -196,6 +202,7 @@ def test_times_lie_between_evaluations(service):
     assert "evaluate more often" in found["sentence"]
 
 
+@ONE_KIND
 def test_a_seed_that_diverged_missed_the_target_and_one_that_a_machine_ended_says_nothing(service):
     experiment = submit(service)
     end(service, "Original EASGD", time_to_target=BASE, clock=BASE)
@@ -223,6 +230,7 @@ def test_a_seed_that_diverged_missed_the_target_and_one_that_a_machine_ended_say
     assert "3 runs failed" in answer["sentences"][0]
 
 
+@ONE_KIND
 def test_half_missed_has_no_median(service):
     experiment = submit(service)
     end(service, "Sync EASGD", time_to_target=[4.0, 3.0, None, None], clock=[4.0, 3.0, 9.0, 9.0])
@@ -230,6 +238,7 @@ def test_half_missed_has_no_median(service):
     assert (found["median"], found["low"], found["high"], found["reached"], found["n"]) == (None, 3.0, 4.0, 2, 4)
 
 
+@ONE_KIND
 def test_without_a_target_accuracy_and_throughput_are_compared(service):
     experiment = submit(service, target=None)
     end(service, "Original EASGD", accuracy=[0.90, 0.91, 0.92], samples=[1000] * 3, clock=[1.0, 1.1, 0.9])
@@ -247,6 +256,7 @@ def test_without_a_target_accuracy_and_throughput_are_compared(service):
     assert "Async EASGD (no claim: 0 pairs of finished seeds, but 3 are needed)" in answer["sentences"][0]
 
 
+@ONE_KIND
 def test_a_method_of_one_worker_has_no_baseline_beside_it(service):
     experiment = submit(service, variants=[*VARIANTS, {"name": "SGD", "algorithm": "sgd"}])
     answer = comparison(service, experiment)

@@ -9,6 +9,8 @@ from hooke_api.models import Experiment, Run, now
 from sqlalchemy import select, update
 from sqlalchemy.orm import undefer
 
+from tests.api.databases import ONE_KIND
+
 VARIANTS = [
     {"name": "sync", "algorithm": "sync-sgd"},
     {"name": "local 4", "algorithm": "local-sgd", "parameters": {"period": 4}},
@@ -129,6 +131,7 @@ def test_experiments_that_do_not_count_are_named_with_the_reason(service):
     }
 
 
+@ONE_KIND
 def test_a_method_that_lacks_a_workload_is_not_ranked_and_one_without_a_setting_missed_the_target(service):
     third = {"name": "third", "algorithm": "slowmo"}
     variants = [*VARIANTS[:2], third]
@@ -153,6 +156,7 @@ def test_without_experiments_there_is_no_board(service):
     assert service.get("/leaderboard") == {"tau_max": 4.0, "boards": [], "left_out": []}
 
 
+@ONE_KIND
 def test_methods_with_fewer_trials_are_not_ranked_beside_others(service):
     """Equal numbers were asked for, but a method without a free parameter has one trial."""
     measured(service, {"sync": [1.0] * 3, "local 4": [2.0] * 3}, VARIANTS[:2])
@@ -174,6 +178,7 @@ def test_methods_with_fewer_trials_are_not_ranked_beside_others(service):
         ({"clusters": [{"name": "local", "workers": [2], "seeds": 4}]}, "number of seeds"),
     ],
 )
+@ONE_KIND
 def test_times_under_other_conditions_are_not_combined(service, changes, name):
     times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
     measured(service, times, VARIANTS[:2])
@@ -183,6 +188,7 @@ def test_times_under_other_conditions_are_not_combined(service, changes, name):
     ]
 
 
+@ONE_KIND
 def test_a_workload_is_the_same_with_a_default_written_out(service):
     times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
     measured(service, times, VARIANTS[:2])
@@ -193,6 +199,7 @@ def test_a_workload_is_the_same_with_a_default_written_out(service):
     assert found == [("digits-mlp", [2, 1]), ("digits-mlp (hidden1 64)", [3])]
 
 
+@ONE_KIND
 def test_workloads_that_differ_by_a_former_default_have_their_parameters_in_the_name(service):
     times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
     former = measured(service, times, VARIANTS[:2])
@@ -204,6 +211,7 @@ def test_workloads_that_differ_by_a_former_default_have_their_parameters_in_the_
     assert any(name.startswith("digits-mlp (") and "hidden1 256" in name for name in names)
 
 
+@ONE_KIND
 def test_an_own_workload_before_and_after_an_edit_is_not_combined(service):
     times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
     for source in ("a", "b"):
@@ -215,6 +223,7 @@ def test_an_own_workload_before_and_after_an_edit_is_not_combined(service):
     assert ranked(answer) == ["sync-sgd", "local-sgd"]
 
 
+@ONE_KIND
 def test_an_own_method_before_and_after_an_edit_is_not_combined_on_any_workload(service):
     """Other methods of the older experiments count on."""
     times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
@@ -235,6 +244,7 @@ FOREIGN = [{"name": "third", "algorithm": "slowmo"}]
 
 
 @pytest.mark.parametrize("changes", [{"first_seed": 10}, {}])
+@ONE_KIND
 def test_a_foreign_experiment_takes_no_workload_from_the_ranked_methods(service, changes):
     """Neither by other seeds, nor by failed runs, of a method that is not ranked."""
     times = {"sync": [1.0, 1.1, 1.2], "local 4": [2.0, 2.1, 2.2]}
@@ -253,6 +263,7 @@ def test_a_foreign_experiment_takes_no_workload_from_the_ranked_methods(service,
         assert left_out(answer) == [(3, f"on digits-mlp, {why}")]
 
 
+@ONE_KIND
 def test_seeds_of_a_result_are_those_of_its_time(service):
     made = measured(service, {"sync": [1.0, 3.0, None], "local 4": [2.0, 2.1, 2.2]}, VARIANTS[:2])
     end(service, made, "local 4", [2], RunState.FAILED_INFRA)
@@ -261,6 +272,7 @@ def test_seeds_of_a_result_are_those_of_its_time(service):
     assert [(each["seconds"], each["reached"], each["seeds"]) for each in results] == [(2.0, 2, 2), (2.05, 2, 2)]
 
 
+@ONE_KIND
 def test_a_workload_without_a_common_seed_of_the_ranked_methods_is_left_out(service):
     measured(service, {"sync": [1.0] * 3, "local 4": [2.0] * 3}, VARIANTS[:2])
     other = measured(
@@ -273,6 +285,7 @@ def test_a_workload_without_a_common_seed_of_the_ranked_methods_is_left_out(serv
     assert left_out(answer) == [(2, "on mnist-lenet, no seed has a result of all ranked methods")]
 
 
+@ONE_KIND
 def test_an_experiment_whose_machines_failed_does_not_count(service):
     times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
     measured(service, times, VARIANTS[:2])

@@ -9,6 +9,7 @@ import pytest
 from hooke.spec.events import Dropped, RankRecords
 
 from tests.api.conftest import Supervisor, done, scored, start, steps
+from tests.api.databases import ONE_KIND
 
 COLUMNS = ("x", "mean", "low", "high", "n")
 
@@ -264,6 +265,7 @@ def test_an_experiment_without_points_has_bands_without_points(service):
     assert [(b["variant"], b["x"], b["n"]) for b in answer["bands"]] == [("sync", [], []), ("original", [], [])]
 
 
+@ONE_KIND
 def test_bad_queries_point_to_the_field(service):
     loss = ["train_loss"]
     for body, pointer in (

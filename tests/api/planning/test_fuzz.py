@@ -6,6 +6,7 @@ from hooke.catalogue.algorithm import catalogue
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import SPEC
 from tests.engine.spec.documents import JSON, damaged
 
@@ -59,6 +60,7 @@ def missing(document, pointer):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(document=EXPERIMENT | EXPERIMENT.flatmap(damaged))
+@ONE_KIND
 def test_any_tuning_is_planned_or_refused_in_the_right_place(service, document):
     service.hello()
     answer = service.client.post(
