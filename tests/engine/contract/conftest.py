@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,11 +87,15 @@ def virtual_results() -> dict[Case, list[Played]]:
     return {}
 
 
+@pytest.fixture(scope="session")
+def virtual_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where the folders of cases are: among those of other tests, pytest counts all of them for each."""
+    return tmp_path_factory.mktemp("virtual")
+
+
 @pytest.fixture
 def played(
-    request: pytest.FixtureRequest,
-    virtual_results: dict[Case, list[Played]],
-    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest, virtual_results: dict[Case, list[Played]], virtual_folder: Path
 ) -> Play:
     """Return a function that plays a case in a world, and returns the report of every rank.
 
@@ -101,7 +106,7 @@ def played(
         if world == "mpi":
             return request.getfixturevalue("mpi_results")[case]
         if case not in virtual_results:
-            virtual_results[case] = play_virtual(case, tmp_path_factory.mktemp("case"))
+            virtual_results[case] = play_virtual(case, Path(tempfile.mkdtemp(dir=virtual_folder)))
         return virtual_results[case]
 
     return get

@@ -182,6 +182,12 @@ def aiming() -> list[Case]:
     return [replace(case, steps=200, objective=Quadratics(noise=0.1), target=1.0) for case in defaults((2,))]
 
 
+def one_of_each(cases: list[Case]) -> list[Case]:
+    """Return one method of each coordination and number of workers, for what loops decide and no method does."""
+    few = {(case.kind.coordination, case.workers): case for case in cases if not preset(case.algorithm)}
+    return list(few.values())
+
+
 def ends(cases: list[Case]) -> list[tuple[Case, str]]:
     """Return each case with the worlds in which its end is looked at: under MPI one method of each coordination.
 

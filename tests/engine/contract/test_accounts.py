@@ -48,8 +48,12 @@ def test_the_budget_is_spent_to_the_sample(played, case, world):
         assert {len(batch) for batch in report.picked} == {BATCH}
 
 
-@pytest.mark.parametrize("extra", [1, BATCH, 2 * BATCH + 1])
-@pytest.mark.parametrize("case", suite.defaults((1, 2, 5)), ids=ids)
+ROUNDED = [(case, 2 * BATCH + 1) for case in suite.defaults((1, 2, 5))]
+ROUNDED += [(case, extra) for case in suite.one_of_each(suite.defaults((1, 2, 5))) for extra in (1, BATCH)]
+"""A round may belong to a method; that it is rounded up, and not down or to the nearest, is the loops' doing."""
+
+
+@pytest.mark.parametrize(("case", "extra"), ROUNDED, ids=ids)
 def test_a_budget_that_does_not_divide_is_rounded_up(played, case, extra):
     """Methods that step together to whole rounds of all workers, the others to whole batches."""
     reports = played(replace(case, extra=extra), "virtual")

@@ -35,9 +35,13 @@ def fail_virtually(case, folder=None):
     return str(caught.value), ranks
 
 
+POISONED = [(case, np.nan) for case in suite.defaults((2, 3))]
+POISONED += [(case, -np.inf) for case in suite.one_of_each(suite.defaults((2, 3)))]
+"""Which values are bad is one question for all methods."""
+
+
 @pytest.mark.property("P24")
-@pytest.mark.parametrize("value", [np.nan, -np.inf])
-@pytest.mark.parametrize("case", suite.defaults((2, 3)), ids=ids)
+@pytest.mark.parametrize(("case", "value"), POISONED, ids=lambda value: getattr(value, "name", str(value)))
 def test_a_poisoned_gradient_is_named_and_goes_nowhere(case, value):
     victim = case.workers - 1
     text, ranks = fail_virtually(replace(case, poison=(victim, 4, value)))
