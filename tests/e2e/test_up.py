@@ -6,7 +6,6 @@ import signal
 from pathlib import Path
 
 import httpx
-import pytest
 from hooke_api.local.instance import Note, runtime_folder
 from instances import ENDLESS, QUICK, processes, runs, states, submit
 
@@ -21,10 +20,8 @@ def until_training(client, experiment):
     wait_for(lambda: any(run["samples"] > 0 for run in runs(client, experiment)), "samples")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])  # SIGINT: see below
-def test_an_idle_instance_ends_at_once_and_leaves_nothing(hooke, number):
-    up = hooke("up")
-    up.ready().close()
+def assert_idle_one_ends(up, number):
+    """End an instance without work: at once, and nothing of it is left."""
     assert len(processes(up.home)) >= 4, "itself, Redis, API and agent"
     assert up.end(number) == 0, up.said()
     assert processes(up.home) == {}
@@ -51,19 +48,19 @@ def test_ctrl_c_ends_runs_and_streams(hooke):
 
 
 def test_two_instances_do_not_disturb_one_another(hooke):
+    """Also when one of them, which has nothing to do, is ended."""
     one, two = hooke("up", home="one", port=None), hooke("up", home="two", port=None)
     with one.ready() as first, two.ready() as second:
         assert one.url != two.url
         experiment = submit(first, QUICK)
         assert second.get(f"/experiments/{experiment}").status_code == 404
         assert second.get("/experiments", headers={"authorization": f"Bearer {one.token}"}).status_code == 401
-        assert two.end(signal.SIGINT) == 0
+        assert_idle_one_ends(two, signal.SIGTERM)
         wait_for(lambda: set(states(first, experiment)) == {"succeeded"}, "the end of the run")
-        assert processes(two.home) == {}
 
 
 def test_a_home_has_one_owner_and_a_port_too(hooke, tmp_path, free_port):
-    """The second start on a home is told where the first one is."""
+    """The second start on a home is told where the first one is, which goes on until it is ended."""
     up = hooke("up")
     up.ready().close()
     up.output.rename(tmp_path / "first.out")  # the second one writes a file of the same name
@@ -76,6 +73,7 @@ def test_a_home_has_one_owner_and_a_port_too(hooke, tmp_path, free_port):
     assert f"port {free_port} of 127.0.0.1 is taken" in other.said()
     assert "--port" in other.said()
     assert httpx.get(f"{up.url}/livez", trust_env=False).status_code == 200
+    assert_idle_one_ends(up, signal.SIGHUP)
 
 
 def left(parts, home):
