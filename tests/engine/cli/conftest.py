@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
+from hooke.cli.group import app
+from typer.testing import CliRunner
 
 RUN: dict[str, Any] = {
     "schema": "hooke.run/1",
@@ -53,6 +55,19 @@ def hooke(tmp_path):
             timeout=240,
         )
         return Ended(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.fixture
+def refused(tmp_path, monkeypatch):
+    """Return a function that runs `hooke ...` in this process, and the status is 2: for what ends before a run."""
+
+    def call(*arguments: object) -> Ended:
+        monkeypatch.chdir(tmp_path)
+        ended = CliRunner().invoke(app, list(map(str, arguments)), prog_name="hooke")
+        assert ended.exit_code == 2, ended.output
+        return Ended(ended.exit_code, ended.stdout, ended.stderr)
 
     return call
 

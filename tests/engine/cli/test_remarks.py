@@ -35,21 +35,8 @@ def test_calibration_measures_it_here(hooke, spec, tmp_path):
 
 
 @pytest.mark.parametrize("options", [["--world", "mpi"], ["--world", "virtual", "--resume", "--run-dir", "."]])
-def test_calibration_is_refused_where_it_makes_no_sense(hooke, spec, options):
-    ended = hooke("run", spec(), "--calibrate", *options)
-    assert ended.status == 2
-    assert "--calibrate" in ended.err
-
-
-def test_real_time_has_no_such_remark_and_its_folder_is_removed(hooke, spec, tmp_path):
-    temporary = tmp_path / "tmp"
-    temporary.mkdir()
-    ended = hooke("run", spec(), "--json", env={"TMPDIR": str(temporary)})
-    assert ended.status == 0, ended.err
-    found = ended.json
-    assert (found["compute_seconds_per_sample"], found["compute_source"], found["remarks"]) == (None, None, [])
-    assert found["steps"] == [100, 100]
-    assert list(temporary.iterdir()) == []
+def test_calibration_is_refused_where_it_makes_no_sense(refused, spec, options):
+    assert "--calibrate" in refused("run", spec(), "--calibrate", *options).err
 
 
 def test_a_target_met_at_the_start_is_said(hooke, spec):

@@ -38,6 +38,8 @@ def test_json_result_equals_the_journals(hooke, spec, tmp_path):
     assert found["state"] == "succeeded"
     assert found["reason"] == "target"
     assert not found["simulated"]
+    assert (found["compute_seconds_per_sample"], found["compute_source"], found["remarks"]) == (None, None, [])
+    assert found["steps"] == [each.step for each in done]
     assert len(found["evaluations"]) == len(scores)
     assert found["validation_accuracy"] == scores[-1].accuracy >= 0.5
     assert found["validation_loss"] == scores[-1].loss
@@ -118,21 +120,20 @@ def test_same_seed_same_weights_and_options_override(hooke, spec, tmp_path):
     assert not np.array_equal(saved["center"], other[0].center)
 
 
-def test_a_target_on_the_test_part_is_refused_with_what_to_write(hooke, spec):
-    ended = hooke("run", spec(target={"metric": "test_accuracy", "value": 0.5}))
-    assert ended.status == 2
+def test_a_target_on_the_test_part_is_refused_with_what_to_write(refused, spec):
+    ended = refused("run", spec(target={"metric": "test_accuracy", "value": 0.5}))
     said = "/target/metric: targets refer to the validation part: write validation_accuracy instead of "
     assert ended.err.startswith(said + "test_accuracy")
 
 
-def test_bad_specifications_end_with_2_and_start_nothing(hooke, spec, tmp_path):
+def test_bad_specifications_end_with_2_and_start_nothing(hooke, refused, spec, tmp_path):
     ended = hooke("run", spec(workers=0, batch="many"), "--run-dir", tmp_path / "out")
     assert ended.status == 2
     assert [line.partition(":")[0] for line in ended.err.splitlines()] == ["/batch", "/workers"]
     assert not (tmp_path / "out").exists()
-    assert hooke("run", tmp_path / "absent.yaml").status == 2
-    assert hooke("run", spec(), "--resume").status == 2
-    assert hooke("run", spec(), "--save", tmp_path / "no" / "where.npz").status == 2
+    assert "absent.yaml" in refused("run", tmp_path / "absent.yaml").err
+    assert "--run-dir" in refused("run", spec(), "--resume").err
+    assert "--save" in refused("run", spec(), "--save", tmp_path / "no" / "where.npz").err
     assert ended.out == ""
 
 

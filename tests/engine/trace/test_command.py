@@ -6,7 +6,9 @@ import sys
 
 import pytest
 import yaml
+from hooke.cli.group import app
 from hooke.spec.journal import records
+from typer.testing import CliRunner
 
 from tests.engine.cli.conftest import RUN
 from tests.engine.trace.rules import check, span, track
@@ -46,9 +48,10 @@ def test_a_run_leaves_one_file(tmp_path, spec):
 
 
 @pytest.mark.parametrize(("name", "why"), [("nowhere/t.json", "No such file"), (".", "Is a directory")])
-def test_a_file_that_cannot_be_written_is_refused_before_the_run(tmp_path, spec, name, why):
-    ended = hooke(tmp_path, "run", spec, "--trace", name, "--run-dir", "out")
-    assert ended.returncode == 2
+def test_a_file_that_cannot_be_written_is_refused_before_the_run(monkeypatch, tmp_path, spec, name, why):
+    monkeypatch.chdir(tmp_path)
+    ended = CliRunner().invoke(app, ["run", str(spec), "--trace", name, "--run-dir", "out"])
+    assert ended.exit_code == 2
     assert why in ended.stderr
     assert "--trace" in ended.stderr
     assert not (tmp_path / "out").exists()
