@@ -38,7 +38,7 @@ def test_an_mpirun_is_known_by_its_words(text, family, version):
     found = parse_version("site/mpirun", text)
     assert (found.family, found.version) == (family, version)
     whose = "Open MPI" if family == "openmpi" else "Intel MPI" if "Intel" in text else "MPICH"
-    assert found.library == f"{whose} {'.'.join(map(str, version))}"
+    assert found.implementation == f"{whose} {'.'.join(map(str, version))}"
 
 
 def test_an_mpirun_of_another_kind_is_refused_with_its_words():

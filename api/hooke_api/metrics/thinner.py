@@ -53,11 +53,7 @@ class Thinner(Repeating):
     def _store(self, run: str) -> None:
         try:
             thinning.store(self.database, run)
-        except (
-            ValueError,
-            KeyError,
-            IndexError,
-        ):  # one run must not keep the others from theirs; it is read whole
+        except (ValueError, KeyError, IndexError):  # the others still get theirs; this one is read whole
             log.exception("the series of a run cannot be thinned out", run=run)
 
 

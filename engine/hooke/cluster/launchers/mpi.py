@@ -38,7 +38,7 @@ class Mpirun:
     """Whose Hydra it is; empty: MPICH's."""
 
     @property
-    def library(self) -> str:
+    def implementation(self) -> str:
         """Return name and version of the library that it belongs to."""
         whose = "Open MPI" if self.family == "openmpi" else self.brand or "MPICH"
         return f"{whose} {'.'.join(map(str, self.version))}" if self.version != (0,) else whose
@@ -129,7 +129,7 @@ def library_of(settings: LauncherSettings) -> str | None:
 @functools.cache
 def _library(named: Path | None) -> str | None:
     try:
-        return find(named).library
+        return find(named).implementation
     except LaunchError:
         return None
 
