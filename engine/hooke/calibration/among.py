@@ -25,7 +25,8 @@ def among_gradients(
 
     All collectives are scaled so that the one by halving of all weights takes what was measured, and those in the
     background likewise; accesses to a window so that a lock-free step does. A message of all weights takes what
-    messages of about its size were measured to take.
+    messages of about its size were measured to take; where ranks share cores, what one among
+    gradients does.
     """
     found = rate.exchanging
     halving, behind = operations.get("halving"), operations.get("background")
@@ -54,6 +55,9 @@ def among_gradients(
         usual = window.seconds_per_message + size * window.seconds_per_byte
         factors["window"] = access / max(1e-9, usual + window.seconds_per_message / 2)  # half of the counter's
     constants |= _message(calibration.curve("message"), size)
+    if calibration.oversubscribed and found.shifted is not None:
+        waiting = drift(found, calibration.workers) * among_neighbours(calibration.workers)
+        constants |= _shifted(calibration, found.shifted.seconds - waiting, size)
     scaled |= {name: _scaled(cost, factors.get(name, 1.0)) for name, cost in operations.items()}
     constants["operations"] = scaled
     return constants
@@ -87,6 +91,14 @@ def _message(curve: Curve | None, size: int) -> dict[str, float]:
     return {"seconds_per_byte": max(0.0, (measured - curve.line.alpha) / size)}
 
 
+def _shifted(calibration: Calibration, seconds: float, size: int) -> dict[str, float]:
+    """Return the seconds per byte with which a message of all weights takes `seconds`."""
+    message = calibration.curve("message")
+    if message is None or message.line is None:
+        return {}
+    return {"seconds_per_byte": max(0.0, (seconds - message.line.alpha) / size)}
+
+
 def drift(found: Exchanging, ranks: int) -> float:
     """Return the standard deviation of a rank's gradient, s, that explains why late all-reduces take longer.
 
@@ -102,6 +114,21 @@ def greatest(ranks: int) -> float:
     normal = statistics.NormalDist()
     levels = (np.arange(4096) + 0.5) / 4096
     return float(np.mean([normal.inv_cdf(level ** (1 / ranks)) for level in levels]))
+
+
+def among_neighbours(ranks: int, steps: int = 4000) -> float:
+    """Return by how much a step exceeds its mean where ranks of a ring wait for both neighbours after each.
+
+    In standard deviations of a step, whose durations are normal and independent. Simulated: the end of a step,
+    max(x_i-1, x_i, x_i+1) where x_i is the time at which rank i is ready, has no closed form beyond 3 ranks, for
+    which the result is `greatest(ranks)`.
+    """
+    random = np.random.Generator(np.random.PCG64(1))
+    times = np.zeros(ranks)
+    for more in random.standard_normal((steps, ranks)):
+        times += more
+        times = np.maximum(times, np.maximum(np.roll(times, 1), np.roll(times, -1)))
+    return float(times.mean()) / steps
 
 
 def _priced(cost: OperationCost, ranks: int, size: int) -> float:

@@ -114,6 +114,8 @@ class Exchanging(Frozen):
     hidden: Duration | None = None
     """What it adds to `hidden_period` gradients, which are longer than it; None: an earlier version's."""
     hidden_period: int = Field(4, ge=2)
+    shifted: Duration | None = None
+    """What a message of all weights from every rank to the next one adds to a step; None: an earlier version's."""
     accessed: Duration
     """What a read of a window on rank 0 and an addition to it add to a step, all ranks at once."""
     wait: float = Field(ge=0)

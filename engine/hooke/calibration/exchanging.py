@@ -54,6 +54,18 @@ class Series:
         )
         return computed + waited
 
+    def shifting(self, steps: int) -> Any:
+        """Return the seconds of gradients, with a message of all weights to the next, shape (ranks, steps)."""
+        comm = self._comm
+        to, source = ((comm.rank + hop) % comm.size for hop in (1, -1))
+
+        def shift() -> None:
+            messages = [comm.isend(self._gradient, to), comm.irecv(self._vector, source)]
+            for message in messages:
+                message.wait()
+
+        return sum(self._run(steps, 1, lambda: None, shift))
+
     def accessing(self, steps: int) -> float:
         """Return the seconds of a step that reads a window of rank 0, computes and adds to it.
 
@@ -108,11 +120,11 @@ def _measured(series: Series, seconds: float) -> Exchanging:
     alone_once = float(series.alone(_LEAST).mean())
     computed, ended = series.blocking(_LEAST)
     once = float((computed + ended).mean())
-    share = seconds / ROUNDS / 6
+    share = seconds / ROUNDS / 7
     accesses = _count(share / max(series.accessing(_LEAST), alone_once))
     steps = _count(share / once)
     found: dict[str, list[list[float]]] = {
-        name: [] for name in ("alone", "after", "last", "added", "late", "behind", "hidden", "accessed")
+        name: [] for name in ("alone", "after", "last", "added", "late", "behind", "hidden", "shifted", "accessed")
     }
     spread = []
     for _ in range(ROUNDS):
@@ -128,6 +140,7 @@ def _measured(series: Series, seconds: float) -> Exchanging:
         found["behind"].append([max(0.0, float(series.behind(steps).mean()) - mean)])
         hidden = series.behind(_count(share / (once + (HIDDEN_PERIOD - 1) * alone_once)), HIDDEN_PERIOD)
         found["hidden"].append([max(0.0, float(hidden.mean()) - HIDDEN_PERIOD * mean)])
+        found["shifted"].append([max(0.0, float(series.shifting(steps).mean()) - mean)])
         found["accessed"].append([max(0.0, series.accessing(accesses) - mean)])
         spread.append(float(alone.max(axis=0).mean()) - mean)
     return Exchanging(

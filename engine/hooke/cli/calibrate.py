@@ -156,6 +156,7 @@ def _among(found: Exchanging) -> list[tuple[str, str]]:
         (f"it adds to {found.period} gradients", _time(found.late)),
         ("in the background it adds to a gradient", _time(found.behind)),
         *([(f"and to {found.hidden_period} gradients", _time(found.hidden))] if found.hidden else []),
+        *([("a message of all weights to the next rank adds", _time(found.shifted))] if found.shifted else []),
         ("a read of a window and an addition add", _time(found.accessed)),
     ]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hooke.calibration.among import drift, greatest
+from hooke.calibration.among import among_neighbours, drift, greatest
 from hooke.calibration.constants import constants
 from hooke.calibration.documents import Duration, Exchanging
 from hooke.calibration.exchanging import done
@@ -121,6 +121,44 @@ def test_an_all_reduce_in_the_background_takes_what_was_measured(ranks, oversubs
 
     assert taken(1) == pytest.approx(1e-3 + behind, rel=0.02)
     assert taken(4) == pytest.approx(4e-3 + hidden, rel=0.02)
+
+
+@pytest.mark.parametrize(("ranks", "expected"), [(2, 0.5642), (3, 0.8463)])
+def test_all_ranks_are_neighbours_in_a_small_ring(ranks, expected):
+    assert among_neighbours(ranks) == pytest.approx(expected, abs=0.03)
+
+
+def test_a_rank_of_a_large_ring_waits_longer_than_for_the_greatest_of_three_and_less_than_for_all():
+    assert greatest(3) < among_neighbours(8) < greatest(8)
+
+
+@pytest.mark.parametrize("ranks", [2, 8])
+@pytest.mark.parametrize("spread", [0.0, 2e-4])
+def test_where_ranks_share_cores_a_message_to_the_next_takes_what_was_measured(ranks, spread):
+    """A ring in NumPy gives the measurement; virtual time repeats it with gradients drawn by the constants."""
+    random, ready = np.random.default_rng(3), np.zeros(ranks)
+    for _ in range(3000):
+        ready += random.normal(1e-3, spread, ranks)
+        ready = np.max([np.roll(ready, hop) for hop in (-1, 0, 1)], axis=0) + 7e-4
+    blocking = simulated(ranks, spread, operation=5e-4)
+    shifted = Duration(seconds=float(ready.mean()) / 3000 - 1e-3, error=1e-6, samples=3)
+    calibration = with_exchanging(
+        blocking.model_copy(update={"shifted": shifted}), workers=ranks, oversubscribed=True
+    )
+    virtual = VirtualCluster.model_validate(constants(calibration, "lab", DIGITS))
+    message = virtual.latency + 2 * virtual.message_overhead + 400_000 * virtual.seconds_per_byte
+    assert message == pytest.approx(7e-4, rel=0.05)
+
+    def main(comm):
+        sent, received = np.zeros(100_000, np.float32), np.zeros(100_000, np.float32)
+        for _ in range(5):
+            comm.charge(1e-3)
+            pending = [comm.isend(sent, (comm.rank + 1) % ranks), comm.irecv(received, (comm.rank - 1) % ranks)]
+            for each in pending:
+                each.wait()
+        return comm.clock()
+
+    assert max(run_virtual(ranks, virtual, main)) / 5 == pytest.approx(1e-3 + 7e-4, rel=0.05)
 
 
 @pytest.mark.parametrize(("ranks", "steps"), [(2, 4), (8, 4), (8, 40)])
