@@ -10,6 +10,8 @@ from hooke.spec.specification import RunSpec
 
 _BETWEEN, _SLOW, _COMMON, _STRAGGLING = 2, 3, 4, 5
 """Streams of random numbers beside the independent one, which is 1."""
+_ALL_RANKS = 2**31
+"""In place of a rank, where all draw the same."""
 
 
 class ComputeTime:
@@ -95,7 +97,7 @@ class ComputeTime:
         return (
             _factor(network.jitter_between_ranks, seed, self.rank, _BETWEEN)
             * _factor(network.jitter_slow, seed, self.rank, _SLOW, block)
-            * _factor(network.jitter_common, seed, _COMMON, block)
+            * _factor(network.jitter_common, seed, _ALL_RANKS, _COMMON, block)
         )
 
 

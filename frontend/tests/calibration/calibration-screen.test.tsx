@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
 import type { Calibration, CalibrationView } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
-import { CATALOGUE } from "../support/fixtures/catalogue";
+import { CATALOGUE, workload } from "../support/fixtures/catalogue";
 import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
@@ -97,6 +97,28 @@ describe("the calibration of a cluster", () => {
     await userEvent.click(screen.getByTestId("calibrate"));
     expect(await screen.findByTestId("calibration-state")).toHaveTextContent("starts no run meanwhile");
     expect(screen.getByTestId("calibrate")).toBeDisabled();
+  });
+
+  it("measures what was chosen, and says it before", async () => {
+    await open([]);
+    const asked = await screen.findByTestId("calibration-asked");
+    expect(asked).toHaveTextContent("One rank per slot, at most 8; gradients of digits-mlp in fp32.");
+    server.on("GET /workloads", { items: ["mnist-lenet", "digits-mlp"].map((name) => workload(name)) });
+    await userEvent.click(screen.getByRole("button", { name: "Change" }));
+    await userEvent.click(await screen.findByRole("textbox", { name: "Workloads" }));
+    await userEvent.click(await screen.findByRole("option", { name: "mnist-lenet" }));
+    await userEvent.click(screen.getByRole("checkbox", { name: "bf16" }));
+    await userEvent.click(screen.getByRole("checkbox", { name: "fp32" }));
+    await userEvent.click(screen.getByRole("checkbox", { name: "bf16" }));
+    await userEvent.type(screen.getByRole("textbox", { name: "Ranks" }), "4");
+    expect(asked).toHaveTextContent("4 ranks; gradients of digits-mlp, mnist-lenet in bf16.");
+    server.on("POST /clusters/*/calibrations", view({ state: "queued", calibration: null }));
+    await userEvent.click(screen.getByTestId("calibrate"));
+    await waitFor(() =>
+      expect(server.askedFor("POST /clusters/*/calibrations").map(({ body }) => body)).toEqual([
+        { workloads: ["digits-mlp", "mnist-lenet"], precisions: ["bf16"], workers: 4 },
+      ]),
+    );
   });
 
   it("shows a scheduler's words while it waits, and cancels", async () => {

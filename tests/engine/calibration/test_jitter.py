@@ -55,6 +55,12 @@ def test_without_them_a_step_is_what_it_was():
     assert drawn(spec(), 1, 5) == expected
 
 
+def test_no_rank_keeps_a_factor_that_all_ranks_have_for_some_steps():
+    between = drawn(spec(compute_jitter=0.0, jitter_between_ranks=0.1), 4, 1)
+    common = drawn(spec(compute_jitter=0.0, jitter_common=0.1, jitter_steps=1), 0, 64)
+    assert not set(between) & set(common)
+
+
 def test_a_restart_continues_the_draws():
     chosen = spec(jitter_steps=4, **PARTS)
     whole, first = drawn(chosen, 2, 20), ComputeTime(chosen, 2)

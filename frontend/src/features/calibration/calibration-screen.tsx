@@ -1,7 +1,7 @@
 import { Button, Skeleton } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import {
   cancelCalibrationMutation,
   listCalibrationsOptions,
@@ -19,6 +19,7 @@ import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./calibration.module.css";
 import { Measured } from "./measured";
+import { USUALLY, WhatToMeasure } from "./what-to-measure";
 
 const route = getRouteApi("/clusters/$name/calibration");
 const STATES = {
@@ -48,6 +49,7 @@ export function CalibrationScreen() {
     ...cancelCalibrationMutation(),
     onSettled: () => client.invalidateQueries({ queryKey: options.queryKey }),
   });
+  const [asked, setAsked] = useState(USUALLY);
   const refresh = useRefresh(options.queryKey, 1000);
   useStream({}, (event) => {
     if (event.kind === "clusters" || event.kind === "reset") refresh();
@@ -71,7 +73,7 @@ export function CalibrationScreen() {
           )}
           <Allowed least="operator">
             <Button
-              onClick={() => start.mutate({ path: { name }, body: {} })}
+              onClick={() => start.mutate({ path: { name }, body: asked })}
               disabled={open !== undefined}
               loading={start.isPending}
               data-testid="calibrate"
@@ -86,6 +88,9 @@ export function CalibrationScreen() {
         cluster with <code>like: {name}</code> takes its constants from the latest calibration; in the form of
         a new experiment it is under Add virtual cluster.
       </p>
+      <Allowed least="operator">
+        <WhatToMeasure asked={asked} change={setAsked} />
+      </Allowed>
       {query.isError && (
         <ErrorPanel
           what="The calibrations could not be read."
