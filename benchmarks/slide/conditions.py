@@ -58,7 +58,7 @@ PROBLEMS = {
             "Finna/YSO English, 21,025 labels, real records",
             {"data": "finna-yso-en", "validation_items": 4000},
             21_025,
-            0.10,
+            0.08,
         ),
         Problem(
             "planted",
@@ -72,7 +72,7 @@ PROBLEMS = {
 SIZES = {
     size.name: size
     for size in (
-        Size("first", ("finna-yso-en",), 6, 96_000, 8_000, 3),
+        Size("first", ("finna-yso-en",), 6, 384_000, 16_000, 3),
         Size("whole", ("finna-yso-en", "planted"), 12, 256_000, 8_000, 5),
     )
 }
