@@ -144,12 +144,13 @@ def _joined(kind: type[Algorithm], spaces: Mapping[str, Space]) -> type[Algorith
     return type(kind)(kind.__name__, (kind,), own)
 
 
+FULL = "full"
 SLIDE = "slide"
 RANDOM = "random-active"
 LAYERS = {
     layer.name: layer
     for layer in (
-        Layer("full", {"output": "full"}),
+        Layer(FULL, {"output": "full"}),
         Layer("sampled, uniform", {"output": "sampled", "active": ACTIVE}),
         Layer("sampled, log-uniform", {"output": "sampled", "active": ACTIVE, "distribution": "log-uniform"}),
         Layer(RANDOM, {"output": "random-active", "active": ACTIVE}),

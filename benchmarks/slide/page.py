@@ -13,7 +13,7 @@ from hooke.comparison.wording import short
 
 from benchmarks import speed
 from benchmarks.evidence.machine import title_of
-from benchmarks.slide.conditions import ACTIVE, BATCH, PROBLEMS, RANDOM, SLIDE
+from benchmarks.slide.conditions import ACTIVE, BATCH, FULL, PROBLEMS, RANDOM, SLIDE
 
 Record = Mapping[str, Any]
 QUIET = 0.1
@@ -153,7 +153,7 @@ def _finding(problem: str, records: Sequence[Record]) -> str:
     return (
         f"On {PROBLEMS[problem].title}, {_pays(found, best, unit)} in {unit} to "
         f"P@1 {records[0]['target']:.1%} over the best other layer, {best}{_over(found, RANDOM, best)}."
-    )
+    ) + (f" Over the full layer, {_pays(found, FULL, unit)} in {unit}." if FULL in found and best != FULL else "")
 
 
 def _over(found: Mapping[str, Row], name: str, best: str) -> str:

@@ -110,6 +110,7 @@ def test_the_first_sentence_says_whether_hashing_pays():
     sentence = slow.split("\n\n")[2]
     assert sentence.startswith("On Finna/YSO English")
     assert "hashing does not pay (slower: slide 1.5x as long" in sentence
+    assert "Over the full layer, hashing pays (faster: slide 1.3x" in sentence
     assert "| random-active | lr 0.123 (edge) |" in slow and "1.7% of the train clock" in slow
 
 
