@@ -105,7 +105,7 @@ describe("the calibration of a cluster", () => {
     expect(asked).toHaveTextContent("One rank per slot, at most 8; gradients of digits-mlp in fp32.");
     server.on("GET /workloads", { items: ["mnist-lenet", "digits-mlp"].map((name) => workload(name)) });
     await userEvent.click(screen.getByRole("button", { name: "Change" }));
-    await userEvent.click(await screen.findByRole("textbox", { name: "Workloads" }));
+    await userEvent.click(await screen.findByRole("combobox", { name: "Workloads" }));
     await userEvent.click(await screen.findByRole("option", { name: "mnist-lenet" }));
     await userEvent.click(screen.getByRole("checkbox", { name: "bf16" }));
     await userEvent.click(screen.getByRole("checkbox", { name: "fp32" }));

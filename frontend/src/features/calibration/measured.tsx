@@ -157,10 +157,20 @@ function amongGradients(found: NonNullable<ComputeRate["exchanging"]>): [string,
     [`It adds to ${found.period} gradients`, plusMinus(found.late)],
     ["In the background, it adds to a gradient", plusMinus(found.behind)],
     ...(found.hidden
-      ? [[`In the background, it adds to ${found.hidden_period} gradients`, plusMinus(found.hidden)] satisfies [string, string]]
+      ? [
+          [
+            `In the background, it adds to ${found.hidden_period} gradients`,
+            plusMinus(found.hidden),
+          ] satisfies [string, string],
+        ]
       : []),
     ...(found.shifted
-      ? [["A message of all weights to the next rank adds to a step", plusMinus(found.shifted)] satisfies [string, string]]
+      ? [
+          ["A message of all weights to the next rank adds to a step", plusMinus(found.shifted)] satisfies [
+            string,
+            string,
+          ],
+        ]
       : []),
     ["A read of a window and an addition add to a step", plusMinus(found.accessed)],
   ];

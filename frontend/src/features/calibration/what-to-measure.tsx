@@ -39,7 +39,7 @@ export function WhatToMeasure({ asked, change }: { asked: Asked; change: (asked:
           {open ? "Done" : "Change"}
         </Button>
       </p>
-      <Collapse in={open} id={fields}>
+      <Collapse expanded={open} id={fields}>
         <Group align="flex-start" gap={16} mt={8}>
           <MultiSelect
             className={styles.workloads}

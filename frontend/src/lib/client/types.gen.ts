@@ -1619,6 +1619,7 @@ export type Exchanging = {
      * Period
      */
     period: number;
+    shifted?: Duration | null;
     /**
      * Wait
      */
