@@ -53,16 +53,18 @@ async def _welcome(request: Request, response: Response, cookie: str) -> Me:
         raise Unauthorized("this account has just been disabled")
     known: Sessions = request.app.state.sessions
     known.set_cookie(request, response, cookie)
-    return _me(actor, users=True)
+    return _me(request, actor, users=True)
 
 
-def _me(actor: Actor, *, users: bool) -> Me:
+def _me(request: Request, actor: Actor, *, users: bool) -> Me:
+    accounts: Accounts = request.app.state.accounts
     return Me(
         name=actor.name,
         role=actor.role,
         credential=actor.credential,
         is_user=actor.user is not None,
         users=users,
+        projects=accounts.projects_of(actor),
     )
 
 
@@ -70,7 +72,7 @@ def _me(actor: Actor, *, users: bool) -> Me:
 def read_me(request: Request, actor: ActorOf) -> Me:
     """Return who sends this request, and with which role."""
     accounts: Accounts = request.app.state.accounts
-    return _me(actor, users=actor.user is not None or accounts.any())
+    return _me(request, actor, users=actor.user is not None or accounts.any())
 
 
 @router.post("/sign-out", operation_id="sign_out", status_code=204)
