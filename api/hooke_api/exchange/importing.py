@@ -146,7 +146,8 @@ def _store(
         session.execute(insert(StoredFilePart), some)
     origin = bundle.manifest.origin
     about = {"number": experiment.number, "name": experiment.name, "runs": len(runs)}
-    about |= {"project": names_of(session, [experiment.project_id])[experiment.project_id]}
+    if experiment.project_id != DEFAULT_PROJECT:
+        about["project"] = names_of(session, [experiment.project_id])[experiment.project_id]
     tell(session, subject=experiment.id, after=about | {"imported_from": origin.model_dump()})
     announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
     return experiment

@@ -158,8 +158,13 @@ def _prepare(session: Session, sent: ExperimentSpec, project: str) -> _Prepared:
     return _Prepared(spec, project, step, told, registered_cores(session))
 
 
-def _check_continued(session: Session, spec: ExperimentSpec, project: str) -> None:
-    """Raise SpecError if an experiment continues one of another project, whose trials its readers would see."""
+def _check_continued(session: Session, spec: ExperimentSpec, project: str, *, lock: bool = False) -> None:
+    """Raise SpecError if an experiment continues one of another project, whose trials its readers would see.
+
+    `lock`: nobody moves that one until the transaction ends.
+    """
+    if lock and spec.tuning is not None and spec.tuning.continues is not None:
+        session.get(Experiment, spec.tuning.continues, with_for_update={"read": True}, populate_existing=True)
     for earlier in continued(session, spec):
         if earlier.project_id != project:
             why = f"experiment {earlier.number} is in another project: continue it there, or move it first"
@@ -188,7 +193,8 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission, prepared:
     if registered_cores(session) != prepared.cores:
         raise _Changed
     spec, step = prepared.spec, prepared.step
-    _check_continued(session, spec, prepared.project)  # it may have been deleted or moved since it was planned
+    # it may have been deleted or moved since it was planned
+    _check_continued(session, spec, prepared.project, lock=True)
     _check_limits(session, spec, asked.who, step.runs, lock=True)
     at = database_time(session)
     experiment = Experiment(
@@ -223,12 +229,9 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission, prepared:
                 created_at=at,
             )
         )
-    about = {
-        "number": experiment.number,
-        "name": experiment.name,
-        "runs": len(step.runs),
-        "project": asked.project,
-    }
+    about = {"number": experiment.number, "name": experiment.name, "runs": len(step.runs)}
+    if prepared.project != DEFAULT_PROJECT:
+        about["project"] = asked.project
     tell(session, subject=experiment.id, after=about)
     announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
     wake_scheduler(session)

@@ -22,11 +22,12 @@ def move(session: Session, experiment_id: str, project: str) -> Experiment:
     """
     into = open_project(session, project)
     experiment = present_experiment(session, experiment_id)
-    session.refresh(experiment, with_for_update=True)  # a step that is being planned takes the project from it
+    if experiment.project_id == into:
+        return experiment
+    _move_runs(session, experiment_id, into)  # a run that ends locks its row before: in this order, no deadlock
+    session.refresh(experiment, with_for_update=True)
     present_experiment(session, experiment_id)  # it may have been deleted or moved meanwhile
     before = experiment.project_id
-    if before == into:
-        return experiment
     _check_alone(session, experiment)
     if experiment.bundle_sha256 is not None:
         same = select(Experiment.id).where(
@@ -36,10 +37,16 @@ def move(session: Session, experiment_id: str, project: str) -> Experiment:
             raise Conflict(f"the project {project} has this imported experiment already, perhaps deleted")
     tell(session, before={"project": names_of(session, [before])[before]}, after={"project": project})
     experiment.project_id = into
-    session.execute(update(Run).where(Run.experiment_id == experiment_id).values(project_id=into))
     session.flush()
+    _move_runs(session, experiment_id, into)  # those that were planned meanwhile
     announce(session, "experiment", {"id": experiment_id}, experiment_id=experiment_id)
     return experiment
+
+
+def _move_runs(session: Session, experiment_id: str, project: str) -> None:
+    """Note the project at the runs; what is reached is decided by that of their experiment alone."""
+    others = update(Run).where(Run.experiment_id == experiment_id, Run.project_id != project)
+    session.execute(others.values(project_id=project).execution_options(synchronize_session=False))
 
 
 def _check_alone(session: Session, experiment: Experiment) -> None:
