@@ -92,7 +92,8 @@ def test_members_come_and_go(service):
 @ONE_KIND
 def test_in_a_project_the_role_of_the_membership_counts(service):
     service.hello()
-    ana, ben, eva = (person(service, role, name) for role, name in zip(("viewer", "operator", "viewer"), "abe"))
+    people = (("viewer", "ana"), ("operator", "ben"), ("viewer", "eva"))
+    ana, ben, eva = (person(service, role, name) for role, name in people)
     name = project(service, unique("vision"), **{ana.name: "researcher", ben.name: "viewer", eva.name: "operator"})
     problem(ana.client.post("/experiments", json=SPEC | ALONE), 403)
     made = submit(ana.client, name)
