@@ -51,7 +51,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Experiments of other projects stay there, hidden: the version before would show them to everybody."""
+    """Experiments of other projects stay in them, which the version before leaves out of its lists."""
     op.drop_index(BUNDLES, table_name="experiments")
     op.execute(
         "UPDATE experiments SET bundle_sha256 = NULL WHERE EXISTS (SELECT 1 FROM experiments earlier "

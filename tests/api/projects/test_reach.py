@@ -47,6 +47,7 @@ def said(answer, id):
     return json.dumps(body | {"request_id": ""}).replace(id, "ID")
 
 
+@ONE_KIND
 def test_by_id_it_is_as_if_it_did_not_exist(service):
     found, others = hidden(service), strangers(service)
     known = by_id(service)
@@ -74,6 +75,7 @@ def test_by_id_it_is_as_if_it_did_not_exist(service):
         assert "has no tuning" in problem(tuning, 404)["detail"]
 
 
+@ONE_KIND
 def test_members_with_a_lesser_role_are_told_so(service):
     found = hidden(service)
     service.client.put(f"/projects/{found.project}/members/{found.member.name}", json={"role": "viewer"})
@@ -146,6 +148,7 @@ def test_no_list_has_it(service):
     assert len(jobs) > len(nothing) == 1
 
 
+@ONE_KIND
 def test_who_waits_for_it_is_not_told_its_number(service):
     found, others = hidden(service), strangers(service)
     client = others["operator on the site"]
@@ -177,6 +180,7 @@ def test_no_stream_tells_of_it(service):
     assert found.traces(streamed(found.member.client, shown["id"], change))
 
 
+@ONE_KIND
 def test_a_stream_ends_when_its_reader_reaches_less(service, monkeypatch):
     found = hidden(service)
     monkeypatch.setattr(stream, "CHECK_SECONDS", 0.0)
