@@ -1,5 +1,6 @@
 import { screen, waitFor } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
+import { answerExperiment, openExperiment } from "../experiment/page";
 import { openForm, settled } from "../new-experiment/form";
 import { openApp } from "../support/app";
 import { experiment, summary } from "../support/fixtures/experiment";
@@ -109,5 +110,17 @@ describe("the form of a new experiment", () => {
     await waitFor(() => expect(planned()).toBe("vision"));
     expect(screen.queryByTestId("project")).toBeNull();
     expect(screen.queryByTestId("may-not-submit")).toBeNull();
+  });
+});
+
+describe("the page of an experiment", () => {
+  it.each([
+    ["default", 0],
+    ["vision", 1],
+  ])("in %s names its project so many times: %i", async (name, times) => {
+    answerExperiment(server);
+    server.on("GET /experiments/*", experiment({ project: name }));
+    await openExperiment(server);
+    expect(screen.queryAllByTitle("Its project")).toHaveLength(times);
   });
 });
