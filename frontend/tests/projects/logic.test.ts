@@ -55,6 +55,11 @@ describe("who is a researcher in a project only", () => {
     expect(refusal(ana, "researcher", "ben")).toBeUndefined();
   });
 
+  it("is offered what operators do with runs where they are one in a project", () => {
+    expect(refusal(ana, "operator", undefined, true)).toBeUndefined();
+    expect(refusal(me("viewer"), "operator", undefined, true)).toMatch("needs the role operator");
+  });
+
   it("is not offered what concerns clusters and users", () => {
     expect(refusal(ana, "operator")).toBe("This needs the role operator; yours is viewer.");
     expect(refusal(ana, "admin")).toMatch("needs the role admin");

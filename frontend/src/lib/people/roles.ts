@@ -25,11 +25,16 @@ export function highest(me: Me): Role {
 /**
  * Why somebody may not do what needs a role; undefined: they may. `of`: the user whose experiment it is, where only
  * this user and operators may. While it is not known who this is, everything seems allowed: the server decides. It
- * also decides in which project: what researchers do with experiments is offered to whoever is one in any.
+ * also decides in which project: what is done with experiments (`inProject`) is offered to whoever may in any.
  */
-export function refusal(me: Me | undefined, least: Role, of?: string): string | undefined {
+export function refusal(
+  me: Me | undefined,
+  least: Role,
+  of?: string,
+  inProject = least === "researcher",
+): string | undefined {
   if (!me) return undefined;
-  const role = least === "researcher" ? highest(me) : me.role;
+  const role = inProject ? highest(me) : me.role;
   if (!includes(role, least)) return `This needs the role ${least}; yours is ${role}.`;
   if (of !== undefined && of !== me.name && !includes(role, "operator"))
     return `This is of ${of}: only ${of} or an operator changes it.`;
