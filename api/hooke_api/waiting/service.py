@@ -110,8 +110,8 @@ def _seen(session: Session, cluster: Cluster, silence: timedelta) -> tuple[Queue
     """Return the queue of a cluster, and its experiments that the reader does not reach: no reason names them."""
     queue = waiting.read(session, cluster, database_time(session), silence)
     state = queue.state
-    known = {each.experiment for each in (*state.waiting, *state.active)}
-    hidden = out_of_reach(session, known)
+    waits, runs = {each.experiment for each in state.waiting}, {each.experiment for each in state.active}
+    hidden = out_of_reach(session, waits | runs)
     if not hidden:
         return queue, hidden
     active = tuple(replace(each, number=0) if each.experiment in hidden else each for each in state.active)
