@@ -40,6 +40,7 @@ from hooke_api.people.accounts import Accounts
 from hooke_api.people.passwords import Passwords
 from hooke_api.planning import endpoints as planning
 from hooke_api.planning.steps import Planner
+from hooke_api.projects import endpoints as projects
 from hooke_api.runs import endpoints as runs
 from hooke_api.scheduling.scheduler import Scheduler
 from hooke_api.storage.database import Database
@@ -66,6 +67,7 @@ ROOMS = (
     calibration.of_agents,
     account.router,
     people.router,
+    projects.router,
     webhooks.router,
     stream.router,
     ingest.router,

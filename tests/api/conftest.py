@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from hooke_api.__main__ import GRACE_SECONDS, Server
 from hooke_api.app import create_app
 from hooke_api.base.settings import Settings
-from hooke_api.models import Base, NumberSequence
+from hooke_api.models import DEFAULT_PROJECT, Base, NumberSequence
 from hooke_api.people.passwords import Passwords
 from hooke_api.storage.database import Database
 from hooke_api.web.connections import limited
@@ -120,7 +120,9 @@ def empty(database: Database) -> None:
     """Bring the tables back to what migrating left."""
     with database.write() as session:
         for table in reversed(Base.metadata.sorted_tables):
-            if table.name not in ("projects", "counters", "audit_trail"):  # nobody can delete of the last
+            if table.name == "projects":
+                session.execute(table.delete().where(table.c.id != DEFAULT_PROJECT))
+            elif table.name not in ("counters", "audit_trail"):  # nobody can delete of the last
                 session.execute(table.delete())
         session.execute(NumberSequence.__table__.update().values(value=0))
 

@@ -17,22 +17,24 @@ def fill(session: Session, metadata: sa.MetaData, *, serial: bool = True, **own:
 
     `own`: table -> values of columns that must have particular ones.
     """
-    parents: dict[str, dict[str, Any]] = {}
+    parents: dict[str, list[dict[str, Any]]] = {}
     for table in metadata.sorted_tables:
-        for n in range(2):
-            values = _row(table, n, parents, serial) | own.get(table.name, {})
+        rows = [_row(table, n, parents, serial) | own.get(table.name, {}) for n in range(2)]
+        for values in rows:
             session.execute(table.insert().values(values))
-        parents[table.name] = values
+        parents[table.name] = rows
 
 
-def _row(table: sa.Table, n: int, parents: dict[str, dict[str, Any]], serial: bool) -> dict[str, Any]:
+def _row(table: sa.Table, n: int, parents: dict[str, list[dict[str, Any]]], serial: bool) -> dict[str, Any]:
     row: dict[str, Any] = {}
+    of_parents = all(column.foreign_keys for column in table.primary_key)  # two rows of it have different ones
     for column in table.columns:
         if serial and column is table.autoincrement_column:
             continue
         target = next(iter(column.foreign_keys), None)
         if target is not None and target.column.table.name in parents:
-            row[column.name] = parents[target.column.table.name][target.column.name]
+            parent = parents[target.column.table.name][n if of_parents else -1]
+            row[column.name] = parent[target.column.name]
         elif target is None:
             row[column.name] = _value(column, n)
     return row

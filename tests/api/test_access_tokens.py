@@ -27,6 +27,7 @@ def test_a_token_expires_is_revoked_and_tells_when_it_was_used(service):
         "credential": "token",
         "is_user": True,
         "users": True,
+        "projects": {},
     }
     wait_for(lambda: listed(ana.client)["laptop"]["used_at"], "the time of last use")
     kept = listed(ana.client)["laptop"]

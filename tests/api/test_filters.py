@@ -11,7 +11,7 @@ from hooke_api.experiments.filter_fields import FIELDS, METRICS, Kind
 from hooke_api.experiments.filter_language import All, Condition, FilterError, Not, Some, conditions, parse
 from hooke_api.experiments.filter_sql import condition
 from hooke_api.experiments.service import derived_state
-from hooke_api.models import Experiment, ExperimentTag, Run
+from hooke_api.models import Experiment, ExperimentTag, Project, Run
 from sqlalchemy import select
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -102,6 +102,7 @@ class Made:
     row: dict
     tags: list = field(default_factory=list)
     runs: list = field(default_factory=list)
+    project: str = "default"
 
 
 def evaluate(tree, made):
@@ -130,6 +131,8 @@ def values_of(each, made):
     name = each.name
     if name == "tag":
         return made.tags
+    if name == "project":
+        return [made.project]
     if name in ("algorithm", "variant", "cluster"):
         return [run[name] for run in made.runs]
     if name == "runs":
@@ -167,6 +170,7 @@ def random_experiment(random_, number):
             **{flag: random_.random() < 0.4 for flag in ("starred", "archived", "protected")},
         },
         sorted({choose(WORDS) for _ in range(random_.randrange(3))}),
+        project=choose(("default", "local-sgd", "x")),
     )
     states = random_.choices(list(RunState), k=2)
     for count in range(random_.randrange(5)):
@@ -207,12 +211,17 @@ def random_filter(random_, depth=0):
 
 
 def store(database, made):
-    blank = {"project_id": "prj_default", "created_by": "me"}
+    blank = {"created_by": "me"}
+    projects = {"default": "prj_default", "local-sgd": "prj_l", "x": "prj_x"}
     text = dict.fromkeys(("description", "baseline", "fingerprint"), "x")
     figures = {"host": "local", "simulated": False, "workers": 1, "servers": 0, "seed": 1, "spec": {}, "budget": 1}
     with database.write() as session:
+        for name in ("local-sgd", "x"):
+            session.add(Project(id=projects[name], name=name, created_at=NOW))
+        session.flush()
         for each in made:
-            session.add(Experiment(**blank, **text, variants=[], clusters=[], spec={}, **each.row))
+            own = {"project_id": projects[each.project], "variants": [], "clusters": [], "spec": {}}
+            session.add(Experiment(**blank, **text, **own, **each.row))
         session.flush()
         for each in made:
             session.add_all(ExperimentTag(experiment_id=each.row["id"], tag=tag) for tag in each.tags)

@@ -4,7 +4,9 @@ from datetime import timedelta
 
 import pytest
 from hooke.spec.states import RunState
+from hooke_api.base.access import Actor, Credential, Role
 from hooke_api.base.cursors import Cursors
+from hooke_api.base.reach import asking
 from hooke_api.experiments import service as experiments
 from hooke_api.runs.service import Filter, Page, page
 from hooke_api.storage.database import Database
@@ -35,6 +37,28 @@ def test_a_filtered_list_is_searched_in_its_order(sqlite_template, chosen, index
             assert any(step.startswith(f"SEARCH runs USING INDEX {index}") for step in plan), plan
             assert not any("TEMP B-TREE" in step for step in plan), plan
     database.close()
+
+
+@pytest.mark.parametrize(
+    "sender", [None, Actor("ana", Role.VIEWER, Credential.SESSION)], ids=["everything", "the default project"]
+)
+def test_a_list_of_experiments_is_read_in_its_order(sqlite_template, sender):
+    database, cursors, asked = Database(f"sqlite:///{sqlite_template}"), Cursors("secret"), []
+    event.listen(database.engine, "before_cursor_execute", lambda *told: asked.append(told[2:4]))
+    before = asking.set(sender)
+    try:
+        with database.read() as session:
+            for cursor in (None, cursors.seal(experiments.LISTING, 7)):
+                asked.clear()
+                experiments.page(session, cursors, experiments.Page(50, cursor), timedelta(seconds=40))
+                statement, parameters = next(one for one in asked if "FROM experiments" in one[0])
+                told = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+                plan = [row[3] for row in told]
+                assert any("experiments USING INDEX" in step and "number" in step for step in plan), plan
+                assert not any("TEMP B-TREE" in step for step in plan), plan
+    finally:
+        asking.reset(before)
+        database.close()
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """Who may do what: every operation of the API, by every role, every scope and every other credential."""
 
+import re
+
 import httpx
 import pytest
 from hooke_api.base import policy
 from hooke_api.base.access import Role, Scope
-from hooke_api.base.policy import LEAST, Other
+from hooke_api.base.policy import IDS, LEAST, PLACES, Other, Place
 
 from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC
@@ -40,6 +42,33 @@ def test_every_operation_is_classified(service):
 def test_an_operation_that_nobody_classified_is_refused_to_everybody(service, monkeypatch):
     monkeypatch.delitem(policy.LEAST, "list_runs")
     assert set(operations(service)) != set(LEAST)
+    assert "list_runs is not for users" in problem(service.client.get("/runs"), 403)["detail"]
+
+
+def test_of_every_operation_of_users_it_is_said_which_role_counts(service):
+    """An operation with the id of an experiment or run is of its project; of all others it has to be said."""
+    asked = {
+        told["operationId"]: (
+            set(re.findall("{(.*?)}", path)),
+            {each["name"] for each in told.get("parameters", ())},
+        )
+        for path, methods in service.app.openapi()["paths"].items()
+        for told in methods.values()
+    }
+    of_users = {name for name, least in LEAST.items() if isinstance(least, Role)}
+    by_id = {name for name in of_users if asked[name][0] & IDS}
+    assert set(PLACES) == of_users - by_id
+    assert all(len(asked[name][0] & IDS) == 1 for name in by_id)
+    elsewhere = {"name", "token_id", "webhook_id", "delivery_id", "calibration_id"}
+    assert {each for ids, _ in asked.values() for each in ids} == IDS | elsewhere, "does it lead to experiments?"
+    for name, place in PLACES.items():
+        if place is Place.SITE:
+            assert not asked[name][1] & {"experiment", "run", "runs", "rows", "against", "filter"}, name
+        assert (place is Place.QUERY) == ("project" in asked[name][1]), name
+
+
+def test_an_operation_of_which_nobody_says_what_it_reads_is_refused(service, monkeypatch):
+    monkeypatch.delitem(policy.PLACES, "list_runs")
     assert "list_runs is not for users" in problem(service.client.get("/runs"), 403)["detail"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated
 
@@ -70,6 +70,12 @@ class Actor:
     user: str | None = None
     """Id of the user; null: the owner, or a machine."""
     address: str = ""
+    everywhere: bool = False
+    """Whether the role holds in every project: of an administrator, also with a token that may less."""
+    projects: Mapping[str, Role] = field(default_factory=dict, hash=False)
+    """Project id -> role of the membership; of a token, at most its scope. The rule: `hooke_api.base.reach`."""
+    site: Role | None = None
+    """Role on the site, where `role` is that in the project of what the request is about; None: the same."""
 
     def may(self, least: Role) -> bool:
         """Return whether the role is at least this one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Protocol
 from urllib.parse import quote, urlsplit
 
@@ -12,9 +13,10 @@ from starlette.responses import RedirectResponse, Response
 
 from hooke_api.base import pages
 from hooke_api.base.access import Actor, Change, Role, address_of, at_address, owner, subject_of
-from hooke_api.base.errors import Forbidden, Unauthorized
-from hooke_api.base.policy import LEAST, Operations
+from hooke_api.base.errors import Forbidden, ResourceNotFound, Unauthorized
+from hooke_api.base.policy import IDS, LEAST, Called, Operations, Place
 from hooke_api.base.rates import Rates
+from hooke_api.base.reach import DEFAULT_NAME, role_in
 from hooke_api.base.security import (
     API,
     LOGIN,
@@ -44,6 +46,9 @@ class Accounts(Protocol):
 
     def any(self) -> bool:
         """Return whether there is any user."""
+
+    def project_of(self, ids: Mapping[str, str]) -> str | None:
+        """Return the id of the project of an experiment or a run, or with a name; None: there is none."""
 
 
 class Door:
@@ -87,8 +92,8 @@ class Door:
         if actor is None:
             return await self._stranger(request)
         self.rates.known(request, bearer(request.headers) or self.sessions.cookie(request) or "")
-        request.state.actor = actor
-        self._authorize(request, actor)
+        request.state.sender = request.state.actor = actor
+        await self._authorize(request, actor)
         return None
 
     async def identify(self, request: Request) -> Actor | None:
@@ -125,19 +130,43 @@ class Door:
             return RedirectResponse(f"/sign-in?next={quote(path)}", 303, {"cache-control": "no-store"})
         return pages.sign_in(expired=self.sessions.cookie(request) is not None)
 
-    def _authorize(self, request: Request, actor: Actor) -> None:
-        """Raise Forbidden unless the role allows the operation; keep what is to be recorded of a change."""
+    async def _authorize(self, request: Request, actor: Actor) -> None:
+        """Raise Forbidden unless the role allows the operation; keep what is to be recorded of a change.
+
+        Raises ResourceNotFound for what is in a project that the sender does not reach, as if it did not exist.
+        """
         called = self.operations.of(request.method, request.scope["path"])
         if called is None:
             return  # a file of the dashboard, or the answer is 404 or 405
         least = LEAST.get(called.operation)
-        if not isinstance(least, Role):
+        if not isinstance(least, Role) or called.place is None:
             raise Forbidden(f"{called.operation} is not for users")
+        actor = request.state.actor = await self._acting(request, actor, called, least)
         if not actor.may(least):
-            raise Forbidden(f"{called.operation} needs the role {least}; {actor.name} has {actor.role} here")
+            where = "here" if actor.site is None else "in this project"
+            raise Forbidden(f"{called.operation} needs the role {least}; {actor.name} has {actor.role} {where}")
         if request.method not in SAFE_METHODS:
             subject = subject_of(called.parameters)
             request.state.change = Change(actor, called.operation, subject, request.state.request_id)
+
+    async def _acting(self, request: Request, actor: Actor, called: Called, least: Role) -> Actor:
+        """Return the sender with the role that counts for an operation.
+
+        Raises ResourceNotFound, or Forbidden where the role on the site would not do either.
+        """
+        ids = {name: value for name, value in called.parameters.items() if name in IDS}
+        if called.place is Place.QUERY:
+            ids = {"project": request.query_params.get("project", DEFAULT_NAME)}
+        if actor.role is Role.ADMIN or not ids or ids == {"project": DEFAULT_NAME}:
+            return actor
+        role = role_in(actor, await asyncio.to_thread(self.accounts.project_of, ids))
+        if role is not None:
+            return actor if role is actor.role else replace(actor, role=role, site=actor.role)
+        if not actor.may(least):
+            return actor
+        (name, value), *_ = ids.items()
+        kind = "project has the name" if name == "project" else f"{name.removesuffix('_id')} has the id"
+        raise ResourceNotFound(f"no {kind} {value}")
 
 
 def check_origin(request: Request) -> None:

@@ -39,3 +39,14 @@ def at_least(text: str, least: timedelta) -> timedelta:
     if found < least:
         raise ValueError(f"{in_words(found)} is less than {in_words(least)}")
     return found
+
+
+NEVER = "never"
+"""A retention that deletes nothing."""
+
+
+def kept(own: str | None, site: timedelta | None) -> timedelta | None:
+    """Return after how long what has ended is deleted; None: never. `own`: of the project, None: the site's."""
+    if own is None:
+        return site
+    return None if own == NEVER else duration(own)

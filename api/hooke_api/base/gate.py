@@ -28,6 +28,7 @@ from hooke_api.base.errors import (
     on_away,
     on_surprise,
 )
+from hooke_api.base.reach import asking
 from hooke_api.base.security import API, HEADERS, IMPORT, OPEN, SAFE_METHODS, SIGN_IN, SIGN_IN_LIMIT
 from hooke_api.base.settings import Settings
 from hooke_api.base.shape import ORDINARY, check_shape
@@ -74,9 +75,11 @@ class Gate:
                 await passed(scope, receive, sending)
             else:
                 before = changing.set(getattr(request.state, "change", None))
+                earlier = asking.set(getattr(request.state, "sender", None))
                 try:
                     await self.app(scope, passed, sending)
                 finally:
+                    asking.reset(earlier)
                     changing.reset(before)
         except ClientDisconnect:
             return  # the client has disconnected

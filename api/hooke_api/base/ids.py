@@ -24,6 +24,11 @@ def user_id() -> str:
     return f"usr_{uuid7().hex}"
 
 
+def project_id() -> str:
+    """Return a new id of a project."""
+    return f"prj_{uuid7().hex}"
+
+
 def session_id() -> str:
     """Return a new id of a session; not its cookie."""
     return f"ses_{uuid7().hex}"

@@ -1,4 +1,4 @@
-"""Who may do what: every operation of the API and the least role that it needs.
+"""Who may do what: every operation of the API, the least role that it needs, and which role counts for it.
 
 An operation that is not listed is refused to everybody, and a test fails.
 """
@@ -68,6 +68,8 @@ LEAST: Mapping[str, Role | Other] = {
     "export_bundle": VIEWER,
     "read_report": VIEWER,
     "list_deleted_experiments": VIEWER,
+    "list_projects": VIEWER,
+    "list_members": VIEWER,
     # one's own account; a token gets no more than its maker has
     "read_me": VIEWER,
     "sign_out": VIEWER,
@@ -87,6 +89,7 @@ LEAST: Mapping[str, Role | Other] = {
     "cancel_run": RESEARCHER,
     "retry_run": RESEARCHER,
     "checkpoint_run": RESEARCHER,
+    "move_experiment": RESEARCHER,
     # clusters, and what may harm the runs of others
     "abandon_run": OPERATOR,
     "drain_cluster": OPERATOR,
@@ -103,6 +106,10 @@ LEAST: Mapping[str, Role | Other] = {
     "change_user": ADMIN,
     "invite_user": ADMIN,
     "end_sessions": ADMIN,
+    "create_project": ADMIN,
+    "change_project": ADMIN,
+    "set_member": ADMIN,
+    "remove_member": ADMIN,
     "list_webhooks": ADMIN,
     "create_webhook": ADMIN,
     "change_webhook": ADMIN,
@@ -123,11 +130,87 @@ LEAST: Mapping[str, Role | Other] = {
 """Operation -> least role."""
 
 
+class Place(StrEnum):
+    """Which role of the sender counts, and so what of projects an operation may touch."""
+
+    ADDRESS = "address"
+    """That in the project of the experiment or run, or in the project, whose id or name is in the address."""
+    QUERY = "query"
+    """That in the project that the parameter `project` names; by default, the default project."""
+    REACHED = "reached"
+    """That on the site; it reads only what is in projects that the sender reaches (`hooke_api.storage.reach`)."""
+    SITE = "site"
+    """That on the site; it reads and changes nothing of experiments."""
+
+
+IDS = frozenset({"experiment_id", "run_id", "project"})
+"""Parameters in an address by which the project of a request is found."""
+
+PLACES: Mapping[str, Place] = {
+    **dict.fromkeys(("validate_experiment", "create_experiment", "import_experiment"), Place.QUERY),
+    "list_experiments": Place.REACHED,
+    "list_deleted_experiments": Place.REACHED,
+    "list_filter_fields": Place.REACHED,
+    "list_projects": Place.REACHED,
+    "list_runs": Place.REACHED,
+    "export_runs": Place.REACHED,
+    "export_runs_parquet": Place.REACHED,
+    "query_series": Place.REACHED,
+    "read_leaderboard": Place.REACHED,
+    "compare_rows": Place.REACHED,
+    "stream_events": Place.REACHED,
+    "read_queue": Place.REACHED,
+    "read_trace": Place.REACHED,
+    "list_clusters": Place.SITE,
+    "read_cluster": Place.SITE,
+    "list_calibrations": Place.SITE,
+    "list_algorithms": Place.SITE,
+    "list_workloads": Place.SITE,
+    "read_me": Place.SITE,
+    "sign_out": Place.SITE,
+    "change_password": Place.SITE,
+    "list_tokens": Place.SITE,
+    "create_token": Place.SITE,
+    "revoke_token": Place.SITE,
+    "drain_cluster": Place.SITE,
+    "resume_cluster": Place.SITE,
+    "remove_cluster": Place.SITE,
+    "set_policy": Place.SITE,
+    "start_calibration": Place.SITE,
+    "cancel_calibration": Place.SITE,
+    "list_cluster_tokens": Place.SITE,
+    "make_cluster_token": Place.SITE,
+    "revoke_cluster_token": Place.SITE,
+    "list_users": Place.SITE,
+    "add_user": Place.SITE,
+    "change_user": Place.SITE,
+    "invite_user": Place.SITE,
+    "end_sessions": Place.SITE,
+    "create_project": Place.SITE,
+    # of administrators, who reach every project
+    "list_webhooks": Place.SITE,
+    "create_webhook": Place.SITE,
+    "change_webhook": Place.SITE,
+    "delete_webhook": Place.SITE,
+    "test_webhook": Place.SITE,
+    "list_deliveries": Place.SITE,
+    "redeliver": Place.SITE,
+    "list_audit": Place.SITE,
+    "export_audit": Place.SITE,
+}
+"""Operation of users without any of IDS in its address -> which role counts."""
+
+
 class Called(NamedTuple):
     """The operation that a request calls, with the identifiers in its address."""
 
     operation: str
     parameters: dict[str, str]
+
+    @property
+    def place(self) -> Place | None:
+        """Return which role counts for it; None: nobody has classified it."""
+        return PLACES.get(self.operation) if IDS.isdisjoint(self.parameters) else Place.ADDRESS
 
 
 class Operations:

@@ -27,8 +27,9 @@ from hooke_api.comparisons.figures import reported_runs
 from hooke_api.comparisons.run_settings import conditions, flat_settings, setting, settings_of
 from hooke_api.comparisons.selection import Place, Selection, chosen, parse
 from hooke_api.comparisons.service import effort_of, row_view, speed_up_view
-from hooke_api.models import DEFAULT_PROJECT, Experiment, Run
+from hooke_api.models import Experiment, Run
 from hooke_api.storage.present import present_experiment
+from hooke_api.storage.reach import in_reach
 
 MOST_EXPERIMENTS = 20
 MOST_ROWS = 200
@@ -130,7 +131,7 @@ def _experiment(session: Session, named: str) -> Experiment:
     """Return an experiment that is not deleted by its id or its number. Raises ResourceNotFound."""
     if not named.isdigit():
         return present_experiment(session, named)
-    mine = select(Experiment.id).where(Experiment.project_id == DEFAULT_PROJECT, Experiment.number == int(named))
+    mine = select(Experiment.id).where(in_reach(Experiment.project_id), Experiment.number == int(named))
     found = session.scalars(mine).first()
     if found is None:
         raise ResourceNotFound(f"no experiment has the number {named}")

@@ -23,7 +23,8 @@ from hooke_api.comparisons.leaderboard_schemas import (
     RankedMethod,
     UnrankedMethod,
 )
-from hooke_api.models import DEFAULT_PROJECT, Experiment
+from hooke_api.models import Experiment
+from hooke_api.storage.reach import in_reach
 
 MOST_EXPERIMENTS = 200
 """The newest so many experiments are looked at."""
@@ -31,7 +32,7 @@ MOST_EXPERIMENTS = 200
 
 def answer_leaderboard(session: Session) -> Leaderboard:
     """Return a board for each place that has an experiment which counts."""
-    query = select(Experiment).where(Experiment.project_id == DEFAULT_PROJECT, Experiment.deleted_at.is_(None))
+    query = select(Experiment).where(in_reach(Experiment.project_id), Experiment.deleted_at.is_(None))
     newest = session.scalars(query.order_by(Experiment.number.desc()).limit(MOST_EXPERIMENTS)).all()
     places: dict[Place, list[Entry]] = defaultdict(list)
     left_out: list[LeftOut] = []

@@ -18,13 +18,15 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from hooke_api.events.bus import CHANNEL
-from hooke_api.models import Event, NumberSequence
+from hooke_api.models import Event, Experiment, NumberSequence
 from hooke_api.storage.database import Database
 
 LOOK_SECONDS = 2.0
 """Polling interval, s: the maximum delay of an event by a lost notification."""
 TAIL = 1000
 """Number of newest events kept in memory for all streams; a stream further behind gets `reset`."""
+COMMON = frozenset({"clusters"})
+"""Kinds of events that say nothing of experiments."""
 _PAUSES = (0.5, 1.0, 2.0, 5.0)
 
 log = structlog.get_logger("hooke.stream")
@@ -39,17 +41,26 @@ class StreamItem:
     experiment_id: str | None
     run_id: str | None
     data: dict[str, Any]
+    project: str | None = None
+    """Id of the project of its experiment, at the time at which it was read."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Filter of a stream: events of any of these experiments or runs; all events if both are empty."""
+    """Filter of a stream: events of any of these experiments or runs; all events if both are empty.
+
+    Of experiments, only those in projects that its reader reaches.
+    """
 
     experiments: frozenset[str] = frozenset()
     runs: frozenset[str] = frozenset()
+    projects: frozenset[str] | None = None
+    """Ids; None: all."""
 
     def wants(self, item: StreamItem) -> bool:
         """Return whether the filter matches this event."""
+        if self.projects is not None and item.kind not in COMMON and item.project not in self.projects:
+            return False
         if not self.experiments and not self.runs:
             return True
         return item.experiment_id in self.experiments or item.run_id in self.runs
@@ -136,7 +147,11 @@ class Hub:
 
     def _read(self, position: int, choice: Choice, limit: int) -> list[StreamItem]:
         columns = (Event.position, Event.kind, Event.experiment_id, Event.run_id, Event.data)
-        query = select(*columns).where(Event.position > position).order_by(Event.position).limit(limit)
+        query = select(*columns, Experiment.project_id).outerjoin(Experiment, Experiment.id == Event.experiment_id)
+        query = query.where(Event.position > position).order_by(Event.position).limit(limit)
+        if choice.projects is not None:
+            mine = Experiment.project_id.in_(choice.projects)
+            query = query.where(or_(Event.kind.in_(COMMON), mine))
         if choice.experiments or choice.runs:
             query = query.where(
                 or_(Event.experiment_id.in_(choice.experiments), Event.run_id.in_(choice.runs)),

@@ -19,6 +19,7 @@ from pydantic import StringConstraints
 
 from hooke_api.base.door import Door
 from hooke_api.base.errors import AWAY, Unauthorized
+from hooke_api.base.reach import reached
 from hooke_api.events.hub import Behind, Choice, Hub, StreamItem
 
 CHECK_SECONDS = 15.0
@@ -62,21 +63,22 @@ async def stream_events(
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream changes: replay events after a position, then follow; resumable with Last-Event-ID."""
     asked = after if last_event_id is None else last_event_id
-    choice = Choice(frozenset(experiment or ()), frozenset(run or ()))
+    choice = Choice(frozenset(experiment or ()), frozenset(run or ()), reached(request.state.sender))
     checked = _now()
     async for event in follow(hub_of(request.app), asked, choice):
         if _now() - checked >= CHECK_SECONDS:
             checked = _now()
-            if not await _may_read(request):
-                return  # the next request gets 401
+            if not await _may_read(request, choice):
+                return  # the next request gets 401, or what its sender reaches by then
         yield event
 
 
-async def _may_read(request: Request) -> bool:
-    """Return whether a token or session is still valid; true while the database does not respond."""
+async def _may_read(request: Request, choice: Choice) -> bool:
+    """Return whether a token or session is still valid, and reaches the same; true while the database is away."""
     door: Door = request.app.state.door
     try:
-        return await door.identify(request) is not None
+        actor = await door.identify(request)
+        return actor is not None and reached(actor) == choice.projects
     except Unauthorized:
         return False
     except AWAY:

@@ -15,6 +15,8 @@ from starlette.responses import HTMLResponse, StreamingResponse
 
 from hooke_api.base.access import ActorOf
 from hooke_api.base.errors import TooLarge, TooSlow, Unavailable
+from hooke_api.base.names import ProjectName
+from hooke_api.base.reach import DEFAULT_NAME
 from hooke_api.base.settings import Settings
 from hooke_api.exchange.importing import import_bundle
 from hooke_api.exchange.report.gathering import gathered
@@ -83,16 +85,20 @@ def _server(request: Request) -> str:
     },
 )
 async def import_experiment(
-    request: Request, actor: ActorOf, database: DatabaseOf, response: Response
+    request: Request,
+    actor: ActorOf,
+    database: DatabaseOf,
+    response: Response,
+    project: Annotated[ProjectName, Query(description="The project that it is put into.")] = DEFAULT_NAME,
 ) -> ExperimentView:
     """Store the experiment of a bundle, with new ids: all of it, or nothing.
 
     Its runs stay as they are: none is scheduled, tried again or continued. A bundle of a measurement that was
-    imported before is answered with that experiment, and 200.
+    imported into the project before is answered with that experiment, and 200.
     """
     with tempfile.TemporaryFile() as file, _among_few(request):
         await _receive(request, file)
-        made = await asyncio.to_thread(import_bundle, database, file, actor.name, silence_of(request))
+        made = await asyncio.to_thread(import_bundle, database, file, actor.name, silence_of(request), project)
     response.status_code = 201 if made.new else 200
     response.headers["location"] = f"/api/v1/experiments/{made.view.id}"
     return made.view

@@ -49,6 +49,7 @@ from hooke_api.storage.database import Database
 from hooke_api.storage.lines import MOST_LINES, StoredLine, pack
 from hooke_api.storage.outbox import announce, take
 from hooke_api.storage.present import deleted
+from hooke_api.storage.reach import names_of, open_project
 from hooke_api.storage.trail import tell
 
 ROWS, LARGE_ROWS = 500, 20
@@ -66,33 +67,39 @@ class Imported(NamedTuple):
     """False: this server had it already."""
 
 
-def import_bundle(database: Database, file: IO[bytes], who: str, silence: timedelta) -> Imported:
-    """Store the experiment of a bundle; of one that was imported before, return that.
+def import_bundle(database: Database, file: IO[bytes], who: str, silence: timedelta, project: str) -> Imported:
+    """Store the experiment of a bundle in a project; of one that was imported into it before, return that.
 
-    Raises Invalid with what is wrong with it, and Conflict if it was imported before and is deleted.
+    `project`: its name. Raises Invalid with what is wrong with it, Conflict if it was imported before and is
+    deleted, and what `hooke_api.storage.reach.open_project` raises.
     """
+    with database.read() as session:
+        into = open_project(session, project)
     try:
         bundle = Bundle(file)
         experiment, algorithms = bundle.experiment, bundle.algorithms
         _check_experiment(experiment, algorithms)
         digest = bundle.manifest.digest(experiment)
         with database.write() as session:
-            if found := _imported_before(session, digest):
+            if found := _imported_before(session, into, digest):
                 return Imported(view(session, found, silence), new=False)
-            stored = _store(session, bundle, digest, experiment, algorithms, who)
+            row = _experiment(experiment, bundle.manifest, algorithms, who, database_time(session))
+            row.project_id, row.bundle_sha256 = into, digest
+            stored = _store(session, bundle, row, experiment, {each.name for each in algorithms})
             return Imported(view(session, stored, silence), new=True)
     except BundleError as error:
         raise Invalid(f"the bundle cannot be imported: {error}") from None
     except IntegrityError:
         with database.read() as session:  # perhaps another request has imported it meanwhile
-            if found := _imported_before(session, digest):
+            if found := _imported_before(session, into, digest):
                 return Imported(view(session, found, silence), new=False)
         raise Invalid("the bundle cannot be imported: it has two rows with the same numbers") from None
 
 
-def _imported_before(session: Session, digest: str) -> Experiment | None:
+def _imported_before(session: Session, project: str, digest: str) -> Experiment | None:
     """Return the experiment of an earlier import of the same measurement. Raises Conflict if it is deleted."""
-    found = session.scalars(select(Experiment).where(Experiment.bundle_sha256 == digest)).first()
+    same = (Experiment.project_id == project, Experiment.bundle_sha256 == digest)
+    found = session.scalars(select(Experiment).where(*same)).first()
     if found is not None and found.deleted_at is not None:
         raise Conflict(f"it was imported before: {deleted(found)}")
     return found
@@ -119,22 +126,14 @@ def _check_experiment(record: ExperimentRecord, algorithms: list[AlgorithmRecord
 
 
 def _store(
-    session: Session,
-    bundle: Bundle,
-    digest: str,
-    record: ExperimentRecord,
-    algorithms: list[AlgorithmRecord],
-    who: str,
+    session: Session, bundle: Bundle, experiment: Experiment, record: ExperimentRecord, algorithms: set[str]
 ) -> Experiment:
-    at = database_time(session)
-    experiment = _experiment(record, bundle.manifest, algorithms, who, at)
-    experiment.bundle_sha256 = digest
     experiment.number = take(session, f"experiments:{DEFAULT_PROJECT}")
     session.add(experiment)
     session.flush()
     for tag in dict.fromkeys(record.tags):
         session.add(ExperimentTag(experiment_id=experiment.id, tag=tag))
-    runs = _store_runs(session, bundle, experiment, record.spec, {each.name for each in algorithms})
+    runs = _store_runs(session, bundle, experiment, record.spec, algorithms)
     for name in TABLES[1:]:
         carried = CARRIED[name]
         most = LARGE_ROWS if carried.model is Chunk else ROWS
@@ -147,6 +146,8 @@ def _store(
         session.execute(insert(StoredFilePart), some)
     origin = bundle.manifest.origin
     about = {"number": experiment.number, "name": experiment.name, "runs": len(runs)}
+    if experiment.project_id != DEFAULT_PROJECT:
+        about["project"] = names_of(session, [experiment.project_id])[experiment.project_id]
     tell(session, subject=experiment.id, after=about | {"imported_from": origin.model_dump()})
     announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
     return experiment
@@ -158,7 +159,6 @@ def _experiment(
     spec = record.spec
     return Experiment(
         id=ids.experiment_id(),
-        project_id=DEFAULT_PROJECT,
         created_by=who,
         name=spec.name,
         description=spec.description,

@@ -11,6 +11,7 @@ from typing import Any
 
 from hooke.calibration.constants import resolve_experiment
 from hooke.catalogue.expand import PlannedRun
+from hooke.errors import Fault, SpecError
 from hooke.spec.specification import ExperimentSpec, fingerprint
 from hooke.spec.sweeps import expanded
 from hooke.tuning.plan import Step
@@ -19,6 +20,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base import ids
 from hooke_api.base.errors import Conflict, Invalid
+from hooke_api.base.reach import DEFAULT_NAME
 from hooke_api.calibration.service import latest, outdated
 from hooke_api.experiments.faults import checked_plan
 from hooke_api.experiments.fitting import check_fit
@@ -32,6 +34,7 @@ from hooke_api.planning.trials import continued
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, take, wake_scheduler
 from hooke_api.storage.present import deleted
+from hooke_api.storage.reach import open_project
 from hooke_api.storage.trail import tell
 from hooke_api.waiting.limits import check_limits
 
@@ -39,15 +42,17 @@ PLANNINGS = 3
 """How often an experiment is planned anew whose clusters change in the meantime."""
 
 
-def dry_run(session: Session, asked: ExperimentSpec, who: str) -> DryRun:
-    """Return the runs that an experiment would create, and its warnings.
+def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str) -> DryRun:
+    """Return the runs that an experiment would create in a project, given by its name, and its warnings.
 
     Raises SpecError like `create`, also where the user's limit of waiting runs would refuse it.
     """
     plain = expanded(asked)
+    into = open_project(session, project)
     with plain.telling() as unresolved:
         spec = resolve_experiment(unresolved, latest(session))
         plan = checked_plan(session, spec)
+        _check_continued(session, spec, into)
         planned = plan.first().runs
         check_fit(session, spec, planned)
         _check_limits(session, spec, who, planned)
@@ -90,6 +95,8 @@ class Submission:
     key: str | None = None
     """Idempotency-Key of the request."""
     priority: int = 0
+    project: str = DEFAULT_NAME
+    """Name of the project that it is put into."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,8 @@ class _Prepared:
 
     spec: ExperimentSpec
     """With its constants resolved, so that later calibrations do not change its runs."""
+    project: str
+    """Its id."""
     step: Step
     warnings: list[dict[str, Any]]
     cores: dict[str, int]
@@ -111,7 +120,8 @@ def create(database: Database, asked: Submission, silence: timedelta) -> Experim
     """Store an experiment and queue its runs; with the key of an earlier request, return its experiment.
 
     Validated and planned before the transaction that stores it, which other writers wait for. Raises SpecError for
-    an unknown cluster or too many waiting runs, Invalid for a key that was used with a different document.
+    an unknown cluster or too many waiting runs, Invalid for a key that was used with a different document or
+    project, and what `hooke_api.storage.reach.open_project` raises.
     """
     plain = expanded(asked.spec)
     for _ in range(PLANNINGS):
@@ -122,37 +132,54 @@ def create(database: Database, asked: Submission, silence: timedelta) -> Experim
 
 def _create(database: Database, spec: ExperimentSpec, asked: Submission, silence: timedelta) -> ExperimentView:
     with database.read() as session:
-        if found := _made_with(session, asked.key, asked.who, spec):
+        project = open_project(session, asked.project)
+        if found := _made_with(session, asked, project, spec):
             return view(session, found, silence)
-        prepared = _prepare(session, spec)
+        prepared = _prepare(session, spec, project)
     try:
         with database.write() as session:
-            found = _made_with(session, asked.key, asked.who, spec)
+            found = _made_with(session, asked, project, spec)
             return view(session, found or _insert(session, spec, asked, prepared), silence)
     except IntegrityError:
         # a concurrent transaction with the same key was first: return its experiment
         with database.read() as session:
-            found = _made_with(session, asked.key, asked.who, spec)
+            found = _made_with(session, asked, project, spec)
             if found is None:
                 raise
             return view(session, found, silence)
 
 
-def _prepare(session: Session, sent: ExperimentSpec) -> _Prepared:
+def _prepare(session: Session, sent: ExperimentSpec, project: str) -> _Prepared:
     spec = resolve_experiment(sent, latest(session))
     step = checked_plan(session, spec).first()
+    _check_continued(session, spec, project)
     check_fit(session, spec, step.runs)
     told = [asdict(each) for each in [*warnings(session, spec, step.runs), *outdated(session, sent)]]
-    return _Prepared(spec, step, told, registered_cores(session))
+    return _Prepared(spec, project, step, told, registered_cores(session))
 
 
-def _made_with(session: Session, key: str | None, who: str, spec: ExperimentSpec) -> Experiment | None:
-    found = session.get(IdempotencyKey, (key, who)) if key else None
+def _check_continued(session: Session, spec: ExperimentSpec, project: str, *, lock: bool = False) -> None:
+    """Raise SpecError if an experiment continues one of another project, whose trials its readers would see.
+
+    `lock`: nobody moves that one until the transaction ends.
+    """
+    if lock and spec.tuning is not None and spec.tuning.continues is not None:
+        session.get(Experiment, spec.tuning.continues, with_for_update={"read": True}, populate_existing=True)
+    for earlier in continued(session, spec):
+        if earlier.project_id != project:
+            why = f"experiment {earlier.number} is in another project: continue it there, or move it first"
+            raise SpecError([Fault("/tuning/continues", why)])
+
+
+def _made_with(session: Session, asked: Submission, project: str, spec: ExperimentSpec) -> Experiment | None:
+    found = session.get(IdempotencyKey, (asked.key, asked.who)) if asked.key else None
     if found is None:
         return None
     if found.body_sha256 != fingerprint(spec):
         raise Invalid("this Idempotency-Key was used with a different document before")
     experiment = session.get_one(Experiment, found.experiment_id)
+    if experiment.project_id != project:
+        raise Invalid("this Idempotency-Key was used with a different project before")
     if experiment.deleted_at is not None:
         raise Conflict(f"{deleted(experiment)}; or use another Idempotency-Key")
     return experiment
@@ -166,14 +193,15 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission, prepared:
     if registered_cores(session) != prepared.cores:
         raise _Changed
     spec, step = prepared.spec, prepared.step
-    continued(session, spec)  # it may have been deleted since it was planned
+    # it may have been deleted or moved since it was planned
+    _check_continued(session, spec, prepared.project, lock=True)
     _check_limits(session, spec, asked.who, step.runs, lock=True)
     at = database_time(session)
     experiment = Experiment(
         id=ids.experiment_id(),
-        project_id=DEFAULT_PROJECT,
+        project_id=prepared.project,
         created_by=asked.who,
-        number=take(session, f"experiments:{DEFAULT_PROJECT}"),
+        number=take(session, f"experiments:{DEFAULT_PROJECT}"),  # one sequence: a number names one experiment
         name=spec.name,
         description=spec.description,
         workload=spec.workload.name,
@@ -202,6 +230,8 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission, prepared:
             )
         )
     about = {"number": experiment.number, "name": experiment.name, "runs": len(step.runs)}
+    if prepared.project != DEFAULT_PROJECT:
+        about["project"] = asked.project
     tell(session, subject=experiment.id, after=about)
     announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
     wake_scheduler(session)

@@ -10,10 +10,11 @@ from sqlalchemy.orm import Session
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Conflict, ResourceNotFound
 from hooke_api.experiments.schemas import DeletedExperiment, DeletedPage
-from hooke_api.models import DEFAULT_PROJECT, Experiment, database_time
+from hooke_api.models import Experiment, database_time
 from hooke_api.planning.trials import continued_id
 from hooke_api.storage.outbox import announce
 from hooke_api.storage.present import deleted, present_experiment
+from hooke_api.storage.reach import in_reach
 
 LISTING = "deleted experiments"
 RETENTION = "retention"
@@ -85,7 +86,7 @@ def restore(session: Session, experiment_id: str) -> Experiment:
 
 def page(session: Session, cursors: Cursors, limit: int, cursor: str | None) -> DeletedPage:
     """Return one page of what is deleted and not yet purged, the newest experiment first."""
-    query = select(Experiment).where(Experiment.project_id == DEFAULT_PROJECT, Experiment.deleted_at.is_not(None))
+    query = select(Experiment).where(in_reach(Experiment.project_id), Experiment.deleted_at.is_not(None))
     if cursor:
         query = query.where(Experiment.number < int(cursors.open(LISTING, cursor)))
     rows = session.scalars(query.order_by(Experiment.number.desc()).limit(limit + 1)).all()
@@ -96,14 +97,15 @@ def page(session: Session, cursors: Cursors, limit: int, cursor: str | None) -> 
     )
 
 
-def retire(session: Session, keep: timedelta, undo: timedelta, limit: int) -> list[int]:
-    """Delete up to `limit` experiments that ended longer than `keep` ago; return their numbers.
+def retire(session: Session, project: str, keep: timedelta, undo: timedelta, limit: int) -> list[int]:
+    """Delete up to `limit` experiments of a project that ended longer than `keep` ago; return their numbers.
 
     The time of an imported one counts from its import. Those that are starred or protected stay, and those that
     another one continues.
     """
     at = database_time(session)
     old = select(Experiment).where(
+        Experiment.project_id == project,
         Experiment.finished_at < at - keep,
         or_(Experiment.imported_at.is_(None), Experiment.imported_at < at - keep),
         Experiment.deleted_at.is_(None),

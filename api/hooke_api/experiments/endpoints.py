@@ -8,7 +8,9 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from hooke_api.base.access import ActorOf
 from hooke_api.base.documents import SubmittedExperiment
-from hooke_api.experiments import creating, deleting, faults, organising, service
+from hooke_api.base.names import ProjectName
+from hooke_api.base.reach import DEFAULT_NAME
+from hooke_api.experiments import creating, deleting, faults, moving, organising, service
 from hooke_api.experiments.creating import Submission
 from hooke_api.experiments.filter_language import MOST_CHARACTERS
 from hooke_api.experiments.schemas import (
@@ -19,6 +21,7 @@ from hooke_api.experiments.schemas import (
     ExperimentPage,
     ExperimentView,
     FilterLanguage,
+    ProjectChoice,
 )
 from hooke_api.queue.settings import Priority
 from hooke_api.storage.database import DatabaseOf
@@ -37,6 +40,9 @@ FilterText = Annotated[
         description='Such as `state = running and tag = "paper"`; `list_filter_fields` lists the fields.',
     ),
 ]
+Into = Annotated[
+    ProjectName, Query(description="The project that it is put into; researchers of the project may.")
+]
 Key = Annotated[
     str | None,
     Header(
@@ -49,15 +55,17 @@ Key = Annotated[
 
 
 @router.post("/dry-run", operation_id="validate_experiment")
-def validate_experiment(sent: SubmittedExperiment, actor: ActorOf, database: DatabaseOf) -> DryRun:
+def validate_experiment(
+    sent: SubmittedExperiment, actor: ActorOf, database: DatabaseOf, project: Into = DEFAULT_NAME
+) -> DryRun:
     """Validate an experiment and return the runs that it would create; nothing is stored."""
     spec = faults.understood(database, sent)
     with database.read() as session:
-        return creating.dry_run(session, spec, actor.name)
+        return creating.dry_run(session, spec, actor.name, project)
 
 
 @router.post("", operation_id="create_experiment", status_code=201)
-def create_experiment(
+def create_experiment(  # noqa: PLR0913 - the query of the URL, one parameter each
     sent: SubmittedExperiment,
     request: Request,
     actor: ActorOf,
@@ -65,9 +73,10 @@ def create_experiment(
     response: Response,
     key: Key = None,
     priority: Annotated[Priority, Query(description="Counts on clusters whose policy is `priority`.")] = 0,
+    project: Into = DEFAULT_NAME,
 ) -> ExperimentView:
     """Submit an experiment: store it and queue its runs, in one transaction."""
-    submission = Submission(faults.understood(database, sent), actor.name, key, priority)
+    submission = Submission(faults.understood(database, sent), actor.name, key, priority, project)
     made = creating.create(database, submission, silence_of(request))
     response.headers["location"] = f"/api/v1/experiments/{made.id}"
     return made
@@ -164,6 +173,20 @@ def set_priority(
     with database.write() as session:
         service.check_owner(session, experiment_id, actor)
         return service.set_priority(session, experiment_id, change.priority, silence_of(request))
+
+
+@router.put("/{experiment_id}/project", operation_id="move_experiment")
+def move_experiment(
+    experiment_id: str, asked: ProjectChoice, request: Request, actor: ActorOf, database: DatabaseOf
+) -> ExperimentView:
+    """Move an experiment into a project of which one is a researcher: only its members reach it from now on.
+
+    409 if the project is archived, or if the experiment continues the tuning of another one, or is continued.
+    """
+    with database.write() as session:
+        service.check_owner(session, experiment_id, actor)
+        moved = moving.move(session, experiment_id, asked.project)
+        return service.view(session, moved, silence_of(request))
 
 
 @router.post("/{experiment_id}/cancel", operation_id="cancel_experiment", status_code=202)

@@ -71,6 +71,7 @@ def _fields() -> dict[str, Field]:
         Field("variant", Kind.TEXT, "the variant of any of its runs", 'variant = "Sync SGD"'),
         Field("workload", Kind.TEXT, "its workload", "workload = digits-mlp"),
         Field("cluster", Kind.TEXT, "the cluster of any of its runs", "cluster = local"),
+        Field("project", Kind.TEXT, "its project", "project = default"),
         Field("tag", Kind.TEXT, "any of its tags", 'tag = "paper"'),
         Field("starred", Kind.FLAG, "whether it is starred", "starred"),
         Field("archived", Kind.FLAG, "whether it is archived; lists leave these out unless asked", "archived"),

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Exists, and_, case, exists, false, func, n
 
 from hooke_api.experiments.filter_fields import Kind
 from hooke_api.experiments.filter_language import All, Condition, Not, Some, Tree, Value
-from hooke_api.models import Experiment, ExperimentTag, Run
+from hooke_api.models import Experiment, ExperimentTag, Project, Run
 
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -70,6 +70,8 @@ def _text(name: str, how: str, text: str) -> ColumnElement[bool]:
     if name == "tag":
         mine = exists().where(ExperimentTag.experiment_id == Experiment.id)
         return mine.where(_matches(ExperimentTag.tag, how, text))
+    if name == "project":
+        return exists().where(Project.id == Experiment.project_id, _matches(Project.name, how, text))
     if name in ("algorithm", "variant", "cluster"):
         return _some_run(_matches(getattr(Run, name), how, text))
     column = {"name": Experiment.name, "workload": Experiment.workload, "state": state()}[name]

@@ -13,9 +13,10 @@ from hooke_api.base.documents import storable_text
 from hooke_api.base.errors import Invalid, PreconditionFailed
 from hooke_api.experiments.filter_fields import FIELDS
 from hooke_api.experiments.schemas import ExperimentChange, FilterFieldView, FilterLanguage
-from hooke_api.models import CatalogueEntry, Cluster, Experiment, ExperimentTag
+from hooke_api.models import CatalogueEntry, Cluster, Experiment, ExperimentTag, Project
 from hooke_api.storage.outbox import announce
 from hooke_api.storage.present import present_experiment
+from hooke_api.storage.reach import in_reach
 from hooke_api.storage.trail import tell
 
 MARKS = ("starred", "archived", "protected", "note")
@@ -86,7 +87,7 @@ def tags_of(session: Session, experiments: Collection[str]) -> dict[str, list[st
 
 def language(session: Session) -> FilterLanguage:
     """Return the fields of filters, with known values to choose from."""
-    present = Experiment.deleted_at.is_(None)
+    present = Experiment.deleted_at.is_(None) & in_reach(Experiment.project_id)
     algorithm = CatalogueEntry.kind == "algorithm"
     known = {
         "tag": select(ExperimentTag.tag)
@@ -94,6 +95,7 @@ def language(session: Session) -> FilterLanguage:
         .where(present),
         "workload": select(Experiment.workload).where(present),
         "cluster": select(Cluster.name),
+        "project": select(Project.name).where(in_reach(Project.id)),
         "algorithm": select(CatalogueEntry.name).where(algorithm),
     }
     values = {

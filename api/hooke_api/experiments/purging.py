@@ -25,10 +25,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from hooke_api.base.durations import kept
 from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Repeating
 from hooke_api.experiments.deleting import retire
-from hooke_api.models import Attempt, AttemptToken, Base, Experiment, Removal, Run, database_time
+from hooke_api.models import Attempt, AttemptToken, Base, Experiment, Project, Removal, Run, database_time
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce
@@ -66,14 +67,18 @@ class Purger(Repeating):
         self.leadership.give_back()
 
     def _retire(self) -> None:
-        keep = self.settings.keep_runs
-        while keep is not None and self.lives():
-            with self.database.write() as session:
-                numbers = retire(session, keep, self.settings.undo, RETIRED)
-            if numbers:
-                log.info("experiments were deleted by retention", numbers=numbers, keep_runs=str(keep))
-            if len(numbers) < RETIRED:
-                return
+        with self.database.read() as session:
+            projects = session.execute(select(Project.id, Project.keep_runs).order_by(Project.id)).all()
+        for project, own in projects:
+            keep = kept(own, self.settings.keep_runs)
+            count = RETIRED
+            while keep is not None and count == RETIRED and self.lives():
+                with self.database.write() as session:
+                    numbers = retire(session, project, keep, self.settings.undo, RETIRED)
+                count = len(numbers)
+                if numbers:
+                    about = {"project": project, "numbers": numbers, "keep_runs": str(keep)}
+                    log.info("experiments were deleted by retention", **about)
 
     def _due(self) -> list[tuple[str, int]]:
         with self.database.read() as session:

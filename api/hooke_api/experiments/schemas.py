@@ -10,6 +10,7 @@ from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import RunState
 from pydantic import ConfigDict, Field, StringConstraints
 
+from hooke_api.base.names import ProjectName
 from hooke_api.base.schema import View
 from hooke_api.experiments.filter_fields import Kind
 from hooke_api.waiting.schemas import WaitingView
@@ -79,6 +80,8 @@ class ExperimentSummary(View):
     """A higher one goes first on clusters whose policy is `priority`."""
     user: str
     """Who submitted it."""
+    project: str
+    """Name of the project that it is in; what is in another one than `default` exists for its members only."""
     waiting: list[WaitingView]
     """Its waiting runs: position, reason and predicted times for each cluster; empty if none waits."""
     created_at: datetime
@@ -135,6 +138,14 @@ class ExperimentChange(View):
     note: str | None = Field(None, max_length=10_000, description="Markdown; an empty text removes it.")
     add_tags: list[Tag] = Field(default_factory=list, max_length=20)
     remove_tags: list[Tag] = Field(default_factory=list, max_length=100)
+
+
+class ProjectChoice(View):
+    """The project that an experiment is to be in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    project: ProjectName
 
 
 class DeletedExperiment(View):

@@ -20,12 +20,13 @@ from hooke_api.experiments.filter_language import FilterError, conditions, parse
 from hooke_api.experiments.filter_sql import condition
 from hooke_api.experiments.organising import tags_of
 from hooke_api.experiments.schemas import ExperimentPage, ExperimentSummary, ExperimentView, Origin
-from hooke_api.models import DEFAULT_PROJECT, Experiment, Run, database_time
+from hooke_api.models import Experiment, Run, database_time
 from hooke_api.scheduling import lifecycle
 from hooke_api.scheduling.derived import derived_state
 from hooke_api.storage import trail
 from hooke_api.storage.outbox import announce, wake_scheduler
 from hooke_api.storage.present import present_experiment
+from hooke_api.storage.reach import in_reach, names_of
 from hooke_api.waiting.schemas import WaitingView
 from hooke_api.waiting.service import of_experiments
 
@@ -64,7 +65,7 @@ def page(session: Session, cursors: Cursors, part: Page, silence: timedelta) -> 
     """
     limit, cursor = part.limit, part.cursor
     query = select(Experiment).where(
-        Experiment.project_id == DEFAULT_PROJECT, Experiment.deleted_at.is_(None), *_chosen(session, part.filter)
+        in_reach(Experiment.project_id), Experiment.deleted_at.is_(None), *_chosen(session, part.filter)
     )
     if cursor:
         query = query.where(Experiment.number < int(cursors.open(LISTING, cursor)))
@@ -72,10 +73,13 @@ def page(session: Session, cursors: Cursors, part: Page, silence: timedelta) -> 
     shown = rows[:limit]
     counts = _counts(session, shown)
     waiting = of_experiments(session, counts.keys(), silence)
-    tags = tags_of(session, counts.keys())
+    tags, projects = tags_of(session, counts.keys()), names_of(session, {row.project_id for row in shown})
     return ExperimentPage(
         items=[
-            ExperimentSummary(**_summary(row, counts[row.id], waiting.get(row.id, []), tags.get(row.id, [])))
+            ExperimentSummary(
+                **_summary(row, counts[row.id], waiting.get(row.id, []), tags.get(row.id, [])),
+                project=projects[row.project_id],
+            )
             for row in shown
         ],
         next_cursor=cursors.seal(LISTING, shown[-1].number) if len(rows) > limit else None,
@@ -103,6 +107,7 @@ def view(session: Session, experiment: Experiment, silence: timedelta) -> Experi
     spec = ExperimentSpec.model_validate(experiment.spec)
     return ExperimentView(
         **_summary(experiment, counts, waiting, tags_of(session, [experiment.id]).get(experiment.id, [])),
+        project=names_of(session, [experiment.project_id])[experiment.project_id],
         spec=spec,
         fingerprint=experiment.fingerprint,
         warnings=[Fault(**warning) for warning in experiment.warnings],

@@ -9,10 +9,12 @@ All tables are imported here, because Base.metadata contains only tables whose c
 
 from __future__ import annotations
 
-from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
+from hooke_api.base.reach import DEFAULT_PROJECT
+from hooke_api.models.base import Base, Moment, Owned, Serial, State, now
 from hooke_api.models.clock import database_time
 from hooke_api.models.keeping import ExperimentTag, Removal
 from hooke_api.models.people import AccessToken, BrowserSession, TrailEntry, User
+from hooke_api.models.projects import Project, ProjectMember
 from hooke_api.models.records import (
     Checkpoint,
     Chunk,
@@ -33,7 +35,6 @@ from hooke_api.models.work import (
     IdempotencyKey,
     Leader,
     NumberSequence,
-    Project,
     Run,
     Transition,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "Moment",
     "Owned",
     "Project",
+    "ProjectMember",
     "RankTotals",
     "Removal",
     "Run",

@@ -21,9 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-DEFAULT_PROJECT = "prj_default"
-"""The only project at present."""
-
+from hooke_api.base.reach import DEFAULT_PROJECT
 
 FILTERED = (
     *("experiment_id", "rung", "state", "algorithm", "variant", "cluster", "finished_at", "number"),

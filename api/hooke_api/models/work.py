@@ -12,23 +12,13 @@ from sqlalchemy.orm import Mapped, mapped_column
 from hooke_api.models.base import FILTERED, Base, Owned, Serial, State
 
 
-class Project(Base):
-    """The owner of experiments and clusters; at present only `prj_default`."""
-
-    __tablename__ = "projects"
-
-    id: Mapped[str] = mapped_column(String(40), primary_key=True)
-    name: Mapped[str] = mapped_column(String(120))
-    created_at: Mapped[datetime]
-
-
 class NumberSequence(Base):
     """An increasing number. Its row is locked until the transaction ends, so numbers appear in order."""
 
     __tablename__ = "counters"
 
     name: Mapped[str] = mapped_column(String(40), primary_key=True)
-    """`events`: last position; `experiments:<project>`: last number."""
+    """`events`: last position; `experiments:prj_default`: last number of an experiment, of whatever project."""
     value: Mapped[int] = mapped_column(BigInteger)
 
 
@@ -36,11 +26,15 @@ class Experiment(Owned, Base):
     """A comparison as submitted. Its state is derived from its runs."""
 
     __tablename__ = "experiments"
-    __table_args__ = (UniqueConstraint("project_id", "number"),)
+    __table_args__ = (
+        UniqueConstraint("project_id", "number"),
+        Index(None, "number", unique=True),  # lists over several projects
+        Index(None, "project_id", "bundle_sha256", unique=True),
+    )
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     number: Mapped[int]
-    """1, 2, 3, ... within the project, for display."""
+    """1, 2, 3, ... over all projects, for display."""
     name: Mapped[str] = mapped_column(String(120))
     description: Mapped[str] = mapped_column(Text)
     workload: Mapped[str] = mapped_column(String(64))
@@ -83,8 +77,8 @@ class Experiment(Owned, Base):
 
     imported_at: Mapped[datetime | None]
     """When it was imported; null: it was submitted here. Runs of an imported one are never tried again."""
-    bundle_sha256: Mapped[str | None] = mapped_column(String(64), unique=True, index=True)
-    """Of the measurement in its bundle (`hooke_api.exchange.manifest`): the same one is imported once."""
+    bundle_sha256: Mapped[str | None] = mapped_column(String(64))
+    """Of the measurement in its bundle (`hooke_api.exchange.manifest`): a project has the same one once."""
     origin: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """Of an imported one: `from` where, by which `hooke`, `exported_at`, and the `algorithms` of its runs."""
 

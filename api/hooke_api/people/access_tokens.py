@@ -47,11 +47,12 @@ def _of_agent(row: ClusterToken | ClusterTokenView) -> TokenView:
 
 
 def create(session: Session, asked: AccessTokenRequest, actor: Actor) -> NewToken:
-    """Make a token. Raises Forbidden for a scope beyond the role of the actor, Conflict if there are too many."""
+    """Make a token. Raises Forbidden for a scope beyond all roles of the actor, Conflict if there are too many."""
     if asked.scope.startswith(AGENT_SCOPE):
         return _create_for_agent(session, asked, actor)
     scope = Scope(asked.scope)
-    if not actor.may(scope.role):
+    roles = (actor.role, *actor.projects.values())  # it is worth no more than the role of its user in each place
+    if all(role.rank < scope.role.rank for role in roles):
         raise Forbidden(f"the scope {scope} needs the role {scope.role}; {actor.name} has {actor.role} here")
     machine = asked.machine or actor.user is None
     if machine and not actor.may(Role.ADMIN):

@@ -7,7 +7,7 @@ from functools import partial
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from hooke_api.base.access import Actor, ActorOf, Credential, address_of
+from hooke_api.base.access import Actor, ActorOf, Credential, Role, address_of
 from hooke_api.base.errors import Unauthorized
 from hooke_api.base.security import Sessions
 from hooke_api.people import sessions, signing_in
@@ -53,16 +53,17 @@ async def _welcome(request: Request, response: Response, cookie: str) -> Me:
         raise Unauthorized("this account has just been disabled")
     known: Sessions = request.app.state.sessions
     known.set_cookie(request, response, cookie)
-    return _me(actor, users=True)
+    return _me(actor, await run_in_threadpool(accounts.projects_of, actor), users=True)
 
 
-def _me(actor: Actor, *, users: bool) -> Me:
+def _me(actor: Actor, projects: dict[str, Role], *, users: bool) -> Me:
     return Me(
         name=actor.name,
         role=actor.role,
         credential=actor.credential,
         is_user=actor.user is not None,
         users=users,
+        projects=projects,
     )
 
 
@@ -70,7 +71,7 @@ def _me(actor: Actor, *, users: bool) -> Me:
 def read_me(request: Request, actor: ActorOf) -> Me:
     """Return who sends this request, and with which role."""
     accounts: Accounts = request.app.state.accounts
-    return _me(actor, users=actor.user is not None or accounts.any())
+    return _me(actor, accounts.projects_of(actor), users=actor.user is not None or accounts.any())
 
 
 @router.post("/sign-out", operation_id="sign_out", status_code=204)

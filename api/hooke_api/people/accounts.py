@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 
 import structlog
@@ -14,6 +16,7 @@ from hooke_api.base.errors import Unauthorized
 from hooke_api.base.security import Sessions, digest
 from hooke_api.models import AccessToken, BrowserSession, User, database_time
 from hooke_api.people import sessions
+from hooke_api.storage import reach
 from hooke_api.storage.database import Database
 
 log = structlog.get_logger("hooke.people")
@@ -46,9 +49,11 @@ class Accounts:
         with self._database.read() as session:
             at = database_time(session)
             found = sessions.find(session, value, self._known.digest_for_owner, at)
-        if found is None:
-            return None
-        row, actor = found
+            if found is None:
+                return None
+            row, actor = found
+            if actor.user is not None:
+                actor = replace(actor, projects=reach.memberships(session, actor.user))
         if row.used_at < at - TOUCH:
             self._touch(BrowserSession, row.id)
         return actor
@@ -59,10 +64,12 @@ class Accounts:
         with self._database.read() as session:
             at = database_time(session)
             found = session.execute(query.where(AccessToken.token_sha256 == digest(token))).one_or_none()
-        if found is None:
-            return None
-        row: AccessToken = found[0]
-        user: User | None = found[1]
+            if found is None:
+                return None
+            row: AccessToken = found[0]
+            user: User | None = found[1]
+            allowed = Scope(row.scope).role
+            projects = reach.memberships(session, user.id, allowed) if user is not None else {}
         again = "make another one with `hooke tokens create`"
         if row.revoked_at is not None:
             raise Unauthorized(f"the token {row.id} was revoked at {row.revoked_at:%Y-%m-%d %H:%M} UTC: {again}")
@@ -72,11 +79,24 @@ class Accounts:
             raise Unauthorized(f"the user {user.name} is disabled: ask an administrator")
         if row.used_at is None or row.used_at < at - TOUCH:
             self._touch(AccessToken, row.id)
-        allowed = Scope(row.scope).role
         if user is None:
             return Actor(MACHINE + row.label, allowed, Credential.TOKEN, row.id)
         role = min(allowed, Role(user.role), key=lambda role: role.rank)
-        return Actor(user.name, role, Credential.TOKEN, row.id, user.id)
+        everywhere = user.role == Role.ADMIN
+        return Actor(user.name, role, Credential.TOKEN, row.id, user.id, everywhere=everywhere, projects=projects)
+
+    def project_of(self, ids: Mapping[str, str]) -> str | None:
+        """Return the id of the project of an experiment or a run, or with a name; None: there is none."""
+        with self._database.read() as session:
+            return reach.project_of(session, ids)
+
+    def projects_of(self, actor: Actor) -> dict[str, Role]:
+        """Return name -> role of the projects of which an actor is a member."""
+        if not actor.projects:
+            return {}
+        with self._database.read() as session:
+            names = reach.names_of(session, actor.projects)
+        return {names[project]: role for project, role in actor.projects.items() if project in names}
 
     def _touch(self, table: Used, row: str) -> None:
         with self._lock:

@@ -57,6 +57,8 @@ class Me(View):
     """Whether a user in the database, who has a password; not the owner, nor a machine."""
     users: bool
     """Whether the server has users; without any, only its owner signs in, with the start-up token."""
+    projects: dict[str, Role]
+    """Name -> role, of the projects of which one is a member; in the default one `role` counts."""
 
 
 class UserView(View):

@@ -14,6 +14,7 @@ from hooke.tuning.plan import Earlier, Tried, Where
 from sqlalchemy import ColumnElement, and_, exists, or_, select
 from sqlalchemy.orm import Session
 
+from hooke_api.base.reach import reaches
 from hooke_api.models import Experiment, RankTotals, Run
 
 HOW_ENDED = {
@@ -31,7 +32,7 @@ def continued(session: Session, spec: ExperimentSpec) -> list[Experiment]:
     at = spec.tuning
     while at is not None and at.continues is not None:
         experiment = session.get(Experiment, at.continues)
-        if experiment is None or experiment.deleted_at is not None:
+        if experiment is None or experiment.deleted_at is not None or not reaches(experiment.project_id):
             raise SpecError([Fault("/tuning/continues", f"no experiment has the id {at.continues!r}")])
         if experiment.imported_at is not None:
             why = f"experiment {experiment.number} was imported: its trials ran on another server's clusters"

@@ -151,7 +151,7 @@ def _slots(state: QueueState, entry: Entry) -> str:
         return f"needs {plural(entry.ranks, 'slot')}, {free or 'none'} {verb} free {when}"
     if state.exclusive:
         numbers = sorted({each.number for each in state.active})
-        busy = " and ".join(f"experiment {number}" for number in numbers)
+        busy = " and ".join(f"experiment {number}" if number else "another experiment" for number in numbers)
         return f"the cluster is taken by {busy} {when}: timed runs share no cores"
     return "next to start"
 

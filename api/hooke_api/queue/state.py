@@ -67,6 +67,7 @@ class Active:
     left: tuple[float, float] | None = None
     """Mean and standard deviation of the seconds until the last one ends; None: unknown."""
     number: int = 0
+    """0: not to be told."""
     late: float = 0.0
     """Seconds by which the run that is going on has exceeded its predicted duration; 0: it has not."""
     taken: float = 0.0

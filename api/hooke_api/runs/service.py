@@ -15,7 +15,6 @@ from hooke_api.base.access import Actor
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Conflict, ResourceNotFound
 from hooke_api.models import (
-    DEFAULT_PROJECT,
     Attempt,
     Checkpoint,
     DroppedWorker,
@@ -62,7 +61,7 @@ class Filter:
 
     def apply(self, query: Select[Run]) -> Select[Run]:
         """Return the query with the conditions added."""
-        query = query.where(Run.project_id == DEFAULT_PROJECT, of_present())
+        query = query.where(of_present())
         if self.experiment is not None:
             query = query.where(Run.experiment_id == self.experiment)
         if self.states:

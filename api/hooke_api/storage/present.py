@@ -1,18 +1,23 @@
-"""Experiments and runs that are not deleted: what is deleted is hidden everywhere, from one place."""
+"""Experiments and runs that exist for the sender of a request, from one place.
+
+Hidden everywhere is what is deleted, and what is in a project that the sender does not reach.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, exists
+from sqlalchemy import ColumnElement, and_, exists
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import Conflict, ResourceNotFound
+from hooke_api.base.reach import reaches
 from hooke_api.models import Experiment, Run
+from hooke_api.storage.reach import run_in_reach
 
 
 def present_experiment(session: Session, experiment_id: str) -> Experiment:
     """Return an experiment. Raises ResourceNotFound, also for one that is deleted, with how to restore it."""
     found = session.get(Experiment, experiment_id)
-    if found is None:
+    if found is None or not reaches(found.project_id):
         raise ResourceNotFound(f"no experiment has the id {experiment_id}")
     if found.deleted_at is not None:
         raise ResourceNotFound(deleted(found))
@@ -47,5 +52,6 @@ def keep_present(session: Session, run: Run) -> None:
 
 
 def of_present() -> ColumnElement[bool]:
-    """Return the condition that the experiment of a run is not deleted."""
-    return ~exists().where(Experiment.id == Run.experiment_id, Experiment.deleted_at.is_not(None))
+    """Return the condition that the experiment of a run exists for the sender of the present request."""
+    deleted_ = exists().where(Experiment.id == Run.experiment_id, Experiment.deleted_at.is_not(None))
+    return and_(~deleted_, run_in_reach())

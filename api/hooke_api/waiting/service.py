@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hooke.spec.states import RunState
@@ -21,6 +22,7 @@ from hooke_api.scheduling.history import ABOUT, kind_of
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.scheduling.waiting import Queue, left_of
 from hooke_api.storage.outbox import announce, wake_scheduler
+from hooke_api.storage.reach import out_of_reach
 from hooke_api.storage.trail import tell
 from hooke_api.waiting.schemas import ActiveView, QueueEntryView, QueueView, SpanView, WaitingView
 
@@ -36,9 +38,8 @@ def cluster_of(session: Session, name: str, *, lock: bool = False) -> Cluster:
 
 
 def queue_view(session: Session, name: str, silence: timedelta) -> QueueView:
-    """Return the queue of one cluster."""
-    cluster = cluster_of(session, name)
-    queue = waiting.read(session, cluster, database_time(session), silence)
+    """Return the queue of one cluster; of experiments that the reader does not reach, only what they occupy."""
+    queue, hidden = _seen(session, cluster_of(session, name), silence)
     state = queue.state
     return QueueView(
         cluster=name,
@@ -47,8 +48,8 @@ def queue_view(session: Session, name: str, silence: timedelta) -> QueueView:
         slots=state.slots,
         free=state.free,
         policy=state.policy,
-        active=[_active(each, state.now) for each in state.active],
-        entries=[_entry(each, name) for each in outlooks(state)],
+        active=[_active(each, state.now) for each in state.active if each.experiment not in hidden],
+        entries=[_entry(each, name) for each in outlooks(state) if each.entry.experiment not in hidden],
     )
 
 
@@ -102,7 +103,19 @@ def of_runs(session: Session, runs: Iterable[Run], silence: timedelta) -> dict[s
 
 def _queue(session: Session, host: str, silence: timedelta) -> Queue | None:
     cluster = session.get(Cluster, host)
-    return None if cluster is None else waiting.read(session, cluster, database_time(session), silence)
+    return None if cluster is None else _seen(session, cluster, silence)[0]
+
+
+def _seen(session: Session, cluster: Cluster, silence: timedelta) -> tuple[Queue, frozenset[str]]:
+    """Return the queue of a cluster, and its experiments that the reader does not reach: no reason names them."""
+    queue = waiting.read(session, cluster, database_time(session), silence)
+    state = queue.state
+    waits, runs = {each.experiment for each in state.waiting}, {each.experiment for each in state.active}
+    hidden = out_of_reach(session, waits | runs)
+    if not hidden:
+        return queue, hidden
+    active = tuple(replace(each, number=0) if each.experiment in hidden else each for each in state.active)
+    return replace(queue, state=replace(state, active=active)), hidden
 
 
 def _queued_views(session: Session, queue: Queue, wanted: Sequence[Run]) -> dict[str, WaitingView]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 import typer
 
-from hooke.cli.remote import ApiOption, HomeOption, Remote, tell
+from hooke.cli.remote import ApiOption, HomeOption, Remote, in_project, tell
 from hooke.cli.text import columns
 from hooke.errors import ArgumentError
 
@@ -42,10 +43,13 @@ def _pages(remote: Remote, path: str, most: int, **query: str) -> list[dict[str,
 
 
 @app.command("list")
-def list_(
+def list_(  # noqa: PLR0913 - the options of the command line
     chosen: Annotated[
         str | None,
         typer.Option("--filter", help='Such as: state = running and algorithm ~ "easgd". See docs/filters.md.'),
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", help="Those of a project.", show_default="all")
     ] = None,
     deleted: Annotated[bool, typer.Option("--deleted", help="Those that can be restored.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many at most.")] = 50,
@@ -56,8 +60,8 @@ def list_(
 
     def told(remote: Remote) -> str:
         if deleted:
-            if chosen is not None:
-                raise ArgumentError("--filter does not apply to --deleted")
+            if chosen is not None or project is not None:
+                raise ArgumentError("--filter and --project do not apply to --deleted")
             items = _pages(remote, "/deleted-experiments", limit)
             rows = [("EXPERIMENT", "NUMBER", "NAME", "DELETED", "BY", "UNTIL")]
             rows += [
@@ -68,11 +72,20 @@ def list_(
                 for each in items
             ]
             return columns(rows, "  ") if items else "no experiment is deleted"
-        items = _pages(remote, "/experiments", limit, **({"filter": chosen} if chosen else {}))
+        text = _filter(chosen, project)
+        items = _pages(remote, "/experiments", limit, **({"filter": text} if text else {}))
         found = [("EXPERIMENT", "NUMBER", "NAME", "STATE", "RUNS", "TAGS", "ANSWER"), *map(_row, items)]
-        return columns(found, "  ") if items else "no experiment" + (" fits the filter" if chosen else "")
+        return columns(found, "  ") if items else "no experiment" + (" fits the filter" if text else "")
 
     tell("experiments", told, api, home)
+
+
+def _filter(chosen: str | None, project: str | None) -> str | None:
+    """Return the filter of a list: of a project, and what else is asked for."""
+    if project is None:
+        return chosen
+    mine = f"project = {json.dumps(project)}"
+    return f"{mine} and ({chosen})" if chosen and chosen.strip() else mine
 
 
 _OPEN = ("queued", "dispatched", "starting", "running", "lost")
@@ -209,21 +222,24 @@ def import_(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Files of exported experiments.", show_default=False)
     ],
+    project: Annotated[
+        str | None, typer.Option(help="Project that they are put into.", show_default="default")
+    ] = None,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
     """Import experiments with their runs and points; nothing of them is ever run here."""
 
     def told(remote: Remote) -> str:
-        return "\n".join(_imported(remote, each) for each in files)
+        return "\n".join(_imported(remote, each, project) for each in files)
 
     tell("experiments", told, api, home)
 
 
-def _imported(remote: Remote, file: Path) -> str:
+def _imported(remote: Remote, file: Path, project: str | None) -> str:
     try:
         with file.open("rb") as source:
-            view = remote.upload("/experiments/import", source)
+            view = remote.upload(f"/experiments/import{in_project(project)}", source)
     except OSError as error:
         raise ArgumentError(f"{file}: {error.strerror}") from None
     except ArgumentError as error:

@@ -29,6 +29,7 @@ OWN = {
     "runs": "hooke.cli.runs:app",
     "submit": "hooke.cli.submit:submit",
     "users": "hooke.cli.users:app",
+    "projects": "hooke.cli.projects:app",
     "tokens": "hooke.cli.tokens:app",
     "webhooks": "hooke.cli.webhooks:app",
     "audit": "hooke.cli.audit:audit",

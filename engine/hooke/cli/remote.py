@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import typer
 
@@ -37,6 +37,11 @@ _LATER = (408, 425, 429)
 PATIENCE = 60.0
 """Seconds for which a request is put off, in all, because the server asks for that."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def in_project(project: str | None) -> str:
+    """Return the query of an address for what is put into a project; empty for the default one."""
+    return f"?{urlencode({'project': project})}" if project is not None else ""
 
 
 class Remote:

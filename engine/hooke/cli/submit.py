@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hooke.cli.remote import ApiOption, HomeOption, Remote
+from hooke.cli.remote import ApiOption, HomeOption, Remote, in_project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,13 +18,16 @@ OUTAGE_SECONDS = 900.0
 """How long a server may not answer before the wait for an experiment ends; the experiment does not need it."""
 
 
-def submit(
+def submit(  # noqa: PLR0913 - the options of the command line
     spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="Experiment to run.")],
     cluster: Annotated[
         list[str] | None,
         typer.Option(help="Run it on this cluster instead of those of the file; may repeat."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the end and print the verdict.")] = False,
+    project: Annotated[
+        str | None, typer.Option(help="Project that it is put into.", show_default="default")
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Only say what is wrong or doubtful.")] = False,
     api: ApiOption = None,
     home: HomeOption = None,
@@ -36,11 +39,12 @@ def submit(
     try:
         remote = Remote.connect(api, home)
         document = on_clusters(read(spec), cluster or [])
-        for fault in remote.post("/experiments/dry-run", document)["warnings"]:
+        into = in_project(project)
+        for fault in remote.post(f"/experiments/dry-run{into}", document)["warnings"]:
             typer.echo(f"warning: {fault['pointer'] or '/'}: {fault['message']}", err=True)
         if check:
             return
-        experiment = remote.post("/experiments", document)
+        experiment = remote.post(f"/experiments{into}", document)
         print(f"{remote.base}/experiments/{experiment['id']}", flush=True)
         if wait and not _well(remote, experiment["id"]):
             raise typer.Exit(1)

@@ -22,9 +22,13 @@ import type {
   Leaderboard,
   LogPage,
   Me,
+  MemberList,
+  MemberView,
   NewClusterToken,
   NewInvite,
   NewToken,
+  ProjectList,
+  ProjectView,
   QueuePolicy,
   QueueView,
   Ready,
@@ -102,6 +106,12 @@ export interface Operations {
   "POST /users": NewInvite;
   "PATCH /users/*": UserView;
   "POST /users/*/invite": NewInvite;
+  "GET /projects": ProjectList;
+  "POST /projects": ProjectView;
+  "PATCH /projects/*": ProjectView;
+  "GET /projects/*/members": MemberList;
+  "PUT /projects/*/members/*": MemberView;
+  "DELETE /projects/*/members/*": Record<string, never>;
   "GET /tokens": TokenList;
   "POST /tokens": NewToken;
   "POST /tokens/*/revoke": TokenView;
@@ -130,6 +140,7 @@ export const names = new Set([
   "sign-out",
   "invites",
   "users",
+  "projects",
   "audit",
   "webhooks",
   "readyz",
@@ -154,6 +165,7 @@ export const verbs = new Set([
   "drain",
   "resume",
   "tokens",
+  "members",
   "revoke",
   "priority",
   "queue",
@@ -170,6 +182,7 @@ export const USUAL = new Map<string, unknown>([
   ["GET /readyz", { ready: true, reasons: [], warnings: [] } satisfies Ready],
   ["GET /filter-fields", { fields: [] } satisfies FilterLanguage],
   ["GET /webhooks", { items: [] } satisfies WebhookList],
+  ["GET /projects", { items: [] } satisfies ProjectList],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
     "GET /runs/*/system",
@@ -192,4 +205,5 @@ export const OWNER: Me = {
   credential: "start-up token",
   is_user: false,
   users: false,
+  projects: {},
 };

@@ -6,6 +6,7 @@ import { formatCount } from "@/lib/format/numbers";
 import { formatAge, formatMoment, formatSeconds } from "@/lib/format/time";
 import { ExperimentMarks } from "@/lib/keeping/experiment-marks";
 import { Allowed } from "@/lib/people/allowed";
+import { DEFAULT } from "@/lib/projects/use-projects";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
@@ -106,6 +107,7 @@ function Facts({ experiment, cancelling }: { experiment: ExperimentView; cancell
         <RunBar runs={experiment.runs} />
       </span>
       <span>#{experiment.number}</span>
+      {experiment.project !== DEFAULT && <span title="Its project">{experiment.project}</span>}
       <OriginNote origin={experiment.origin} />
       <span>{experiment.workload}</span>
       <span>

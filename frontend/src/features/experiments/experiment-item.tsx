@@ -5,6 +5,7 @@ import { formatAge, formatMoment } from "@/lib/format/time";
 import { Star } from "@/lib/keeping/star";
 import { TagLinks } from "@/lib/keeping/tag-links";
 import { Allowed } from "@/lib/people/allowed";
+import { DEFAULT } from "@/lib/projects/use-projects";
 import { predicted, reasonOf } from "@/lib/queue/waiting-note";
 import { OriginNote } from "@/lib/ui/origin-note";
 import { RunBar } from "@/lib/ui/run-bar";
@@ -73,6 +74,7 @@ export function ExperimentItem({ item, now, chosen, choose, act, edit }: ItemPro
           <time dateTime={item.created_at} title={formatMoment(item.created_at)}>
             {formatAge(item.created_at, now)}
           </time>
+          {item.project !== DEFAULT && <span title="Its project">{item.project}</span>}
           <OriginNote origin={item.origin} />
           {item.archived && <span>archived</span>}
           {item.protected && <span>protected</span>}

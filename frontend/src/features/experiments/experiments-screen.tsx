@@ -5,6 +5,8 @@ import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { EditMarks } from "@/lib/keeping/edit-marks";
 import { refusal } from "@/lib/people/roles";
 import { useMe, useRefusal } from "@/lib/people/use-me";
+import { ProjectPicker } from "@/lib/projects/project-picker";
+import { useProjects } from "@/lib/projects/use-projects";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { useNow } from "@/lib/ui/use-now";
@@ -31,11 +33,12 @@ export function ExperimentsScreen() {
 }
 
 function Present() {
-  const { filter } = route.useSearch();
+  const { filter, project } = route.useSearch();
   const navigate = route.useNavigate();
-  const { query, fault, items } = useExperiments(filter);
+  const { query, fault, items } = useExperiments(filter, project);
+  const projects = useProjects();
   const actions = useActions();
-  const importing = useImport();
+  const importing = useImport(project);
   const me = useMe();
   const now = useNow();
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
@@ -49,7 +52,7 @@ function Present() {
     else next.delete(item.id);
     setIds(next);
   };
-  if (query.isSuccess && !query.isPlaceholderData && items.length === 0 && !filter)
+  if (query.isSuccess && !query.isPlaceholderData && items.length === 0 && !filter && !project)
     return (
       <>
         <Empty act={importing} />
@@ -58,11 +61,17 @@ function Present() {
     );
   return (
     <>
-      <Head act={importing} />
+      <Head act={importing} project={project} />
+      <ProjectPicker
+        projects={projects}
+        value={project}
+        all="All projects"
+        onChange={(next) => void navigate({ search: { filter, project: next } })}
+      />
       <FilterField
         filter={filter ?? ""}
         error={fault}
-        onChange={(text) => void navigate({ search: { filter: text || undefined }, replace: true })}
+        onChange={(text) => void navigate({ search: { filter: text || undefined, project }, replace: true })}
       />
       <SelectionBar
         chosen={chosen}
@@ -134,7 +143,7 @@ function Deleted() {
   );
 }
 
-function Head({ act }: { act: Import }) {
+function Head({ act, project }: { act: Import; project: string | undefined }) {
   const maySubmit = useRefusal("researcher") === undefined;
   return (
     <>
@@ -143,7 +152,7 @@ function Head({ act }: { act: Import }) {
         {maySubmit && (
           <Group gap={8}>
             <ImportButton act={act} />
-            <LinkButton to="/new" data-testid="new-experiment">
+            <LinkButton to="/new" search={{ project }} data-testid="new-experiment">
               New experiment
             </LinkButton>
           </Group>

@@ -4,14 +4,15 @@ import { useNavigate } from "@tanstack/react-router";
 import { useRef } from "react";
 import { importExperimentMutation, readExperimentQueryKey } from "@/lib/client/@tanstack/react-query.gen";
 import { useRefusal } from "@/lib/people/use-me";
+import { intoQuery } from "@/lib/projects/use-projects";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 
-/** Import an experiment from a file; its page opens when it is stored. */
-export function useImport() {
+/** Import an experiment from a file, into the project that is in view; its page opens when it is stored. */
+export function useImport(project: string | undefined) {
   const client = useQueryClient();
   const navigate = useNavigate();
   return useMutation({
-    ...importExperimentMutation(),
+    ...importExperimentMutation({ query: intoQuery(project) }),
     onSuccess: (view) => {
       client.setQueryData(readExperimentQueryKey({ path: { experiment_id: view.id } }), view);
       void navigate({ to: "/experiments/$experimentId", params: { experimentId: view.id } });

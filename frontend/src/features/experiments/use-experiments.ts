@@ -4,11 +4,13 @@ import { faultsOf } from "@/lib/api/problem";
 import { listExperiments } from "@/lib/client/sdk.gen";
 import { useStream } from "@/lib/events/use-stream";
 import { useThrottled } from "@/lib/events/use-throttled";
+import { inProject } from "./search";
 
 const PAGE = 30;
 
-/** The experiments that fit a filter; those shown before stay until the next ones are there. */
-export function useExperiments(filter: string | undefined) {
+/** The experiments of a project, or of all, that fit a filter; those shown before stay until the next are there. */
+export function useExperiments(typed: string | undefined, project: string | undefined) {
+  const filter = inProject(typed, project);
   const query = useInfiniteQuery({
     queryKey: ["experiments", PAGE, filter ?? ""],
     initialPageParam: undefined as string | undefined,

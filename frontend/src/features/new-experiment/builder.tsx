@@ -7,6 +7,8 @@ import { explain, faultsOf } from "@/lib/api/problem";
 import { createExperiment } from "@/lib/client/sdk.gen";
 import type { AlgorithmList, ClusterView, WorkloadView } from "@/lib/client/types.gen";
 import { fieldId, type Json } from "@/lib/json/document";
+import { ProjectPicker } from "@/lib/projects/project-picker";
+import { DEFAULT, intoQuery, openOnes, useProjects } from "@/lib/projects/use-projects";
 import { BudgetSection, WorkloadSection } from "./basics-section";
 import { ClustersSection } from "./clusters-section";
 import { DraftNote } from "./draft-note";
@@ -30,6 +32,8 @@ interface BuilderProps {
   start: Json;
   /** Of what the draft is kept while it is not started. */
   of: string;
+  /** The project that it is meant for, if that is known. */
+  project: string | undefined;
   algorithms: AlgorithmList;
   workloads: readonly WorkloadView[];
   clusters: readonly ClusterView[];
@@ -51,13 +55,14 @@ function newKey(): string {
  * Submit. Until the draft changes every request carries the same key, so that neither a double click nor a second
  * try after an answer that got lost makes a second experiment.
  */
-function useStart(started: () => void) {
+function useStart(project: string, started: () => void) {
   const navigate = useNavigate();
   const [key, setKey] = useState(newKey);
   const post = useMutation({
     mutationFn: async (draft: Json) => {
       const headers = { "Idempotency-Key": key };
-      const { data } = await createExperiment({ body: asSpec(draft), headers, throwOnError: true });
+      const query = intoQuery(project);
+      const { data } = await createExperiment({ body: asSpec(draft), query, headers, throwOnError: true });
       return data;
     },
     onSuccess: ({ id }) => {
@@ -73,13 +78,16 @@ function useStart(started: () => void) {
 }
 
 /** The form and, beside it, what it would run and the same document as JSON. */
-export function Builder({ start, of, algorithms, workloads, clusters }: BuilderProps) {
+export function Builder({ start, of, project, algorithms, workloads, clusters }: BuilderProps) {
   const { draft, typed, setTyped, replaced, ...edit } = useDraft(start, of);
   const [fields, setFields] = useState<string[]>([]);
   const form = useRef<HTMLDivElement>(null);
   const side = useRef<HTMLElement>(null);
-  const { query, settled } = usePlan(draft);
-  const { post, renew } = useStart(edit.started);
+  const [asked, setAsked] = useState(project);
+  const open = openOnes(useProjects());
+  const into = (open.find(({ name }) => name === asked) ?? open[0])?.name ?? DEFAULT;
+  const { query, settled } = usePlan(draft, into);
+  const { post, renew } = useStart(into, edit.started);
   const own = faultsIn(draft);
   const faults = own.length > 0 ? own : faultsOf(query.error ?? post.error);
   const unread = typed?.problem;
@@ -125,6 +133,15 @@ export function Builder({ start, of, algorithms, workloads, clusters }: BuilderP
       <DraftNote replaced={replaced} before={renew} />
       <div className={styles.columns}>
         <div ref={form} className={styles.form} data-testid="form">
+          <ProjectPicker
+            projects={open}
+            value={into}
+            description="Its members see the experiment"
+            onChange={(next) => {
+              renew();
+              setAsked(next);
+            }}
+          />
           <WorkloadSection workloads={workloads} />
           <VariantsSection catalogue={algorithms} workloads={workloads} />
           <TuningSection schema={algorithms.tuning} />

@@ -34,7 +34,7 @@ export function NewExperimentScreen() {
 
 /** Wait for the catalogues (and the experiment to clone), then show the form. */
 function Definition() {
-  const { clone, example, algorithm, wider } = route.useSearch();
+  const { clone, example, algorithm, wider, project } = route.useSearch();
   const algorithms = useQuery(listAlgorithmsOptions());
   const workloads = useQuery(listWorkloadsOptions());
   const clusters = useQuery(listClustersOptions());
@@ -78,6 +78,7 @@ function Definition() {
     <Builder
       key={of}
       of={of}
+      project={project ?? original.data?.project}
       start={clone && wider ? continuing(start, clone, wider) : start}
       algorithms={algorithms.data}
       workloads={workloads.data.items}

@@ -13,6 +13,8 @@ export interface NewExperimentSearch {
   /** A method to try: compared with a common one. */
   algorithm?: string;
   wider?: Wider[];
+  /** The project that it is meant for. */
+  project?: string;
 }
 
 export function newExperimentSearch({
@@ -20,12 +22,14 @@ export function newExperimentSearch({
   example,
   algorithm,
   wider,
+  project,
 }: Record<string, unknown>): NewExperimentSearch {
   return {
     clone: typeof clone === "string" && clone ? clone : undefined,
     example: example === true ? true : undefined,
     algorithm: typeof algorithm === "string" && algorithm ? algorithm : undefined,
     wider: Array.isArray(wider) && wider.length > 0 && wider.every(isWider) ? wider : undefined,
+    project: typeof project === "string" && project ? project : undefined,
   };
 }
 

@@ -4,6 +4,7 @@ import { statusOf } from "@/lib/api/problem";
 import type { ExperimentSpec } from "@/lib/api/types";
 import { validateExperiment } from "@/lib/client/sdk.gen";
 import type { Json } from "@/lib/json/document";
+import { intoQuery } from "@/lib/projects/use-projects";
 import { withNamedBaseline } from "./baseline";
 
 const PAUSE = 400; // ms without a change before the server is asked
@@ -14,14 +15,20 @@ export function asSpec(draft: Json): ExperimentSpec {
   return withNamedBaseline(draft) as unknown as ExperimentSpec;
 }
 
-/** What the draft would run, asked of the server whenever typing pauses, and until it answers. */
-export function usePlan(draft: Json) {
+/** What the draft would run in a project, asked of the server whenever typing pauses, and until it answers. */
+export function usePlan(draft: Json, project: string) {
   const text = JSON.stringify(asSpec(draft));
   const [asked] = useDebouncedValue(text, PAUSE);
   const query = useQuery({
-    queryKey: ["dry-run", asked],
+    queryKey: ["dry-run", asked, project],
     queryFn: async ({ signal }) => {
-      const { data } = await validateExperiment({ body: JSON.parse(asked), signal, throwOnError: true });
+      const query = intoQuery(project);
+      const { data } = await validateExperiment({
+        body: JSON.parse(asked),
+        query,
+        signal,
+        throwOnError: true,
+      });
       return data;
     },
     placeholderData: keepPreviousData,

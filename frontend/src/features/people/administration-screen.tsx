@@ -3,6 +3,7 @@ import { useStream } from "@/lib/events/use-stream";
 import { useMe, useRefusal } from "@/lib/people/use-me";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
+import { ProjectsPart } from "./projects-part";
 import { TokensPart } from "./tokens-part";
 import { TrailPart } from "./trail-part";
 import { UsersPart } from "./users-part";
@@ -34,6 +35,7 @@ export function AdministrationScreen() {
         Every change is in the audit trail.
       </p>
       <UsersPart me={me} />
+      {me.users && <ProjectsPart />}
       <TokensPart me={me} all />
       <WebhooksPart />
       <TrailPart />

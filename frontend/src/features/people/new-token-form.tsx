@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { createTokenMutation, listTokensQueryKey } from "@/lib/client/@tanstack/react-query.gen";
 import type { Me, Role } from "@/lib/client/types.gen";
-import { includes } from "@/lib/people/roles";
+import { highest, includes } from "@/lib/people/roles";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import screen from "@/lib/ui/screen.module.css";
 import { ShownOnce } from "@/lib/ui/shown-once";
@@ -57,7 +57,7 @@ export function NewTokenForm({ me }: { me: Me }) {
         <NativeSelect
           label="Scope"
           value={scope}
-          data={SCOPES.filter(({ least }) => includes(me.role, least)).map(({ value, label }) => ({
+          data={SCOPES.filter(({ least }) => includes(highest(me), least)).map(({ value, label }) => ({
             value,
             label,
           }))}

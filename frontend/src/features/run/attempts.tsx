@@ -63,7 +63,7 @@ export function AttemptButtons({ run, experiment, attempts }: AttemptButtonsProp
         </Button>
       )}
       {canAbandon(run) && (
-        <Allowed least="operator">
+        <Allowed least="operator" inProject>
           <ConfirmButton
             label="Abandon"
             question={RISK}

@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, AcceptInviteData, AcceptInviteErrors, AcceptInviteResponses, AddUserData, AddUserErrors, AddUserResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeExperimentData, ChangeExperimentErrors, ChangeExperimentResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, ChangeUserData, ChangeUserErrors, ChangeUserResponses, ChangeWebhookData, ChangeWebhookErrors, ChangeWebhookResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CompareRowsData, CompareRowsErrors, CompareRowsResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, CreateTokenData, CreateTokenErrors, CreateTokenResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteExperimentData, DeleteExperimentErrors, DeleteExperimentResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, EndSessionsData, EndSessionsErrors, EndSessionsResponses, ExportAuditData, ExportAuditErrors, ExportAuditResponses, ExportBundleData, ExportBundleErrors, ExportBundleResponses, ExportPointsData, ExportPointsErrors, ExportPointsParquetData, ExportPointsParquetErrors, ExportPointsParquetResponses, ExportPointsResponses, ExportRunsData, ExportRunsErrors, ExportRunsParquetData, ExportRunsParquetErrors, ExportRunsParquetResponses, ExportRunsResponses, ExportWorkersData, ExportWorkersErrors, ExportWorkersResponses, ImportExperimentData, ImportExperimentErrors, ImportExperimentResponses, InviteUserData, InviteUserErrors, InviteUserResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListAuditData, ListAuditErrors, ListAuditResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListDeletedExperimentsData, ListDeletedExperimentsErrors, ListDeletedExperimentsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListFilterFieldsData, ListFilterFieldsErrors, ListFilterFieldsResponses, ListMetricsData, ListMetricsErrors, ListMetricsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTokensData, ListTokensErrors, ListTokensResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadMeData, ReadMeErrors, ReadMeResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadReportData, ReadReportErrors, ReadReportResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadSystemData, ReadSystemErrors, ReadSystemResponses, ReadTimelineData, ReadTimelineErrors, ReadTimelineResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadWorkersData, ReadWorkersErrors, ReadWorkersResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, RestoreExperimentData, RestoreExperimentErrors, RestoreExperimentResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, RevokeTokenData, RevokeTokenErrors, RevokeTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, SignInData, SignInErrors, SignInResponses, SignOutData, SignOutErrors, SignOutResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, AcceptInviteData, AcceptInviteErrors, AcceptInviteResponses, AddUserData, AddUserErrors, AddUserResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeExperimentData, ChangeExperimentErrors, ChangeExperimentResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, ChangeProjectData, ChangeProjectErrors, ChangeProjectResponses, ChangeUserData, ChangeUserErrors, ChangeUserResponses, ChangeWebhookData, ChangeWebhookErrors, ChangeWebhookResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CompareRowsData, CompareRowsErrors, CompareRowsResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateTokenData, CreateTokenErrors, CreateTokenResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteExperimentData, DeleteExperimentErrors, DeleteExperimentResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, EndSessionsData, EndSessionsErrors, EndSessionsResponses, ExportAuditData, ExportAuditErrors, ExportAuditResponses, ExportBundleData, ExportBundleErrors, ExportBundleResponses, ExportPointsData, ExportPointsErrors, ExportPointsParquetData, ExportPointsParquetErrors, ExportPointsParquetResponses, ExportPointsResponses, ExportRunsData, ExportRunsErrors, ExportRunsParquetData, ExportRunsParquetErrors, ExportRunsParquetResponses, ExportRunsResponses, ExportWorkersData, ExportWorkersErrors, ExportWorkersResponses, ImportExperimentData, ImportExperimentErrors, ImportExperimentResponses, InviteUserData, InviteUserErrors, InviteUserResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListAuditData, ListAuditErrors, ListAuditResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListDeletedExperimentsData, ListDeletedExperimentsErrors, ListDeletedExperimentsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListFilterFieldsData, ListFilterFieldsErrors, ListFilterFieldsResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListMetricsData, ListMetricsErrors, ListMetricsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTokensData, ListTokensErrors, ListTokensResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, MoveExperimentData, MoveExperimentErrors, MoveExperimentResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadMeData, ReadMeErrors, ReadMeResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadReportData, ReadReportErrors, ReadReportResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadSystemData, ReadSystemErrors, ReadSystemResponses, ReadTimelineData, ReadTimelineErrors, ReadTimelineResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadWorkersData, ReadWorkersErrors, ReadWorkersResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, RestoreExperimentData, RestoreExperimentErrors, RestoreExperimentResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, RevokeTokenData, RevokeTokenErrors, RevokeTokenResponses, SetMemberData, SetMemberErrors, SetMemberResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, SignInData, SignInErrors, SignInResponses, SignOutData, SignOutErrors, SignOutResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -226,7 +226,7 @@ export const validateExperiment = <ThrowOnError extends boolean = false>(options
  * Store the experiment of a bundle, with new ids: all of it, or nothing.
  *
  * Its runs stay as they are: none is scheduled, tried again or continued. A bundle of a measurement that was
- * imported before is answered with that experiment, and 200.
+ * imported into the project before is answered with that experiment, and 200.
  */
 export const importExperiment = <ThrowOnError extends boolean = false>(options: Options<ImportExperimentData, ThrowOnError>): RequestResult<ImportExperimentResponses, ImportExperimentErrors, ThrowOnError> => (options.client ?? client).post<ImportExperimentResponses, ImportExperimentErrors, ThrowOnError>({
     bodySerializer: null,
@@ -334,6 +334,22 @@ export const setPriority = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
+ * Move Experiment
+ *
+ * Move an experiment into a project of which one is a researcher: only its members reach it from now on.
+ *
+ * 409 if the project is archived, or if the experiment continues the tuning of another one, or is continued.
+ */
+export const moveExperiment = <ThrowOnError extends boolean = false>(options: Options<MoveExperimentData, ThrowOnError>): RequestResult<MoveExperimentResponses, MoveExperimentErrors, ThrowOnError> => (options.client ?? client).put<MoveExperimentResponses, MoveExperimentErrors, ThrowOnError>({
+    url: '/api/v1/experiments/{experiment_id}/project',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
  * Read Report
  *
  * Return an experiment as one HTML document without scripts, which opens without a network and prints well.
@@ -405,6 +421,69 @@ export const readMe = <ThrowOnError extends boolean = false>(options?: Options<R
  */
 export const changePassword = <ThrowOnError extends boolean = false>(options: Options<ChangePasswordData, ThrowOnError>): RequestResult<ChangePasswordResponses, ChangePasswordErrors, ThrowOnError> => (options.client ?? client).put<ChangePasswordResponses, ChangePasswordErrors, ThrowOnError>({
     url: '/api/v1/me/password',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List Projects
+ *
+ * List the projects that one reaches, the default one first, with one's role in each.
+ */
+export const listProjects = <ThrowOnError extends boolean = false>(options?: Options<ListProjectsData, ThrowOnError>): RequestResult<ListProjectsResponses, ListProjectsErrors, ThrowOnError> => (options?.client ?? client).get<ListProjectsResponses, ListProjectsErrors, ThrowOnError>({ url: '/api/v1/projects', ...options });
+
+/**
+ * Create Project
+ *
+ * Make a project; administrators reach it, and members once they are added. 409: a name in use.
+ */
+export const createProject = <ThrowOnError extends boolean = false>(options: Options<CreateProjectData, ThrowOnError>): RequestResult<CreateProjectResponses, CreateProjectErrors, ThrowOnError> => (options.client ?? client).post<CreateProjectResponses, CreateProjectErrors, ThrowOnError>({
+    url: '/api/v1/projects',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Change Project
+ *
+ * Rename or archive a project, change its description or its retention. 409 for a name in use.
+ */
+export const changeProject = <ThrowOnError extends boolean = false>(options: Options<ChangeProjectData, ThrowOnError>): RequestResult<ChangeProjectResponses, ChangeProjectErrors, ThrowOnError> => (options.client ?? client).patch<ChangeProjectResponses, ChangeProjectErrors, ThrowOnError>({
+    url: '/api/v1/projects/{project}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List Members
+ *
+ * List the members of a project with their roles; the default one has none, as everybody reaches it.
+ */
+export const listMembers = <ThrowOnError extends boolean = false>(options: Options<ListMembersData, ThrowOnError>): RequestResult<ListMembersResponses, ListMembersErrors, ThrowOnError> => (options.client ?? client).get<ListMembersResponses, ListMembersErrors, ThrowOnError>({ url: '/api/v1/projects/{project}/members', ...options });
+
+/**
+ * Remove Member
+ *
+ * Take a user out of a project: what is in it does not exist for them from now on; their runs continue.
+ */
+export const removeMember = <ThrowOnError extends boolean = false>(options: Options<RemoveMemberData, ThrowOnError>): RequestResult<RemoveMemberResponses, RemoveMemberErrors, ThrowOnError> => (options.client ?? client).delete<RemoveMemberResponses, RemoveMemberErrors, ThrowOnError>({ url: '/api/v1/projects/{project}/members/{name}', ...options });
+
+/**
+ * Set Member
+ *
+ * Add a user to a project, or change their role in it, at once. 409 for the default one.
+ */
+export const setMember = <ThrowOnError extends boolean = false>(options: Options<SetMemberData, ThrowOnError>): RequestResult<SetMemberResponses, SetMemberErrors, ThrowOnError> => (options.client ?? client).put<SetMemberResponses, SetMemberErrors, ThrowOnError>({
+    url: '/api/v1/projects/{project}/members/{name}',
     ...options,
     headers: {
         'Content-Type': 'application/json',

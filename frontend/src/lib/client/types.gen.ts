@@ -1837,6 +1837,10 @@ export type ExperimentSummary = {
      */
     priority: number;
     /**
+     * Project
+     */
+    project: string;
+    /**
      * Protected
      */
     protected: boolean;
@@ -1943,6 +1947,10 @@ export type ExperimentView = {
      * Priority
      */
     priority: number;
+    /**
+     * Project
+     */
+    project: string;
     /**
      * Protected
      */
@@ -2339,6 +2347,12 @@ export type Me = {
      * Name
      */
     name: string;
+    /**
+     * Projects
+     */
+    projects: {
+        [key: string]: Role;
+    };
     role: Role;
     /**
      * Users
@@ -2364,6 +2378,59 @@ export type MeetingsView = {
      * Ranks
      */
     ranks: Array<number>;
+};
+
+/**
+ * MemberList
+ *
+ * The members of a project, by name; administrators reach it without being members.
+ */
+export type MemberList = {
+    /**
+     * Items
+     */
+    items: Array<MemberView>;
+};
+
+/**
+ * MemberRequest
+ *
+ * The role that a user gets in a project.
+ */
+export type MemberRequest = {
+    role?: MemberRole;
+};
+
+/**
+ * MemberRole
+ *
+ * What a member of a project may do in it; each includes those before it.
+ */
+export type MemberRole = 'viewer' | 'researcher' | 'operator';
+
+/**
+ * MemberView
+ *
+ * A member of a project.
+ */
+export type MemberView = {
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Created By
+     */
+    created_by: string;
+    /**
+     * Disabled
+     */
+    disabled: boolean;
+    role: MemberRole;
+    /**
+     * User
+     */
+    user: string;
 };
 
 /**
@@ -2485,6 +2552,28 @@ export type NewInvite = {
      */
     path: string;
     user: UserView;
+};
+
+/**
+ * NewProject
+ *
+ * A project to be made.
+ */
+export type NewProject = {
+    /**
+     * Description
+     */
+    description?: string;
+    /**
+     * Keep Runs
+     *
+     * After how long what has ended is deleted: `site`, `never`, or a duration such as `90d`.
+     */
+    keep_runs?: string;
+    /**
+     * Name
+     */
+    name: string;
 };
 
 /**
@@ -2914,6 +3003,95 @@ export type ProcessSamples = {
      * Rank
      */
     rank: number;
+};
+
+/**
+ * ProjectChange
+ *
+ * What changes of a project; null: nothing.
+ */
+export type ProjectChange = {
+    /**
+     * Archived
+     *
+     * Nothing is put into an archived one; it stays readable.
+     */
+    archived?: boolean | null;
+    /**
+     * Description
+     */
+    description?: string | null;
+    /**
+     * Keep Runs
+     *
+     * After how long what has ended is deleted: `site`, `never`, or a duration such as `90d`.
+     */
+    keep_runs?: string | null;
+    /**
+     * Name
+     */
+    name?: string | null;
+};
+
+/**
+ * ProjectChoice
+ *
+ * The project that an experiment is to be in.
+ */
+export type ProjectChoice = {
+    /**
+     * Project
+     */
+    project: string;
+};
+
+/**
+ * ProjectList
+ *
+ * The projects that the reader reaches: the default one, then the others by name.
+ */
+export type ProjectList = {
+    /**
+     * Items
+     */
+    items: Array<ProjectView>;
+};
+
+/**
+ * ProjectView
+ *
+ * A project that the reader reaches.
+ */
+export type ProjectView = {
+    /**
+     * Archived
+     */
+    archived: boolean;
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Created By
+     */
+    created_by: string;
+    /**
+     * Description
+     */
+    description: string;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Keep Runs
+     */
+    keep_runs: string;
+    /**
+     * Name
+     */
+    name: string;
+    role: Role;
 };
 
 /**
@@ -5785,6 +5963,12 @@ export type CreateExperimentData = {
          * Counts on clusters whose policy is `priority`.
          */
         priority?: number;
+        /**
+         * Project
+         *
+         * The project that it is put into; researchers of the project may.
+         */
+        project?: string;
     };
     url: '/api/v1/experiments';
 };
@@ -5810,7 +5994,14 @@ export type CreateExperimentResponse = CreateExperimentResponses[keyof CreateExp
 export type ValidateExperimentData = {
     body: ExperimentSpec;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Project
+         *
+         * The project that it is put into; researchers of the project may.
+         */
+        project?: string;
+    };
     url: '/api/v1/experiments/dry-run';
 };
 
@@ -5835,7 +6026,14 @@ export type ValidateExperimentResponse = ValidateExperimentResponses[keyof Valid
 export type ImportExperimentData = {
     body: Blob | File;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Project
+         *
+         * The project that it is put into.
+         */
+        project?: string;
+    };
     url: '/api/v1/experiments/import';
 };
 
@@ -6249,6 +6447,36 @@ export type SetPriorityResponses = {
 
 export type SetPriorityResponse = SetPriorityResponses[keyof SetPriorityResponses];
 
+export type MoveExperimentData = {
+    body: ProjectChoice;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}/project';
+};
+
+export type MoveExperimentErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type MoveExperimentError = MoveExperimentErrors[keyof MoveExperimentErrors];
+
+export type MoveExperimentResponses = {
+    /**
+     * Successful Response
+     */
+    200: ExperimentView;
+};
+
+export type MoveExperimentResponse = MoveExperimentResponses[keyof MoveExperimentResponses];
+
 export type ReadReportData = {
     body?: never;
     path: {
@@ -6488,6 +6716,184 @@ export type ChangePasswordResponses = {
 };
 
 export type ChangePasswordResponse = ChangePasswordResponses[keyof ChangePasswordResponses];
+
+export type ListProjectsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/projects';
+};
+
+export type ListProjectsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListProjectsError = ListProjectsErrors[keyof ListProjectsErrors];
+
+export type ListProjectsResponses = {
+    /**
+     * Successful Response
+     */
+    200: ProjectList;
+};
+
+export type ListProjectsResponse = ListProjectsResponses[keyof ListProjectsResponses];
+
+export type CreateProjectData = {
+    body: NewProject;
+    path?: never;
+    query?: never;
+    url: '/api/v1/projects';
+};
+
+export type CreateProjectErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type CreateProjectError = CreateProjectErrors[keyof CreateProjectErrors];
+
+export type CreateProjectResponses = {
+    /**
+     * Successful Response
+     */
+    201: ProjectView;
+};
+
+export type CreateProjectResponse = CreateProjectResponses[keyof CreateProjectResponses];
+
+export type ChangeProjectData = {
+    body: ProjectChange;
+    path: {
+        /**
+         * Project
+         */
+        project: string;
+    };
+    query?: never;
+    url: '/api/v1/projects/{project}';
+};
+
+export type ChangeProjectErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ChangeProjectError = ChangeProjectErrors[keyof ChangeProjectErrors];
+
+export type ChangeProjectResponses = {
+    /**
+     * Successful Response
+     */
+    200: ProjectView;
+};
+
+export type ChangeProjectResponse = ChangeProjectResponses[keyof ChangeProjectResponses];
+
+export type ListMembersData = {
+    body?: never;
+    path: {
+        /**
+         * Project
+         */
+        project: string;
+    };
+    query?: never;
+    url: '/api/v1/projects/{project}/members';
+};
+
+export type ListMembersErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListMembersError = ListMembersErrors[keyof ListMembersErrors];
+
+export type ListMembersResponses = {
+    /**
+     * Successful Response
+     */
+    200: MemberList;
+};
+
+export type ListMembersResponse = ListMembersResponses[keyof ListMembersResponses];
+
+export type RemoveMemberData = {
+    body?: never;
+    path: {
+        /**
+         * Project
+         */
+        project: string;
+        /**
+         * Name
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/projects/{project}/members/{name}';
+};
+
+export type RemoveMemberErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type RemoveMemberError = RemoveMemberErrors[keyof RemoveMemberErrors];
+
+export type RemoveMemberResponses = {
+    /**
+     * Successful Response
+     */
+    204: void;
+};
+
+export type RemoveMemberResponse = RemoveMemberResponses[keyof RemoveMemberResponses];
+
+export type SetMemberData = {
+    body: MemberRequest;
+    path: {
+        /**
+         * Project
+         */
+        project: string;
+        /**
+         * Name
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/projects/{project}/members/{name}';
+};
+
+export type SetMemberErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type SetMemberError = SetMemberErrors[keyof SetMemberErrors];
+
+export type SetMemberResponses = {
+    /**
+     * Successful Response
+     */
+    200: MemberView;
+};
+
+export type SetMemberResponse = SetMemberResponses[keyof SetMemberResponses];
 
 export type ReadyzData = {
     body?: never;

@@ -8,12 +8,14 @@ interface AllowedProps {
   least: Role;
   /** The user whose experiment it is, where this user may as well. */
   of?: string;
+  /** Whether the role in a project will do; what researchers do is always done in one. */
+  inProject?: boolean;
   children: ReactNode;
 }
 
 /** Controls that need a role: disabled, with the reason, for others. */
-export function Allowed({ least, of, children }: AllowedProps) {
-  return <Unless why={useRefusal(least, of)}>{children}</Unless>;
+export function Allowed({ least, of, inProject, children }: AllowedProps) {
+  return <Unless why={useRefusal(least, of, inProject)}>{children}</Unless>;
 }
 
 /** Controls that are disabled where there is a reason. */

@@ -16,14 +16,27 @@ export function includes(role: Role, least: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(least);
 }
 
+/** The highest role that somebody has in any project. */
+export function highest(me: Me): Role {
+  const found = [me.role, ...Object.values(me.projects)];
+  return found.reduce((most, role) => (includes(role, most) ? role : most));
+}
+
 /**
  * Why somebody may not do what needs a role; undefined: they may. `of`: the user whose experiment it is, where only
- * this user and operators may. While it is not known who this is, everything seems allowed: the server decides.
+ * this user and operators may. While it is not known who this is, everything seems allowed: the server decides. It
+ * also decides in which project: what is done with experiments (`inProject`) is offered to whoever may in any.
  */
-export function refusal(me: Me | undefined, least: Role, of?: string): string | undefined {
+export function refusal(
+  me: Me | undefined,
+  least: Role,
+  of?: string,
+  inProject = least === "researcher",
+): string | undefined {
   if (!me) return undefined;
-  if (!includes(me.role, least)) return `This needs the role ${least}; yours is ${me.role}.`;
-  if (of !== undefined && of !== me.name && !includes(me.role, "operator"))
+  const role = inProject ? highest(me) : me.role;
+  if (!includes(role, least)) return `This needs the role ${least}; yours is ${role}.`;
+  if (of !== undefined && of !== me.name && !includes(role, "operator"))
     return `This is of ${of}: only ${of} or an operator changes it.`;
   return undefined;
 }

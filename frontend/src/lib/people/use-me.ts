@@ -9,8 +9,8 @@ export function useMe(): Me | undefined {
 }
 
 /** Why the user may not do what needs a role; undefined: they may. */
-export function useRefusal(least: Role, of?: string): string | undefined {
-  return refusal(useMe(), least, of);
+export function useRefusal(least: Role, of?: string, inProject?: boolean): string | undefined {
+  return refusal(useMe(), least, of, inProject);
 }
 
 /** Whether it is known that the user may do what needs a role: before something is read that others may not read. */

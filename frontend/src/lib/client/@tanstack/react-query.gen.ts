@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeUser, changeWebhook, checkpointRun, compareRows, createExperiment, createToken, createWebhook, deleteExperiment, deleteWebhook, drainCluster, endSessions, exportAudit, exportBundle, exportPoints, exportPointsParquet, exportRuns, exportRunsParquet, exportWorkers, importExperiment, inviteUser, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listDeliveries, listExperiments, listFilterFields, listMetrics, listRuns, listTokens, listUsers, listWebhooks, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readQueue, readReport, readRun, readSystem, readTimeline, readTrace, readTuning, readWorkers, readyz, redeliver, removeCluster, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setPolicy, setPriority, signIn, signOut, startCalibration, testWebhook, validateExperiment, version } from '../sdk.gen';
-import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, ChangeWebhookData, ChangeWebhookError, ChangeWebhookResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, CreateWebhookData, CreateWebhookError, CreateWebhookResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DeleteWebhookData, DeleteWebhookError, DeleteWebhookResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportBundleData, ExportBundleError, ExportBundleResponse, ExportPointsData, ExportPointsError, ExportPointsParquetData, ExportPointsParquetError, ExportPointsParquetResponse, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsParquetData, ExportRunsParquetError, ExportRunsParquetResponse, ExportRunsResponse, ExportWorkersData, ExportWorkersError, ExportWorkersResponse, ImportExperimentData, ImportExperimentError, ImportExperimentResponse, InviteUserData, InviteUserError, InviteUserResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListDeliveriesData, ListDeliveriesError, ListDeliveriesResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListMetricsData, ListMetricsError, ListMetricsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListWebhooksData, ListWebhooksError, ListWebhooksResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadReportData, ReadReportError, ReadReportResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadSystemData, ReadSystemError, ReadSystemResponse, ReadTimelineData, ReadTimelineError, ReadTimelineResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadWorkersData, ReadWorkersError, ReadWorkersResponse, ReadyzData, ReadyzError, ReadyzResponse, RedeliverData, RedeliverError, RedeliverResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, TestWebhookData, TestWebhookError, TestWebhookResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeProject, changeUser, changeWebhook, checkpointRun, compareRows, createExperiment, createProject, createToken, createWebhook, deleteExperiment, deleteWebhook, drainCluster, endSessions, exportAudit, exportBundle, exportPoints, exportPointsParquet, exportRuns, exportRunsParquet, exportWorkers, importExperiment, inviteUser, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listDeliveries, listExperiments, listFilterFields, listMembers, listMetrics, listProjects, listRuns, listTokens, listUsers, listWebhooks, listWorkloads, livez, makeClusterToken, moveExperiment, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readQueue, readReport, readRun, readSystem, readTimeline, readTrace, readTuning, readWorkers, readyz, redeliver, removeCluster, removeMember, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setMember, setPolicy, setPriority, signIn, signOut, startCalibration, testWebhook, validateExperiment, version } from '../sdk.gen';
+import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeProjectData, ChangeProjectError, ChangeProjectResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, ChangeWebhookData, ChangeWebhookError, ChangeWebhookResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateProjectData, CreateProjectError, CreateProjectResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, CreateWebhookData, CreateWebhookError, CreateWebhookResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DeleteWebhookData, DeleteWebhookError, DeleteWebhookResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportBundleData, ExportBundleError, ExportBundleResponse, ExportPointsData, ExportPointsError, ExportPointsParquetData, ExportPointsParquetError, ExportPointsParquetResponse, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsParquetData, ExportRunsParquetError, ExportRunsParquetResponse, ExportRunsResponse, ExportWorkersData, ExportWorkersError, ExportWorkersResponse, ImportExperimentData, ImportExperimentError, ImportExperimentResponse, InviteUserData, InviteUserError, InviteUserResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListDeliveriesData, ListDeliveriesError, ListDeliveriesResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListMembersData, ListMembersError, ListMembersResponse, ListMetricsData, ListMetricsError, ListMetricsResponse, ListProjectsData, ListProjectsError, ListProjectsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListWebhooksData, ListWebhooksError, ListWebhooksResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, MoveExperimentData, MoveExperimentError, MoveExperimentResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadReportData, ReadReportError, ReadReportResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadSystemData, ReadSystemError, ReadSystemResponse, ReadTimelineData, ReadTimelineError, ReadTimelineResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadWorkersData, ReadWorkersError, ReadWorkersResponse, ReadyzData, ReadyzError, ReadyzResponse, RedeliverData, RedeliverError, RedeliverResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RemoveMemberData, RemoveMemberError, RemoveMemberResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetMemberData, SetMemberError, SetMemberResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, TestWebhookData, TestWebhookError, TestWebhookResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -481,7 +481,7 @@ export const validateExperimentMutation = (options?: Partial<Options<ValidateExp
  * Store the experiment of a bundle, with new ids: all of it, or nothing.
  *
  * Its runs stay as they are: none is scheduled, tried again or continued. A bundle of a measurement that was
- * imported before is answered with that experiment, and 200.
+ * imported into the project before is answered with that experiment, and 200.
  */
 export const importExperimentMutation = (options?: Partial<Options<ImportExperimentData>>): UseMutationOptions<ImportExperimentResponse, ImportExperimentError, Options<ImportExperimentData>> => {
     const mutationOptions: UseMutationOptions<ImportExperimentResponse, ImportExperimentError, Options<ImportExperimentData>> = {
@@ -717,6 +717,27 @@ export const setPriorityMutation = (options?: Partial<Options<SetPriorityData>>)
     return mutationOptions;
 };
 
+/**
+ * Move Experiment
+ *
+ * Move an experiment into a project of which one is a researcher: only its members reach it from now on.
+ *
+ * 409 if the project is archived, or if the experiment continues the tuning of another one, or is continued.
+ */
+export const moveExperimentMutation = (options?: Partial<Options<MoveExperimentData>>): UseMutationOptions<MoveExperimentResponse, MoveExperimentError, Options<MoveExperimentData>> => {
+    const mutationOptions: UseMutationOptions<MoveExperimentResponse, MoveExperimentError, Options<MoveExperimentData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await moveExperiment({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
 export const readReportQueryKey = (options: Options<ReadReportData>) => createQueryKey('readReport', options);
 
 /**
@@ -886,6 +907,122 @@ export const changePasswordMutation = (options?: Partial<Options<ChangePasswordD
     const mutationOptions: UseMutationOptions<ChangePasswordResponse, ChangePasswordError, Options<ChangePasswordData>> = {
         mutationFn: async (fnOptions) => {
             const { data } = await changePassword({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const listProjectsQueryKey = (options?: Options<ListProjectsData>) => createQueryKey('listProjects', options);
+
+/**
+ * List Projects
+ *
+ * List the projects that one reaches, the default one first, with one's role in each.
+ */
+export const listProjectsOptions = (options?: Options<ListProjectsData>) => queryOptions<ListProjectsResponse, ListProjectsError, ListProjectsResponse, ReturnType<typeof listProjectsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listProjects({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listProjectsQueryKey(options)
+});
+
+/**
+ * Create Project
+ *
+ * Make a project; administrators reach it, and members once they are added. 409: a name in use.
+ */
+export const createProjectMutation = (options?: Partial<Options<CreateProjectData>>): UseMutationOptions<CreateProjectResponse, CreateProjectError, Options<CreateProjectData>> => {
+    const mutationOptions: UseMutationOptions<CreateProjectResponse, CreateProjectError, Options<CreateProjectData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await createProject({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Change Project
+ *
+ * Rename or archive a project, change its description or its retention. 409 for a name in use.
+ */
+export const changeProjectMutation = (options?: Partial<Options<ChangeProjectData>>): UseMutationOptions<ChangeProjectResponse, ChangeProjectError, Options<ChangeProjectData>> => {
+    const mutationOptions: UseMutationOptions<ChangeProjectResponse, ChangeProjectError, Options<ChangeProjectData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await changeProject({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const listMembersQueryKey = (options: Options<ListMembersData>) => createQueryKey('listMembers', options);
+
+/**
+ * List Members
+ *
+ * List the members of a project with their roles; the default one has none, as everybody reaches it.
+ */
+export const listMembersOptions = (options: Options<ListMembersData>) => queryOptions<ListMembersResponse, ListMembersError, ListMembersResponse, ReturnType<typeof listMembersQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listMembers({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listMembersQueryKey(options)
+});
+
+/**
+ * Remove Member
+ *
+ * Take a user out of a project: what is in it does not exist for them from now on; their runs continue.
+ */
+export const removeMemberMutation = (options?: Partial<Options<RemoveMemberData>>): UseMutationOptions<RemoveMemberResponse, RemoveMemberError, Options<RemoveMemberData>> => {
+    const mutationOptions: UseMutationOptions<RemoveMemberResponse, RemoveMemberError, Options<RemoveMemberData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await removeMember({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Set Member
+ *
+ * Add a user to a project, or change their role in it, at once. 409 for the default one.
+ */
+export const setMemberMutation = (options?: Partial<Options<SetMemberData>>): UseMutationOptions<SetMemberResponse, SetMemberError, Options<SetMemberData>> => {
+    const mutationOptions: UseMutationOptions<SetMemberResponse, SetMemberError, Options<SetMemberData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await setMember({
                 ...options,
                 ...fnOptions,
                 throwOnError: true

@@ -1,0 +1,105 @@
+"""Requests and responses about projects and their members."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from hooke_api.base.access import Role
+from hooke_api.base.durations import NEVER, at_least
+from hooke_api.base.names import ProjectName
+from hooke_api.base.schema import View
+from hooke_api.base.settings import LEAST_KEPT
+
+SITE = "site"
+"""Retention as on the site."""
+
+
+class MemberRole(StrEnum):
+    """What a member of a project may do in it; each includes those before it."""
+
+    VIEWER = Role.VIEWER.value
+    RESEARCHER = Role.RESEARCHER.value
+    OPERATOR = Role.OPERATOR.value
+
+
+def _retention(text: str) -> str:
+    if text not in (SITE, NEVER):
+        at_least(text, LEAST_KEPT)
+    return text
+
+
+Retention = Annotated[str, Field(max_length=20), AfterValidator(_retention)]
+Description = Annotated[str, Field(max_length=1000, pattern="^[^\\x00]*$")]
+KEEP_RUNS = "After how long what has ended is deleted: `site`, `never`, or a duration such as `90d`."
+
+
+class ProjectView(View):
+    """A project that the reader reaches."""
+
+    id: str
+    name: str
+    description: str
+    archived: bool
+    """Nothing more is put into it."""
+    keep_runs: str
+    """After how long experiments that have ended are deleted: `site`, `never`, or a duration such as `90d`."""
+    role: Role
+    """What the reader may do in it."""
+    created_by: str
+    created_at: datetime
+
+
+class ProjectList(View):
+    """The projects that the reader reaches: the default one, then the others by name."""
+
+    items: list[ProjectView]
+
+
+class NewProject(View):
+    """A project to be made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ProjectName
+    description: Description = ""
+    keep_runs: Retention = Field(SITE, description=KEEP_RUNS)
+
+
+class ProjectChange(View):
+    """What changes of a project; null: nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ProjectName | None = None
+    description: Description | None = None
+    archived: bool | None = Field(None, description="Nothing is put into an archived one; it stays readable.")
+    keep_runs: Retention | None = Field(None, description=KEEP_RUNS)
+
+
+class MemberView(View):
+    """A member of a project."""
+
+    user: str
+    role: MemberRole
+    disabled: bool
+    """Whether the user cannot sign in at all."""
+    created_by: str
+    created_at: datetime
+
+
+class MemberList(View):
+    """The members of a project, by name; administrators reach it without being members."""
+
+    items: list[MemberView]
+
+
+class MemberRequest(View):
+    """The role that a user gets in a project."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: MemberRole = MemberRole.RESEARCHER

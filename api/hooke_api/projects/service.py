@@ -1,0 +1,167 @@
+"""Projects: made, changed, listed; members with their roles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from hooke_api.base import ids
+from hooke_api.base.access import Actor, Role
+from hooke_api.base.errors import Conflict, ResourceNotFound
+from hooke_api.base.reach import DEFAULT_PROJECT, reaches, role_in
+from hooke_api.models import Project, ProjectMember, User, database_time
+from hooke_api.projects.schemas import (
+    SITE,
+    MemberList,
+    MemberRequest,
+    MemberRole,
+    MemberView,
+    NewProject,
+    ProjectChange,
+    ProjectList,
+    ProjectView,
+)
+from hooke_api.storage import trail
+from hooke_api.storage.reach import in_reach
+
+MOST = 500
+"""Maximum number of projects."""
+
+
+def listed(session: Session, actor: Actor) -> ProjectList:
+    """Return the projects that the sender of the present request, `actor`, reaches."""
+    rows = session.scalars(select(Project).where(in_reach(Project.id)).order_by(Project.name)).all()
+    first = sorted(rows, key=lambda row: row.id != DEFAULT_PROJECT)
+    return ProjectList(items=[_view(row, actor) for row in first])
+
+
+def _view(project: Project, actor: Actor) -> ProjectView:
+    known = {
+        name: getattr(project, name) for name in ProjectView.model_fields if name not in ("keep_runs", "role")
+    }
+    return ProjectView(
+        **known, keep_runs=project.keep_runs or SITE, role=role_in(actor, project.id) or Role.VIEWER
+    )
+
+
+def create(session: Session, asked: NewProject, actor: Actor) -> ProjectView:
+    """Make a project without members. Raises Conflict for a name in use, or if there are too many."""
+    if session.execute(select(func.count()).select_from(Project)).scalar_one() >= MOST:
+        raise Conflict(f"there are {MOST} projects, which is the limit")
+    project = Project(
+        id=ids.project_id(),
+        name=asked.name,
+        description=asked.description,
+        archived=False,
+        keep_runs=_stored(asked.keep_runs),
+        created_by=actor.name,
+        created_at=database_time(session),
+    )
+    session.add(project)
+    _flush(session, asked.name)
+    trail.tell(session, subject=project.name, after=_state(project))
+    return _view(project, actor)
+
+
+def _stored(keep_runs: str) -> str | None:
+    return None if keep_runs == SITE else keep_runs
+
+
+def _flush(session: Session, name: str) -> None:
+    try:
+        session.flush()
+    except IntegrityError:
+        raise Conflict(f"there is a project {name!r}: choose another name") from None
+
+
+def change(session: Session, name: str, asked: ProjectChange, actor: Actor) -> ProjectView:
+    """Change a project. Raises ResourceNotFound, and Conflict for a name in use, or of the default project."""
+    project = get(session, name, lock=True)
+    renamed = asked.name is not None and asked.name != project.name
+    if project.id == DEFAULT_PROJECT and (renamed or asked.archived):
+        raise Conflict("the default project keeps its name, and is never archived: it is where everybody is")
+    before = _state(project)
+    for field in ("name", "description", "archived"):
+        if (value := getattr(asked, field)) is not None:
+            setattr(project, field, value)
+    if asked.keep_runs is not None:
+        project.keep_runs = _stored(asked.keep_runs)
+    _flush(session, project.name)
+    trail.tell(session, before=before, after=_state(project))
+    return _view(project, actor)
+
+
+def get(session: Session, name: str, *, lock: bool = False) -> Project:
+    """Return a project that the sender of the present request reaches. Raises ResourceNotFound."""
+    query = select(Project).where(Project.name == name)
+    project = session.scalars(query.with_for_update() if lock else query).first()
+    if project is None or not reaches(project.id):
+        raise ResourceNotFound(f"no project has the name {name}")
+    return project
+
+
+def _state(project: Project) -> dict[str, Any]:
+    names = ("name", "description", "archived", "keep_runs")
+    return {name: getattr(project, name) for name in names}
+
+
+def members(session: Session, name: str) -> MemberList:
+    """Return the members of a project. Raises ResourceNotFound."""
+    project = get(session, name)
+    query = select(ProjectMember, User).join(User, User.id == ProjectMember.user_id)
+    rows = session.execute(query.where(ProjectMember.project_id == project.id).order_by(User.name))
+    return MemberList(items=[_member(row, user) for row, user in rows])
+
+
+def _member(row: ProjectMember, user: User) -> MemberView:
+    return MemberView(
+        user=user.name,
+        role=MemberRole(row.role),
+        disabled=user.disabled,
+        created_by=row.created_by,
+        created_at=row.created_at,
+    )
+
+
+def set_member(session: Session, name: str, user_name: str, asked: MemberRequest, actor: Actor) -> MemberView:
+    """Give a user a role in a project, which counts from their next request on.
+
+    Raises ResourceNotFound, and Conflict for the default project, of which nobody is a member.
+    """
+    project = get(session, name, lock=True)
+    if project.id == DEFAULT_PROJECT:
+        raise Conflict(
+            "everybody is in the default project, with their role on the site: change that role instead"
+        )
+    user = session.scalars(select(User).where(User.name == user_name)).first()
+    if user is None:
+        raise ResourceNotFound(f"no user is called {user_name!r}")
+    row = session.get(ProjectMember, (project.id, user.id), with_for_update=True)
+    before = None if row is None else {"role": row.role}
+    if row is None:
+        row = ProjectMember(
+            project_id=project.id, user_id=user.id, created_by=actor.name, created_at=database_time(session)
+        )
+        session.add(row)
+    row.role = asked.role.value
+    session.flush()
+    trail.tell(session, before=before, after={"role": row.role})
+    return _member(row, user)
+
+
+def remove_member(session: Session, name: str, user_name: str) -> None:
+    """Take a user out of a project, which does not exist for them from their next request on; runs continue.
+
+    Raises ResourceNotFound.
+    """
+    project = get(session, name, lock=True)
+    mine = select(ProjectMember).join(User, User.id == ProjectMember.user_id)
+    row = session.scalars(mine.where(ProjectMember.project_id == project.id, User.name == user_name)).first()
+    if row is None:
+        raise ResourceNotFound(f"{user_name!r} is no member of the project {name}")
+    trail.tell(session, before={"role": row.role})
+    session.delete(row)
+    session.flush()

@@ -1,0 +1,166 @@
+"""`hooke projects`: make projects, say who reaches them, move experiments between them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from hooke.cli.remote import ApiOption, HomeOption, Remote, tell
+from hooke.cli.text import columns, moment
+from hooke.errors import ArgumentError
+
+app = typer.Typer(
+    help="Make projects, say who reaches them, move experiments between them.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+NameArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="Name of the project.", show_default=False)]
+UserArgument = Annotated[str, typer.Argument(metavar="USER", help="Name of the user.", show_default=False)]
+ROLES = "viewer, researcher or operator; each includes those before it."
+KEEP = "After how long what has ended is deleted: site, never, or a duration such as 90d."
+
+
+def _path(project: str, rest: str = "") -> str:
+    return f"/projects/{quote(project, safe='')}{rest}"
+
+
+def _member(project: str, user: str) -> str:
+    return _path(project, f"/members/{quote(user, safe='')}")
+
+
+@app.command("list")
+def list_(api: ApiOption = None, home: HomeOption = None) -> None:
+    """List the projects that you reach, with your role in each."""
+
+    def told(remote: Remote) -> str:
+        rows = [("PROJECT", "YOUR ROLE", "STATE", "KEEPS RUNS", "SINCE", "DESCRIPTION")]
+        rows += [
+            (
+                *(each["name"], each["role"], "archived" if each["archived"] else "open"),
+                *(_kept(each["keep_runs"]), moment(each["created_at"]), each["description"]),
+            )
+            for each in remote.get("/projects")["items"]
+        ]
+        return columns(rows, "  ")
+
+    tell("projects", told, api, home)
+
+
+def _kept(keep_runs: str) -> str:
+    """Return in words after how long a project deletes what has ended."""
+    return {"site": "as the site", "never": "for ever"}.get(keep_runs, keep_runs)
+
+
+@app.command()
+def create(
+    project: NameArgument,
+    description: Annotated[str, typer.Option(help="What it is about.")] = "",
+    keep_runs: Annotated[str, typer.Option("--keep-runs", help=KEEP)] = "site",
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Make a project: administrators reach it, and the members that you add."""
+    document = {"name": project, "description": description, "keep_runs": keep_runs}
+
+    def told(remote: Remote) -> str:
+        name = remote.post("/projects", document)["name"]
+        return f"the project {name} has no members yet: hooke projects add {name} USER"
+
+    tell("projects", told, api, home)
+
+
+@app.command()
+def change(  # noqa: PLR0913 - each is an option of its own
+    project: NameArgument,
+    name: Annotated[str | None, typer.Option(help="Its name from now on.")] = None,
+    description: Annotated[str | None, typer.Option(help="What it is about.")] = None,
+    keep_runs: Annotated[str | None, typer.Option("--keep-runs", help=KEEP)] = None,
+    archive: Annotated[
+        bool | None, typer.Option("--archive/--unarchive", help="Nothing more is put into it.")
+    ] = None,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Rename or archive a project, change its description or its retention; what is not given stays."""
+    given = {"name": name, "description": description, "keep_runs": keep_runs, "archived": archive}
+    asked: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+
+    def told(remote: Remote) -> str:
+        if not asked:
+            raise ArgumentError("say what to change: --name, --description, --keep-runs, --archive or --unarchive")
+        view = remote.patch(_path(project), asked)
+        state = "archived" if view["archived"] else "open"
+        return f"the project {view['name']} is {state}, and keeps runs {_kept(view['keep_runs'])}"
+
+    tell("projects", told, api, home)
+
+
+@app.command()
+def members(project: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
+    """List the members of a project; administrators reach it without being members."""
+
+    def told(remote: Remote) -> str:
+        items = remote.get(_path(project, "/members"))["items"]
+        rows = [("USER", "ROLE", "SINCE", "ADDED BY")]
+        rows += [
+            (
+                each["user"] + (" (disabled)" if each["disabled"] else ""),
+                *(each["role"], moment(each["created_at"]), each["created_by"]),
+            )
+            for each in items
+        ]
+        return columns(rows, "  ") if items else f"{project} has no members"
+
+    tell("projects", told, api, home)
+
+
+@app.command()
+def add(
+    project: NameArgument,
+    user: UserArgument,
+    role: Annotated[str, typer.Option(help=ROLES)] = "researcher",
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Add a user to a project, or change their role in it, at once."""
+
+    def told(remote: Remote) -> str:
+        made = remote.put(_member(project, user), {"role": role})
+        return f"{made['user']} is {made['role']} in {project}"
+
+    tell("projects", told, api, home)
+
+
+@app.command()
+def remove(project: NameArgument, user: UserArgument, api: ApiOption = None, home: HomeOption = None) -> None:
+    """Take a user out of a project: what is in it does not exist for them from now on; their runs continue."""
+
+    def told(remote: Remote) -> str:
+        remote.delete(_member(project, user))
+        return f"{user} does not reach {project} any more; their runs continue"
+
+    tell("projects", told, api, home)
+
+
+@app.command()
+def move(
+    project: NameArgument,
+    experiments: Annotated[
+        list[str], typer.Argument(metavar="EXPERIMENT...", help="Ids of experiments, exp_...", show_default=False)
+    ],
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Move experiments into a project: only its members reach them from now on."""
+
+    def told(remote: Remote) -> str:
+        document = {"project": project}
+        views = [remote.put(f"/experiments/{quote(each, safe='')}/project", document) for each in experiments]
+        return "\n".join(f"{view['id']} is in {view['project']}: {view['name']}" for view in views)
+
+    tell("projects", told, api, home)

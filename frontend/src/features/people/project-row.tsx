@@ -1,0 +1,55 @@
+import { Button } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { changeProjectMutation, listProjectsQueryKey } from "@/lib/client/@tanstack/react-query.gen";
+import type { ProjectView } from "@/lib/client/types.gen";
+import { DEFAULT } from "@/lib/projects/use-projects";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import ui from "@/lib/ui/ui.module.css";
+import styles from "./people.module.css";
+import { keptWords } from "./project-words";
+
+interface ProjectRowProps {
+  project: ProjectView;
+  /** Whether its members are shown. */
+  open: boolean;
+  show: () => void;
+}
+
+/** One project: its retention, its members, its archive. */
+export function ProjectRow({ project, open, show }: ProjectRowProps) {
+  const client = useQueryClient();
+  const change = useMutation({
+    ...changeProjectMutation(),
+    onSuccess: () => client.invalidateQueries({ queryKey: listProjectsQueryKey() }),
+  });
+  const archive = (archived: boolean) =>
+    change.mutate({ path: { project: project.name }, body: { archived } });
+  return (
+    <tr data-testid={`project-${project.name}`}>
+      <td title={project.description}>
+        {project.name}
+        {change.isError && <ErrorPanel what="This was not done." error={change.error} />}
+      </td>
+      <td>{project.archived ? "archived" : "open"}</td>
+      <td>{keptWords(project.keep_runs)}</td>
+      <td>
+        {project.name !== DEFAULT && (
+          <div className={styles.actions}>
+            <Button variant="default" onClick={show} aria-expanded={open} data-testid="members">
+              Members
+            </Button>
+            <Button
+              variant="default"
+              loading={change.isPending}
+              onClick={() => archive(!project.archived)}
+              title="Nothing more is put into an archived project; what is in it stays readable."
+              data-testid="archive"
+            >
+              {project.archived ? "Open again" : "Archive"}
+            </Button>
+          </div>
+        )}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,13 @@
+import type { MemberView, UserView } from "@/lib/client/types.gen";
+
+/** After how long a project deletes what has ended, in words. */
+export function keptWords(keepRuns: string): string {
+  if (keepRuns === "site") return "as set for the server";
+  return keepRuns === "never" ? "never" : `after ${keepRuns}`;
+}
+
+/** The users who are not members yet, by name. */
+export function others(users: readonly UserView[], members: readonly MemberView[]): string[] {
+  const known = new Set(members.map(({ user }) => user));
+  return users.filter(({ name, disabled }) => !disabled && !known.has(name)).map(({ name }) => name);
+}

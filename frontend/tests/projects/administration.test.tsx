@@ -1,0 +1,101 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import type { MemberView, ProjectView } from "@/lib/client/types.gen";
+import { openApp } from "../support/app";
+import { me, member, project, user } from "../support/fixtures/people";
+import { apiServer, Refusal } from "../support/server";
+
+const server = apiServer();
+
+function open(projects: ProjectView[], members: MemberView[] = [], users = true) {
+  server.on("GET /me", me("admin", { users })).on("GET /tokens", { items: [] });
+  server.on("GET /users", { items: users ? [user("ana"), user("ben"), user("eva")] : [] });
+  server.on("GET /audit", { items: [], next_cursor: null });
+  server.on("GET /projects", { items: projects });
+  server.on("GET /projects/*/members", { items: members });
+  return openApp(server, "/administration");
+}
+
+const row = async (name: string) => within(await screen.findByTestId(`project-${name}`));
+
+describe("the card of projects", () => {
+  it("is not there before there are users", async () => {
+    open([project("default")], [], false);
+    await screen.findByTestId("users-part");
+    expect(screen.queryByTestId("projects-part")).toBeNull();
+  });
+
+  it("says of each whether it is open, and when it deletes; the default one has nothing to decide", async () => {
+    open([project("default"), project("vision", { archived: true, keep_runs: "90d" })]);
+    const vision = await row("vision");
+    for (const words of ["archived", "after 90d", "Open again"]) expect(vision.getByText(words)).toBeVisible();
+    expect((await row("default")).queryAllByRole("button")).toEqual([]);
+  });
+
+  it("makes a project, and keeps a name that the server refuses", async () => {
+    const { user: person } = open([project("default")]);
+    server.on("POST /projects", new Refusal(409, "there is a project vision"));
+    await person.type(await screen.findByTestId("project-name"), "Vision");
+    expect(screen.getByTestId("add-project")).toBeDisabled();
+    await person.clear(screen.getByTestId("project-name"));
+    await person.type(screen.getByTestId("project-name"), "vision{Enter}");
+    expect(await screen.findByText(/there is a project vision/)).toBeVisible();
+    expect(screen.getByTestId("project-name")).toHaveValue("vision");
+    server.on("POST /projects", project("vision"));
+    server.on("GET /projects", { items: [project("default"), project("vision")] });
+    await person.click(screen.getByTestId("add-project"));
+    expect(await screen.findByTestId("project-vision")).toBeVisible();
+    expect(screen.getByTestId("project-name")).toHaveValue("");
+  });
+
+  it("archives a project, and the list follows", async () => {
+    const { user: person } = open([project("default"), project("vision")]);
+    server.on("PATCH /projects/*", project("vision", { archived: true }));
+    const vision = await row("vision");
+    server.on("GET /projects", { items: [project("default"), project("vision", { archived: true })] });
+    await person.click(vision.getByTestId("archive"));
+    expect(await screen.findByText("archived")).toBeVisible();
+    expect(server.askedFor("PATCH /projects/*")[0]?.body).toEqual({ archived: true });
+  });
+});
+
+describe("the members of a project", () => {
+  it("are added with a role, of the users who are none yet", async () => {
+    const { user: person } = open([project("default"), project("vision")], [member("ben")]);
+    await person.click((await row("vision")).getByTestId("members"));
+    const names = await screen.findByTestId("member-name");
+    await waitFor(() =>
+      expect(within(names).getAllByRole("option").map((each) => each.textContent)).toEqual(["ana", "eva"]),
+    );
+    server.on("PUT /projects/*/members/*", member("eva", "viewer"));
+    await person.selectOptions(names, "eva");
+    await person.selectOptions(screen.getByTestId("member-role"), "viewer");
+    server.on("GET /projects/*/members", { items: [member("ben"), member("eva", "viewer")] });
+    await person.click(screen.getByTestId("add-member"));
+    expect(await screen.findByTestId("member-eva")).toBeVisible();
+    const [asked] = server.askedFor("PUT /projects/*/members/*");
+    expect(asked?.path).toMatch(/\/projects\/vision\/members\/eva$/);
+    expect(asked?.body).toEqual({ role: "viewer" });
+  });
+
+  it("get another role, or a refusal that is said", async () => {
+    const { user: person } = open([project("default"), project("vision")], [member("ben")]);
+    await person.click((await row("vision")).getByTestId("members"));
+    server.on("PUT /projects/*/members/*", new Refusal(404, "no user is called ben"));
+    await person.selectOptions(await screen.findByLabelText("Role of ben in vision"), "operator");
+    expect(await screen.findByText(/no user is called ben/)).toBeVisible();
+    expect(screen.getByLabelText("Role of ben in vision")).toHaveValue("researcher");
+  });
+
+  it("are removed after a question, and hidden again by the button that showed them", async () => {
+    const { user: person } = open([project("default"), project("vision")], [member("ben")]);
+    const vision = await row("vision");
+    await person.click(vision.getByTestId("members"));
+    await person.click(await screen.findByTestId("remove-member"));
+    server.on("DELETE /projects/*/members/*", {}).on("GET /projects/*/members", { items: [] });
+    await person.click(await screen.findByTestId("remove-member-confirm"));
+    expect(await screen.findByText("vision has no members yet.")).toBeVisible();
+    await person.click(vision.getByTestId("members"));
+    expect(screen.queryByTestId("project-members")).toBeNull();
+  });
+});
