@@ -12,6 +12,7 @@ from __future__ import annotations
 from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
 from hooke_api.models.clock import database_time
 from hooke_api.models.keeping import ExperimentTag, Removal
+from hooke_api.models.objects import CompactedRun, LooseObject
 from hooke_api.models.people import AccessToken, BrowserSession, TrailEntry, User
 from hooke_api.models.records import (
     Checkpoint,
@@ -50,6 +51,7 @@ __all__ = [
     "Chunk",
     "Cluster",
     "ClusterToken",
+    "CompactedRun",
     "NumberSequence",
     "DEFAULT_PROJECT",
     "DroppedWorker",
@@ -63,6 +65,7 @@ __all__ = [
     "IdempotencyKey",
     "Leader",
     "LogBlock",
+    "LooseObject",
     "Moment",
     "Owned",
     "Project",
