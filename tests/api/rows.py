@@ -17,22 +17,26 @@ def fill(session: Session, metadata: sa.MetaData, *, serial: bool = True, **own:
 
     `own`: table -> values of columns that must have particular ones.
     """
-    parents: dict[str, dict[str, Any]] = {}
+    parents: dict[str, list[dict[str, Any]]] = {}
     for table in metadata.sorted_tables:
+        rows = []
         for n in range(2):
-            values = _row(table, n, parents, serial) | own.get(table.name, {})
-            session.execute(table.insert().values(values))
-        parents[table.name] = values
+            rows.append(_row(table, n, parents, serial) | own.get(table.name, {}))
+            session.execute(table.insert().values(rows[-1]))
+        parents[table.name] = rows
 
 
-def _row(table: sa.Table, n: int, parents: dict[str, dict[str, Any]], serial: bool) -> dict[str, Any]:
+def _row(table: sa.Table, n: int, parents: dict[str, list[dict[str, Any]]], serial: bool) -> dict[str, Any]:
+    """Return a row; both belong to the second row of another table, unless there can only be one for each."""
+    alone = len(table.primary_key.columns) == 1
     row: dict[str, Any] = {}
     for column in table.columns:
         if serial and column is table.autoincrement_column:
             continue
         target = next(iter(column.foreign_keys), None)
         if target is not None and target.column.table.name in parents:
-            row[column.name] = parents[target.column.table.name][target.column.name]
+            parent = parents[target.column.table.name][n if alone and column.primary_key else -1]
+            row[column.name] = parent[target.column.name]
         elif target is None:
             row[column.name] = _value(column, n)
     return row

@@ -68,6 +68,11 @@ def objects(service) -> list[Path]:
     return [path for key in keys if (path := service.settings.home / FOLDER / key).exists()]
 
 
+def warnings(service) -> list[str]:
+    """Return what `readyz` warns of, but for a full disk."""
+    return [each for each in service.client.get("/readyz").json()["warnings"] if "GiB" not in each]
+
+
 def chunks(service, run: str) -> list[tuple]:
     """Return the chunks of a run, wherever they are."""
     with service.database.read() as session:

@@ -108,6 +108,7 @@ def test_steps_of_a_training_take_less_than_half():
         "samples": count * 64,
         "payload": np.full(n, 1_724_320),
         "wire": np.full(n, 1_724_320),
+        "messages": np.full(n, 2),
     }
     columns |= {"clock": np.cumsum(columns["compute"].astype("f8")), "evaluate": np.zeros(n)}
     columns = {name: column.astype(STEP_COLUMNS[name]) for name, column in columns.items() if name not in ABSENT}
