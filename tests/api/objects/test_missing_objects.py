@@ -51,19 +51,15 @@ def test_a_missing_object_spoils_nothing_but_what_needs_it(service, compacted):
     }), 500)  # fmt: skip
     assert told["type"] == "/problems/unreadable"
     assert runs[1] in told["detail"] and file.name in told["detail"] and "it is missing" in told["detail"]
-    for address in (
-        *(
-            f"/experiments/{experiment}/{what}"
-            for what in ("points.csv", "points.parquet", "bundle", "report.html")
-        ),
-        *(f"/runs/{runs[1]}/{what}" for what in ("workers", "workers.csv")),
-    ):
+    whole = [f"/experiments/{experiment}/{what}" for what in ("points.csv", "points.parquet", "bundle")]
+    for address in (*whole, f"/runs/{runs[1]}/workers", f"/runs/{runs[1]}/workers.csv"):
         assert runs[1] in problem(service.client.get(address), 500)["detail"], address
     assert runs[1] in warnings(service)[0]
     others = [run for run in runs if run != runs[1]]
     assert series(service, others).status_code == 200
     assert series(service, runs, SCORES).content == scores
-    fine = (*(f"/experiments/{experiment}{what}" for what in ("", "/comparison", "/bands")), f"/runs/{runs[1]}")
+    fine = [f"/experiments/{experiment}{what}" for what in ("", "/comparison", "/bands", "/report.html")]
+    fine.append(f"/runs/{runs[1]}")
     for address in (*fine, "/runs", "/experiments?filter=accuracy.max > 0.5", "/runs.csv", "/leaderboard"):
         assert service.client.get(address).status_code == 200, address
     file.write_bytes(content)
