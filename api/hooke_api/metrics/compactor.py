@@ -21,6 +21,8 @@ SECONDS = 30.0
 TERM = timedelta(seconds=60)
 AGAIN_SECONDS = 600.0
 """Time after which a run is tried again whose steps could not be moved."""
+TIDY_SECONDS = 3600.0
+"""Interval between two looks for what interrupted writers have left, s."""
 MOST_PAUSE_SECONDS = 5.0
 """Longest pause after a run; it is as long as the run has taken, so that requests have half of a core."""
 WORK = "compaction"
@@ -37,6 +39,7 @@ class Compactor(Repeating):
         self.database = database
         self.after = settings.compact_after
         self.leadership = Leadership(database, TERM, "compactor")
+        self._tidy_at = 0.0
         self._not_before: dict[str, float] = {}
         """Runs that could not be moved -> when they are tried again, by the clock that never jumps."""
 
@@ -46,7 +49,9 @@ class Compactor(Repeating):
         if store is None or not self.leadership.hold():
             return
         try:
-            store.tidy()
+            if self._tidy_at <= time.monotonic():
+                store.tidy()
+                self._tidy_at = time.monotonic() + TIDY_SECONDS
             compacting.sweep(self.database)
             store.note(WORK, None)
         except ObjectError as error:

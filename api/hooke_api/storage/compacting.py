@@ -158,8 +158,9 @@ def sweep(database: Database, read_for: timedelta = READ_FOR) -> int:
         over = _over(session, read_for)
         if session.scalars(select(LooseObject.key).where(over).limit(1)).first() is None:
             return 0
-    with database.write() as session:  # from now on nobody records them
-        keys = list(session.scalars(select(LooseObject.key).where(_over(session, read_for)).limit(SWEPT)))
+    with database.write() as session:  # from now on nobody records them, and nobody does between these two
+        some = select(LooseObject.key).where(_over(session, read_for)).limit(SWEPT)
+        keys = list(session.scalars(some.with_for_update()))
         session.execute(update(LooseObject).where(LooseObject.key.in_(keys)).values(discarded=True))
     for key in keys:
         store.delete(key)

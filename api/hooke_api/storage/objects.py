@@ -145,7 +145,7 @@ class FolderStore(ObjectStore):
                 draft.rename(target)
             finally:
                 draft.unlink(missing_ok=True)
-            for folder in (target.parent, self.folder):
+            for folder in (target.parent, self.folder, self.folder.parent):
                 _sync(folder)
 
     @contextmanager

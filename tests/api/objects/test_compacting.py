@@ -243,7 +243,8 @@ def test_what_happens_meanwhile_wins(service, monkeypatch, meanwhile):
 
 
 def test_only_runs_that_ended_long_ago_and_are_silent_are_due(service):
-    running, first, second, third = reported(service), ended(service), ended(service), ended(service)
+    first, second, third = ended(service), ended(service), ended(service)
+    running = reported(service)
     after = service.settings.compact_after
 
     def due() -> set[str]:
