@@ -292,7 +292,6 @@ def test_an_import_is_compacted_unless_its_chunks_are_unusual(service):
 def test_a_fault_of_the_store_is_told_and_tried_again(service, monkeypatch):
     from hooke_api.metrics.compactor import Compactor
 
-    service.database.objects._faults.clear()
     supervisor = ended(service)
     age(service)
     compactor = Compactor(service.database, service.settings)

@@ -1,10 +1,12 @@
 """Objects in back-ups, the command that checks them, and the way back to earlier versions."""
 
 import shutil
+from datetime import timedelta
 
 import pytest
 import typer
 from alembic import command
+from hooke_api.base.settings import Settings
 from hooke_api.local import object_commands
 from hooke_api.local.backup import back_up
 from hooke_api.local.restoring import restore
@@ -86,3 +88,13 @@ def test_earlier_versions_do_not_lose_what_is_in_objects(database):
     assert database.pending(MIGRATIONS) is None
     with database.read() as session:
         assert len(session.query(CompactedRun).all()) == 2
+
+
+def test_the_time_until_compaction_is_read_from_the_environment(monkeypatch):
+    assert Settings().compact_after == timedelta(hours=1)
+    for text, time in (("2d", timedelta(days=2)), ("", None)):
+        monkeypatch.setenv("HOOKE_COMPACT_AFTER", text)
+        assert Settings().compact_after == time
+    monkeypatch.setenv("HOOKE_COMPACT_AFTER", "5s")
+    with pytest.raises(ValueError, match="5 seconds is less than 1 minute"):
+        Settings()
