@@ -12,7 +12,7 @@ import re
 import ssl
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -131,22 +131,18 @@ class S3Store(ObjectStore):
 
     def _try(self, method: str, key: str, file: IO[bytes] | None) -> httpx.Response:
         payload = NOTHING if file is None else digest_of(file)[1]
-        for pause in (*PAUSES, None):
-            if file is not None:
-                file.seek(0)
-            try:
+        for pause in PAUSES:
+            with suppress(httpx.TransportError):
                 answer = self._client.send(self._request(method, key, file, payload), stream=True)
-            except httpx.TransportError:
-                if pause is None:
-                    raise
-            else:
-                if pause is None or answer.status_code not in AGAIN:
+                if answer.status_code not in AGAIN:
                     return answer
                 answer.close()
             time.sleep(pause)
-        raise AssertionError("the last try returns or raises")
+        return self._client.send(self._request(method, key, file, payload), stream=True)
 
     def _request(self, method: str, key: str, file: IO[bytes] | None, payload: str) -> httpx.Request:
+        if file is not None:
+            file.seek(0)
         path = f"{self._place}/{key}"
         url = httpx.URL(f"{self._endpoint}{quote(path, '/-_.~')}")
         headers = {
