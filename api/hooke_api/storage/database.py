@@ -127,8 +127,10 @@ class Database:
         return head if current != head else None
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, those of the store among them."""
         self.engine.dispose()
+        if self.objects is not None:
+            self.objects.close()
 
 
 def alembic_config(folder: Path, connection: Connection | None = None) -> Config:

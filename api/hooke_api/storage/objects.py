@@ -93,6 +93,9 @@ class ObjectStore(ABC):
     def tidy(self) -> None:  # noqa: B027 - most stores have nothing to do
         """Remove what interrupted writers have left."""
 
+    def close(self) -> None:  # noqa: B027 - most stores have nothing to do
+        """Close what is open."""
+
     @contextmanager
     def draft(self) -> Iterator[IO[bytes]]:
         """Yield an empty file for the content of an object; nothing of it is left at the end."""

@@ -86,6 +86,10 @@ class S3Store(ObjectStore):
         """Return where it is, for messages."""
         return f"the bucket {self._place[1:]} at {self._endpoint}"
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def put(self, key: str, file: IO[bytes]) -> None:
         """Store the content of a file."""
         with self._sent("PUT", key, file) as answer:

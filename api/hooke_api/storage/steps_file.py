@@ -9,6 +9,7 @@ A segment is a sequence of chunks of one rank of one attempt with the same colum
 its steps: the values, or, where that takes less, the differences of successive values as unsigned integers, which
 are exact for every bit pattern (NaN, -0 and Inf, too). Of these, the first bytes come first, then the second ones,
 and so on, each sequence compressed by zlib, whose checksum tells damage. What does not shrink is stored as it is.
+The sequences of a short block are compressed together.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ from hooke_api.storage.objects import DamagedObject
 MAGIC = b"HOOKEST1"
 SEGMENT_STEPS = 131_072
 """Steps after which a segment gets no further chunk: what is held in memory at a time."""
-LEVEL = 6
+LEVEL = 3
+SHORT_STEPS = 8192
+"""Steps up to which a block is short."""
 SAMPLE = 4096
 """Values by which differences, and bytes by which compression are tried."""
 WORTH = 0.95
@@ -162,12 +165,15 @@ def _sequences(bits: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _pack(values: Column) -> tuple[bool, list[bytes]]:
-    """Return whether differences are stored, and the compressed sequences."""
+    """Return whether differences are stored, and the compressed sequences, or one of all of them."""
     bits = _bits(values)
     sample = bits[:SAMPLE]
     tried = [sum(len(_compressed(each)) for each in _sequences(kind)) for kind in (sample, _differences(sample))]
     differences = tried[1] < tried[0]
-    return differences, [_compressed(each) for each in _sequences(_differences(bits) if differences else bits)]
+    sequences = _sequences(_differences(bits) if differences else bits)
+    if len(bits) <= SHORT_STEPS:
+        return differences, [zlib.compress(sequences.tobytes(), LEVEL)]
+    return differences, [_compressed(each) for each in sequences]
 
 
 def _compressed(sequence: NDArray[np.uint8]) -> bytes:
@@ -223,17 +229,15 @@ class StepsFile:
 
     def _column(self, n: int, block: _Block) -> Column:
         dtype = np.dtype(block.dtype)
-        if len(block.sizes) != dtype.itemsize:
-            raise ValueError("a column lacks bytes")
         packed = self._bytes(block.at, sum(block.sizes))
         made = np.empty((n, dtype.itemsize), np.uint8)
-        begin = 0
-        for place, size in enumerate(block.sizes):
-            raw = zlib.decompress(packed[begin : begin + size], bufsize=max(n, 1))
-            if len(raw) != n:
-                raise ValueError(f"{len(raw)} bytes, but {n} steps")
-            made[:, place] = np.frombuffer(raw, np.uint8)
-            begin += size
+        begin = place = 0
+        for size in block.sizes:
+            raw = np.frombuffer(zlib.decompress(packed[begin : begin + size], bufsize=n), np.uint8).reshape(-1, n)
+            made[:, place : place + len(raw)] = raw.T
+            begin, place = begin + size, place + len(raw)
+        if place != dtype.itemsize:
+            raise ValueError(f"a column has {place} bytes for each step")
         bits = made.reshape(-1).view(f"<u{dtype.itemsize}")
         if block.differences:
             np.cumsum(bits, dtype=bits.dtype, out=bits)

@@ -29,7 +29,7 @@ class Bucket:
         self.requests: list[tuple[str, str]] = []
         self.busy = 0
         """Number of the next requests that get 503."""
-        self.cut = False
+        self.cut = self.closed = False
         """Whether the next object that is asked for breaks off."""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -38,6 +38,7 @@ class Bucket:
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def close(self) -> None:
+        self.closed = True  # for connections that are open
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -61,6 +62,9 @@ class Bucket:
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         body = handler.rfile.read(int(handler.headers.get("content-length", 0)))
         path = unquote(urlsplit(handler.path).path)
+        if self.closed:
+            handler.close_connection = True
+            return None
         self.requests.append((handler.command, path))
         if self.busy:
             self.busy -= 1

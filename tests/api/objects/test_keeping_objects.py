@@ -62,7 +62,7 @@ def test_the_command_tells_what_is_missing_or_damaged_and_moves_all_back(service
     assert "3 objects in the folder" in objects_command()
     damaged, missing = objects(service)[:2]
     content = damaged.read_bytes()
-    damaged.write_bytes(content[:50] + b"\1" + content[51:])
+    damaged.write_bytes(content[:50] + bytes([content[50] ^ 1]) + content[51:])
     told = objects_command(status=1)
     assert damaged.name in told and "it is damaged" in told and "1 of them are missing or damaged" in told
     assert "missing or damaged" not in objects_command("--quick"), "its size is right"

@@ -9,7 +9,7 @@ import pytest
 from hooke.errors import ArgumentError
 from hooke_api.storage import s3
 from hooke_api.storage.objects import FolderStore, MissingObject, ObjectError, new_key
-from hooke_api.storage.s3 import S3Store, Signer
+from hooke_api.storage.s3 import Signer
 from hooke_api.storage.stores import store_of
 
 from tests.api.databases import make_settings
@@ -70,6 +70,20 @@ def bucket(service, monkeypatch):
     return service
 
 
+@pytest.fixture
+def made(tmp_path, bucket):
+    """Return a function that makes a store of a bucket, with changed settings."""
+    stores = []
+
+    def make(**changes):
+        stores.append(store_of(s3_settings(tmp_path, bucket, **changes)))
+        return stores[-1]
+
+    yield make
+    for store in stores:
+        store.close()
+
+
 def s3_settings(tmp_path, bucket, **changes):
     told = {"objects": f"s3://{BUCKET}/lab/a b", "s3_endpoint": bucket.url, "s3_region": REGION}
     told |= {"s3_key_id": KEY_ID, "s3_secret": SECRET}
@@ -81,7 +95,7 @@ def store(request, tmp_path):
     """Return a store of each kind, made from settings."""
     if request.param == "folder":
         return store_of(make_settings(tmp_path, "sqlite://"))
-    return store_of(s3_settings(tmp_path, request.getfixturevalue("bucket")))
+    return request.getfixturevalue("made")()
 
 
 def put(store, key: str, content: bytes = CONTENT) -> None:
@@ -151,8 +165,8 @@ def test_drafts_of_interrupted_writers_go_after_a_day(tmp_path):
     assert sorted(path.name for path in (tmp_path / "ab").iterdir()) == [new.name, other.name]
 
 
-def test_objects_of_a_bucket_are_below_its_prefix_and_requests_are_tried_again(tmp_path, bucket):
-    store = store_of(s3_settings(tmp_path, bucket))
+def test_objects_of_a_bucket_are_below_its_prefix_and_requests_are_tried_again(made, bucket):
+    store = made()
     bucket.busy = 2
     put(store, "ab/run_1.x")
     assert bucket.objects == {"lab/a b/ab/run_1.x": CONTENT}
@@ -165,25 +179,25 @@ def test_objects_of_a_bucket_are_below_its_prefix_and_requests_are_tried_again(t
         get(store, "ab/run_1.x")
 
 
-def test_a_bucket_says_why_it_refuses(tmp_path, bucket):
-    wrong = store_of(s3_settings(tmp_path, bucket, s3_secret="guessed"))
+def test_a_bucket_says_why_it_refuses(made, bucket):
+    wrong = made(s3_secret="guessed")
     with pytest.raises(ObjectError, match="answers 403: SignatureDoesNotMatch"):
         put(wrong, "ab/run_1.x")
     assert bucket.objects == {}
-    other = store_of(s3_settings(tmp_path, bucket, objects="s3://others"))
+    other = made(objects="s3://others")
     for work in (lambda: get(other, "ab/x"), lambda: other.delete("ab/x")):
         with pytest.raises(ObjectError, match="answers 404: NoSuchBucket") as told:
             work()
         assert not isinstance(told.value, MissingObject)
-    away = S3Store("http://127.0.0.1:9", BUCKET, "", Signer(KEY_ID, SECRET, REGION), tmp_path)
+    away = made(s3_endpoint="http://127.0.0.1:9")
     with pytest.raises(ObjectError, match="does not answer"):
         get(away, "ab/x")
 
 
-def test_settings_of_a_bucket_are_checked(tmp_path, bucket):
+def test_settings_of_a_bucket_are_checked(made, tmp_path, bucket):
     secret = tmp_path / "secret"
     secret.write_text(f"{SECRET}\n")
-    store = store_of(s3_settings(tmp_path, bucket, s3_secret=None, s3_secret_file=secret))
+    store = made(s3_secret=None, s3_secret_file=secret)
     put(store, "ab/run_1.x")
     for changes, why in (
         ({"objects": "gs://points"}, r"HOOKE_OBJECTS=gs://points: it has to be s3://BUCKET"),
