@@ -33,6 +33,7 @@ from hooke_api.experiments import endpoints as experiments
 from hooke_api.experiments.purging import Purger
 from hooke_api.ingest import endpoints as ingest
 from hooke_api.metrics import endpoints as metrics
+from hooke_api.metrics.compactor import Compactor
 from hooke_api.metrics.thinner import Thinner
 from hooke_api.people import account
 from hooke_api.people import endpoints as people
@@ -44,6 +45,7 @@ from hooke_api.projects import endpoints as projects
 from hooke_api.runs import endpoints as runs
 from hooke_api.scheduling.scheduler import Scheduler
 from hooke_api.storage.database import Database
+from hooke_api.storage.stores import store_of
 from hooke_api.timeline import endpoints as timeline
 from hooke_api.waiting import endpoints as waiting
 from hooke_api.web import health, website
@@ -103,7 +105,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = settings
     app.state.bus = Bus(settings.broker)
-    app.state.database = Database(settings.url, app.state.bus.ping, settings.database_seconds)
+    app.state.database = Database(settings.url, app.state.bus.ping, settings.database_seconds, store_of(settings))
     app.state.cursors = Cursors(settings.token)
     app.state.agents = settings.agents  # created now if missing: an agent may be waiting for the file
     app.state.stopping = asyncio.Event()
@@ -138,6 +140,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         workers.add("purger", lambda: Purger(database, settings))
         workers.add("headlines", lambda: Headlines(database, settings))
         workers.add("thinner", lambda: Thinner(database))
+        workers.add("compactor", lambda: Compactor(database, settings))
         workers.add("webhook sender", lambda: Sender(database, settings))
         workers.add("scheduler", lambda: Scheduler(app.state.database, app.state.bus, settings, plan=planner.look))
     watching = asyncio.create_task(workers.watch(), name="workers")

@@ -20,7 +20,7 @@ from benchmarks.evidence import machine
 from benchmarks.evidence.store import ROOT, write
 
 SCHEMA = "hooke.bench-api/1"
-SCENARIOS = ("ingest", "storage", "series", "many", "lists", "streams", "writers", "evaluations")
+SCENARIOS = ("ingest", "storage", "compaction", "series", "many", "lists", "streams", "writers", "evaluations")
 """In the order in which they are measured; the last one takes longest."""
 
 

@@ -17,6 +17,7 @@ from hooke_api.local import parts
 from hooke_api.local.instance import Instance
 from hooke_api.local.keeper import KeptProcess
 from hooke_api.storage.database import Database
+from hooke_api.storage.objects import FOLDER, FolderStore
 from sqlalchemy import create_engine, make_url, text
 
 from benchmarks.api.client import Client
@@ -68,7 +69,7 @@ class Server:
 
     def database(self) -> Database:
         """Open the database of the API, for what no operation tells. The caller closes it."""
-        return Database(self.database_url)
+        return Database(self.database_url, objects=FolderStore(self.home / FOLDER))
 
     def start(self) -> None:
         """Start the API, and return when it answers. Raises TimeoutError."""

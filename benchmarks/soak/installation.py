@@ -117,6 +117,7 @@ class Installation:
             "agent_token_file": secrets / "agent-token",
             "lease_seconds": LEASE_SECONDS,
             "disk_warning": 0,
+            "compact_after": "",  # never: rows are counted
         }
         variables = {f"HOOKE_{key.upper()}": str(value) for key, value in settings.items()}
         return self._service(name, [sys.executable, "-m", "hooke_api"], **variables)

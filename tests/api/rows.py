@@ -33,7 +33,7 @@ def _row(table: sa.Table, n: int, parents: dict[str, list[dict[str, Any]]], seri
             continue
         target = next(iter(column.foreign_keys), None)
         if target is not None and target.column.table.name in parents:
-            parent = parents[target.column.table.name][n if of_parents else -1]
+            parent = parents[target.column.table.name][n if of_parents and column.primary_key else -1]
             row[column.name] = parent[target.column.name]
         elif target is None:
             row[column.name] = _value(column, n)

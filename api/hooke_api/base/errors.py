@@ -13,6 +13,7 @@ ApiError
 ├── Misdirected      421  the Host header names another server
 ├── Invalid          422  the document has faults; has one Fault for each
 ├── TooMany          429  this client has too many requests at a time
+├── Unreadable       500  an object with stored data is missing or damaged
 └── Unavailable      503  not possible at the moment, with Retry-After; also if the database does not respond
 """
 
@@ -139,6 +140,12 @@ class TooMany(ApiError):
 
     def __init__(self, detail: str, seconds: int = 1) -> None:
         super().__init__(detail, headers={"Retry-After": str(seconds)})
+
+
+class Unreadable(ApiError):
+    """An object with stored data is missing or damaged; its run and its name are told."""
+
+    status, kind, title = 500, "unreadable", "Stored data cannot be read"
 
 
 class Unavailable(ApiError):

@@ -19,6 +19,7 @@ _ROOT = Path(__file__).resolve().parents[3]
 
 LEAST_KEPT = timedelta(hours=1)
 LEAST_UNDO = timedelta(minutes=10)
+LEAST_SETTLED = timedelta(minutes=1)
 
 
 def _duration(least: timedelta) -> BeforeValidator:
@@ -119,6 +120,21 @@ class Settings(BaseSettings):
     """Interval between two looks for experiments whose headlines are out of date, s."""
     disk_warning: int = Field(2 * 1024**3, ge=0)
     """Bytes: below this free space on the disk of the database, `readyz` and the dashboard warn."""
+
+    compact_after: Annotated[timedelta | None, _duration(LEAST_SETTLED)] = timedelta(hours=1)
+    """How long nothing has come from a run that has ended before its steps become an object; None: never."""
+    objects: str | None = None
+    """Where objects are: `s3://BUCKET/PREFIX`; default: the folder `objects` in the home folder."""
+    s3_endpoint: str | None = None
+    """Address of the service with that bucket, such as `https://s3.eu-central-1.amazonaws.com`."""
+    s3_region: str = "us-east-1"
+    """Region that its requests are signed for."""
+    s3_key_id: str | None = None
+    """Id of the access key of the bucket."""
+    s3_secret: str | None = None
+    """Secret of that access key."""
+    s3_secret_file: Path | None = None
+    """File with that secret."""
 
     webhook_http: bool = False
     """Whether webhooks may be sent by http, without encryption."""

@@ -39,9 +39,10 @@ from hooke_api.models import CatalogueEntry, Chunk, Experiment, LogBlock, Run, d
 from hooke_api.storage.database import Database
 from hooke_api.storage.lines import unpack
 from hooke_api.storage.present import present_experiment
+from hooke_api.storage.steps import check_objects, chunks
 
-RUNS, HEAVY_RUNS = 50, 1
-"""Runs whose rows one transaction reads; of steps and output."""
+RUNS = 50
+"""Runs whose rows one transaction reads; of steps and output, one."""
 _DATE = (1980, 1, 1, 0, 0, 0)
 """Of every part: the same data give the same bytes."""
 _LEVEL = 6
@@ -69,6 +70,7 @@ def bundle_of(
     with database.read() as session:
         experiment = present_experiment(session, experiment_id)
         _check_whole(experiment)
+        check_objects(session, experiment_id)
         known = _known(session, experiment, server)
         at = database_time(session)
     return _parts(database, known, (logs, traces), {"format": FORMAT, "version": VERSION, "exported_at": at})
@@ -190,7 +192,9 @@ def _parts(database: Database, known: _Known, more: tuple[bool, bool], head: dic
     pipe = _Pipe()
     parts: list[Part] = []
     contents: list[tuple[str, Iterable[bytes]]] = [(name, [text]) for name, text in known.documents.items()]
-    contents += [(name, _rows(database, carried, known.runs)) for name, carried in records.CARRIED.items()]
+    for name, carried in records.CARRIED.items():
+        lines_of = _step_lines if carried.model is Chunk else _rows
+        contents.append((name, lines_of(database, carried, known.runs)))
     logs, traces = more
     if logs:
         contents.append((LOGS, _log_lines(database, known.runs)))
@@ -222,21 +226,22 @@ def _header(name: str) -> zipfile.ZipInfo:
 def _rows(database: Database, carried: records.Carried, numbers: Mapping[str, int]) -> Iterator[bytes]:
     """Yield the rows of one table, by run and then in the order of their keys."""
     runs = list(numbers)
-    model = carried.model
-    columns = records.table_of(model).columns
-    run = columns["id" if model is Run else "run_id"]
-    keys = (
-        [columns["attempt"], columns["rank"], columns["seq"]]
-        if model is Chunk
-        else [*records.table_of(model).primary_key]
-    )
-    step = HEAVY_RUNS if model is Chunk else RUNS
-    for first in range(0, len(runs), step):
+    columns = records.table_of(carried.model).columns
+    run = columns["id" if carried.model is Run else "run_id"]
+    keys = [*records.table_of(carried.model).primary_key]
+    for first in range(0, len(runs), RUNS):
         with database.read() as session:
-            query = select(run, *carried.columns).where(run.in_(runs[first : first + step])).order_by(run, *keys)
-            found = session.execute(query.execution_options(yield_per=20 if model is Chunk else 500))
-            for row in found.mappings():
+            query = select(run, *carried.columns).where(run.in_(runs[first : first + RUNS])).order_by(run, *keys)
+            for row in session.execute(query.execution_options(yield_per=500)).mappings():
                 yield records.written(carried, dict(row), numbers[row[run.name]])
+
+
+def _step_lines(database: Database, carried: records.Carried, numbers: Mapping[str, int]) -> Iterator[bytes]:
+    """Yield the chunks of all runs, wherever they are, by run, attempt, rank and seq."""
+    for run, number in numbers.items():
+        with database.read() as session:
+            for chunk in chunks(session, run):
+                yield records.written(carried, chunk._asdict(), number)
 
 
 def _log_lines(database: Database, runs: Mapping[str, int]) -> Iterator[bytes]:

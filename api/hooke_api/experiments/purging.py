@@ -31,6 +31,7 @@ from hooke_api.base.workers import Repeating
 from hooke_api.experiments.deleting import retire
 from hooke_api.models import Attempt, AttemptToken, Base, Experiment, Project, Removal, Run, database_time
 from hooke_api.scheduling.leader import Leadership
+from hooke_api.storage.compacting import discard_of
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce
 
@@ -92,6 +93,12 @@ class Purger(Repeating):
         with self.database.write() as session:
             if not _begin(session, experiment_id):
                 return True  # restored in the last moment
+        count = ROWS
+        while count == ROWS:  # the compactor removes what is discarded
+            if not (self.lives() and self.leadership.hold()):
+                return False
+            with self.database.write() as session:
+                count = discard_of(session, experiment_id, ROWS)
         for table, condition in _tables(experiment_id):
             most = LARGE_ROWS if any(isinstance(each.type, LargeBinary) for each in table.c) else ROWS
             count = most

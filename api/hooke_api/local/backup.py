@@ -1,4 +1,4 @@
-"""Back-up of an instance to one file: its database, its tokens, and the files of its home folder."""
+"""Back-up of an instance to one file: its database, its tokens, objects, and the files of its home folder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from hooke_api.base.settings import Settings
 from hooke_api.local import archive, dumps
 from hooke_api.local.archive import DATABASE, HOME, BackupError, Manifest, Part, system_errors
+from hooke_api.storage.objects import FOLDER
 
 PASSING = frozenset({"up.lock", "up.json", "agent.lock"})
 """Files of the home folder that belong to the processes of the moment."""
@@ -42,11 +43,13 @@ def back_up(settings: Settings, target: Path | None, *, force: bool = False, run
         files = _Spool(spool)
         # files first: what a marker says is delivered is then in the database, which is copied later
         for path in _files(settings, home, runs):
-            files.copy(f"{HOME}{path.relative_to(home).as_posix()}", path)
+            files.copy(_name(home, path), path)
         for own, secret in _given_secrets(settings):
             files.write(f"{HOME}{own}", f"{secret}\n")
         database = files.place()
         revision = dumps.dump(settings.url, database)
+        # objects last: those that the copied database names stay for hours, whatever happens to their runs
+        files.hold(_objects(home), home)
         files.keep(DATABASE, database)
         manifest = Manifest(
             version=installed("hooke-api"),
@@ -120,6 +123,22 @@ class _Spool:
             raise BackupError(f"{str(path)!r} cannot be the name of a file in a back-up: rename it") from None
         self.places[name] = place
 
+    def hold(self, paths: Iterable[Path], home: Path) -> None:
+        """Add files that never change, by links where that is possible: at first all links, then checksums."""
+        held: list[tuple[Path, Path]] = []
+        for path in paths:
+            place = self.place()
+            try:
+                os.link(path, place)
+            except FileNotFoundError:
+                continue
+            except OSError:  # another file system, or one without links
+                self.copy(_name(home, path), path)
+            else:
+                held.append((path, place))
+        for path, place in held:
+            self.keep(_name(home, path), place)
+
     def write(self, name: str, text: str) -> None:
         """Add a text, instead of a file of that name."""
         place = self.place()
@@ -146,6 +165,17 @@ def _files(settings: Settings, home: Path, runs: bool) -> Iterator[Path]:
             yield path
         elif runs and path.name in FOLDERS and path.is_dir():
             yield from _below(path)
+
+
+def _name(home: Path, path: Path) -> str:
+    return f"{HOME}{path.relative_to(home).as_posix()}"
+
+
+def _objects(home: Path) -> Iterator[Path]:
+    """Return the objects in the home folder, without what is being written."""
+    for path in _below(home / FOLDER):
+        if not path.name.startswith("."):
+            yield path
 
 
 def _below(folder: Path) -> Iterator[Path]:

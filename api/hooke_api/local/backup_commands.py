@@ -33,8 +33,11 @@ def backup(
 
     if file == STANDARD and sys.stdout.isatty():
         raise BackupError("a back-up is not for a terminal: name a file, or redirect standard output")
-    made = back_up(_settings(home), None if file == STANDARD else file, force=force, runs=not without_runs)
+    settings = _settings(home)
+    made = back_up(settings, None if file == STANDARD else file, force=force, runs=not without_runs)
     _tell("Backed up", made)
+    if settings.objects:
+        print(f"The objects in {settings.objects} are not in it: keep copies of them, too.", file=sys.stderr)
 
 
 def restore(file: FileArgument, home: HomeOption = None) -> None:

@@ -9,6 +9,7 @@ further metrics, which have a point for every evaluation that reports them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import get_args
 
 import numpy as np
@@ -17,6 +18,14 @@ from hooke.spec.specification import Part
 from hooke_api.metrics.loading import Curves, Facts
 from hooke_api.metrics.schemas import Axis, CommonMetric, Metric
 from hooke_api.metrics.table import Floats, Table
+
+OF_STEPS = frozenset({"train_loss", "communication_fraction", "throughput", "staleness"})
+"""Metrics that follow from steps; the others are those of evaluations."""
+
+
+def needs_steps(metrics: Iterable[Metric], axis: Axis) -> bool:
+    """Return whether any of these metrics, or the axis, follows from steps."""
+    return axis == "bytes" or not OF_STEPS.isdisjoint(metrics)
 
 
 def curve(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Floats, Floats]:

@@ -16,6 +16,7 @@ from hooke_api.metrics.service import further_metrics
 from hooke_api.metrics.table import Floats
 from hooke_api.models import Run
 from hooke_api.storage.database import Database
+from hooke_api.storage.steps import check_objects
 
 AXES: tuple[Axis, ...] = ("samples", "clock", "wall")
 OF_RUN = ("run", "number", "variant", "cluster", "workers", "seed")
@@ -35,9 +36,10 @@ def points_of(
 def _told(
     database: Database, experiment: str, metrics: Sequence[Metric] | None
 ) -> tuple[Sequence[Facts], Sequence[Metric]]:
-    """Return the runs and metrics of an experiment. Raises ResourceNotFound."""
+    """Return the runs and metrics of an experiment. Raises ResourceNotFound, Unreadable."""
     with database.read() as session:
         further = [metric.name for metric in further_metrics(session, experiment)]
+        check_objects(session, experiment)
         return read_facts(session, Run.experiment_id == experiment), metrics or [*get_args(CommonMetric), *further]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,20 @@ from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session, aliased
 
 from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
-from hooke_api.metrics.table import COLUMNS, Column, Floats, RankColumns, Table, aggregate, writing_workers
+from hooke_api.metrics.evaluations import Evaluations, joined, read_evaluations
+from hooke_api.metrics.table import COLUMNS, NOTHING, Column, RankColumns, Table, aggregate, writing_workers
 from hooke_api.models import (
     Attempt,
     CatalogueEntry,
     Chunk,
+    CompactedRun,
     DroppedWorker,
     Experiment,
     RankTotals,
     Run,
     StoredEvaluation,
 )
-from hooke_api.storage import blocks
+from hooke_api.storage import blocks, steps
 
 IDS_PER_QUERY = 500
 
@@ -34,8 +36,8 @@ ByRank = dict[tuple[int, int], dict[str, Column]]
 Left = dict[tuple[int, int], int]
 """(attempt, worker) -> number of its steps when it was dropped."""
 Key = tuple[int, int, int, int, int, bool]
-"""Number of chunks, highest chunk id, numbers of evaluations, started ranks and dropped workers, whether the run
-has ended. Equal keys mean equal curves."""
+"""Number of chunks, highest chunk id (both of `hooke_api.storage.steps.counts`), numbers of evaluations, started
+ranks and dropped workers, whether the run has ended. Equal keys mean equal curves."""
 
 
 @dataclass(frozen=True)
@@ -71,25 +73,6 @@ class Facts:
     def ended(self) -> bool:
         """Return whether the run is in a terminal state."""
         return self.state in TERMINAL
-
-
-@dataclass(frozen=True)
-class Evaluations:
-    """The evaluations of a run, ascending in samples; values that are not finite, or missing, are NaN."""
-
-    samples: Floats
-    clock: Floats
-    wall: Floats
-    loss: Floats
-    accuracy: Floats
-    further: dict[str, Floats] = field(default_factory=dict)
-    """Name of a further metric -> its values."""
-
-    @property
-    def nbytes(self) -> int:
-        """Return the size in memory, bytes."""
-        arrays = (self.samples, self.clock, self.wall, self.loss, self.accuracy, *self.further.values())
-        return sum(int(array.nbytes) for array in arrays)
 
 
 @dataclass(frozen=True)
@@ -164,9 +147,7 @@ def read_keys(session: Session, runs: Sequence[Facts]) -> dict[str, Key]:
     began: dict[str, int] = {}
     left: dict[str, int] = {}
     for ids in parts(runs):
-        stored = select(Chunk.run_id, func.count(), func.max(Chunk.id)).where(Chunk.run_id.in_(ids))
-        for run, count, last in session.execute(stored.group_by(Chunk.run_id)):
-            chunks[run] = (count, last)
+        chunks.update(steps.counts(session, ids))
         stored_evaluations = select(StoredEvaluation.run_id, func.count()).where(StoredEvaluation.run_id.in_(ids))
         evaluations.update(session.execute(stored_evaluations.group_by(StoredEvaluation.run_id)).all())
         started = select(RankTotals.run_id, func.count()).where(RankTotals.run_id.in_(ids))
@@ -185,12 +166,31 @@ def load(
     session: Session, runs: Sequence[Facts], keys: Mapping[str, Key], old: Mapping[str, Kept]
 ) -> dict[str, Kept]:
     """Return the cache entries of these runs; for those in `old`, only newer chunks are read."""
-    begun, evaluations, left = _begun(session, runs), _evaluations(session, runs), _left(session, runs)
+    begun, evaluations, left = _begun(session, runs), read_evaluations(session, parts(runs)), _left(session, runs)
     found = {}
     for run in runs:
         columns = _new_columns(session, run.id, keys[run.id], old.get(run.id))
         curves = _curves(run, columns, begun[run.id], evaluations[run.id], left[run.id])
         found[run.id] = Kept(keys[run.id], curves, {} if run.ended else columns)
+    return found
+
+
+def compacted(session: Session, runs: Sequence[Facts]) -> list[Facts]:
+    """Return those of some runs that have an object."""
+    found: set[str] = set()
+    for ids in parts(runs):
+        found.update(session.scalars(select(CompactedRun.run_id).where(CompactedRun.run_id.in_(ids))))
+    return [run for run in runs if run.id in found]
+
+
+def without_steps(session: Session, runs: Sequence[Facts]) -> dict[str, Curves]:
+    """Return the evaluations of those ended runs of which no step is needed for them: all are of one attempt."""
+    begun, evaluations = _begun(session, runs), read_evaluations(session, parts(runs))
+    found = {}
+    for run in runs:
+        attempts = {each.number for each in begun[run.id]} | {row[0] for row in evaluations[run.id]}
+        if run.ended and len(attempts) <= 1:
+            found[run.id] = Curves(NOTHING, joined(evaluations[run.id]))
     return found
 
 
@@ -204,12 +204,19 @@ def _new_columns(session: Session, run: str, key: Key, old: Kept | None) -> ByRa
 
 
 def _columns(session: Session, run: str, known: ByRank, after: int | None = None) -> tuple[ByRank, int]:
-    """Return the known columns extended by chunks after an id, and the number of chunks read."""
+    """Return the known columns extended by chunks after an id, and the number of rows read.
+
+    Without an id, those in the object of a compacted run come first.
+    """
+    parts = defaultdict(list, {place: [columns] for place, columns in known.items()})
+    if after is None:
+        with steps.opened(session, run) as file:
+            for segment in file.segments if file is not None else ():
+                parts[segment.attempt, segment.rank].append(file.columns(segment, COLUMNS))
     query = select(Chunk.attempt, Chunk.rank, Chunk.n, Chunk.header, Chunk.data)
     query = query.where(Chunk.run_id == run).order_by(Chunk.attempt, Chunk.rank, Chunk.seq)
     if after is not None:
         query = query.where(Chunk.id > after)
-    parts = defaultdict(list, {place: [columns] for place, columns in known.items()})
     count = 0
     for attempt, rank, n, header, data in session.execute(query):
         parts[attempt, rank].append(blocks.read(n, header, data, COLUMNS))
@@ -234,16 +241,7 @@ def _curves(
     table = aggregate(ranks, run.workers, run.batch, lockstep=run.lockstep, ended=run.ended)
     earlier = [len(kept[w]["step"]) - _length(columns.get((newest, w))) for w in writers if w in kept]
     restored = sum(earlier) * run.batch * run.workers // len(writers)
-    return Curves(table, _joined(keep_evaluations(evaluations, begun, restored)))
-
-
-def _joined(rows: Sequence[tuple[Any, ...]]) -> Evaluations:
-    """Return rows (attempt, samples, clock, wall, loss, accuracy, further) as columns."""
-    numbers = np.array([row[1:6] for row in rows], dtype=np.float64).reshape(-1, 5)
-    names = dict.fromkeys(name for row in rows for name in row[6])
-    further = {name: np.array([row[6].get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
-    samples, clock, wall, loss, accuracy = (np.ascontiguousarray(column) for column in numbers.T)
-    return Evaluations(samples, clock, wall, loss, accuracy, further)
+    return Curves(table, joined(keep_evaluations(evaluations, begun, restored)))
 
 
 def _rank(rank: int, server: bool, columns: dict[str, Column], last: int | None) -> RankColumns:
@@ -277,16 +275,4 @@ def _left(session: Session, runs: Sequence[Facts]) -> dict[str, Left]:
         query = select(gone.run_id, gone.attempt, gone.worker, gone.step).where(gone.run_id.in_(ids))
         for run, attempt, worker, step in session.execute(query):
             found[run][attempt, worker] = step
-    return found
-
-
-def _evaluations(session: Session, runs: Sequence[Facts]) -> dict[str, list[tuple[Any, ...]]]:
-    """Return (attempt, samples, clock, wall, loss, accuracy, further) of all evaluations of each run, in order."""
-    of = StoredEvaluation
-    columns = (of.attempt, of.samples, of.clock, of.wall, of.loss, of.accuracy)
-    found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-    for ids in parts(runs):
-        query = select(of.run_id, of.further, *columns).where(of.run_id.in_(ids))
-        for run, further, *row in session.execute(query.order_by(of.run_id, of.attempt, of.samples, of.seq)):
-            found[run].append((*(np.nan if value is None else value for value in row), further or {}))
     return found

@@ -13,10 +13,10 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
 from hooke_api.metrics import thinning
-from hooke_api.metrics.axes import curve
+from hooke_api.metrics.axes import curve, needs_steps
 from hooke_api.metrics.bands import Curve, band
 from hooke_api.metrics.curves import CurveStore
-from hooke_api.metrics.loading import Curves, Facts, read_facts, read_keys
+from hooke_api.metrics.loading import Curves, Facts, compacted, read_facts, read_keys, without_steps
 from hooke_api.metrics.m4 import m4
 from hooke_api.metrics.schemas import (
     Axis,
@@ -79,15 +79,22 @@ def _read(
     store: CurveStore,
     runs: Sequence[Facts],
     metrics: Sequence[Metric],
+    axis: Axis,
     points: int,
     whole: bool = False,
 ) -> _Found:
-    """Read runs for answers of at most `points` points, or with every point: what is in memory, or reads least."""
+    """Read runs for answers of at most `points` points, or with every point: what is in memory, or reads least.
+
+    Objects of compacted runs are opened only for metrics or axes that follow from steps.
+    """
     keys = read_keys(session, runs)
     known = store.known(runs, keys)
     left = [run for run in runs if run.id not in known]
     thinned = thinning.read(session, left, keys, metrics, points, whole)
     rest = [run for run in left if run.id not in thinned]
+    if not needs_steps(metrics, axis):
+        known |= without_steps(session, compacted(session, rest))
+        rest = [run for run in rest if run.id not in known]
     return _Found(known | store.read(session, rest, keys), thinned)
 
 
@@ -107,7 +114,7 @@ def answer_series(session: Session, store: CurveStore, query: SeriesQuery) -> Se
     missing = [run for run in query.runs if run not in known]
     if missing:
         raise ResourceNotFound(f"no run has the id {missing[0]!r}")
-    found = _read(session, store, list(known.values()), query.metrics, query.points)
+    found = _read(session, store, list(known.values()), query.metrics, query.axis, query.points)
     series = []
     for run in query.runs:
         for metric in query.metrics:
@@ -130,7 +137,7 @@ def answer_bands(
     present_experiment(session, experiment)
     position = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
     runs = read_facts(session, and_(Run.experiment_id == experiment, Run.rung.is_(None)))
-    found = _read(session, store, runs, metrics, thinning.LEVELS[0], whole=True)
+    found = _read(session, store, runs, metrics, axis, thinning.LEVELS[0], whole=True)
     groups: dict[tuple[str, str, int], list[Facts]] = defaultdict(list)
     for run in runs:
         groups[run.variant, run.cluster, run.workers].append(run)

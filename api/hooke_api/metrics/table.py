@@ -77,6 +77,10 @@ class Table:
         return sum(int(array.nbytes) for array in vars(self).values())
 
 
+NOTHING = Table(*[np.empty(0)] * 6, np.empty(0, dtype=np.int64), np.empty(0))
+"""The table of a run without steps."""
+
+
 def writing_workers(workers: int) -> tuple[int, ...]:
     """Return the ranks of the workers that write their steps."""
     return tuple(range(workers)) if workers <= EVERY_RANK_WRITES else (0, workers - 1)
@@ -90,7 +94,7 @@ def aggregate(ranks: Sequence[RankColumns], workers: int, batch: int, lockstep: 
     writers = [r for r in ranks if not r.server and len(r)]
     silent = [r for r in ranks if not r.server and not len(r)]
     if not writers or (not ended and not all(r.left for r in silent)):
-        return _empty()
+        return NOTHING
     rows = _Lockstep(writers) if lockstep else _Merged(writers, ended)
     scale = workers / (len(writers) + sum(r.left for r in silent))
     wall = rows.reduce("wall", np.maximum)
@@ -111,11 +115,6 @@ def aggregate(ranks: Sequence[RankColumns], workers: int, batch: int, lockstep: 
         staleness_at=at,
         staleness=staleness,
     )
-
-
-def _empty() -> Table:
-    x = np.empty(0)
-    return Table(x, x, x, x, x, x, np.empty(0, dtype=np.int64), x)
 
 
 class _Lockstep:

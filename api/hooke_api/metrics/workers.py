@@ -20,7 +20,7 @@ from hooke_api.metrics.m4 import m4
 from hooke_api.metrics.schemas import WorkersAnswer, WorkerView
 from hooke_api.metrics.table import Column, Floats
 from hooke_api.models import Chunk, RankTotals, Run
-from hooke_api.storage import blocks
+from hooke_api.storage import blocks, steps
 from hooke_api.storage.database import Database
 from hooke_api.storage.present import check_present
 
@@ -109,14 +109,22 @@ def _totals(session: Session, run: Run) -> dict[int, RankTotals]:
 
 def _rows(session: Session, run: Run) -> dict[int, Rows]:
     """Return the rows of each rank of the newest attempt."""
+
+    def names(rank: int) -> tuple[str, ...]:
+        return OWN if rank < run.workers else SERVED
+
+    parts: dict[int, list[Rows]] = defaultdict(list)
+    with steps.opened(session, run.id) as file:
+        for segment in file.segments if file is not None else ():
+            if segment.attempt == run.attempt:
+                parts[segment.rank].append(file.columns(segment, names(segment.rank)))
     query = select(Chunk.rank, Chunk.n, Chunk.header, Chunk.data)
     query = query.where(Chunk.run_id == run.id, Chunk.attempt == run.attempt).order_by(Chunk.rank, Chunk.seq)
-    parts: dict[int, list[Rows]] = defaultdict(list)
     for rank, n, header, data in session.execute(query):
-        parts[rank].append(blocks.read(n, header, data, OWN if rank < run.workers else SERVED))
+        parts[rank].append(blocks.read(n, header, data, names(rank)))
     return {
         rank: {name: np.concatenate([part[name] for part in found]) for name in found[0]}
-        for rank, found in parts.items()
+        for rank, found in sorted(parts.items())
     }
 
 

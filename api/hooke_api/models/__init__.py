@@ -13,6 +13,7 @@ from hooke_api.base.reach import DEFAULT_PROJECT
 from hooke_api.models.base import Base, Moment, Owned, Serial, State, now
 from hooke_api.models.clock import database_time
 from hooke_api.models.keeping import ExperimentTag, Removal
+from hooke_api.models.objects import CompactedRun, LooseObject
 from hooke_api.models.people import AccessToken, BrowserSession, TrailEntry, User
 from hooke_api.models.projects import Project, ProjectMember
 from hooke_api.models.records import (
@@ -51,6 +52,7 @@ __all__ = [
     "Chunk",
     "Cluster",
     "ClusterToken",
+    "CompactedRun",
     "NumberSequence",
     "DEFAULT_PROJECT",
     "DroppedWorker",
@@ -64,6 +66,7 @@ __all__ = [
     "IdempotencyKey",
     "Leader",
     "LogBlock",
+    "LooseObject",
     "Moment",
     "Owned",
     "Project",

@@ -21,6 +21,8 @@ from sqlalchemy import Connection, create_engine, event, make_url, text
 from sqlalchemy.orm import Session
 
 from hooke_api.storage import outbox, trail
+from hooke_api.storage.objects import ObjectStore
+from hooke_api.storage.steps import STORE
 from hooke_api.storage.turns import Turns
 
 SECONDS = 10.0
@@ -36,13 +38,20 @@ class Database:
     """An engine with two kinds of transaction; `read()` sees a snapshot and never waits for a writer."""
 
     def __init__(
-        self, url: str, committed: Callable[[int, bool], None] | None = None, seconds: float = SECONDS
+        self,
+        url: str,
+        committed: Callable[[int, bool], None] | None = None,
+        seconds: float = SECONDS,
+        objects: ObjectStore | None = None,
     ) -> None:
         """Open a database; `committed(position, wake)` is called after each commit with announced events.
 
-        `seconds`: how long a writer waits for its turn, or a request for a connection.
+        `seconds`: how long a writer waits for its turn, or a request for a connection. `objects`: where the steps
+        of compacted runs are, which cannot be read without.
         """
         self._committed = committed
+        self.objects = objects
+        self._info = {STORE: objects}
         self.url = make_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._turns = Turns(1, WAITING, seconds) if self.sqlite else Turns(AT_ONCE, WAITING - AT_ONCE, seconds)
@@ -76,7 +85,10 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """Yield a session in a transaction that is rolled back at the end."""
-        with self.engine.connect() as connection, Session(connection, expire_on_commit=False) as session:
+        with (
+            self.engine.connect() as connection,
+            Session(connection, expire_on_commit=False, info=self._info) as session,
+        ):
             if not self.sqlite:  # all statements of a transaction see the same snapshot, as in SQLite
                 connection.execution_options(isolation_level="REPEATABLE READ")
             yield session
@@ -92,7 +104,7 @@ class Database:
             self._turns.take(),
             self.engine.connect().execution_options(hooke_write=True) as connection,
             connection.begin(),
-            Session(connection, expire_on_commit=False) as session,
+            Session(connection, expire_on_commit=False, info=self._info) as session,
         ):
             yield session
             trail.settle(session)
@@ -115,8 +127,10 @@ class Database:
         return head if current != head else None
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, those of the store among them."""
         self.engine.dispose()
+        if self.objects is not None:
+            self.objects.close()
 
 
 def alembic_config(folder: Path, connection: Connection | None = None) -> Config:

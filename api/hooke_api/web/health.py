@@ -52,7 +52,9 @@ def readyz(request: Request, response: Response, database: DatabaseOf) -> Ready:
     workers: Workers = request.app.state.workers
     reasons = [*filter(None, (_database(request, database), _redis(request))), *workers.reasons()]
     response.status_code = 503 if reasons else 200
-    return Ready(ready=not reasons, reasons=reasons, warnings=disk_warnings(request.app.state.settings))
+    objects = database.objects.warnings() if database.objects is not None else []
+    warnings = [*disk_warnings(request.app.state.settings), *objects]
+    return Ready(ready=not reasons, reasons=reasons, warnings=warnings)
 
 
 def disk_warnings(settings: Settings) -> list[str]:

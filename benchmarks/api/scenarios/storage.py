@@ -25,13 +25,13 @@ def measure(bench: Bench) -> Measured:
     count = bench.size(200_000, 5_000)
     with bench.server() as server:
         [attempt] = claimed(server, 1, RANKS)
-        empty = _bytes(server)
+        empty = database_bytes(server)
         *requests, last = bodies.whole(attempt, count)
         post(server, [(attempt, requests)])
-        live, stored = _bytes(server), _chunks(server)
+        live, stored = database_bytes(server), column_bytes(server)
         post(server, [(attempt, [last])])
         time.sleep(SETTLE_SECONDS)
-        ended, after = _bytes(server), _chunks(server)
+        ended, after = database_bytes(server), column_bytes(server)
     each = RANKS * count
     sent = sum(len(request) for request in requests)
     yield Figure(f"{count:,} steps of {RANKS} ranks, gzip bodies of ingest", "bytes/step", (sent / each,))
@@ -44,7 +44,7 @@ def measure(bench: Bench) -> Measured:
     )
 
 
-def _chunks(server: Server) -> int:
+def column_bytes(server: Server) -> int:
     """Return the bytes of the packed columns of all steps."""
     database = server.database()
     try:
@@ -54,7 +54,7 @@ def _chunks(server: Server) -> int:
         database.close()
 
 
-def _bytes(server: Server) -> int:
+def database_bytes(server: Server) -> int:
     """Return the size of the database, without its write-ahead log and without free pages."""
     database = server.database()
     try:

@@ -1,0 +1,173 @@
+"""Objects in a bucket of a service that speaks the protocol of Amazon S3.
+
+Requests are signed by AWS Signature Version 4 with the hash of their body ("Signature Calculations for the
+Authorization Header", Amazon S3 API Reference). Buckets are addressed by path, which all such services know.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+from urllib.parse import quote
+
+import httpx
+
+from hooke_api.storage.objects import MissingObject, ObjectError, ObjectStore, digest_of, system_errors
+
+SECONDS = 30.0
+"""Time for a connection, and for which the service may be silent."""
+PAUSES = (0.2, 1.0)
+"""Seconds before each further try of a request that got no answer, or one of AGAIN."""
+AGAIN = frozenset({429, 500, 502, 503, 504})
+NOTHING = hashlib.sha256(b"").hexdigest()
+_CODE = re.compile(r"<Code>([A-Za-z]{1,60})</Code>")
+
+
+@dataclass(frozen=True)
+class Signer:
+    """Credentials of a service in a region."""
+
+    key_id: str
+    secret: str
+    region: str
+
+    def authorization(
+        self, method: str, path: str, query: Mapping[str, str], headers: Mapping[str, str], payload: str
+    ) -> str:
+        """Return the header `Authorization` of a request.
+
+        `path`: not percent-encoded; `headers`: those that are signed, in lower case, among them `host` and
+        `x-amz-date`; `payload`: SHA-256 of the body.
+        """
+        words = sorted((quote(name, "-_.~"), quote(value, "-_.~")) for name, value in query.items())
+        names = sorted(headers)
+        signed = ";".join(names)
+        lines = [method, quote(path, "/-_.~"), "&".join(f"{name}={value}" for name, value in words)]
+        lines += [f"{name}:{' '.join(headers[name].split())}" for name in names]
+        canonical = "\n".join([*lines, "", signed, payload])
+        at = headers["x-amz-date"]
+        scope = f"{at[:8]}/{self.region}/s3/aws4_request"
+        text = "\n".join(["AWS4-HMAC-SHA256", at, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+        key = f"AWS4{self.secret}".encode()
+        for part in scope.split("/"):
+            key = _hmac(key, part)
+        signature = _hmac(key, text).hex()
+        credential = f"Credential={self.key_id}/{scope}"
+        return f"AWS4-HMAC-SHA256 {credential},SignedHeaders={signed},Signature={signature}"
+
+
+def _hmac(key: bytes, text: str) -> bytes:
+    return hmac.new(key, text.encode(), hashlib.sha256).digest()
+
+
+class S3Store(ObjectStore):
+    """A bucket, or the names in it that begin with a prefix."""
+
+    def __init__(self, endpoint: str, bucket: str, prefix: str, signer: Signer, drafts: Path) -> None:
+        """`endpoint`: address of the service, such as `https://s3.eu-central-1.amazonaws.com`."""
+        super().__init__(drafts)
+        self._place = "/".join(["", bucket, *filter(None, [prefix.strip("/")])])
+        self._endpoint = endpoint.rstrip("/")
+        self._signer = signer
+        own = ssl.create_default_context()  # the authorities of this host
+        self._client = httpx.Client(timeout=SECONDS, trust_env=False, verify=own)
+
+    @property
+    def name(self) -> str:
+        """Return where it is, for messages."""
+        return f"the bucket {self._place[1:]} at {self._endpoint}"
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def put(self, key: str, file: IO[bytes]) -> None:
+        """Store the content of a file."""
+        with self._sent("PUT", key, file) as answer:
+            self._check(answer)
+
+    @contextmanager
+    def open(self, key: str) -> Iterator[IO[bytes]]:
+        """Yield an object as a file with positions: a copy of it. Raises MissingObject."""
+        with self.draft() as copy:
+            with self._sent("GET", key) as answer:
+                self._check(answer)
+                for block in answer.iter_raw():
+                    with system_errors():
+                        copy.write(block)
+            copy.seek(0)
+            yield copy
+
+    def delete(self, key: str) -> None:
+        """Remove an object if it is there."""
+        with self._sent("DELETE", key) as answer:
+            try:
+                self._check(answer)
+            except MissingObject:
+                return
+
+    def absent(self, key: str, size: int) -> str | None:  # noqa: ARG002 - a request for each would take too long
+        """Return None: it would take a request."""
+        return None
+
+    @contextmanager
+    def _sent(self, method: str, key: str, file: IO[bytes] | None = None) -> Iterator[httpx.Response]:
+        """Yield the answer to a request. Raises ObjectError if there is none."""
+        try:
+            answer = self._try(method, key, file)
+        except httpx.HTTPError as error:
+            raise ObjectError(f"{self.name} does not answer: {_said(error)}") from error
+        try:
+            yield answer
+        except httpx.HTTPError as error:
+            raise ObjectError(f"{self.name} broke off: {_said(error)}") from error
+        finally:
+            answer.close()
+
+    def _try(self, method: str, key: str, file: IO[bytes] | None) -> httpx.Response:
+        payload = NOTHING if file is None else digest_of(file)[1]
+        for pause in PAUSES:
+            with suppress(httpx.TransportError):
+                answer = self._client.send(self._request(method, key, file, payload), stream=True)
+                if answer.status_code not in AGAIN:
+                    return answer
+                answer.close()
+            time.sleep(pause)
+        return self._client.send(self._request(method, key, file, payload), stream=True)
+
+    def _request(self, method: str, key: str, file: IO[bytes] | None, payload: str) -> httpx.Request:
+        if file is not None:
+            file.seek(0)
+        path = f"{self._place}/{key}"
+        url = httpx.URL(f"{self._endpoint}{quote(path, '/-_.~')}")
+        headers = {
+            "host": url.netloc.decode(),
+            "x-amz-date": f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}",
+            "x-amz-content-sha256": payload,
+        }
+        headers["authorization"] = self._signer.authorization(method, path, {}, headers, payload)
+        headers["accept-encoding"] = "identity"
+        return self._client.build_request(method, url, content=file, headers=headers)
+
+    def _check(self, answer: httpx.Response) -> None:
+        """Raise MissingObject, or ObjectError with what the service said, unless it has done what it was asked."""
+        if answer.is_success:
+            return
+        said = _CODE.search(answer.read()[:4096].decode(errors="replace"))
+        code = said[1] if said else answer.reason_phrase
+        if answer.status_code == 404 and code != "NoSuchBucket":
+            raise MissingObject("it is missing")
+        raise ObjectError(f"{self.name} answers {answer.status_code}: {code}")
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -1,0 +1,100 @@
+"""Steps of runs, wherever they are: in rows, in the object of a compacted run, or in both."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from hooke_api.base.errors import Unavailable, Unreadable
+from hooke_api.models import Chunk, CompactedRun, Run
+from hooke_api.storage.objects import DamagedObject, MissingObject, ObjectError, ObjectStore
+from hooke_api.storage.steps_file import StepsFile, StoredChunk
+
+STORE = "hooke_objects"
+"""Key of `Session.info` under which the store of the database's objects is."""
+ROWS = 20
+"""Chunks that are read from the database at a time."""
+Count = tuple[int, int]
+"""Number of chunks of a run, wherever they are, and highest id that one has, or had as a row."""
+
+
+def counts(session: Session, runs: Sequence[str]) -> dict[str, Count]:
+    """Return the count of each of some runs that has chunks. Compaction does not change it; new chunks do."""
+    rows = select(Chunk.run_id, func.count(), func.max(Chunk.id)).where(Chunk.run_id.in_(runs))
+    found = {run: (count, last) for run, count, last in session.execute(rows.group_by(Chunk.run_id))}
+    objects = select(CompactedRun.run_id, CompactedRun.chunks, CompactedRun.last_chunk)
+    for run, count, last in session.execute(objects.where(CompactedRun.run_id.in_(runs))):
+        # ids of rows are given anew after a deletion: those of present rows go on behind the highest of these
+        more, newest = found.get(run, (0, last))
+        found[run] = (count + more, newest)
+    return found
+
+
+@contextmanager
+def opened(session: Session, run: str) -> Iterator[StepsFile | None]:
+    """Yield the object of a run, or None.
+
+    Raises Unreadable if it is missing, damaged, or of another run, and Unavailable if the store does not answer.
+    """
+    known = session.get(CompactedRun, run, populate_existing=True)
+    if known is None:
+        yield None
+        return
+    store: ObjectStore | None = session.info.get(STORE)
+    if store is None:
+        raise Unreadable(f"{_told(run, known)}: this program was started without a store of objects")
+    try:
+        with reading(store, known) as file:
+            yield file
+    except (ObjectError, OSError) as error:
+        why = f"{_told(run, known)} in {store.name}: {error}"
+        store.note(run, why)
+        kind = Unreadable if isinstance(error, MissingObject | DamagedObject) else Unavailable
+        raise kind(why) from error
+    store.note(run, None)
+
+
+def _told(run: str, known: CompactedRun) -> str:
+    return f"the steps of run {run} cannot be read, object {known.key}"
+
+
+@contextmanager
+def reading(store: ObjectStore, known: CompactedRun) -> Iterator[StepsFile]:
+    """Yield the object of a run. Raises ObjectError, and OSError."""
+    with store.open(known.key) as content:
+        file = StepsFile(content)
+        if file.run != known.run_id:
+            raise DamagedObject(f"it is the one of run {file.run}")
+        yield file
+
+
+def check_objects(session: Session, experiment: str) -> None:
+    """Raise Unreadable if an object of an experiment's runs is seen at once to be missing or damaged."""
+    store: ObjectStore | None = session.info.get(STORE)
+    query = select(CompactedRun).join(Run, Run.id == CompactedRun.run_id).where(Run.experiment_id == experiment)
+    for known in session.scalars(query) if store is not None else ():
+        if why := store.absent(known.key, known.size):
+            why = f"{_told(known.run_id, known)} in {store.name}: {why}"
+            store.note(known.run_id, why)
+            raise Unreadable(why)
+
+
+def chunks(session: Session, run: str) -> Iterator[StoredChunk]:
+    """Yield all chunks of a run, by attempt, rank and seq. Raises Unreadable."""
+    with opened(session, run) as file:
+        if file is None:
+            yield from rows(session, run)
+        else:
+            yield from heapq.merge(file.chunks(), rows(session, run), key=lambda chunk: chunk[:3])
+
+
+def rows(session: Session, run: str) -> Iterator[StoredChunk]:
+    """Yield the chunks of a run that are rows, by attempt, rank and seq."""
+    query = select(Chunk.attempt, Chunk.rank, Chunk.seq, Chunk.n, Chunk.header, Chunk.data)
+    query = query.where(Chunk.run_id == run).order_by(Chunk.attempt, Chunk.rank, Chunk.seq)
+    for row in session.execute(query.execution_options(yield_per=ROWS)):
+        yield StoredChunk(*row)
