@@ -34,7 +34,7 @@ from hooke_api.experiments.purging import Purger
 from hooke_api.ingest import endpoints as ingest
 from hooke_api.metrics import endpoints as metrics
 from hooke_api.metrics.thinner import Thinner
-from hooke_api.people import account
+from hooke_api.people import account, view_endpoints
 from hooke_api.people import endpoints as people
 from hooke_api.people.accounts import Accounts
 from hooke_api.people.passwords import Passwords
@@ -66,6 +66,7 @@ ROOMS = (
     calibration.of_agents,
     account.router,
     people.router,
+    view_endpoints.router,
     webhooks.router,
     stream.router,
     ingest.router,

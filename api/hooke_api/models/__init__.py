@@ -12,7 +12,7 @@ from __future__ import annotations
 from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
 from hooke_api.models.clock import database_time
 from hooke_api.models.keeping import ExperimentTag, Removal
-from hooke_api.models.people import AccessToken, BrowserSession, TrailEntry, User
+from hooke_api.models.people import AccessToken, BrowserSession, StoredView, TrailEntry, User
 from hooke_api.models.records import (
     Checkpoint,
     Chunk,
@@ -56,6 +56,7 @@ __all__ = [
     "StoredCalibration",
     "StoredEvaluation",
     "StoredFilePart",
+    "StoredView",
     "ThinnedSeries",
     "Event",
     "Experiment",
