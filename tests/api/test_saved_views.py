@@ -2,7 +2,6 @@
 
 from hooke_api.people import saved_views
 
-from tests.api.databases import ONE_KIND
 from tests.api.persons import bearing, person
 from tests.api.test_audit_trail import told
 from tests.api.test_experiments import pointers, problem
