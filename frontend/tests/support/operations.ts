@@ -30,6 +30,7 @@ import type {
   Ready,
   RunPage,
   RunView,
+  SavedView,
   SeriesAnswer,
   SystemView,
   TimelineView,
@@ -39,6 +40,7 @@ import type {
   TuningView,
   UserList,
   UserView,
+  ViewList,
   WebhookList,
   WebhookView,
   WorkersAnswer,
@@ -111,6 +113,10 @@ export interface Operations {
   "PATCH /webhooks/*": WebhookView;
   "DELETE /webhooks/*": Record<string, never>;
   "POST /webhooks/*/test": DeliveryView;
+  "GET /views": ViewList;
+  "POST /views": SavedView;
+  "PATCH /views/*": SavedView;
+  "DELETE /views/*": Record<string, never>;
 }
 export const names = new Set([
   "compare",
@@ -132,6 +138,7 @@ export const names = new Set([
   "users",
   "audit",
   "webhooks",
+  "views",
   "readyz",
   "filter-fields",
   "deleted-experiments",
@@ -170,6 +177,7 @@ export const USUAL = new Map<string, unknown>([
   ["GET /readyz", { ready: true, reasons: [], warnings: [] } satisfies Ready],
   ["GET /filter-fields", { fields: [] } satisfies FilterLanguage],
   ["GET /webhooks", { items: [] } satisfies WebhookList],
+  ["GET /views", { items: [] } satisfies ViewList],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
     "GET /runs/*/system",

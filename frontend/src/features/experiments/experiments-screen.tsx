@@ -8,6 +8,7 @@ import { useMe, useRefusal } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { useNow } from "@/lib/ui/use-now";
+import { ViewsMenu } from "@/lib/views/views-menu";
 import { DeletedList } from "./deleted-list";
 import { Empty, NothingFits, Placeholder } from "./empty";
 import { ExperimentItem } from "./experiment-item";
@@ -140,14 +141,17 @@ function Head({ act }: { act: Import }) {
     <>
       <Group justify="space-between" align="center" mb={16}>
         <h1 className={styles.title}>Experiments</h1>
-        {maySubmit && (
-          <Group gap={8}>
-            <ImportButton act={act} />
-            <LinkButton to="/new" data-testid="new-experiment">
-              New experiment
-            </LinkButton>
-          </Group>
-        )}
+        <Group gap={8}>
+          <ViewsMenu />
+          {maySubmit && (
+            <>
+              <ImportButton act={act} />
+              <LinkButton to="/new" data-testid="new-experiment">
+                New experiment
+              </LinkButton>
+            </>
+          )}
+        </Group>
       </Group>
       <ImportFault act={act} />
     </>
