@@ -114,6 +114,7 @@ export interface Operations {
   "DELETE /webhooks/*": Record<string, never>;
   "POST /webhooks/*/test": DeliveryView;
   "GET /views": ViewList;
+  "GET /api/openapi.json": { components: { schemas: Record<string, unknown> } };
   "POST /views": SavedView;
   "PATCH /views/*": SavedView;
   "DELETE /views/*": Record<string, never>;

@@ -13,6 +13,8 @@ export interface NewExperimentSearch {
   /** A method to try: compared with a common one. */
   algorithm?: string;
   wider?: Wider[];
+  /** The form, or the whole as text. */
+  as?: "yaml";
 }
 
 export function newExperimentSearch({
@@ -20,12 +22,14 @@ export function newExperimentSearch({
   example,
   algorithm,
   wider,
+  as,
 }: Record<string, unknown>): NewExperimentSearch {
   return {
     clone: typeof clone === "string" && clone ? clone : undefined,
     example: example === true ? true : undefined,
     algorithm: typeof algorithm === "string" && algorithm ? algorithm : undefined,
     wider: Array.isArray(wider) && wider.length > 0 && wider.every(isWider) ? wider : undefined,
+    as: as === "yaml" ? as : undefined,
   };
 }
 
