@@ -2,6 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { SavedView } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
+import { CATALOGUE } from "../support/fixtures/catalogue";
 import { summary } from "../support/fixtures/experiment";
 import { savedView } from "../support/fixtures/people";
 import { apiServer, Refusal } from "../support/server";
@@ -101,6 +102,7 @@ describe("a saved view", () => {
   });
 
   it("is found in the command palette by its name", async () => {
+    server.on("GET /algorithms", CATALOGUE).on("GET /clusters", { items: [] });
     const { user, address } = await open("/", RATIOS);
     await user.click(screen.getByTestId("open-palette"));
     await user.type(await screen.findByRole("combobox", { name: "Search" }), "rati");

@@ -14,7 +14,10 @@ interface Found {
 
 /** Every key and every scalar of a document, as the parser of YAML finds them. */
 function scalars(node: unknown, path: (string | number)[] = [], inBlock = false): Found[] {
-  if (isScalar(node)) return [{ path, node, at: inBlock ? "member" : "value" }];
+  if (isScalar(node)) {
+    const [start, end] = node.range ?? [0, 0];
+    return end > start ? [{ path, node, at: inBlock ? "member" : "value" }] : [];
+  }
   if (isSeq(node)) return node.items.flatMap((item, i) => scalars(item, [...path, i], !node.flow));
   if (!isMap(node)) return [];
   return node.items.flatMap(({ key, value }) => [
@@ -79,6 +82,7 @@ describe("what is not there yet", () => {
     ["clusters:\n- name: a\n|", [], "key"],
     ["clusters:\n- name: a\n  workers: [2, |", ["clusters", 0, "workers", 1], "value"],
     ["clusters: [{ name: a, workers: [1], |", ["clusters", 0], "key"],
+    ['variants: [{ name: "a # b, {", al|', ["variants", 0], "key"],
     ['"na#me": 1\nbudget:\n  |', ["budget"], "key"],
     ["description: |\n", ["description"], "value"],
     ["description: >-\n  words: here\nba|", [], "key"],

@@ -48,7 +48,7 @@ export const RunRow = memo(function RunRow({ run, variant, tuned, hasTarget, ind
       data-index={index}
       aria-rowindex={index === undefined ? undefined : index + 2} // the head is the first
       aria-hidden={unseen}
-      style={unseen && { visibility: "collapse" }}
+      style={unseen ? { visibility: "collapse" } : undefined}
       data-testid={unseen ? undefined : "run-row"}
       data-state={run.state}
     >

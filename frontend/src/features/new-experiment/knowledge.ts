@@ -60,7 +60,7 @@ function each(parameters: Json, shape: (parameter: Json) => Json): Shape {
   const properties = all.flatMap(([name, parameter]) => {
     if (!isJson(parameter)) return [];
     const { title, description } = parameter;
-    return [[name, { ...shape(parameter), title, description }]];
+    return [[name, { ...shape(parameter), title, description }] as const];
   });
   return shapeOf({ type: "object", properties: Object.fromEntries(properties), $defs: parameters.$defs });
 }

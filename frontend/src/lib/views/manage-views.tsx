@@ -44,7 +44,10 @@ function Row({ view, opened }: { view: SavedView; opened: () => void }) {
         <Rename
           view={view}
           busy={change.isPending}
-          cancel={() => setRenaming(false)}
+          cancel={() => {
+            change.reset();
+            setRenaming(false);
+          }}
           save={(name) => change.mutate({ path, body: { name } }, { onSuccess: () => setRenaming(false) })}
         />
       ) : (

@@ -3,7 +3,6 @@ import {
   type Completion,
   type CompletionContext,
   type CompletionResult,
-  completionKeymap,
   pickedCompletion,
   startCompletion,
 } from "@codemirror/autocomplete";
@@ -81,7 +80,6 @@ export function extensions(label: string, description: string, now: () => Doing)
       addToOptions: [{ render: documentation, position: 90 }],
     }),
     keymap.of([
-      ...completionKeymap,
       { key: "Mod-Enter", run: () => true }, // starts the experiment, as in the form
       ...defaultKeymap,
       ...historyKeymap,

@@ -150,8 +150,8 @@ class Reader {
     if (at > start + first && this.text[at - 1] === "-") return undefined; // a dash without its space
     const value = this.key(at, column, end);
     const from = value ?? at;
-    if (commentIn(this.text, from, end) < end) return undefined;
     if (/^[{[]/.test(this.text.slice(from, end))) return this.inFlow(from);
+    if (commentIn(this.text, from, end) < end) return undefined;
     if (value === undefined) return this.atKey(at, column);
     if (this.text[value - 1] === ":") return undefined; // its space is missing
     return { path: pathOf(this.frames), at: "value", from: value, flow: false, indent: column };

@@ -1,7 +1,7 @@
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
-import { type Ref, useEffect, useId, useImperativeHandle, useRef } from "react";
+import { type Ref, useEffect, useId, useImperativeHandle, useLayoutEffect, useRef } from "react";
 import ui from "@/lib/ui/ui.module.css";
 import { extensions } from "./extensions";
 import type { Proposals } from "./propose";
@@ -38,12 +38,12 @@ export function YamlEditor({ label, text, change, marks, complete, leave, ref }:
   const editor = useRef<EditorView>(undefined);
   const now = useRef({ complete, changed: change, leave });
   const description = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     now.current = { complete, changed: change, leave };
   });
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: made once; what follows keeps it up to date
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!host.current) return;
     const own = extensions(label, description, () => now.current);
     const view = new EditorView({ state: EditorState.create({ doc: text, extensions: own }), parent: host.current });
@@ -54,7 +54,8 @@ export function YamlEditor({ label, text, change, marks, complete, leave, ref }:
     };
   }, []);
 
-  useEffect(() => {
+  // before anything more can be typed: a later look would take what was typed meanwhile for what is old
+  useLayoutEffect(() => {
     const view = editor.current;
     if (!view || view.state.doc.toString() === text) return;
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, userEvent: "load" });
