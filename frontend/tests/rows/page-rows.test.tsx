@@ -32,7 +32,7 @@ const drawn = () => screen.queryAllByRole("listitem").map((row) => Number(row.da
 async function scrollTo(y: number) {
   Object.defineProperty(window, "scrollY", { configurable: true, value: y });
   fireEvent.scroll(window);
-  await act(() => new Promise((done) => setTimeout(done)));
+  await act(() => new Promise((done) => setTimeout(done, 200))); // until scrolling counts as ended
 }
 
 beforeEach(() => {

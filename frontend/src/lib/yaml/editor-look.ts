@@ -21,7 +21,8 @@ const theme = EditorView.theme({
   },
   ".cm-content": { padding: "10px 0", caretColor: "var(--hk-ink)" },
   ".cm-gutters": { color: "var(--hk-ink-3)", backgroundColor: "var(--hk-sunken)", border: "0" },
-  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--hk-hover)" },
+  // the selection is drawn below it
+  ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--hk-ink) 4%, transparent)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "var(--hk-line-2)",
   },
