@@ -134,7 +134,10 @@ describe("more runs than an answer holds", () => {
 
 it("of many runs draws those in view, which know their number among all, and leaves whole", async () => {
   rowsAre(39);
-  server.on("GET /runs", { items: Array.from({ length: 450 }, (_, i) => runSummary(i + 1)), next_cursor: null });
+  server.on("GET /runs", {
+    items: Array.from({ length: 450 }, (_, i) => runSummary(i + 1)),
+    next_cursor: null,
+  });
   const { user } = openApp(server, "/experiments/exp_7");
   const found = await screen.findAllByTestId("run-row");
   expect(found.length).toBeLessThan(100);

@@ -50,7 +50,10 @@ describe("keys", () => {
   });
 
   it("of parameters are those of the variant's own method, with type, default and documentation", () => {
-    expect(labels(BEGUN.replace("sync-easgd\n", "sync-easgd\n    parameters:\n      |\n"))).toEqual(["lr", "rho"]);
+    expect(labels(BEGUN.replace("sync-easgd\n", "sync-easgd\n    parameters:\n      |\n"))).toEqual([
+      "lr",
+      "rho",
+    ]);
     expect(labels(`${BEGUN}    parameters: { |`)).toEqual(["lr"]);
     expect(option(BEGUN.replace("sync-easgd\n", "sync-easgd\n    parameters: { |\n"), "rho")).toMatchObject({
       insert: "rho: ",
@@ -63,7 +66,9 @@ describe("keys", () => {
   it("of search spaces and sweeps are the same parameters", () => {
     const own = (key: string) => BEGUN.replace("sync-easgd\n", `sync-easgd\n    ${key}\n`);
     expect(labels(own("search: { |"))).toEqual(["lr", "rho"]);
-    expect(labels(own("search: { rho: { |"))).toEqual(expect.arrayContaining(["low", "high", "scale", "choices"]));
+    expect(labels(own("search: { rho: { |"))).toEqual(
+      expect.arrayContaining(["low", "high", "scale", "choices"]),
+    );
     expect(labels(own("search: { rho: { scale: |"))).toEqual(["linear", "log", "reverse-log"]);
     expect(option(own("sweep: { |"), "lr")).toMatchObject({ insert: "lr: []", back: 1 });
   });

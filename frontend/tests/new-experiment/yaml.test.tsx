@@ -39,7 +39,11 @@ async function write(insert: string, part?: string) {
   const from = part === undefined ? 0 : all.indexOf(part);
   const to = from + (part ?? all).length;
   await act(async () =>
-    view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length }, userEvent: "input" }),
+    view.dispatch({
+      changes: { from, to, insert },
+      selection: { anchor: from + insert.length },
+      userEvent: "input",
+    }),
   );
 }
 
@@ -115,8 +119,14 @@ describe("what is wrong", () => {
   it("by the dry run is marked at its line, told with it, and reached from the plan", async () => {
     const { user } = await openYaml();
     const pointer = "/variants/1/parameters/lr";
-    server.on("POST /experiments/dry-run", new Refusal(422, "Faults.", [{ pointer, message: "must be > 0" }]));
-    await write("algorithm: sync-easgd\n    parameters: { lr: -1 }", "algorithm: sync-easgd\n    parameters: {}");
+    server.on(
+      "POST /experiments/dry-run",
+      new Refusal(422, "Faults.", [{ pointer, message: "must be > 0" }]),
+    );
+    await write(
+      "algorithm: sync-easgd\n    parameters: { lr: -1 }",
+      "algorithm: sync-easgd\n    parameters: {}",
+    );
     const fault = await screen.findByTestId("fault");
     await settled();
     const view = await editor();

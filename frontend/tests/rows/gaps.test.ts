@@ -26,7 +26,8 @@ describe("the rows in view", () => {
       [40, 60],
       [95, 99],
     ] as const)
-      for (const begin of [0, 730]) expect(heightOf(withGaps(placed(from, to, 10, begin), begin, 1000))).toBe(1000);
+      for (const begin of [0, 730])
+        expect(heightOf(withGaps(placed(from, to, 10, begin), begin, 1000))).toBe(1000);
   });
 
   it("may have one apart, above or below", () => {

@@ -92,7 +92,8 @@ describe("the log", () => {
     await open();
     await screen.findByText("line 1");
     expect(log()).toHaveAttribute("aria-live", "off");
-    const drawn = () => [...log().querySelectorAll<HTMLElement>("[data-index]")].map((line) => line.dataset.index);
+    const drawn = () =>
+      [...log().querySelectorAll<HTMLElement>("[data-index]")].map((line) => line.dataset.index);
     expect(drawn().length).toBeLessThan(100);
     fireEvent.scroll(log(), { target: { scrollTop: 500 * 19 } });
     expect(await screen.findByText("line 510")).toBeVisible();

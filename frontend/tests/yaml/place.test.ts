@@ -74,7 +74,11 @@ describe("what is not there yet", () => {
     [`${LIST}    parameters: { |`, ["variants", 0, "parameters"], "key"],
     [`${LIST}    parameters: { lr: 0.1, r|`, ["variants", 0, "parameters"], "key"],
     [`${LIST}    parameters: { lr: |`, ["variants", 0, "parameters", "lr"], "value"],
-    [`${LIST}    parameters: {\n      lr: 0.1, # a note, with a comma\n      |`, ["variants", 0, "parameters"], "key"],
+    [
+      `${LIST}    parameters: {\n      lr: 0.1, # a note, with a comma\n      |`,
+      ["variants", 0, "parameters"],
+      "key",
+    ],
     [`${LIST}  - |`, ["variants", 1], "key"],
     [`${LIST}  - { name: B, al|`, ["variants", 1], "key"],
     [`${LIST}|`, [], "key"],
@@ -112,7 +116,8 @@ describe("what is not there yet", () => {
   });
 
   it("takes long texts in its stride", () => {
-    const variant = (i: number) => `  - name: Variant ${i}\n    algorithm: sync-sgd\n    parameters: { lr: 0.${i} }\n`;
+    const variant = (i: number) =>
+      `  - name: Variant ${i}\n    algorithm: sync-sgd\n    parameters: { lr: 0.${i} }\n`;
     const long = `variants:\n${Array.from({ length: 2000 }, (_, i) => variant(i)).join("")}    `;
     const before = performance.now();
     expect(placeAt(long, long.length)?.path).toEqual(["variants", 1999]);

@@ -60,7 +60,12 @@ describe("the place of a fault", () => {
 
 describe("a text", () => {
   it("says what it says, by YAML 1.2: on and yes are words, 1e-5 is a number", () => {
-    expect(readYaml("{ a: yes, on: 1e-5, b: 010, c: ~ }").value).toEqual({ a: "yes", on: 1e-5, b: 10, c: null });
+    expect(readYaml("{ a: yes, on: 1e-5, b: 010, c: ~ }").value).toEqual({
+      a: "yes",
+      on: 1e-5,
+      b: 10,
+      c: null,
+    });
   });
 
   it.each([

@@ -46,7 +46,8 @@ describe("a place of a schema", () => {
 
   it("may have another shape, given from outside, and so what is below it", () => {
     const own = shapeOf({ type: "object", properties: { lr: { type: "number" } } });
-    const instead = (path: readonly (string | number)[]) => (path.join("/") === "variants/0/x" ? own : undefined);
+    const instead = (path: readonly (string | number)[]) =>
+      path.join("/") === "variants/0/x" ? own : undefined;
     expect(shapesAt(ROOT, ["variants", 0, "x", "lr"], instead)[0]?.schema).toEqual({ type: "number" });
     expect(shapesAt(ROOT, ["variants", 1, "x", "lr"], instead)).toEqual([]);
   });

@@ -40,7 +40,15 @@ interface RunRowProps {
 }
 
 /** One run of the table. */
-export const RunRow = memo(function RunRow({ run, variant, tuned, hasTarget, index, measure, unseen }: RunRowProps) {
+export const RunRow = memo(function RunRow({
+  run,
+  variant,
+  tuned,
+  hasTarget,
+  index,
+  measure,
+  unseen,
+}: RunRowProps) {
   const share = Math.min(1, run.samples / Math.max(1, run.budget));
   return (
     <tr

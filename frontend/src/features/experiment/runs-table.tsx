@@ -77,9 +77,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
           <a className={styles.download} href={`/api/v1/experiments/${experiment.id}/points.csv`} download>
             All points, CSV
           </a>
-          {tuned && (
-            <RunsPicker only={only} reported={reported.items.length} trials={tried.items.length} />
-          )}
+          {tuned && <RunsPicker only={only} reported={reported.items.length} trials={tried.items.length} />}
         </Row>
       }
     >

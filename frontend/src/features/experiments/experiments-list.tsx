@@ -23,7 +23,16 @@ interface ExperimentsListProps {
 }
 
 /** The experiments that were read; of many, those in view are drawn. */
-export function ExperimentsList({ items, complete, stale, now, chosen, choose, act, edit }: ExperimentsListProps) {
+export function ExperimentsList({
+  items,
+  complete,
+  stale,
+  now,
+  chosen,
+  choose,
+  act,
+  edit,
+}: ExperimentsListProps) {
   const host = useRef<HTMLUListElement>(null);
   const keyOf = useCallback((index: number) => items[index]?.id ?? String(index), [items]);
   const rows = usePageRows(host, { count: items.length, estimate: ITEM, keyOf });

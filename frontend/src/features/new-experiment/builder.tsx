@@ -191,7 +191,12 @@ export function Builder({ start, of, algorithms, workloads, clusters }: BuilderP
             </Tabs.Panel>
           </Tabs>
           {unread && (
-            <Alert color="red" mt={12} title={typed?.as === "json" ? "The JSON is not what the form shows" : "The YAML cannot be read"} data-testid="unread">
+            <Alert
+              color="red"
+              mt={12}
+              title={typed?.as === "json" ? "The JSON is not what the form shows" : "The YAML cannot be read"}
+              data-testid="unread"
+            >
               {unread}{" "}
               <Button size="compact-xs" variant="default" onClick={() => setTyped(undefined)}>
                 Discard what was typed

@@ -39,12 +39,20 @@ export function knowledgeOf(root: Shape, { algorithms, workloads, clusters }: Ca
     if (isAt(path, "workload/name"))
       return workloads.map(({ name, title }) => ({ value: name, about: title }));
     if (isAt(path, "variants/*/algorithm"))
-      return algorithms.items.map(({ name, title, family }) => ({ value: name, detail: family, about: title }));
+      return algorithms.items.map(({ name, title, family }) => ({
+        value: name,
+        detail: family,
+        about: title,
+      }));
     if (isAt(path, "baseline"))
       return objectsAt(document, ["variants"]).map((variant) => ({ value: textAt(variant, ["name"]) }));
     if (isAt(path, "tuning/cluster"))
       return objectsAt(document, ["clusters"]).map((cluster) => ({ value: textAt(cluster, ["name"]) }));
-    if (["clusters/*/name", "clusters/*/computed_on", "clusters/*/virtual/like"].some((form) => isAt(path, form)))
+    if (
+      ["clusters/*/name", "clusters/*/computed_on", "clusters/*/virtual/like"].some((form) =>
+        isAt(path, form),
+      )
+    )
       return clusters.map(({ name, cores, online }) => ({
         value: name,
         detail: `${cores} cores${online ? "" : ", offline"}`,

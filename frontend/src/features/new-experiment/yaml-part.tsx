@@ -60,7 +60,16 @@ function draftIn(read: ReadYaml) {
 }
 
 /** The draft as YAML: what is typed reaches it as soon as it has a specification's shape. */
-export function YamlPart({ typed, setTyped, faults, warnings, settled, leave, ref, ...offered }: YamlPartProps) {
+export function YamlPart({
+  typed,
+  setTyped,
+  faults,
+  warnings,
+  settled,
+  leave,
+  ref,
+  ...offered
+}: YamlPartProps) {
   const { draft, change } = useForm();
   const editor = useRef<EditorHandle>(null);
   const written = useMemo(() => yamlOf(withNamedBaseline(draft)), [draft]);
@@ -106,8 +115,8 @@ export function YamlPart({ typed, setTyped, faults, warnings, settled, leave, re
         leave={leave}
       />
       <p className={styles.keys}>
-        <kbd>Ctrl</kbd> <kbd>Space</kbd> completes, <kbd>F8</kbd> leads to the next problem, <kbd>Esc</kbd> leaves
-        the editor.
+        <kbd>Ctrl</kbd> <kbd>Space</kbd> completes, <kbd>F8</kbd> leads to the next problem, <kbd>Esc</kbd>{" "}
+        leaves the editor.
       </p>
     </>
   );

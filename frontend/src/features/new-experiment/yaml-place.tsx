@@ -4,11 +4,15 @@ import { explain } from "@/lib/api/problem";
 import { client } from "@/lib/client/client.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import type { Shape } from "@/lib/yaml/shapes";
-import type { YamlPartProps } from "./yaml-part";
 import styles from "./yaml.module.css";
+import type { YamlPartProps } from "./yaml-part";
 
 /** Neither changes while the dashboard is open. */
-const ONCE = { staleTime: Number.POSITIVE_INFINITY, gcTime: Number.POSITIVE_INFINITY, structuralSharing: false };
+const ONCE = {
+  staleTime: Number.POSITIVE_INFINITY,
+  gcTime: Number.POSITIVE_INFINITY,
+  structuralSharing: false,
+};
 
 /** The editor's code, and the schema of an experiment, which is a part of the description of the API. */
 function useEditor() {
@@ -48,7 +52,9 @@ export function YamlPlace(props: Omit<YamlPartProps, "schema">) {
       <YamlPart {...props} schema={schema.data ?? undefined} />
       {schema.isError && <p className={styles.keys}>Nothing is completed: {explain(schema.error)}</p>}
       {schema.data === null && (
-        <p className={styles.keys}>Nothing is completed: the server describes no experiments. Sign in again.</p>
+        <p className={styles.keys}>
+          Nothing is completed: the server describes no experiments. Sign in again.
+        </p>
       )}
     </div>
   );

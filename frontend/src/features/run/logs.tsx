@@ -9,6 +9,7 @@ import { useBoxRows } from "@/lib/rows/use-box-rows";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
+import own from "./logs.module.css";
 import styles from "./run.module.css";
 import { useLogs } from "./use-logs";
 
@@ -78,44 +79,44 @@ function Tail({ lines, cut, over }: { lines: readonly LogLineView[]; cut: number
   }, [lines, rows.total]);
   return (
     <>
-    <div
-      ref={box}
-      className={styles.log}
-      data-short={over && lines.length === 0}
-      role="log"
-      aria-label="Log lines"
-      // what is drawn as somebody scrolls is nothing new
-      aria-live={rows.whole ? undefined : "off"}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-      tabIndex={0}
-      onScroll={(event) => {
-        const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
-        follows.current = scrollHeight - scrollTop - clientHeight < 24;
-      }}
-    >
-      {cut > 0 && <div className={styles.quiet}>{formatCount(cut)} earlier lines are not shown</div>}
-      {lines.length === 0 && (
-        <div className={styles.quiet}>{over ? "Nothing was written." : "Nothing written yet."}</div>
-      )}
-      {rows.rows.map(({ index, gap }) => {
-        const line = lines[index];
-        if (!line) return null;
-        return (
-          <Fragment key={line.position}>
-            {gap > 0 && <div style={{ height: gap }} />}
-            <div ref={rows.measure} data-index={index} className={styles.line} data-stream={line.stream}>
-              <span className={styles.quiet}>{formatClock(line.at)}</span>
-              <span className={styles.lineRank}>{rankName(line.rank)}</span>
-              <span className={styles.lineText}>{line.text}</span>
-            </div>
-          </Fragment>
-        );
-      })}
-      {rows.after > 0 && <div style={{ height: rows.after }} />}
-    </div>
-    <div className={styles.logFoot}>
-      <DrawAll rows={rows} count={lines.length} what="lines" />
-    </div>
+      <div
+        ref={box}
+        className={`${styles.log} ${own.box}`}
+        data-short={over && lines.length === 0}
+        role="log"
+        aria-label="Log lines"
+        // what is drawn as somebody scrolls is nothing new
+        aria-live={rows.whole ? undefined : "off"}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        tabIndex={0}
+        onScroll={(event) => {
+          const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+          follows.current = scrollHeight - scrollTop - clientHeight < 24;
+        }}
+      >
+        {cut > 0 && <div className={styles.quiet}>{formatCount(cut)} earlier lines are not shown</div>}
+        {lines.length === 0 && (
+          <div className={styles.quiet}>{over ? "Nothing was written." : "Nothing written yet."}</div>
+        )}
+        {rows.rows.map(({ index, gap }) => {
+          const line = lines[index];
+          if (!line) return null;
+          return (
+            <Fragment key={line.position}>
+              {gap > 0 && <div style={{ height: gap }} />}
+              <div ref={rows.measure} data-index={index} className={styles.line} data-stream={line.stream}>
+                <span className={styles.quiet}>{formatClock(line.at)}</span>
+                <span className={styles.lineRank}>{rankName(line.rank)}</span>
+                <span className={styles.lineText}>{line.text}</span>
+              </div>
+            </Fragment>
+          );
+        })}
+        {rows.after > 0 && <div style={{ height: rows.after }} />}
+      </div>
+      <div className={own.foot}>
+        <DrawAll rows={rows} count={lines.length} what="lines" />
+      </div>
     </>
   );
 }

@@ -20,7 +20,10 @@ export interface PageRows extends Whole, Drawn {
 }
 
 /** Of rows that scroll with the page: those in view. `host` is the element that holds them. */
-export function usePageRows(host: RefObject<HTMLElement | null>, { count, estimate, keyOf }: RowsOf): PageRows {
+export function usePageRows(
+  host: RefObject<HTMLElement | null>,
+  { count, estimate, keyOf }: RowsOf,
+): PageRows {
   const whole = useWhole(count);
   const active = !whole.whole;
   const top = useTop(host, active);

@@ -20,7 +20,11 @@ export function TableRegion({ label, children, prepare }: TableRegionProps) {
         {children}
       </section>
       <div className={styles.tableTools}>
-        <TableMenu of={label} table={() => region.current?.querySelector("table") ?? null} prepare={prepare} />
+        <TableMenu
+          of={label}
+          table={() => region.current?.querySelector("table") ?? null}
+          prepare={prepare}
+        />
       </div>
     </>
   );

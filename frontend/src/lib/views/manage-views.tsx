@@ -95,7 +95,10 @@ interface RenameProps {
 function Rename({ view, busy, save, cancel }: RenameProps) {
   const [name, setName] = useState(view.name);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.select(), []);
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, []);
   return (
     <form
       className={styles.rename}

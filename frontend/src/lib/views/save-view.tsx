@@ -22,7 +22,13 @@ export function SaveView({ path, onClose }: SaveViewProps) {
     else create.mutate({ body: { name: name.trim(), path } }, { onSuccess: onClose });
   };
   return (
-    <Modal opened onClose={onClose} title="Save this view" closeButtonProps={{ "aria-label": "Close" }} centered>
+    <Modal
+      opened
+      onClose={onClose}
+      title="Save this view"
+      closeButtonProps={{ "aria-label": "Close" }}
+      centered
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault();

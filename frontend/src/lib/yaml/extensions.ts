@@ -72,9 +72,7 @@ export function extensions(label: string, description: string, now: () => Doing)
     indentUnit.of("  "),
     yaml(),
     autocompletion({
-      override: [
-        (context) => resultOf(context, now().complete(context.state.doc.toString(), context.pos)),
-      ],
+      override: [(context) => resultOf(context, now().complete(context.state.doc.toString(), context.pos))],
       icons: false,
       maxRenderedOptions: 60,
       addToOptions: [{ render: documentation, position: 90 }],
@@ -92,7 +90,11 @@ export function extensions(label: string, description: string, now: () => Doing)
         },
       },
     ]),
-    EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": description, spellcheck: "false" }),
+    EditorView.contentAttributes.of({
+      "aria-label": label,
+      "aria-describedby": description,
+      spellcheck: "false",
+    }),
     EditorView.updateListener.of((update) => {
       const own = update.transactions.some((each) => each.docChanged && !each.isUserEvent("load"));
       if (own) now().changed(update.state.doc.toString());

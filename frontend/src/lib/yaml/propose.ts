@@ -57,7 +57,13 @@ function isScalarPlace(shapes: readonly Shape[]): boolean {
   return shapes.length > 0 && shapes.every((shape) => writingOf(shape) === "scalar");
 }
 
-function keys(text: string, caret: number, place: Place, shapes: readonly Shape[], document: unknown): Proposal[] {
+function keys(
+  text: string,
+  caret: number,
+  place: Place,
+  shapes: readonly Shape[],
+  document: unknown,
+): Proposal[] {
   const list = shapes.flatMap((shape) => alternatives(shape)).filter(({ schema }) => schema.type === "array");
   if (list.length > 0 && !place.flow) return members(list, place);
   const there = valueAt(document, place.path);
@@ -76,7 +82,9 @@ function keys(text: string, caret: number, place: Place, shapes: readonly Shape[
 
 /** In a list by indentation where no dash stands yet: a member with its first key. */
 function members(lists: readonly Shape[], place: Place): Proposal[] {
-  const items = lists.flatMap(({ schema, defs }) => (isJson(schema.items) ? [{ schema: schema.items, defs }] : []));
+  const items = lists.flatMap(({ schema, defs }) =>
+    isJson(schema.items) ? [{ schema: schema.items, defs }] : [],
+  );
   return propertiesOf(items).map(({ name, required, shape }) => ({
     label: `- ${name}`,
     ...written(name, shape, { ...place, indent: place.indent + 2 }, "- "),
@@ -117,6 +125,9 @@ function values(
   const listed = valuesOf(shapes);
   const all = usual === undefined || listed.includes(usual as Scalar) ? listed : [usual as Scalar, ...listed];
   return all.map((value) =>
-    option({ value, detail: [value === null && "empty", value === usual && "default"].filter(Boolean).join(", ") }),
+    option({
+      value,
+      detail: [value === null && "empty", value === usual && "default"].filter(Boolean).join(", "),
+    }),
   );
 }

@@ -51,7 +51,12 @@ export function readYaml(text: string): ReadYaml {
     return { value: document.toJS({ maxAliasCount: 100 }), errors, spanOf, lineOf };
   } catch (error) {
     const message = error instanceof YAMLError || error instanceof Error ? error.message : String(error);
-    return { value: undefined, errors: [{ message, span: clipped(text, 0, 1), where: where(0) }], spanOf, lineOf };
+    return {
+      value: undefined,
+      errors: [{ message, span: clipped(text, 0, 1), where: where(0) }],
+      spanOf,
+      lineOf,
+    };
   }
 }
 

@@ -25,7 +25,8 @@ export function alternatives({ schema, defs }: Shape, depth = 0): Shape[] {
     return isJson(target) ? alternatives({ schema: target, defs }, depth + 1) : [];
   }
   const branches = [schema.anyOf, schema.oneOf].filter(Array.isArray).flat().filter(isJson);
-  if (branches.length > 0) return branches.flatMap((branch) => alternatives({ schema: branch, defs }, depth + 1));
+  if (branches.length > 0)
+    return branches.flatMap((branch) => alternatives({ schema: branch, defs }, depth + 1));
   return schema.type === "null" ? [] : [{ schema, defs }];
 }
 
@@ -66,14 +67,18 @@ export interface Property {
 
 /** The keys of a mapping, the required ones first. */
 export function propertiesOf(shapes: readonly Shape[]): Property[] {
-  const found = shapes.flatMap((shape) => alternatives(shape)).flatMap(({ schema, defs }) => {
-    const required = Array.isArray(schema.required) ? schema.required : [];
-    const properties = isJson(schema.properties) ? Object.entries(schema.properties) : [];
-    return properties.flatMap(([name, property]) =>
-      isJson(property) ? [{ name, required: required.includes(name), shape: { schema: property, defs } }] : [],
-    );
-  });
-  return [...found.filter(({ required }) => required), ...found.filter(({ required }) => !required)];
+  return shapes
+    .flatMap((shape) => alternatives(shape))
+    .flatMap(({ schema, defs }) => {
+      const properties = isJson(schema.properties) ? schema.properties : {};
+      const required = (Array.isArray(schema.required) ? schema.required : []).map(String);
+      const names = [...required, ...Object.keys(properties).filter((name) => !required.includes(name))];
+      return names.flatMap((name) => {
+        const property = properties[name];
+        if (!isJson(property)) return [];
+        return [{ name, required: required.includes(name), shape: { schema: property, defs } }];
+      });
+    });
 }
 
 /** What is written there: a mapping, a list, a list of mappings, or a scalar. */
@@ -104,6 +109,6 @@ export function isScalar(value: unknown): value is Scalar {
 }
 
 /** The same as a field of a form. */
-export function fieldOf({ schema, defs }: Shape): FormField | undefined {
-  return fieldsFromSchema({ properties: { it: schema }, $defs: defs })[0];
+export function fieldOf({ schema, defs }: Shape, name = ""): FormField | undefined {
+  return fieldsFromSchema({ properties: { [name]: schema }, $defs: defs })[0];
 }

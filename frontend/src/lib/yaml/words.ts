@@ -29,7 +29,9 @@ export function kindText(shape: Shape): string {
   const field = fieldOf(shape);
   if (!field) return "";
   const kind =
-    field.kind === "choice" || field.choices.length > 0 ? choicesText(field.choices) : (KINDS[field.kind] ?? "");
+    field.kind === "choice" || field.choices.length > 0
+      ? choicesText(field.choices)
+      : (KINDS[field.kind] ?? "");
   return [kind, field.bounds.replaceAll("\u00a0", " ")].filter(Boolean).join(", ");
 }
 
@@ -43,13 +45,14 @@ export function defaultText(shape: Shape, required: boolean): string {
   if (required) return "required";
   const value = shape.schema.default;
   if (isScalar(value) && value !== null && value !== "") return `default ${scalarText(value, false)}`;
-  if (Array.isArray(value) && value.length > 0 && value.every(isScalar)) return `default [${value.join(", ")}]`;
+  if (Array.isArray(value) && value.length > 0 && value.every(isScalar))
+    return `default [${value.join(", ")}]`;
   return takesNull(shape) ? "optional" : "";
 }
 
 /** The first sentence of the documentation; without one, the title, unless that is the name again. */
 export function aboutText(shape: Shape, name: string): string {
-  const own = fieldOf(shape);
+  const own = fieldOf(shape, name);
   const said = own?.description || describedBy(shape);
   if (said) return (/^.*?[.;](?=\s|$)/s.exec(said)?.[0] ?? said).replace(/\s+/g, " ").replace(/;$/, ".");
   const title = own?.title ?? "";

@@ -21,7 +21,8 @@ function lengthOf(node: YAMLMap | YAMLSeq): number {
   let length = 0;
   for (const item of node.items) {
     if (isScalar(item)) length += String(item.value).length + 2;
-    else if (isPair(item) && isScalar(item.value)) length += String(item.key).length + String(item.value.value).length + 4;
+    else if (isPair(item) && isScalar(item.value))
+      length += String(item.key).length + String(item.value.value).length + 4;
     else return Number.POSITIVE_INFINITY;
   }
   return length;

@@ -46,7 +46,10 @@ export function YamlEditor({ label, text, change, marks, complete, leave, ref }:
   useLayoutEffect(() => {
     if (!host.current) return;
     const own = extensions(label, description, () => now.current);
-    const view = new EditorView({ state: EditorState.create({ doc: text, extensions: own }), parent: host.current });
+    const view = new EditorView({
+      state: EditorState.create({ doc: text, extensions: own }),
+      parent: host.current,
+    });
     editor.current = view;
     return () => {
       editor.current = undefined;

@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeUser, changeWebhook, checkpointRun, compareRows, createExperiment, createToken, createWebhook, deleteExperiment, deleteWebhook, drainCluster, endSessions, exportAudit, exportBundle, exportPoints, exportPointsParquet, exportRuns, exportRunsParquet, exportWorkers, importExperiment, inviteUser, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listDeliveries, listExperiments, listFilterFields, listMetrics, listRuns, listTokens, listUsers, listWebhooks, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readQueue, readReport, readRun, readSystem, readTimeline, readTrace, readTuning, readWorkers, readyz, redeliver, removeCluster, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setPolicy, setPriority, signIn, signOut, startCalibration, testWebhook, validateExperiment, version } from '../sdk.gen';
-import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, ChangeWebhookData, ChangeWebhookError, ChangeWebhookResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, CreateWebhookData, CreateWebhookError, CreateWebhookResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DeleteWebhookData, DeleteWebhookError, DeleteWebhookResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportBundleData, ExportBundleError, ExportBundleResponse, ExportPointsData, ExportPointsError, ExportPointsParquetData, ExportPointsParquetError, ExportPointsParquetResponse, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsParquetData, ExportRunsParquetError, ExportRunsParquetResponse, ExportRunsResponse, ExportWorkersData, ExportWorkersError, ExportWorkersResponse, ImportExperimentData, ImportExperimentError, ImportExperimentResponse, InviteUserData, InviteUserError, InviteUserResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListDeliveriesData, ListDeliveriesError, ListDeliveriesResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListMetricsData, ListMetricsError, ListMetricsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListWebhooksData, ListWebhooksError, ListWebhooksResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadReportData, ReadReportError, ReadReportResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadSystemData, ReadSystemError, ReadSystemResponse, ReadTimelineData, ReadTimelineError, ReadTimelineResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadWorkersData, ReadWorkersError, ReadWorkersResponse, ReadyzData, ReadyzError, ReadyzResponse, RedeliverData, RedeliverError, RedeliverResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, TestWebhookData, TestWebhookError, TestWebhookResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeUser, changeView, changeWebhook, checkpointRun, compareRows, createExperiment, createToken, createView, createWebhook, deleteExperiment, deleteView, deleteWebhook, drainCluster, endSessions, exportAudit, exportBundle, exportPoints, exportPointsParquet, exportRuns, exportRunsParquet, exportWorkers, importExperiment, inviteUser, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listDeliveries, listExperiments, listFilterFields, listMetrics, listRuns, listTokens, listUsers, listViews, listWebhooks, listWorkloads, livez, makeClusterToken, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readQueue, readReport, readRun, readSystem, readTimeline, readTrace, readTuning, readWorkers, readyz, redeliver, removeCluster, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setPolicy, setPriority, signIn, signOut, startCalibration, testWebhook, validateExperiment, version } from '../sdk.gen';
+import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, ChangeViewData, ChangeViewError, ChangeViewResponse, ChangeWebhookData, ChangeWebhookError, ChangeWebhookResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, CreateViewData, CreateViewError, CreateViewResponse, CreateWebhookData, CreateWebhookError, CreateWebhookResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DeleteViewData, DeleteViewError, DeleteViewResponse, DeleteWebhookData, DeleteWebhookError, DeleteWebhookResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportBundleData, ExportBundleError, ExportBundleResponse, ExportPointsData, ExportPointsError, ExportPointsParquetData, ExportPointsParquetError, ExportPointsParquetResponse, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsParquetData, ExportRunsParquetError, ExportRunsParquetResponse, ExportRunsResponse, ExportWorkersData, ExportWorkersError, ExportWorkersResponse, ImportExperimentData, ImportExperimentError, ImportExperimentResponse, InviteUserData, InviteUserError, InviteUserResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListDeliveriesData, ListDeliveriesError, ListDeliveriesResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListMetricsData, ListMetricsError, ListMetricsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListViewsData, ListViewsError, ListViewsResponse, ListWebhooksData, ListWebhooksError, ListWebhooksResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadReportData, ReadReportError, ReadReportResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadSystemData, ReadSystemError, ReadSystemResponse, ReadTimelineData, ReadTimelineError, ReadTimelineResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadWorkersData, ReadWorkersError, ReadWorkersResponse, ReadyzData, ReadyzError, ReadyzResponse, RedeliverData, RedeliverError, RedeliverResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, TestWebhookData, TestWebhookError, TestWebhookResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -1411,6 +1411,83 @@ export const versionOptions = (options?: Options<VersionData>) => queryOptions<V
     },
     queryKey: versionQueryKey(options)
 });
+
+export const listViewsQueryKey = (options?: Options<ListViewsData>) => createQueryKey('listViews', options);
+
+/**
+ * List Views
+ *
+ * List one's own saved views of the dashboard, by name.
+ */
+export const listViewsOptions = (options?: Options<ListViewsData>) => queryOptions<ListViewsResponse, ListViewsError, ListViewsResponse, ReturnType<typeof listViewsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listViews({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listViewsQueryKey(options)
+});
+
+/**
+ * Create View
+ *
+ * Save a view under a name of one's own. 409: there is one of this name, or there are 100.
+ */
+export const createViewMutation = (options?: Partial<Options<CreateViewData>>): UseMutationOptions<CreateViewResponse, CreateViewError, Options<CreateViewData>> => {
+    const mutationOptions: UseMutationOptions<CreateViewResponse, CreateViewError, Options<CreateViewData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await createView({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Delete View
+ *
+ * Delete a saved view.
+ */
+export const deleteViewMutation = (options?: Partial<Options<DeleteViewData>>): UseMutationOptions<DeleteViewResponse, DeleteViewError, Options<DeleteViewData>> => {
+    const mutationOptions: UseMutationOptions<DeleteViewResponse, DeleteViewError, Options<DeleteViewData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await deleteView({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Change View
+ *
+ * Change the name of a saved view, or what it shows.
+ */
+export const changeViewMutation = (options?: Partial<Options<ChangeViewData>>): UseMutationOptions<ChangeViewResponse, ChangeViewError, Options<ChangeViewData>> => {
+    const mutationOptions: UseMutationOptions<ChangeViewResponse, ChangeViewError, Options<ChangeViewData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await changeView({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
 
 /**
  * Redeliver
