@@ -33,8 +33,22 @@ const compressed: Plugin = {
   },
 };
 
+/** What a browser loads before any page, by Brotli; bytes. Charts and the editor are no part of it. */
+const FIRST_LOAD = 200_000;
+
+/** Ends the build where the first load is larger. */
+const budget: Plugin = {
+  name: "budget",
+  apply: "build",
+  closeBundle() {
+    const names = [...readFileSync(join(OUT, "index.html"), "utf8").matchAll(/"\/(assets\/[^"]+)"/g)];
+    const size = names.reduce((sum, [, name]) => sum + statSync(join(OUT, `${name}.br`)).size, 0);
+    if (size > FIRST_LOAD) this.error(`the first load has ${size} bytes; its limit is ${FIRST_LOAD}`);
+  },
+};
+
 export default defineConfig({
-  plugins: [react(), yaml, compressed],
+  plugins: [react(), yaml, compressed, budget],
   resolve: {
     alias: {
       "@docs": fileURLToPath(new URL("../docs", import.meta.url)),

@@ -35,7 +35,7 @@ from hooke_api.ingest import endpoints as ingest
 from hooke_api.metrics import endpoints as metrics
 from hooke_api.metrics.compactor import Compactor
 from hooke_api.metrics.thinner import Thinner
-from hooke_api.people import account
+from hooke_api.people import account, view_endpoints
 from hooke_api.people import endpoints as people
 from hooke_api.people.accounts import Accounts
 from hooke_api.people.passwords import Passwords
@@ -70,6 +70,7 @@ ROOMS = (
     account.router,
     people.router,
     projects.router,
+    view_endpoints.router,
     webhooks.router,
     stream.router,
     ingest.router,

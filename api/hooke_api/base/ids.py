@@ -57,3 +57,8 @@ def order_id() -> str:
 def run_id() -> str:
     """Return a new id of a run."""
     return f"run_{uuid7().hex}"
+
+
+def view_id() -> str:
+    """Return a new id of a saved view."""
+    return f"viw_{uuid7().hex}"

@@ -77,6 +77,10 @@ LEAST: Mapping[str, Role | Other] = {
     "list_tokens": VIEWER,
     "create_token": VIEWER,
     "revoke_token": VIEWER,
+    "list_views": VIEWER,
+    "create_view": VIEWER,
+    "change_view": VIEWER,
+    "delete_view": VIEWER,
     # one's own experiments; those of others need an operator: `Actor.check_owner`
     "validate_experiment": RESEARCHER,
     "create_experiment": RESEARCHER,

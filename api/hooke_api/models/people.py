@@ -1,11 +1,11 @@
-"""Users, their tokens and sessions, and the audit trail."""
+"""Users, their tokens, sessions and saved views, and the audit trail."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text
+from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from hooke_api.models.base import Base, Serial
@@ -89,3 +89,19 @@ class TrailEntry(Base):
     before: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     after: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     request_id: Mapped[str] = mapped_column(String(64))
+
+
+class StoredView(Base):
+    """A view of the dashboard that somebody has saved under a name."""
+
+    __tablename__ = "saved_views"
+    __table_args__ = (UniqueConstraint("owner", "name"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    owner: Mapped[str] = mapped_column(String(120))
+    """Name of the user, of the machine, or of the owner: `hooke_api.base.access.Actor.name`."""
+    name: Mapped[str] = mapped_column(String(80))
+    path: Mapped[str] = mapped_column(Text)
+    """Path and query of the dashboard."""
+    created_at: Mapped[datetime]
+    changed_at: Mapped[datetime]

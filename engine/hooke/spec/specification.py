@@ -36,8 +36,8 @@ Part = Literal["validation", "test"]
 class WorkloadChoice(Frozen):
     """A workload and its parameters."""
 
-    name: Name
-    parameters: dict[str, Any] = Field(default_factory=dict)
+    name: Name = Field(description="Name in the catalogue.")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="Others keep their defaults.")
     hash: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     """SHA-256 of the source file, for user files only. A cluster with a different file rejects the run."""
 
@@ -67,9 +67,9 @@ class Compute(Frozen):
 class Variant(Frozen):
     """One algorithm with given parameters, under its own name."""
 
-    name: Label
-    algorithm: Name
-    parameters: dict[str, Any] = Field(default_factory=dict)
+    name: Label = Field(description="In tables and charts; no other variant has it.")
+    algorithm: Name = Field(description="Name in the catalogue.")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="Others are default, or tuned.")
     communication: Communication = Communication()
     workload_settings: dict[Parameter, Any] = Field(
         default_factory=dict,
@@ -145,14 +145,14 @@ class VirtualCluster(MeasuredConstants, UnequalWorkers):
 class ClusterChoice(Frozen):
     """Where runs execute: a registered cluster, or a virtual one simulated on it."""
 
-    name: Name
+    name: Name = Field(description="A registered cluster, or with `virtual` a name of one's own.")
     computed_on: Name | None = Field(
         None, description="The registered cluster on which a virtual one is simulated."
     )
     workers: list[Annotated[int, Field(ge=1, le=4096)] | Literal["auto"]] = Field(
-        default=["auto"], min_length=1, max_length=16
+        default=["auto"], min_length=1, max_length=16, description="How many; `auto`: what the cores allow."
     )
-    seeds: int = Field(3, ge=1, le=100)
+    seeds: int = Field(3, ge=1, le=100, description="Runs of each variant with each number of workers.")
     virtual: VirtualCluster | None = None
     _by_earlier_name: bool = PrivateAttr(default=False)
 
@@ -187,7 +187,7 @@ class Target(Frozen):
         description="Judged on the validation part. `test_accuracy` and `test_loss` are accepted only in stored "
         "experiments that were made without one.",
     )
-    value: float
+    value: float = Field(description="Accuracy as a fraction, or loss.")
     of: Literal["center"] = "center"
 
     @property
@@ -209,15 +209,15 @@ class ExperimentSpec(Frozen):
     """One comparison; immutable once submitted."""
 
     schema_: Literal["hooke.experiment/1"] = Field("hooke.experiment/1", alias="schema")
-    name: Label
-    description: Annotated[str, StringConstraints(max_length=4000)] = ""
+    name: Label = Field(description="In lists and reports.")
+    description: Annotated[str, StringConstraints(max_length=4000)] = Field("", description="What it is for.")
     workload: WorkloadChoice
     batch: int = Field(32, ge=1, le=65536, title="Batch", description="Samples per worker and step.")
-    sharding: Sharding = "iid"
-    variants: list[Variant] = Field(min_length=1, max_length=MAX_VARIANTS)
-    baseline: Label
-    clusters: list[ClusterChoice] = Field(min_length=1, max_length=16)
-    first_seed: int = Field(0, ge=0, le=2**31)
+    sharding: Sharding = Field("iid", description="Workers draw from all items, shares, or handed batches.")
+    variants: list[Variant] = Field(min_length=1, max_length=MAX_VARIANTS, description="What is compared.")
+    baseline: Label = Field(description="Name of the variant that the others are compared with.")
+    clusters: list[ClusterChoice] = Field(min_length=1, max_length=16, description="Where it runs, how often.")
+    first_seed: int = Field(0, ge=0, le=2**31, description="Seeds count from here.")
     budget: Budget
     target: Target | None = None
     evaluation: EvaluationSettings

@@ -5,6 +5,7 @@ import { openApp } from "../support/app";
 import { comparison, experiment } from "../support/fixtures/experiment";
 import { runSummary } from "../support/fixtures/run";
 import { tuned, tuning } from "../support/fixtures/tuning";
+import { rowsAre } from "../support/layout";
 import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
@@ -96,9 +97,59 @@ it.each([
   expect((meter.firstElementChild as HTMLElement).style.width).toBe(width);
 });
 
-it("says where it shows but the first of many", async () => {
-  await rows([runSummary(1), runSummary(2)], "more");
-  expect(screen.getByText("The first 2 runs are shown.")).toBeVisible();
+describe("more runs than an answer holds", () => {
+  /** Three pages of two runs, of which the last one fails where it is told to. */
+  async function pages(fails = false) {
+    let refuses = fails;
+    server.on("GET /runs", ({ query }) => {
+      const at = Number(query.get("cursor") ?? 0);
+      if (at === 4 && refuses) {
+        refuses = false;
+        return new Refusal(404, "Gone.");
+      }
+      return { items: [runSummary(at + 1), runSummary(at + 2)], next_cursor: at < 4 ? String(at + 2) : null };
+    });
+    const app = openApp(server, "/experiments/exp_7");
+    expect(await screen.findByText("The first 2 runs are shown.")).toBeVisible();
+    await app.user.click(screen.getByRole("button", { name: "Show all" }));
+    return app;
+  }
+  const numbers = () => screen.getAllByTestId("run-row").map((line) => texts(line)[0]);
+
+  it("are read page after page on request", async () => {
+    await pages();
+    await waitFor(() => expect(numbers()).toEqual(["#1", "#2", "#3", "#4", "#5", "#6"]));
+    await waitFor(() => expect(screen.queryByText(/^The first/)).toBeNull());
+    expect(screen.queryByRole("button", { name: "Show all" })).toBeNull();
+  });
+
+  it("of which some cannot be read stay as far as they were, and are read when told", async () => {
+    const { user } = await pages(true);
+    expect(await screen.findByRole("alert")).toHaveTextContent("Not all runs could be read. Gone.");
+    expect(screen.getByText("The first 4 runs are shown.")).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Try again" }));
+    await waitFor(() => expect(numbers()).toHaveLength(6));
+  });
+});
+
+it("of many runs draws those in view, which know their number among all, and leaves whole", async () => {
+  rowsAre(39);
+  server.on("GET /runs", {
+    items: Array.from({ length: 450 }, (_, i) => runSummary(i + 1)),
+    next_cursor: null,
+  });
+  const { user } = openApp(server, "/experiments/exp_7");
+  const found = await screen.findAllByTestId("run-row");
+  expect(found.length).toBeLessThan(100);
+  expect(screen.getByTestId("runs-table")).toHaveAttribute("aria-rowcount", "451");
+  expect(found[0]).toHaveAttribute("aria-rowindex", "2");
+  await user.click(screen.getByRole("button", { name: "Export: Runs of this experiment" }));
+  await user.click(await screen.findByRole("menuitem", { name: "Copy as Markdown" }));
+  await screen.findByText("Copied");
+  const lines = (await navigator.clipboard.readText()).split("\n");
+  expect(lines).toHaveLength(452);
+  expect(lines.at(-1)).toContain("#450");
+  expect(screen.getAllByTestId("run-row").length).toBeLessThan(100);
 });
 
 it("says why it is missing", async () => {

@@ -4,6 +4,7 @@ import type { DeletedExperiment, ExperimentSummary } from "@/lib/client/types.ge
 import { openApp } from "../support/app";
 import { experiment, summary } from "../support/fixtures/experiment";
 import { FIELDS } from "../support/fixtures/filters";
+import { rowsAre } from "../support/layout";
 import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
@@ -204,5 +205,22 @@ describe("the archive", () => {
       { archived: false },
       { archived: false },
     ]);
+  });
+});
+
+describe("a long list", () => {
+  const many = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => ended(from - i, { name: `Comparison ${from - i}` }));
+
+  it("draws the experiments in view, each with its place among all that are known", async () => {
+    rowsAre(140);
+    server.on("GET /experiments", { items: many(300, 250), next_cursor: "more" });
+    openApp(server, "/");
+    const items = await screen.findAllByTestId("experiment-item");
+    expect(items.length).toBeLessThan(60);
+    expect(items[0]).toHaveAttribute("aria-posinset", "1");
+    expect(items[0]).toHaveAttribute("aria-setsize", "-1"); // the server has more
+    expect(screen.getByRole("button", { name: "Draw all 250 experiments" })).toBeVisible();
+    expect(screen.getByRole("button", { name: "Load more" })).toBeVisible();
   });
 });

@@ -8,12 +8,13 @@ import {
   ofClusters,
   ofExperiment,
   ofExperiments,
+  ofViews,
   pages,
   withWords,
 } from "@/features/palette/entries";
 import { algorithm, cluster } from "../support/fixtures/catalogue";
 import { summary } from "../support/fixtures/experiment";
-import { me } from "../support/fixtures/people";
+import { me, savedView } from "../support/fixtures/people";
 
 const labels = (entries: readonly Entry[]) => entries.map(({ label }) => label);
 const page = (label: string, more?: string): Entry => ({
@@ -89,6 +90,7 @@ describe("what tells things of one name apart", () => {
       ...ofExperiment("exp_7", 7, me("admin")),
       ...ofExperiments([summary(7), summary(8)]),
       ...ofClusters([cluster("a"), cluster("b")]),
+      ...ofViews([savedView("viw_1", "All", "/"), savedView("viw_2", "All again", "/")]),
     ];
     expect(new Set(all.map(({ key }) => key)).size).toBe(all.length);
   });

@@ -4,6 +4,7 @@ import { KEPT } from "@/features/run/use-logs";
 import { openApp } from "../support/app";
 import { experiment } from "../support/fixtures/experiment";
 import { logLine, run } from "../support/fixtures/run";
+import { rowsAre } from "../support/layout";
 import { apiServer } from "../support/server";
 
 const server = apiServer();
@@ -75,12 +76,29 @@ describe("the log", () => {
   });
 
   it("keeps the newest lines, and says how many it let go", async () => {
+    rowsAre(19);
     written(KEPT + 1234);
-    await open();
+    const { user } = await open();
     expect(await screen.findByText("1,234 earlier lines are not shown")).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Draw all 5,000 lines" }));
     expect(log().lastElementChild).toHaveTextContent(`line ${KEPT + 1234}`);
     expect(log().children).toHaveLength(KEPT + 1);
     expect(screen.queryByText("line 1234")).toBeNull();
+  });
+
+  it("of many lines draws those in view, and tells a screen reader of none that scrolling draws", async () => {
+    rowsAre(19);
+    written(1000);
+    await open();
+    await screen.findByText("line 1");
+    expect(log()).toHaveAttribute("aria-live", "off");
+    const drawn = () =>
+      [...log().querySelectorAll<HTMLElement>("[data-index]")].map((line) => line.dataset.index);
+    expect(drawn().length).toBeLessThan(100);
+    fireEvent.scroll(log(), { target: { scrollTop: 500 * 19 } });
+    expect(await screen.findByText("line 510")).toBeVisible();
+    expect(drawn()).not.toContain("0");
+    expect(drawn().length).toBeLessThan(100);
   });
 
   it("is of one rank where the address or the picker says so", async () => {

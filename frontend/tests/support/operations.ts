@@ -34,6 +34,7 @@ import type {
   Ready,
   RunPage,
   RunView,
+  SavedView,
   SeriesAnswer,
   SystemView,
   TimelineView,
@@ -43,6 +44,7 @@ import type {
   TuningView,
   UserList,
   UserView,
+  ViewList,
   WebhookList,
   WebhookView,
   WorkersAnswer,
@@ -121,6 +123,11 @@ export interface Operations {
   "PATCH /webhooks/*": WebhookView;
   "DELETE /webhooks/*": Record<string, never>;
   "POST /webhooks/*/test": DeliveryView;
+  "GET /views": ViewList;
+  "GET /api/openapi.json": { components: { schemas: Record<string, unknown> } };
+  "POST /views": SavedView;
+  "PATCH /views/*": SavedView;
+  "DELETE /views/*": Record<string, never>;
 }
 export const names = new Set([
   "compare",
@@ -143,6 +150,7 @@ export const names = new Set([
   "projects",
   "audit",
   "webhooks",
+  "views",
   "readyz",
   "filter-fields",
   "deleted-experiments",
@@ -183,6 +191,7 @@ export const USUAL = new Map<string, unknown>([
   ["GET /filter-fields", { fields: [] } satisfies FilterLanguage],
   ["GET /webhooks", { items: [] } satisfies WebhookList],
   ["GET /projects", { items: [] } satisfies ProjectList],
+  ["GET /views", { items: [] } satisfies ViewList],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
     "GET /runs/*/system",

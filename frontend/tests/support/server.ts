@@ -38,6 +38,7 @@ const BASE = "/api/v1";
 
 /** The operation of a path: ids become stars. */
 function template(path: string): string {
+  if (!path.startsWith(`${BASE}/`)) return path;
   const parts = path.slice(BASE.length + 1).split("/");
   return `/${parts.map((part) => (names.has(part) || verbs.has(part) ? part : "*")).join("/")}`;
 }

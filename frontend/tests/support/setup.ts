@@ -27,6 +27,8 @@ Element.prototype.getBoundingClientRect = () => ({ ...BOX, toJSON: () => BOX });
 Object.defineProperty(document, "fonts", { configurable: true, value: new EventTarget() });
 Element.prototype.scrollIntoView = () => undefined;
 window.scrollTo = () => undefined;
+Range.prototype.getClientRects = () => [] as unknown as DOMRectList;
+Range.prototype.getBoundingClientRect = () => ({ ...BOX, toJSON: () => BOX });
 
 const complaints: string[] = [];
 const complain = (...parts: unknown[]) => {

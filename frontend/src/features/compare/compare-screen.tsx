@@ -1,9 +1,10 @@
-import { Skeleton } from "@mantine/core";
+import { Group, Skeleton } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { ComparedRows } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Message } from "@/lib/ui/message";
+import { ViewsMenu } from "@/lib/views/views-menu";
 import { ChooseRows } from "./choose-rows";
 import styles from "./compare.module.css";
 import { ContrastsPart } from "./contrasts-part";
@@ -29,7 +30,10 @@ export function CompareScreen() {
     navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
   return (
     <>
-      <h1 className={styles.title}>Compare</h1>
+      <Group justify="space-between" align="flex-start">
+        <h1 className={styles.title}>Compare</h1>
+        <ViewsMenu />
+      </Group>
       <ChooseRows rows={rows} against={search.against} compared={query.data} change={change} />
       {query.isError && (
         <ErrorPanel

@@ -15,6 +15,7 @@ import { RunBar } from "@/lib/ui/run-bar";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { isTerminal, progress } from "@/lib/ui/states";
 import { useNow } from "@/lib/ui/use-now";
+import { ViewsMenu } from "@/lib/views/views-menu";
 import styles from "./experiment.module.css";
 import { ExperimentExport } from "./experiment-export";
 import { useRuns } from "./use-experiment";
@@ -73,6 +74,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
             JSON
           </LinkButton>
           <ExperimentExport experiment={experiment} parquet={parquet} />
+          <ViewsMenu />
         </Group>
       </div>
       {experiment.description && <p className={styles.description}>{experiment.description}</p>}

@@ -1,14 +1,16 @@
-import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
 import type { Axis } from "@/lib/api/types";
 import {
   listMetricsOptions,
   listRunsOptions,
+  listRunsQueryKey,
   readBandsOptions,
   readComparisonOptions,
   readExperimentOptions,
   readTuningOptions,
 } from "@/lib/client/@tanstack/react-query.gen";
-import { readBands } from "@/lib/client/sdk.gen";
+import { listRuns, readBands } from "@/lib/client/sdk.gen";
 import { applied } from "@/lib/columns/increments";
 
 /** Every series of evaluations there can be: see `metricsOf` of a run. */
@@ -35,6 +37,29 @@ export function useRuns(id: string, reported?: boolean, enabled = true) {
     ...listRunsOptions({ query: { experiment: id, limit: RUNS, reported } }),
     enabled,
   });
+}
+
+/** Runs behind the first answer, page after page, once somebody wants them. */
+export function useFurtherRuns(
+  id: string,
+  reported: boolean | undefined,
+  after: string | null | undefined,
+  wanted: boolean,
+) {
+  const asked = { experiment: id, limit: RUNS, reported };
+  const query = useInfiniteQuery({
+    queryKey: [...listRunsQueryKey({ query: asked }), "after", after],
+    enabled: wanted && Boolean(after),
+    initialPageParam: after ?? undefined,
+    queryFn: async ({ pageParam: cursor, signal }) =>
+      (await listRuns({ query: { ...asked, cursor }, signal, throwOnError: true })).data,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const { hasNextPage, isFetching, isError, fetchNextPage } = query;
+  useEffect(() => {
+    if (wanted && hasNextPage && !isFetching && !isError) void fetchNextPage();
+  }, [wanted, hasNextPage, isFetching, isError, fetchNextPage]);
+  return query;
 }
 
 export function useTuning(id: string) {

@@ -1,5 +1,6 @@
 import { Checkbox } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
+import type { ComponentProps } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { formatAge, formatMoment } from "@/lib/format/time";
 import { Star } from "@/lib/keeping/star";
@@ -32,14 +33,22 @@ interface ItemProps {
   choose: (chosen: boolean) => void;
   act: (action: Action) => void;
   edit: () => void;
+  /** Where not all items are drawn: which one this is, and what measures it. */
+  place?: ComponentProps<"li">;
 }
 
 /** One experiment of the list: its answer, its progress, and what can be done with it. */
-export function ExperimentItem({ item, now, chosen, choose, act, edit }: ItemProps) {
+export function ExperimentItem({ item, now, chosen, choose, act, edit, place }: ItemProps) {
   const { done, all } = progress(item.runs);
   const [answer, ...others] = item.headlines;
   return (
-    <li className={styles.item} data-testid="experiment-item" data-id={item.id} data-chosen={chosen}>
+    <li
+      {...place}
+      className={styles.item}
+      data-testid="experiment-item"
+      data-id={item.id}
+      data-chosen={chosen}
+    >
       <div className={styles.marks}>
         <Checkbox
           aria-label={`Select ${item.name}`}

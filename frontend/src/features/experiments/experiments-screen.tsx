@@ -10,10 +10,11 @@ import { useProjects } from "@/lib/projects/use-projects";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { useNow } from "@/lib/ui/use-now";
+import { ViewsMenu } from "@/lib/views/views-menu";
 import { DeletedList } from "./deleted-list";
 import { Empty, NothingFits, Placeholder } from "./empty";
-import { ExperimentItem } from "./experiment-item";
 import styles from "./experiments.module.css";
+import { ExperimentsList } from "./experiments-list";
 import { FilterField, useFilterFields } from "./filter-field";
 import { type Import, ImportButton, ImportFault, useImport } from "./import-button";
 import { OutcomeNote } from "./outcome-note";
@@ -88,23 +89,16 @@ function Present() {
       )}
       {query.isPending && <Placeholder />}
       {query.isSuccess && items.length === 0 && <NothingFits clear={() => void navigate({ search: {} })} />}
-      <ul
-        className={styles.list}
-        data-testid="experiments"
-        data-stale={query.isPlaceholderData || fault !== undefined || undefined}
-      >
-        {items.map((item) => (
-          <ExperimentItem
-            key={item.id}
-            item={item}
-            now={now}
-            chosen={ids.has(item.id)}
-            choose={(wanted) => choose(item, wanted)}
-            act={(action) => void actions.run(action, [item])}
-            edit={() => setEdited(item.id)}
-          />
-        ))}
-      </ul>
+      <ExperimentsList
+        items={items}
+        complete={!query.hasNextPage}
+        stale={query.isPlaceholderData || fault !== undefined}
+        now={now}
+        chosen={ids}
+        choose={choose}
+        act={(action, item) => void actions.run(action, [item])}
+        edit={setEdited}
+      />
       {query.hasNextPage && (
         <Group justify="center" mt={24}>
           <Button variant="default" loading={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
@@ -149,14 +143,17 @@ function Head({ act, project }: { act: Import; project: string | undefined }) {
     <>
       <Group justify="space-between" align="center" mb={16}>
         <h1 className={styles.title}>Experiments</h1>
-        {maySubmit && (
-          <Group gap={8}>
-            <ImportButton act={act} />
-            <LinkButton to="/new" search={{ project }} data-testid="new-experiment">
-              New experiment
-            </LinkButton>
-          </Group>
-        )}
+        <Group gap={8}>
+          <ViewsMenu />
+          {maySubmit && (
+            <>
+              <ImportButton act={act} />
+              <LinkButton to="/new" search={{ project }} data-testid="new-experiment">
+                New experiment
+              </LinkButton>
+            </>
+          )}
+        </Group>
       </Group>
       <ImportFault act={act} />
     </>

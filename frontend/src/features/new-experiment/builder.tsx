@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Tabs } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { useMutation } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useLayoutEffect, useRef, useState } from "react";
 import { explain, faultsOf } from "@/lib/api/problem";
 import { createExperiment } from "@/lib/client/sdk.gen";
@@ -18,6 +18,7 @@ import { faultsByField, faultsIn, nearestField } from "./faults";
 import styles from "./form.module.css";
 import { FormContext } from "./form-context";
 import { JsonEditor } from "./json-editor";
+import { Mode } from "./mode";
 import { PlanBar } from "./plan-bar";
 import { PlanPanel } from "./plan-panel";
 import { StartButton } from "./start-button";
@@ -27,6 +28,10 @@ import { TuningSection } from "./tuning-section";
 import { useDraft } from "./use-draft";
 import { asSpec, usePlan } from "./use-plan";
 import { VariantsSection } from "./variants-section";
+import type { YamlHandle } from "./yaml-part";
+import { YamlPlace } from "./yaml-place";
+
+const route = getRouteApi("/new");
 
 interface BuilderProps {
   start: Json;
@@ -77,12 +82,15 @@ function useStart(project: string, started: () => void) {
   return { post, renew };
 }
 
-/** The form and, beside it, what it would run and the same document as JSON. */
+/** The form, or the document as YAML, and beside it what it would run and the same document as JSON. */
 export function Builder({ start, of, project, algorithms, workloads, clusters }: BuilderProps) {
   const { draft, typed, setTyped, replaced, ...edit } = useDraft(start, of);
   const [fields, setFields] = useState<string[]>([]);
   const form = useRef<HTMLDivElement>(null);
   const side = useRef<HTMLElement>(null);
+  const mode = useRef<HTMLDivElement>(null);
+  const yaml = useRef<YamlHandle>(null);
+  const asText = route.useSearch().as === "yaml";
   const [asked, setAsked] = useState(project);
   const open = openOnes(useProjects());
   const into = (open.find(({ name }) => name === asked) ?? open[0])?.name ?? DEFAULT;
@@ -100,6 +108,7 @@ export function Builder({ start, of, project, algorithms, workloads, clusters }:
   });
 
   function focus(pointer: string) {
+    if (asText) return yaml.current?.goTo(pointer);
     const field = nearestField(pointer, fields);
     const element = field === undefined ? null : document.getElementById(fieldId(field));
     element?.closest("details")?.setAttribute("open", "");
@@ -122,13 +131,16 @@ export function Builder({ start, of, project, algorithms, workloads, clusters }:
     starting: post.isPending || post.isSuccess,
     start: () => post.mutate(draft),
   };
-  useHotkeys([["mod+Enter", () => startable.ready && !startable.starting && startable.start()]], []);
+  useHotkeys([["mod+Enter", () => startable.ready && !startable.starting && startable.start()]], [], true);
   return (
     <FormContext value={{ draft, change, faults: faultsByField(faults, fields) }}>
       <ToStart />
       <Group justify="space-between" align="center">
         <h1 className={styles.title}>New experiment</h1>
-        <StartFrom asks={edit.asks} fill={fill} />
+        <Group gap={12}>
+          <Mode ref={mode} />
+          <StartFrom asks={edit.asks} fill={fill} />
+        </Group>
       </Group>
       <DraftNote replaced={replaced} before={renew} />
       <div className={styles.columns}>
@@ -142,12 +154,29 @@ export function Builder({ start, of, project, algorithms, workloads, clusters }:
               setAsked(next);
             }}
           />
-          <WorkloadSection workloads={workloads} />
-          <VariantsSection catalogue={algorithms} workloads={workloads} />
-          <TuningSection schema={algorithms.tuning} />
-          <ClustersSection clusters={clusters} />
-          <BudgetSection workloads={workloads} />
-          <ExecutionSection compute={algorithms.compute} />
+          {asText ? (
+            <YamlPlace
+              ref={yaml}
+              algorithms={algorithms}
+              workloads={workloads}
+              clusters={clusters}
+              typed={typed}
+              setTyped={setTyped}
+              faults={faults}
+              warnings={query.isError ? [] : (query.data?.warnings ?? [])}
+              settled={settled}
+              leave={() => mode.current?.querySelector<HTMLInputElement>("input:checked")?.focus()}
+            />
+          ) : (
+            <>
+              <WorkloadSection workloads={workloads} />
+              <VariantsSection catalogue={algorithms} workloads={workloads} />
+              <TuningSection schema={algorithms.tuning} />
+              <ClustersSection clusters={clusters} />
+              <BudgetSection workloads={workloads} />
+              <ExecutionSection compute={algorithms.compute} />
+            </>
+          )}
         </div>
         <PlanBar
           plan={query.data}
@@ -171,6 +200,7 @@ export function Builder({ start, of, project, algorithms, workloads, clusters }:
                 faults={faults}
                 settled={settled}
                 focus={focus}
+                lineOf={asText ? (pointer) => yaml.current?.lineOf(pointer) : undefined}
               />
             </Tabs.Panel>
             <Tabs.Panel value="json">
@@ -178,7 +208,12 @@ export function Builder({ start, of, project, algorithms, workloads, clusters }:
             </Tabs.Panel>
           </Tabs>
           {unread && (
-            <Alert color="red" mt={12} title="The JSON is not what the form shows" data-testid="unread">
+            <Alert
+              color="red"
+              mt={12}
+              title={typed?.as === "json" ? "The JSON is not what the form shows" : "The YAML cannot be read"}
+              data-testid="unread"
+            >
               {unread}{" "}
               <Button size="compact-xs" variant="default" onClick={() => setTyped(undefined)}>
                 Discard what was typed

@@ -149,6 +149,11 @@ export function draftFrom(text: string): { draft: Json } | { problem: string } {
   } catch (error) {
     return { problem: error instanceof Error ? `This is not JSON: ${error.message}` : "This is not JSON." };
   }
+  return draftOf(value);
+}
+
+/** A document as a draft, or why the form cannot show it. */
+export function draftOf(value: unknown): { draft: Json } | { problem: string } {
   if (!isJson(value)) return { problem: "A specification is an object: { … }." };
   for (const key of ["variants", "clusters"]) {
     const list = value[key];

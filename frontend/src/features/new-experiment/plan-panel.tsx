@@ -16,14 +16,16 @@ interface PlanPanelProps {
   faults: readonly Fault[];
   settled: boolean;
   focus: (pointer: string) => void;
+  /** Number of the line where a place of the document is written, if it is shown as text. */
+  lineOf?: (pointer: string) => number | undefined;
 }
 
 /** What would run, or what stands in the way. */
-export function PlanPanel({ plan, error, faults, settled, focus }: PlanPanelProps) {
+export function PlanPanel({ plan, error, faults, settled, focus, lineOf }: PlanPanelProps) {
   return (
     <div className={styles.plan} data-testid="plan" data-settled={settled} aria-live="polite">
       {error ? (
-        <Faults error={error} faults={faults} focus={focus} />
+        <Faults error={error} faults={faults} focus={focus} lineOf={lineOf} />
       ) : plan ? (
         <Plan plan={plan} focus={focus} />
       ) : (
@@ -33,7 +35,9 @@ export function PlanPanel({ plan, error, faults, settled, focus }: PlanPanelProp
   );
 }
 
-function Faults({ error, faults, focus }: Pick<PlanPanelProps, "error" | "faults" | "focus">) {
+type FaultsProps = Pick<PlanPanelProps, "error" | "faults" | "focus" | "lineOf">;
+
+function Faults({ error, faults, focus, lineOf }: FaultsProps) {
   if (faults.length === 0)
     return (
       <Alert
@@ -50,13 +54,18 @@ function Faults({ error, faults, focus }: Pick<PlanPanelProps, "error" | "faults
         {faults.map(({ pointer, message }) => (
           <li key={`${pointer} ${message}`}>
             <button type="button" onClick={() => focus(pointer)} data-testid="fault" data-pointer={pointer}>
-              <strong>{placeName(pointer)}</strong>: {withCode(message)}
+              <strong>{placeName(pointer)}</strong>
+              {lineText(lineOf?.(pointer))}: {withCode(message)}
             </button>
           </li>
         ))}
       </ul>
     </Alert>
   );
+}
+
+function lineText(line: number | undefined): string {
+  return line === undefined ? "" : ` (line ${line})`;
 }
 
 interface Cell {

@@ -15,6 +15,8 @@ export interface NewExperimentSearch {
   wider?: Wider[];
   /** The project that it is meant for. */
   project?: string;
+  /** The form, or the whole as text. */
+  as?: "yaml";
 }
 
 export function newExperimentSearch({
@@ -23,6 +25,7 @@ export function newExperimentSearch({
   algorithm,
   wider,
   project,
+  as,
 }: Record<string, unknown>): NewExperimentSearch {
   return {
     clone: typeof clone === "string" && clone ? clone : undefined,
@@ -30,6 +33,7 @@ export function newExperimentSearch({
     algorithm: typeof algorithm === "string" && algorithm ? algorithm : undefined,
     wider: Array.isArray(wider) && wider.length > 0 && wider.every(isWider) ? wider : undefined,
     project: typeof project === "string" && project ? project : undefined,
+    as: as === "yaml" ? as : undefined,
   };
 }
 

@@ -2,8 +2,8 @@ import { useEffect, useState } from "react";
 import type { Json } from "@/lib/json/document";
 import { withNamedBaseline, withPlacedBaseline } from "./baseline";
 import type { Replaced } from "./draft-note";
-import type { TypedJson } from "./json-editor";
 import { keepDraft, keptDraft } from "./kept-drafts";
+import type { Typed } from "./typed";
 
 /**
  * The draft of the form: what it starts from, or what was left unfinished at the same address. What replaces a draft
@@ -13,7 +13,7 @@ export function useDraft(start: Json, of: string) {
   const [left] = useState(() => keptDraft(of));
   const [draft, setDraft] = useState(() => withPlacedBaseline(left ?? start));
   const [changed, setChanged] = useState(false);
-  const [typed, setTyped] = useState<TypedJson>();
+  const [typed, setTyped] = useState<Typed>();
   // whether anybody has written what the form holds; an example that was filled in is nobody's work
   const [written, setWritten] = useState(left !== undefined);
   const fresh = () => {

@@ -1,7 +1,8 @@
-import type { AlgorithmView, ClusterView, ExperimentSummary, Me } from "@/lib/client/types.gen";
+import type { AlgorithmView, ClusterView, ExperimentSummary, Me, SavedView } from "@/lib/client/types.gen";
 import { quoted } from "@/lib/keeping/quoted";
 import { includes } from "@/lib/people/roles";
 import { stateLook } from "@/lib/ui/states";
+import { pageOf } from "@/lib/views/pages";
 
 export type Target =
   | { readonly kind: "page"; readonly to: string }
@@ -85,6 +86,11 @@ export function ofExperiments(items: readonly ExperimentSummary[]): Entry[] {
       [`#${number}`, stateLook(state).label, headlines[0]].filter(Boolean).join(" · "),
     ),
   );
+}
+
+/** Saved views, each known by its id: two of them may have one address. */
+export function ofViews(items: readonly SavedView[]): Entry[] {
+  return items.map(({ id, name, path }) => ({ ...page(name, path, `view, ${pageOf(path)}`), key: id }));
 }
 
 export function ofAlgorithms(items: readonly AlgorithmView[]): Entry[] {

@@ -11,6 +11,7 @@ import {
 } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { useMe } from "@/lib/people/use-me";
+import { useViews } from "@/lib/views/use-views";
 import {
   actions,
   type Entry,
@@ -21,6 +22,7 @@ import {
   ofClusters,
   ofExperiment,
   ofExperiments,
+  ofViews,
   pages,
   withWords,
 } from "./entries";
@@ -36,6 +38,7 @@ export function useGroups(words: string) {
   const scheme = useComputedColorScheme("light");
   const here = useHere();
   const experiments = useExperiments(words);
+  const views = useViews();
   const named = words !== "";
   const algorithms = useQuery({ ...listAlgorithmsOptions(), enabled: named });
   const clusters = useQuery({ ...listClustersOptions(), enabled: named });
@@ -46,12 +49,13 @@ export function useGroups(words: string) {
       entries: withWords(here ? ofExperiment(here.id, here.number, me) : [], words),
     },
     { label: "Actions", entries: withWords(actions(me, scheme), words) },
+    { label: "Saved views", entries: some(ofViews(views.data?.items ?? [])) },
     { label: "Pages", entries: withWords(pages(me), words) },
     { label: named ? "Experiments" : "Latest experiments", entries: some(experiments.entries) },
     { label: "Algorithms", entries: some(named ? ofAlgorithms(algorithms.data?.items ?? []) : []) },
     { label: "Clusters", entries: some(named ? ofClusters(clusters.data?.items ?? []) : []) },
   ];
-  const failed = [experiments, algorithms, clusters].find((query) => query.isError);
+  const failed = [experiments, algorithms, clusters, views].find((query) => query.isError);
   return {
     groups: all.filter(({ entries }) => entries.length > 0),
     searching: experiments.searching || (named && (algorithms.isPending || clusters.isPending)),

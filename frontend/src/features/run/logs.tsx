@@ -1,17 +1,22 @@
 import { Select } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect, useRef } from "react";
+import { Fragment, useCallback, useEffect, useRef } from "react";
 import type { LogLineView, RunView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { formatClock } from "@/lib/format/time";
+import { DrawAll } from "@/lib/rows/draw-all";
+import { useBoxRows } from "@/lib/rows/use-box-rows";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
+import own from "./logs.module.css";
 import styles from "./run.module.css";
 import { useLogs } from "./use-logs";
 
 const route = getRouteApi("/runs/$runId");
 const ALL = "all";
+/** Height of a line that is not folded, px. */
+const LINE = 19;
 
 function rankName(rank: number): string {
   return rank < 0 ? "mpirun" : `rank ${rank}`;
@@ -65,36 +70,53 @@ export function Logs({ run }: { run: RunView }) {
 function Tail({ lines, cut, over }: { lines: readonly LogLineView[]; cut: number; over: boolean }) {
   const box = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: new lines are what moves the end
+  const keyOf = useCallback((index: number) => String(lines[index]?.position ?? index), [lines]);
+  const rows = useBoxRows(box, { count: lines.length, estimate: LINE, keyOf });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new lines are what moves the end, and heights as they are drawn
   useEffect(() => {
     const element = box.current;
     if (element && follows.current) element.scrollTop = element.scrollHeight;
-  }, [lines]);
+  }, [lines, rows.total]);
   return (
-    <div
-      ref={box}
-      className={styles.log}
-      data-short={over && lines.length === 0}
-      role="log"
-      aria-label="Log lines"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-      tabIndex={0}
-      onScroll={(event) => {
-        const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
-        follows.current = scrollHeight - scrollTop - clientHeight < 24;
-      }}
-    >
-      {cut > 0 && <div className={styles.quiet}>{formatCount(cut)} earlier lines are not shown</div>}
-      {lines.length === 0 && (
-        <div className={styles.quiet}>{over ? "Nothing was written." : "Nothing written yet."}</div>
-      )}
-      {lines.map((line) => (
-        <div key={line.position} className={styles.line} data-stream={line.stream}>
-          <span className={styles.quiet}>{formatClock(line.at)}</span>
-          <span className={styles.lineRank}>{rankName(line.rank)}</span>
-          <span className={styles.lineText}>{line.text}</span>
-        </div>
-      ))}
-    </div>
+    <>
+      <div
+        ref={box}
+        className={`${styles.log} ${own.box}`}
+        data-short={over && lines.length === 0}
+        role="log"
+        aria-label="Log lines"
+        // what is drawn as somebody scrolls is nothing new
+        aria-live={rows.whole ? undefined : "off"}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        tabIndex={0}
+        onScroll={(event) => {
+          const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+          follows.current = scrollHeight - scrollTop - clientHeight < 24;
+        }}
+      >
+        {cut > 0 && <div className={styles.quiet}>{formatCount(cut)} earlier lines are not shown</div>}
+        {lines.length === 0 && (
+          <div className={styles.quiet}>{over ? "Nothing was written." : "Nothing written yet."}</div>
+        )}
+        {rows.rows.map(({ index, gap }) => {
+          const line = lines[index];
+          if (!line) return null;
+          return (
+            <Fragment key={line.position}>
+              {gap > 0 && <div style={{ height: gap }} />}
+              <div ref={rows.measure} data-index={index} className={styles.line} data-stream={line.stream}>
+                <span className={styles.quiet}>{formatClock(line.at)}</span>
+                <span className={styles.lineRank}>{rankName(line.rank)}</span>
+                <span className={styles.lineText}>{line.text}</span>
+              </div>
+            </Fragment>
+          );
+        })}
+        {rows.after > 0 && <div style={{ height: rows.after }} />}
+      </div>
+      <div className={own.foot}>
+        <DrawAll rows={rows} count={lines.length} what="lines" />
+      </div>
+    </>
   );
 }

@@ -643,15 +643,21 @@ export type ClusterChoice = {
     computed_on?: string | null;
     /**
      * Name
+     *
+     * A registered cluster, or with `virtual` a name of one's own.
      */
     name: string;
     /**
      * Seeds
+     *
+     * Runs of each variant with each number of workers.
      */
     seeds?: number;
     virtual?: VirtualCluster | null;
     /**
      * Workers
+     *
+     * How many; `auto`: what the cores allow.
      */
     workers?: Array<number | 'auto'>;
 };
@@ -1708,6 +1714,8 @@ export type ExperimentPage = {
 export type ExperimentSpec = {
     /**
      * Baseline
+     *
+     * Name of the variant that the others are compared with.
      */
     baseline: string;
     /**
@@ -1725,20 +1733,28 @@ export type ExperimentSpec = {
     checkpoint_every?: number | null;
     /**
      * Clusters
+     *
+     * Where it runs, how often.
      */
     clusters: Array<ClusterChoice>;
     compute?: Compute;
     /**
      * Description
+     *
+     * What it is for.
      */
     description?: string;
     evaluation: EvaluationSettings;
     /**
      * First Seed
+     *
+     * Seeds count from here.
      */
     first_seed?: number;
     /**
      * Name
+     *
+     * In lists and reports.
      */
     name: string;
     /**
@@ -1759,6 +1775,8 @@ export type ExperimentSpec = {
     schema?: 'hooke.experiment/1';
     /**
      * Sharding
+     *
+     * Workers draw from all items, shares, or handed batches.
      */
     sharding?: 'iid' | 'disjoint' | 'dispatched';
     target?: Target | null;
@@ -1776,6 +1794,8 @@ export type ExperimentSpec = {
     tuning?: Tuning | null;
     /**
      * Variants
+     *
+     * What is compared.
      */
     variants: Array<Variant>;
     workload: WorkloadChoice;
@@ -2635,6 +2655,24 @@ export type NewUser = {
      */
     name: string;
     role?: Role;
+};
+
+/**
+ * NewView
+ *
+ * A view and its name.
+ */
+export type NewView = {
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Path
+     *
+     * Path and query of the dashboard: `/?...`, `/experiments/ID?...` or `/compare?...`.
+     */
+    path: string;
 };
 
 /**
@@ -3804,6 +3842,34 @@ export type RungView = {
 };
 
 /**
+ * SavedView
+ *
+ * A view of the dashboard under a name.
+ */
+export type SavedView = {
+    /**
+     * Changed At
+     */
+    changed_at: string;
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Name
+     */
+    name: string;
+    /**
+     * Path
+     */
+    path: string;
+};
+
+/**
  * SearchView
  *
  * The search of one variant on one cluster with one number of workers.
@@ -4226,6 +4292,8 @@ export type Target = {
     of?: 'center';
     /**
      * Value
+     *
+     * Accuracy as a fraction, or loss.
      */
     value: number;
 };
@@ -4755,15 +4823,21 @@ export type UserView = {
 export type Variant = {
     /**
      * Algorithm
+     *
+     * Name in the catalogue.
      */
     algorithm: string;
     communication?: Communication;
     /**
      * Name
+     *
+     * In tables and charts; no other variant has it.
      */
     name: string;
     /**
      * Parameters
+     *
+     * Others are default, or tuned.
      */
     parameters?: {
         [key: string]: unknown;
@@ -4808,6 +4882,34 @@ export type Version = {
      * Version
      */
     version: string;
+};
+
+/**
+ * ViewChange
+ *
+ * What changes of a saved view; null: nothing.
+ */
+export type ViewChange = {
+    /**
+     * Name
+     */
+    name?: string | null;
+    /**
+     * Path
+     */
+    path?: string | null;
+};
+
+/**
+ * ViewList
+ *
+ * Saved views, by name.
+ */
+export type ViewList = {
+    /**
+     * Items
+     */
+    items: Array<SavedView>;
 };
 
 /**
@@ -5169,10 +5271,14 @@ export type WorkloadChoice = {
     hash?: string | null;
     /**
      * Name
+     *
+     * Name in the catalogue.
      */
     name: string;
     /**
      * Parameters
+     *
+     * Others keep their defaults.
      */
     parameters?: {
         [key: string]: unknown;
@@ -7765,6 +7871,116 @@ export type VersionResponses = {
 };
 
 export type VersionResponse = VersionResponses[keyof VersionResponses];
+
+export type ListViewsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/views';
+};
+
+export type ListViewsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListViewsError = ListViewsErrors[keyof ListViewsErrors];
+
+export type ListViewsResponses = {
+    /**
+     * Successful Response
+     */
+    200: ViewList;
+};
+
+export type ListViewsResponse = ListViewsResponses[keyof ListViewsResponses];
+
+export type CreateViewData = {
+    body: NewView;
+    path?: never;
+    query?: never;
+    url: '/api/v1/views';
+};
+
+export type CreateViewErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type CreateViewError = CreateViewErrors[keyof CreateViewErrors];
+
+export type CreateViewResponses = {
+    /**
+     * Successful Response
+     */
+    201: SavedView;
+};
+
+export type CreateViewResponse = CreateViewResponses[keyof CreateViewResponses];
+
+export type DeleteViewData = {
+    body?: never;
+    path: {
+        /**
+         * View Id
+         */
+        view_id: string;
+    };
+    query?: never;
+    url: '/api/v1/views/{view_id}';
+};
+
+export type DeleteViewErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type DeleteViewError = DeleteViewErrors[keyof DeleteViewErrors];
+
+export type DeleteViewResponses = {
+    /**
+     * Successful Response
+     */
+    204: void;
+};
+
+export type DeleteViewResponse = DeleteViewResponses[keyof DeleteViewResponses];
+
+export type ChangeViewData = {
+    body: ViewChange;
+    path: {
+        /**
+         * View Id
+         */
+        view_id: string;
+    };
+    query?: never;
+    url: '/api/v1/views/{view_id}';
+};
+
+export type ChangeViewErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ChangeViewError = ChangeViewErrors[keyof ChangeViewErrors];
+
+export type ChangeViewResponses = {
+    /**
+     * Successful Response
+     */
+    200: SavedView;
+};
+
+export type ChangeViewResponse = ChangeViewResponses[keyof ChangeViewResponses];
 
 export type RedeliverData = {
     body?: never;

@@ -4,12 +4,22 @@ import { ExportMenu } from "./export-menu";
 import { copyOrSave, fileName, saveText } from "./save";
 import { csvOf, latexOf, markdownOf, sheetOf } from "./sheet";
 
+interface TableMenuProps {
+  of: string;
+  table: () => HTMLTableElement | null;
+  /** Draws what of the table is not in view; what it returns ends that. */
+  prepare?: () => () => void;
+}
+
 /** A table as it is shown: as a file with commas, or copied for a text. */
-export function TableMenu({ of, table }: { of: string; table: () => HTMLTableElement | null }) {
+export function TableMenu({ of, table, prepare }: TableMenuProps) {
   const [said, setSaid] = useState<string>();
   const sheet = () => {
+    const end = prepare?.();
     const found = table();
-    return found && sheetOf(found);
+    const read = found && sheetOf(found);
+    end?.();
+    return read;
   };
   const copy = async (ending: string, text: string) => {
     setSaid((await copyOrSave(`${fileName(of)}.${ending}`, text)) ? "Copied" : "Saved");

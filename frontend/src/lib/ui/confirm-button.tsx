@@ -1,4 +1,4 @@
-import { Button, Group, Popover, Text } from "@mantine/core";
+import { Button, type ButtonProps, Group, Popover, Text } from "@mantine/core";
 import { useState } from "react";
 
 /** A button that asks before it acts. */
@@ -11,6 +11,9 @@ export function ConfirmButton(props: {
   busy: boolean;
   act: () => void;
   testId?: string;
+  size?: ButtonProps["size"];
+  /** What it acts upon, where several stand together. */
+  of?: string;
 }) {
   const [asking, setAsking] = useState(false);
   return (
@@ -26,7 +29,9 @@ export function ConfirmButton(props: {
       <Popover.Target>
         <Button
           variant="default"
+          size={props.size}
           loading={props.busy}
+          aria-label={props.of && `${props.label} ${props.of}`}
           onClick={() => setAsking(true)}
           data-testid={props.testId}
         >

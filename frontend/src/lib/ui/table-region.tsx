@@ -6,10 +6,12 @@ interface TableRegionProps {
   /** What the table is of; also the name of the files that are made of it. */
   label: string;
   children: ReactNode;
+  /** Draws rows that are not in view before the table is taken away; what it returns ends that. */
+  prepare?: () => () => void;
 }
 
 /** A table that scrolls in its place where it is wider, and can be taken away. */
-export function TableRegion({ label, children }: TableRegionProps) {
+export function TableRegion({ label, children, prepare }: TableRegionProps) {
   const region = useRef<HTMLElement>(null);
   return (
     <>
@@ -18,7 +20,11 @@ export function TableRegion({ label, children }: TableRegionProps) {
         {children}
       </section>
       <div className={styles.tableTools}>
-        <TableMenu of={label} table={() => region.current?.querySelector("table") ?? null} />
+        <TableMenu
+          of={label}
+          table={() => region.current?.querySelector("table") ?? null}
+          prepare={prepare}
+        />
       </div>
     </>
   );

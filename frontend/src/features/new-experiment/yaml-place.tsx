@@ -1,0 +1,61 @@
+import { Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { explain } from "@/lib/api/problem";
+import { client } from "@/lib/client/client.gen";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import type { Shape } from "@/lib/yaml/shapes";
+import styles from "./yaml.module.css";
+import type { YamlPartProps } from "./yaml-part";
+
+/** Neither changes while the dashboard is open. */
+const ONCE = {
+  staleTime: Number.POSITIVE_INFINITY,
+  gcTime: Number.POSITIVE_INFINITY,
+  structuralSharing: false,
+};
+
+/** The editor's code, and the schema of an experiment, which is a part of the description of the API. */
+function useEditor() {
+  const code = useQuery({ queryKey: ["yaml editor"], queryFn: () => import("./yaml-part"), ...ONCE });
+  const schema = useQuery({
+    queryKey: ["schema of an experiment"],
+    queryFn: async ({ signal }): Promise<Shape | null> => {
+      const [{ schemaIn }, { data }] = await Promise.all([
+        import("./knowledge"),
+        client.get<{ 200: unknown }, unknown, true>({ url: "/api/openapi.json", signal, throwOnError: true }),
+      ]);
+      return schemaIn(data) ?? null;
+    },
+    ...ONCE,
+  });
+  return { code, schema };
+}
+
+/** The specification as YAML. The editor is loaded when it is first opened. */
+export function YamlPlace(props: Omit<YamlPartProps, "schema">) {
+  const { code, schema } = useEditor();
+  if (code.isError) {
+    return (
+      <ErrorPanel what="The editor could not be loaded." error={code.error} retry={() => code.refetch()} />
+    );
+  }
+  if (!code.data) {
+    return (
+      <div aria-busy="true">
+        <Skeleton height={420} />
+      </div>
+    );
+  }
+  const { YamlPart } = code.data;
+  return (
+    <div className={styles.place} data-testid="yaml">
+      <YamlPart {...props} schema={schema.data ?? undefined} />
+      {schema.isError && <p className={styles.keys}>Nothing is completed: {explain(schema.error)}</p>}
+      {schema.data === null && (
+        <p className={styles.keys}>
+          Nothing is completed: the server describes no experiments. Sign in again.
+        </p>
+      )}
+    </div>
+  );
+}
