@@ -12,7 +12,7 @@ from __future__ import annotations
 from hooke_api.models.base import DEFAULT_PROJECT, Base, Moment, Owned, Serial, State, now
 from hooke_api.models.clock import database_time
 from hooke_api.models.keeping import ExperimentTag, Removal
-from hooke_api.models.people import AccessToken, BrowserSession, TrailEntry, User
+from hooke_api.models.people import AccessToken, BrowserSession, TrailEntry, User, UserIdentity
 from hooke_api.models.records import (
     Checkpoint,
     Chunk,
@@ -74,6 +74,7 @@ __all__ = [
     "TrailEntry",
     "Transition",
     "User",
+    "UserIdentity",
     "Webhook",
     "WebhookDelivery",
     "database_time",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text
+from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from hooke_api.models.base import Base, Serial
@@ -30,6 +30,26 @@ class User(Base):
     invite_sha256: Mapped[str | None] = mapped_column(String(64), unique=True)
     """Of the invitation that has not been accepted, if there is one."""
     invite_until: Mapped[datetime | None]
+
+
+class UserIdentity(Base):
+    """An account at an OpenID provider by which a user signs in: issuer and subject, never an e-mail address."""
+
+    __tablename__ = "user_identities"
+    __table_args__ = (UniqueConstraint("issuer", "subject"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    user_id: Mapped[str] = mapped_column(String(40), ForeignKey("users.id"), index=True)
+    issuer: Mapped[str] = mapped_column(String(255))
+    subject: Mapped[str] = mapped_column(String(255))
+    """The claim `sub`."""
+    label: Mapped[str] = mapped_column(String(255))
+    """What the provider called the account at the last sign-in: an e-mail address or a name; only to be shown."""
+    role_follows: Mapped[bool] = mapped_column(Boolean)
+    """Whether a first sign-in made the user, so that the provider's groups decide the role."""
+    created_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+    """When it signed the user in last."""
 
 
 class AccessToken(Base):
