@@ -121,8 +121,8 @@ class Settings(BaseSettings):
     """Bytes: below this free space on the disk of the database, `readyz` and the dashboard warn."""
 
     oidc_issuer: str | None = None
-    """Issuer of an OpenID provider through which users sign in. `hooke_api.oidc` reads these texts: a wrong one keeps
-    nobody from signing in with a password."""
+    """Issuer of an OpenID provider through which users sign in. `hooke_api.oidc` reads these texts: a wrong one
+    keeps nobody from signing in with a password."""
     oidc_client_id: str | None = None
     oidc_client_secret_file: Path | None = None
     """File with the secret of the client; default: a public client, which has none."""

@@ -45,7 +45,7 @@ async def start_oidc(asked: OidcStart, request: Request, response: Response, sin
     """
     invite = digest(asked.invite) if asked.invite else ""
     flow = new_flow(single.redirect(request), local(asked.next), invite_sha256=invite)
-    return await _onward(request, response, single, flow)
+    return await _onward(request, response, single, flow, again=asked.again)
 
 
 @router.post("/me/identities/link", operation_id="link_identity")
@@ -53,12 +53,14 @@ async def link_identity(request: Request, response: Response, actor: ActorOf, si
     """Begin to link an account at the provider to the user of this session, as `start_oidc` does."""
     user = identities.check_session(actor)
     flow = new_flow(single.redirect(request), ACCOUNT, user=user, session=actor.id)
-    return await _onward(request, response, single, flow)
+    return await _onward(request, response, single, flow, again=True)
 
 
-async def _onward(request: Request, response: Response, single: SingleSignOn, flow: Flow) -> Onward:
+async def _onward(
+    request: Request, response: Response, single: SingleSignOn, flow: Flow, *, again: bool
+) -> Onward:
     try:
-        address = await single.ready().authorization_url(flow.redirect, flow.state, flow.nonce, flow.verifier)
+        address = await single.ready().authorization_url(flow, again=again)
     except NotSignedIn as failed:
         raise Unavailable(sentence(failed.problem, single.name or ""), seconds=10) from None
     single.flows.keep(request, response, flow)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hooke_api.oidc import tokens
 from hooke_api.oidc.configuration import Configuration, loopback, protected
+from hooke_api.oidc.flows import Flow
 from hooke_api.oidc.keeping import Kept
 from hooke_api.oidc.problems import NotSignedIn, Problem
 from hooke_api.oidc.tokens import Tokens
@@ -69,8 +70,11 @@ class Provider:
     async def _fetch_keys(self) -> list[RSAKey | ECKey]:
         return tokens.usable_keys(await self._get((await self._endpoints.get()).keys))
 
-    async def authorization_url(self, redirect: str, state: str, nonce: str, verifier: str) -> str:
-        """Return the address at which the provider identifies a person. Raises NotSignedIn."""
+    async def authorization_url(self, flow: Flow, *, again: bool) -> str:
+        """Return the address at which the provider identifies a person. Raises NotSignedIn.
+
+        `again`: whether it has to ask also a person whom it knows.
+        """
         found = await self._endpoints.get()
         from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
         from authlib.oauth2.rfc7636 import create_s256_code_challenge
@@ -79,32 +83,35 @@ class Provider:
             found.authorization,
             self.configuration.client_id,
             "code",
-            redirect_uri=redirect,
+            redirect_uri=flow.redirect,
             scope=self.configuration.scopes,
-            state=state,
-            nonce=nonce,
-            code_challenge=create_s256_code_challenge(verifier),
+            state=flow.state,
+            nonce=flow.nonce,
+            code_challenge=create_s256_code_challenge(flow.verifier),
             code_challenge_method="S256",
+            prompt="login" if again else None,
         )
         return url
 
-    async def redeem(self, code: str, verifier: str, redirect: str) -> Tokens:
+    async def redeem(self, code: str, flow: Flow) -> Tokens:
         """Return the tokens for a code. Raises NotSignedIn."""
         if self._exchanging >= MOST_AT_ONCE:
             raise NotSignedIn(Problem.BUSY, "too many codes are being exchanged")
         self._exchanging += 1
         try:
-            return await self._redeem(code, verifier, redirect)
+            return await self._redeem(code, flow)
         finally:
             self._exchanging -= 1
 
-    async def _redeem(self, code: str, verifier: str, redirect: str) -> Tokens:
+    async def _redeem(self, code: str, flow: Flow) -> Tokens:
         from authlib.oauth2 import ClientAuth
         from authlib.oauth2.rfc6749.parameters import prepare_token_request
 
         found, mine = await self._endpoints.get(), self.configuration
         method = ("client_secret_basic" if found.basic else "client_secret_post") if mine.client_secret else "none"
-        form = prepare_token_request("authorization_code", "", redirect, code=code, code_verifier=verifier)
+        form = prepare_token_request(
+            "authorization_code", "", flow.redirect, code=code, code_verifier=flow.verifier
+        )
         headers = {"content-type": "application/x-www-form-urlencoded"}
         auth = ClientAuth(mine.client_id, mine.client_secret, method)
         _, headers, body = auth.prepare("POST", found.token, headers, form)

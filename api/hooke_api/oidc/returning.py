@@ -48,7 +48,7 @@ async def person_of(provider: Provider, returned: Returned, flow: Flow | None) -
         raise NotSignedIn(Problem.DENIED if denied else Problem.AWAY, f"it answers {returned.error[:100]!r}")
     if not returned.code:
         raise NotSignedIn(Problem.STATE, "the answer has no code")
-    tokens = await provider.redeem(returned.code, flow.verifier, flow.redirect)
+    tokens = await provider.redeem(returned.code, flow)
     return admitted(await provider.claims(tokens, flow.nonce), provider.configuration), flow
 
 

@@ -27,6 +27,9 @@ class OidcStart(Request):
         None, description="Page of this server to be shown then; default: the first one."
     )
     invite: Secret | None = Field(None, description="The secret of an invitation that is accepted by it.")
+    again: bool = Field(
+        False, description="Whether the provider is to ask who this is although it knows: after a refusal."
+    )
 
 
 class Onward(View):
