@@ -62,14 +62,13 @@ def role_of(person: Person, configuration: Configuration) -> Role:
 
 def free_name(person: Person, taken: Collection[str]) -> str:
     """Return a name for a new user that nobody has: what the provider says, perhaps with a number."""
-    base = person.names[0] if person.names else "user"
-    for name in (*person.names, "user"):
+    names, number = person.names or ("user",), 2
+    for name in names:
         if name not in taken and name not in RESERVED:
             return name
-    number = 2
-    while f"{base}-{number}" in taken:
+    while f"{names[0]}-{number}" in taken:
         number += 1
-    return f"{base}-{number}"
+    return f"{names[0]}-{number}"
 
 
 def verified(claims: Mapping[str, Any]) -> bool:

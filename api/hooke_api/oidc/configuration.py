@@ -60,7 +60,7 @@ def read(settings: Settings) -> tuple[Configuration | None, list[str]]:
     )
     if not settings.oidc_issuer:
         named = ", ".join(f"HOOKE_{name.upper()}" for name in given if getattr(settings, name))
-        return None, [f"HOOKE_OIDC_ISSUER is not set, so {named} have no effect"] if named else []
+        return None, [f"HOOKE_OIDC_ISSUER is not set; without it there is no use for {named}"] if named else []
     reader = _Reader(settings)
     found = reader.configuration()
     return (None, reader.faults) if reader.faults else (found, [])

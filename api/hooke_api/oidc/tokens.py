@@ -102,7 +102,7 @@ def verified(  # noqa: PLR0913 - what a token is verified against
     """
     from authlib.oidc.core import CodeIDToken
     from joserfc import jwt
-    from joserfc.errors import ClaimError, JoseError
+    from joserfc.errors import ClaimError, JoseError, MissingClaimError
     from joserfc.jws import JWSRegistry
 
     registry = JWSRegistry(algorithms=list(ALGORITHMS), strict_check_header=False)
@@ -115,7 +115,8 @@ def verified(  # noqa: PLR0913 - what a token is verified against
         claims = jwt.decode(tokens.id_token, key, registry=registry).claims
         CodeIDToken(claims, header, options, params).validate(now, SKEW)
     except ClaimError as error:
-        problem = Problem.CLOCK if error.claim in ("exp", "iat", "nbf") else Problem.TOKEN
+        late = error.claim in ("exp", "iat", "nbf") and not isinstance(error, MissingClaimError)
+        problem = Problem.CLOCK if late else Problem.TOKEN
         raise NotSignedIn(problem, f"the ID token is refused: {error}") from None
     except (JoseError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise _refused(f"{type(error).__name__}: {error}") from None
