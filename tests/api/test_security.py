@@ -15,7 +15,6 @@ from tests.api.databases import ONE_KIND
 from tests.api.test_experiments import problem
 from tests.waiting import LIMIT
 
-
 OPEN = {"livez", "readyz", "version", "sign-in", "accept", "oidc", "start", "callback"}
 """Last words of the addresses that need no credential."""
 

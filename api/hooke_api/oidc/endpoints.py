@@ -6,7 +6,7 @@ import html
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from hooke_api.base import pages
@@ -31,9 +31,13 @@ SingleSignOnOf = Annotated[SingleSignOn, Depends(of)]
 
 
 @router.get("/oidc", operation_id="read_provider")
-async def read_provider(single: SingleSignOnOf, problem: Problem | None = None) -> ProviderView:
+async def read_provider(
+    single: SingleSignOnOf,
+    problem: Annotated[str | None, Query(max_length=40, description="As the callback has named it.")] = None,
+) -> ProviderView:
     """Return the provider that users may sign in through, and what is said of a problem with it."""
-    told = sentence(problem, single.name or "the provider") if problem else None
+    known = Problem(problem) if problem in list(Problem) else None
+    told = sentence(known, single.name or "the provider") if known else None
     return ProviderView(name=single.name, problem=told)
 
 

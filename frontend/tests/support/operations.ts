@@ -19,12 +19,15 @@ import type {
   ExperimentView,
   FilterLanguage,
   FurtherMetricList,
+  IdentityList,
   Leaderboard,
   LogPage,
   Me,
   NewClusterToken,
   NewInvite,
   NewToken,
+  Onward,
+  ProviderView,
   QueuePolicy,
   QueueView,
   Ready,
@@ -95,6 +98,11 @@ export interface Operations {
   "POST /series": SeriesAnswer;
   "GET /me": Me;
   "PUT /me/password": Record<string, never>;
+  "GET /oidc": ProviderView;
+  "POST /oidc/start": Onward;
+  "GET /me/identities": IdentityList;
+  "POST /me/identities/link": Onward;
+  "DELETE /me/identities/*": Record<string, never>;
   "POST /sign-in": Me;
   "POST /sign-out": Record<string, never>;
   "POST /invites/accept": Me;
@@ -126,6 +134,8 @@ export const names = new Set([
   "dry-run",
   "import",
   "me",
+  "oidc",
+  "identities",
   "sign-in",
   "sign-out",
   "invites",
@@ -163,6 +173,8 @@ export const verbs = new Set([
   "invite",
   "restore",
   "test",
+  "start",
+  "link",
 ]);
 
 /** What pages ask for by the way: a test need not say it. */
@@ -170,6 +182,8 @@ export const USUAL = new Map<string, unknown>([
   ["GET /readyz", { ready: true, reasons: [], warnings: [] } satisfies Ready],
   ["GET /filter-fields", { fields: [] } satisfies FilterLanguage],
   ["GET /webhooks", { items: [] } satisfies WebhookList],
+  ["GET /oidc", { name: null, problem: null } satisfies ProviderView],
+  ["GET /me/identities", { items: [], has_password: true } satisfies IdentityList],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
     "GET /runs/*/system",

@@ -345,7 +345,7 @@ def test_failures_count_for_an_address_as_those_of_passwords_do(site, monkeypatc
 
 
 def test_other_sites_cannot_use_up_the_failures_of_an_address(site, monkeypatch):
-    """A page elsewhere may open the callback in this browser: without a sign-in that began here it counts nothing."""
+    """A page elsewhere may open the callback in this browser; without a sign-in that began here nothing counts."""
     monkeypatch.setattr(signing_in, "MOST_OF_ADDRESS", 1)
     client = site.browser()
     for _ in range(3):

@@ -28,7 +28,7 @@ export function refusal(me: Me | undefined, least: Role, of?: string): string | 
   return undefined;
 }
 
-/** Where to go after the sign-in: an address of this server, and nothing else. */
+/** Where to go after the sign-in: an address of this server. Browsers leave out tabs and ends of lines. */
 export function nextPage(next: string | undefined): string {
-  return next !== undefined && /^\/(?![/\\])/.test(next) ? next : "/";
+  return next !== undefined && /^\/(?![/\\])[^\t\n\r]*$/.test(next) ? next : "/";
 }
