@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from ipaddress import ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
 from hooke.errors import ArgumentError
@@ -189,7 +190,7 @@ class _Reader:
             self._fault("oidc_roles", f"must be a JSON object such as {example}")
             return {}
 
-    def _json(self, name: str, default: object) -> object:
+    def _json(self, name: str, default: Any) -> Any:
         text = getattr(self.settings, name)
         if not text or not text.strip():
             return default

@@ -67,7 +67,7 @@ class SingleSignOn:
         return (public or f"{request.url.scheme}://{host}") + CALLBACK
 
 
-def of(request: Request) -> SingleSignOn:
+async def of(request: Request) -> SingleSignOn:
     """Return the sign-in through a provider of the application that handles a request."""
     found: SingleSignOn = request.app.state.single_sign_on
     return found
