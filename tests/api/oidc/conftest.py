@@ -12,10 +12,8 @@ from hooke_api.oidc.single_sign_on import SingleSignOn
 
 from tests.api.hands import Service
 from tests.api.oidc.provider import CLIENT, Key, OpenIdProvider
-from tests.api.persons import Person, browser, invite, person, unique
+from tests.api.persons import browser
 from tests.waiting import LIMIT
-
-__all__ = ["Person", "invite", "person", "unique"]
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from hooke_api.oidc.configuration import Configuration, read
 from hooke_api.oidc.problems import COUNTED, SENTENCES, NotSignedIn, Problem, sentence
 
 from tests.api.databases import ONE_KIND
-from tests.api.oidc.conftest import person
+from tests.api.persons import person
 
 RIGHT = {"HOOKE_OIDC_ISSUER": "https://idp.example/realms/lab", "HOOKE_OIDC_CLIENT_ID": "hooke"}
 

@@ -17,8 +17,8 @@ from hooke_api.oidc import keeping, transport
 from hooke_api.people import signing_in
 
 from tests.api.databases import ONE_KIND
-from tests.api.oidc.conftest import person
 from tests.api.oidc.provider import CLIENT, Key, b64, send, signed, unsigned
+from tests.api.persons import person
 from tests.api.test_audit_trail import entries
 from tests.api.test_experiments import problem
 from tests.waiting import LIMIT

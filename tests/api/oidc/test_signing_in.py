@@ -11,9 +11,8 @@ from hooke_api.oidc import flows
 from sqlalchemy import select
 
 from tests.api.databases import ONE_KIND
-from tests.api.oidc.conftest import invite, person, unique
 from tests.api.oidc.provider import SECRET
-from tests.api.persons import PASSWORD
+from tests.api.persons import PASSWORD, invite, person, unique
 from tests.api.test_audit_trail import told
 from tests.api.test_experiments import problem
 from tests.waiting import LIMIT
