@@ -26,6 +26,8 @@ OLDEST = 600
 LEAST_BITS = 2048
 """Of an RSA key."""
 MOST_KEYS = 64
+_PUBLIC = ("kty", "kid", "alg", "n", "e", "crv", "x", "y")
+"""Members of a key that are used (RFC 7517, RFC 7518 section 6)."""
 _SUBJECT = re.compile(r"[ -~]{1,255}")
 
 
@@ -52,7 +54,7 @@ def _key(given: dict[str, Any]) -> RSAKey | ECKey | None:
 
     if given.get("use", "sig") != "sig" or given.get("alg", "RS256") not in list(ALGORITHMS):
         return None
-    public = {name: given[name] for name in ("kty", "kid", "alg", "n", "e", "crv", "x", "y") if name in given}
+    public: dict[str, Any] = {name: given[name] for name in _PUBLIC if name in given}
     try:
         if public.get("kty") == "RSA" and _bits(public) >= LEAST_BITS:
             return RSAKey.import_key(public)

@@ -60,11 +60,14 @@ class Transport:
     async def _exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         import httpx
 
-        if self._tls is None:  # reads the roots of the system from files
-            self._tls = await asyncio.to_thread(ssl.create_default_context)
+        verify: ssl.SSLContext | bool = False  # http, to this host only: there is no certificate
+        if not url.startswith("http:"):
+            if self._tls is None:  # reads the roots of the system from files
+                self._tls = await asyncio.to_thread(ssl.create_default_context)
+            verify = self._tls
         sent = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "Hooke", **headers}
         proxied = not loopback(url)  # a proxy of the environment is for other hosts
-        client = httpx.AsyncClient(verify=self._tls, timeout=SECONDS, follow_redirects=False, trust_env=proxied)
+        client = httpx.AsyncClient(verify=verify, timeout=SECONDS, follow_redirects=False, trust_env=proxied)
         async with client, client.stream(method, url, headers=sent, content=body) as answer:
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise _away(url, "it is compressed, which nobody asked for")

@@ -113,7 +113,9 @@ describe("the account", () => {
     server.on("GET /oidc", ({ query }) => ({ ...PROVIDER, problem: query.get("problem") }));
     server.on("POST /me/identities/link", new Refusal(503, AWAY));
     const { user: person } = openApp(server, "/account?problem=taken");
-    expect(await screen.findByTestId("provider-problem")).toHaveTextContent("The account was not linkedtaken");
+    expect(await screen.findByTestId("provider-problem")).toHaveTextContent(
+      "The account was not linkedtaken",
+    );
     await person.click(screen.getByTestId("link-identity"));
     expect(await screen.findByTestId("error")).toHaveTextContent(`No account was linked. ${AWAY}`);
   });

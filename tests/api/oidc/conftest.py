@@ -13,7 +13,6 @@ from hooke_api.oidc.single_sign_on import SingleSignOn
 from tests.api.hands import Service
 from tests.api.oidc.provider import CLIENT, Key, OpenIdProvider
 from tests.api.persons import browser
-from tests.waiting import LIMIT
 
 
 @pytest.fixture(scope="session")
@@ -53,10 +52,7 @@ class Site:
         """Begin in a browser, identify at the provider, and return where the provider sends the browser."""
         answer = client.post(path, json=body)
         assert answer.status_code == 200, answer.text
-        with httpx.Client(timeout=LIMIT) as elsewhere:  # cookies of this server are not for the provider
-            redirect = elsewhere.get(answer.json()["address"])
-        assert redirect.status_code == 302
-        return redirect.headers["location"]
+        return self.idp.identify(answer.json()["address"])
 
     def sign_in(self, client: httpx.Client | None = None, **body) -> "Came":
         """Sign a browser in."""

@@ -11,12 +11,15 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+from tests.waiting import LIMIT
 
 CLIENT, SECRET = "hooke", "a-secret-of-the-client"
 Answer = Callable[[BaseHTTPRequestHandler], None]
@@ -109,6 +112,17 @@ class OpenIdProvider:
         self.server.shutdown()
         self.server.server_close()
         self._thread.join()
+
+    def identify(self, address: str) -> str:
+        """Open the provider's page in a browser without cookies; return where it leads back to."""
+        assert address.startswith(f"{self.issuer}/authorize?")
+        connection = HTTPConnection("127.0.0.1", self.server.server_port, timeout=LIMIT)
+        connection.request("GET", address.removeprefix(self.issuer))
+        with connection.getresponse() as answer:
+            assert answer.status == 302
+            location = answer.headers["location"]
+        connection.close()
+        return location
 
     def handle(self, request: BaseHTTPRequestHandler) -> None:
         parts = urlsplit(request.path)

@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, AcceptInviteData, AcceptInviteErrors, AcceptInviteResponses, AddUserData, AddUserErrors, AddUserResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeExperimentData, ChangeExperimentErrors, ChangeExperimentResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, ChangeUserData, ChangeUserErrors, ChangeUserResponses, ChangeWebhookData, ChangeWebhookErrors, ChangeWebhookResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CompareRowsData, CompareRowsErrors, CompareRowsResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, CreateTokenData, CreateTokenErrors, CreateTokenResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteExperimentData, DeleteExperimentErrors, DeleteExperimentResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, EndSessionsData, EndSessionsErrors, EndSessionsResponses, ExportAuditData, ExportAuditErrors, ExportAuditResponses, ExportBundleData, ExportBundleErrors, ExportBundleResponses, ExportPointsData, ExportPointsErrors, ExportPointsParquetData, ExportPointsParquetErrors, ExportPointsParquetResponses, ExportPointsResponses, ExportRunsData, ExportRunsErrors, ExportRunsParquetData, ExportRunsParquetErrors, ExportRunsParquetResponses, ExportRunsResponses, ExportWorkersData, ExportWorkersErrors, ExportWorkersResponses, ImportExperimentData, ImportExperimentErrors, ImportExperimentResponses, InviteUserData, InviteUserErrors, InviteUserResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListAuditData, ListAuditErrors, ListAuditResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListDeletedExperimentsData, ListDeletedExperimentsErrors, ListDeletedExperimentsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListFilterFieldsData, ListFilterFieldsErrors, ListFilterFieldsResponses, ListMetricsData, ListMetricsErrors, ListMetricsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTokensData, ListTokensErrors, ListTokensResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadMeData, ReadMeErrors, ReadMeResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadReportData, ReadReportErrors, ReadReportResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadSystemData, ReadSystemErrors, ReadSystemResponses, ReadTimelineData, ReadTimelineErrors, ReadTimelineResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadWorkersData, ReadWorkersErrors, ReadWorkersResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, RestoreExperimentData, RestoreExperimentErrors, RestoreExperimentResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, RevokeTokenData, RevokeTokenErrors, RevokeTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, SignInData, SignInErrors, SignInResponses, SignOutData, SignOutErrors, SignOutResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, AcceptInviteData, AcceptInviteErrors, AcceptInviteResponses, AddUserData, AddUserErrors, AddUserResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeExperimentData, ChangeExperimentErrors, ChangeExperimentResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, ChangeUserData, ChangeUserErrors, ChangeUserResponses, ChangeWebhookData, ChangeWebhookErrors, ChangeWebhookResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CompareRowsData, CompareRowsErrors, CompareRowsResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, CreateTokenData, CreateTokenErrors, CreateTokenResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteExperimentData, DeleteExperimentErrors, DeleteExperimentResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, EndSessionsData, EndSessionsErrors, EndSessionsResponses, ExportAuditData, ExportAuditErrors, ExportAuditResponses, ExportBundleData, ExportBundleErrors, ExportBundleResponses, ExportPointsData, ExportPointsErrors, ExportPointsParquetData, ExportPointsParquetErrors, ExportPointsParquetResponses, ExportPointsResponses, ExportRunsData, ExportRunsErrors, ExportRunsParquetData, ExportRunsParquetErrors, ExportRunsParquetResponses, ExportRunsResponses, ExportWorkersData, ExportWorkersErrors, ExportWorkersResponses, FinishOidcData, FinishOidcErrors, FinishOidcResponses, ImportExperimentData, ImportExperimentErrors, ImportExperimentResponses, InviteUserData, InviteUserErrors, InviteUserResponses, LinkIdentityData, LinkIdentityErrors, LinkIdentityResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListAuditData, ListAuditErrors, ListAuditResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListDeletedExperimentsData, ListDeletedExperimentsErrors, ListDeletedExperimentsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListFilterFieldsData, ListFilterFieldsErrors, ListFilterFieldsResponses, ListIdentitiesData, ListIdentitiesErrors, ListIdentitiesResponses, ListMetricsData, ListMetricsErrors, ListMetricsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTokensData, ListTokensErrors, ListTokensResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadMeData, ReadMeErrors, ReadMeResponses, ReadProviderData, ReadProviderErrors, ReadProviderResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadReportData, ReadReportErrors, ReadReportResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadSystemData, ReadSystemErrors, ReadSystemResponses, ReadTimelineData, ReadTimelineErrors, ReadTimelineResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadWorkersData, ReadWorkersErrors, ReadWorkersResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, RestoreExperimentData, RestoreExperimentErrors, RestoreExperimentResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, RevokeTokenData, RevokeTokenErrors, RevokeTokenResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, SignInData, SignInErrors, SignInResponses, SignOutData, SignOutErrors, SignOutResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StartOidcData, StartOidcErrors, StartOidcResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UnlinkIdentityData, UnlinkIdentityErrors, UnlinkIdentityResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -399,12 +399,65 @@ export const livez = <ThrowOnError extends boolean = false>(options?: Options<Li
 export const readMe = <ThrowOnError extends boolean = false>(options?: Options<ReadMeData, ThrowOnError>): RequestResult<ReadMeResponses, ReadMeErrors, ThrowOnError> => (options?.client ?? client).get<ReadMeResponses, ReadMeErrors, ThrowOnError>({ url: '/api/v1/me', ...options });
 
 /**
+ * List Identities
+ *
+ * List one's own accounts at providers.
+ */
+export const listIdentities = <ThrowOnError extends boolean = false>(options?: Options<ListIdentitiesData, ThrowOnError>): RequestResult<ListIdentitiesResponses, ListIdentitiesErrors, ThrowOnError> => (options?.client ?? client).get<ListIdentitiesResponses, ListIdentitiesErrors, ThrowOnError>({ url: '/api/v1/me/identities', ...options });
+
+/**
+ * Link Identity
+ *
+ * Begin to link an account at the provider to the user of this session, as `start_oidc` does.
+ */
+export const linkIdentity = <ThrowOnError extends boolean = false>(options?: Options<LinkIdentityData, ThrowOnError>): RequestResult<LinkIdentityResponses, LinkIdentityErrors, ThrowOnError> => (options?.client ?? client).post<LinkIdentityResponses, LinkIdentityErrors, ThrowOnError>({ url: '/api/v1/me/identities/link', ...options });
+
+/**
+ * Unlink Identity
+ *
+ * Unlink an account; the user's other sessions end. 409 for the last way to sign in.
+ */
+export const unlinkIdentity = <ThrowOnError extends boolean = false>(options: Options<UnlinkIdentityData, ThrowOnError>): RequestResult<UnlinkIdentityResponses, UnlinkIdentityErrors, ThrowOnError> => (options.client ?? client).delete<UnlinkIdentityResponses, UnlinkIdentityErrors, ThrowOnError>({ url: '/api/v1/me/identities/{identity_id}', ...options });
+
+/**
  * Change Password
  *
  * Change one's own password; every other session of the user ends. 409 without a session of a user.
  */
 export const changePassword = <ThrowOnError extends boolean = false>(options: Options<ChangePasswordData, ThrowOnError>): RequestResult<ChangePasswordResponses, ChangePasswordErrors, ThrowOnError> => (options.client ?? client).put<ChangePasswordResponses, ChangePasswordErrors, ThrowOnError>({
     url: '/api/v1/me/password',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Read Provider
+ *
+ * Return the provider that users may sign in through, and what is said of a problem with it.
+ */
+export const readProvider = <ThrowOnError extends boolean = false>(options?: Options<ReadProviderData, ThrowOnError>): RequestResult<ReadProviderResponses, ReadProviderErrors, ThrowOnError> => (options?.client ?? client).get<ReadProviderResponses, ReadProviderErrors, ThrowOnError>({ url: '/api/v1/oidc', ...options });
+
+/**
+ * Finish Oidc
+ *
+ * End a sign-in: the provider sends browsers here. The answer is a page that leads on.
+ *
+ * It sets the cookie of a session, or leads to the page where the sign-in began, which says what failed.
+ */
+export const finishOidc = <ThrowOnError extends boolean = false>(options?: Options<FinishOidcData, ThrowOnError>): RequestResult<FinishOidcResponses, FinishOidcErrors, ThrowOnError> => (options?.client ?? client).get<FinishOidcResponses, FinishOidcErrors, ThrowOnError>({ url: '/api/v1/oidc/callback', ...options });
+
+/**
+ * Start Oidc
+ *
+ * Begin a sign-in through the provider; the answer sets a cookie that the callback needs, for ten minutes.
+ *
+ * 409 if there is no provider, 503 if it does not answer.
+ */
+export const startOidc = <ThrowOnError extends boolean = false>(options: Options<StartOidcData, ThrowOnError>): RequestResult<StartOidcResponses, StartOidcErrors, ThrowOnError> => (options.client ?? client).post<StartOidcResponses, StartOidcErrors, ThrowOnError>({
+    url: '/api/v1/oidc/start',
     ...options,
     headers: {
         'Content-Type': 'application/json',

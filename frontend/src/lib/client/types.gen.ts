@@ -2177,6 +2177,58 @@ export type HostSamples = {
 };
 
 /**
+ * IdentityList
+ *
+ * The accounts of a user, the oldest first, and the other way to sign in.
+ */
+export type IdentityList = {
+    /**
+     * Has Password
+     */
+    has_password: boolean;
+    /**
+     * Items
+     */
+    items: Array<IdentityView>;
+};
+
+/**
+ * IdentityView
+ *
+ * An account at a provider that signs a user in.
+ */
+export type IdentityView = {
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Issuer
+     */
+    issuer: string;
+    /**
+     * Label
+     */
+    label: string;
+    /**
+     * Last Way
+     */
+    last_way: boolean;
+    /**
+     * Usable
+     */
+    usable: boolean;
+    /**
+     * Used At
+     */
+    used_at: string | null;
+};
+
+/**
  * Jitter
  *
  * Standard deviations of the logarithm of a gradient's time, by what they persist over.
@@ -2566,6 +2618,44 @@ export type NewWebhook = {
 };
 
 /**
+ * OidcStart
+ *
+ * What a sign-in through the provider is for.
+ */
+export type OidcStart = {
+    /**
+     * Again
+     *
+     * Whether the provider is to ask who this is although it knows: after a refusal.
+     */
+    again?: boolean;
+    /**
+     * Invite
+     *
+     * The secret of an invitation that is accepted by it.
+     */
+    invite?: string | null;
+    /**
+     * Next
+     *
+     * Page of this server to be shown then; default: the first one.
+     */
+    next?: string | null;
+};
+
+/**
+ * Onward
+ *
+ * Where the browser goes next.
+ */
+export type Onward = {
+    /**
+     * Address
+     */
+    address: string;
+};
+
+/**
  * OperationCost
  *
  * The time of one message of an operation: it includes overheads, additions and copies.
@@ -2913,6 +3003,22 @@ export type ProcessSamples = {
      * Rank
      */
     rank: number;
+};
+
+/**
+ * ProviderView
+ *
+ * The provider that the sign-in page offers.
+ */
+export type ProviderView = {
+    /**
+     * Name
+     */
+    name: string | null;
+    /**
+     * Problem
+     */
+    problem: string | null;
 };
 
 /**
@@ -4557,6 +4663,10 @@ export type UserView = {
      * Invite Until
      */
     invite_until: string | null;
+    /**
+     * Linked
+     */
+    linked: boolean;
     /**
      * Name
      */
@@ -6463,6 +6573,86 @@ export type ReadMeResponses = {
 
 export type ReadMeResponse = ReadMeResponses[keyof ReadMeResponses];
 
+export type ListIdentitiesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/me/identities';
+};
+
+export type ListIdentitiesErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListIdentitiesError = ListIdentitiesErrors[keyof ListIdentitiesErrors];
+
+export type ListIdentitiesResponses = {
+    /**
+     * Successful Response
+     */
+    200: IdentityList;
+};
+
+export type ListIdentitiesResponse = ListIdentitiesResponses[keyof ListIdentitiesResponses];
+
+export type LinkIdentityData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/me/identities/link';
+};
+
+export type LinkIdentityErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type LinkIdentityError = LinkIdentityErrors[keyof LinkIdentityErrors];
+
+export type LinkIdentityResponses = {
+    /**
+     * Successful Response
+     */
+    200: Onward;
+};
+
+export type LinkIdentityResponse = LinkIdentityResponses[keyof LinkIdentityResponses];
+
+export type UnlinkIdentityData = {
+    body?: never;
+    path: {
+        /**
+         * Identity Id
+         */
+        identity_id: string;
+    };
+    query?: never;
+    url: '/api/v1/me/identities/{identity_id}';
+};
+
+export type UnlinkIdentityErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type UnlinkIdentityError = UnlinkIdentityErrors[keyof UnlinkIdentityErrors];
+
+export type UnlinkIdentityResponses = {
+    /**
+     * Successful Response
+     */
+    204: void;
+};
+
+export type UnlinkIdentityResponse = UnlinkIdentityResponses[keyof UnlinkIdentityResponses];
+
 export type ChangePasswordData = {
     body: PasswordChange;
     path?: never;
@@ -6487,6 +6677,105 @@ export type ChangePasswordResponses = {
 };
 
 export type ChangePasswordResponse = ChangePasswordResponses[keyof ChangePasswordResponses];
+
+export type ReadProviderData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Problem
+         *
+         * As the callback has named it.
+         */
+        problem?: string | null;
+    };
+    url: '/api/v1/oidc';
+};
+
+export type ReadProviderErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadProviderError = ReadProviderErrors[keyof ReadProviderErrors];
+
+export type ReadProviderResponses = {
+    /**
+     * Successful Response
+     */
+    200: ProviderView;
+};
+
+export type ReadProviderResponse = ReadProviderResponses[keyof ReadProviderResponses];
+
+export type FinishOidcData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Code
+         */
+        code?: string;
+        /**
+         * State
+         */
+        state?: string;
+        /**
+         * Error
+         */
+        error?: string;
+        /**
+         * Iss
+         */
+        iss?: string;
+    };
+    url: '/api/v1/oidc/callback';
+};
+
+export type FinishOidcErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type FinishOidcError = FinishOidcErrors[keyof FinishOidcErrors];
+
+export type FinishOidcResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type FinishOidcResponse = FinishOidcResponses[keyof FinishOidcResponses];
+
+export type StartOidcData = {
+    body: OidcStart;
+    path?: never;
+    query?: never;
+    url: '/api/v1/oidc/start';
+};
+
+export type StartOidcErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type StartOidcError = StartOidcErrors[keyof StartOidcErrors];
+
+export type StartOidcResponses = {
+    /**
+     * Successful Response
+     */
+    200: Onward;
+};
+
+export type StartOidcResponse = StartOidcResponses[keyof StartOidcResponses];
 
 export type ReadyzData = {
     body?: never;
