@@ -20,7 +20,7 @@ COPY engine engine
 COPY api api
 COPY --from=dashboard /build/api/hooke_api/dashboard api/hooke_api/dashboard
 COPY migrations migrations
-RUN pip install --no-cache-dir -c constraints.txt "./engine[cluster]" ./api \
+RUN pip install --no-cache-dir -c constraints.txt "./engine[cluster]" "./api[oidc]" \
     && useradd --uid 10001 --create-home --home-dir /var/lib/hooke --key HOME_MODE=0700 hooke
 USER hooke
 ENV HOOKE_HOME=/var/lib/hooke HOOKE_HOST=0.0.0.0 HOOKE_PORT=7450 HOOKE_MIGRATIONS=/srv/hooke/migrations

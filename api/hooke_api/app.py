@@ -35,6 +35,8 @@ from hooke_api.ingest import endpoints as ingest
 from hooke_api.metrics import endpoints as metrics
 from hooke_api.metrics.compactor import Compactor
 from hooke_api.metrics.thinner import Thinner
+from hooke_api.oidc import endpoints as oidc
+from hooke_api.oidc.single_sign_on import SingleSignOn
 from hooke_api.people import account, view_endpoints
 from hooke_api.people import endpoints as people
 from hooke_api.people.accounts import Accounts
@@ -68,6 +70,7 @@ ROOMS = (
     calibration.router,
     calibration.of_agents,
     account.router,
+    oidc.router,
     people.router,
     projects.router,
     view_endpoints.router,
@@ -113,8 +116,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.sessions = Sessions(settings)
     app.state.accounts = Accounts(app.state.database, app.state.sessions)
     app.state.passwords = Passwords()
+    app.state.single_sign_on = single = SingleSignOn(settings)
     operations, rates = Operations(ROOMS, API), Rates(settings)
-    app.state.door = Door(app.state.sessions, app.state.accounts, operations, OTHER_TOKENS, rates)
+    provider = single.provider is not None
+    app.state.door = Door(app.state.sessions, app.state.accounts, operations, OTHER_TOKENS, rates, provider)
     app.state.workers = Workers()
     app.state.bodies = Bodies(settings)
     app.state.ingesting = ThreadPoolExecutor(ingest.THREADS, "ingest")
@@ -145,13 +150,15 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         workers.add("webhook sender", lambda: Sender(database, settings))
         workers.add("scheduler", lambda: Scheduler(app.state.database, app.state.bus, settings, plan=planner.look))
     watching = asyncio.create_task(workers.watch(), name="workers")
+    asking = asyncio.create_task(app.state.single_sign_on.start(), name="provider")
     try:
         yield
     finally:
         app.state.stopping.set()
-        watching.cancel()
-        with suppress(asyncio.CancelledError):
-            await watching
+        for task in (watching, asking):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
         await asyncio.to_thread(workers.stop)
         app.state.ingesting.shutdown(wait=False)
         app.state.passwords.close()

@@ -19,10 +19,10 @@ from hooke_api.base.rates import Rates
 from hooke_api.base.reach import DEFAULT_NAME, role_in
 from hooke_api.base.security import (
     API,
-    LOGIN,
     OPEN,
     OPEN_FILES,
     OPEN_PAGES,
+    RETURNS,
     SAFE_METHODS,
     SESSION_PREFIX,
     SIGN_IN,
@@ -54,9 +54,17 @@ class Accounts(Protocol):
 class Door:
     """Lets requests in, or raises Unauthorized or Forbidden."""
 
-    def __init__(
-        self, sessions: Sessions, accounts: Accounts, operations: Operations, checks: Checks, rates: Rates
+    def __init__(  # noqa: PLR0913 - its parts, each of its own kind
+        self,
+        sessions: Sessions,
+        accounts: Accounts,
+        operations: Operations,
+        checks: Checks,
+        rates: Rates,
+        provider: bool = False,
     ) -> None:
+        """`provider`: whether a provider signs users in, also the first one."""
+        self.provider = provider
         self.sessions = sessions
         self.accounts = accounts
         self.operations = operations
@@ -76,9 +84,9 @@ class Door:
 
     async def _admit(self, request: Request) -> Response | None:
         path, safe = request.scope["path"], request.method in SAFE_METHODS
-        if path == LOGIN or (path in SIGN_IN and not safe):
+        if path in RETURNS or (path in SIGN_IN and not safe):
             self.rates.anonymous(request)
-            if path != LOGIN and request.headers.get("origin") is not None:
+            if path not in RETURNS and request.headers.get("origin") is not None:
                 check_origin(request)  # else another site could sign a browser in
             return None
         if path in OPEN or (safe and (path in OPEN_PAGES or path.startswith(OPEN_FILES))):
@@ -126,7 +134,7 @@ class Door:
         path = request.scope["path"]
         if path.startswith(API) or request.method not in SAFE_METHODS:
             raise Unauthorized("sign in at /sign-in or /login?token=..., or send Authorization: Bearer TOKEN")
-        if await asyncio.to_thread(self.accounts.any):
+        if self.provider or await asyncio.to_thread(self.accounts.any):
             return RedirectResponse(f"/sign-in?next={quote(path)}", 303, {"cache-control": "no-store"})
         return pages.sign_in(expired=self.sessions.cookie(request) is not None)
 

@@ -34,6 +34,11 @@ def session_id() -> str:
     return f"ses_{uuid7().hex}"
 
 
+def identity_id() -> str:
+    """Return a new id of an identity at a provider."""
+    return f"idn_{uuid7().hex}"
+
+
 def webhook_id() -> str:
     """Return a new id of a webhook."""
     return f"whk_{uuid7().hex}"

@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title} · Hooke</title><style>
+<title>{title} · Hooke</title>{head}<style>
 :root {{ color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif; }}
 body {{ max-width: 34rem; margin: 18vh auto; padding: 0 1.5rem; }}
 h1 {{ font-size: 1.4rem; font-weight: 600; }}
@@ -19,9 +19,9 @@ input {{ width: 18rem; max-width: 100%; }}
 """
 
 
-def page(title: str, body: str, status: int = 200) -> HTMLResponse:
-    """Return a small page; `body` is HTML, `title` is text."""
-    content = _PAGE.format(title=html.escape(title), body=body)
+def page(title: str, body: str, status: int = 200, head: str = "") -> HTMLResponse:
+    """Return a small page; `body` and `head` are HTML, `title` is text."""
+    content = _PAGE.format(title=html.escape(title), body=body, head=head)
     return HTMLResponse(content, status, {"cache-control": "no-store"})
 
 

@@ -18,9 +18,18 @@ from hooke_api.base.settings import Settings
 
 API = "/api/v1"
 LOGIN = "/login"
-OPEN = frozenset({"/livez", "/readyz", "/version", f"{API}/livez", f"{API}/readyz", f"{API}/version", LOGIN})
+CALLBACK = f"{API}/oidc/callback"
+"""Path to which an OpenID provider sends browsers back."""
+RETURNS = frozenset({LOGIN, CALLBACK})
+"""Paths that a browser is signed in at by opening them."""
+OPEN = frozenset(
+    {
+        *("/livez", "/readyz", "/version", f"{API}/livez", f"{API}/readyz", f"{API}/version"),
+        *(f"{API}/oidc", *RETURNS),
+    }
+)
 """Paths that need no token, and whose body nobody reads."""
-SIGN_IN = frozenset({f"{API}/sign-in", f"{API}/invites/accept"})
+SIGN_IN = frozenset({f"{API}/sign-in", f"{API}/invites/accept", f"{API}/oidc/start"})
 """Paths at which a user is identified by the body."""
 IMPORT = f"{API}/experiments/import"
 """Path whose body is a file."""
@@ -84,15 +93,11 @@ class Sessions:
 
     def name(self, request: Request) -> str:
         """Return the name of the cookie; under TLS with the prefix that keeps it to this host and to TLS."""
-        return f"__Host-{self._name}" if _encrypted(request) else self._name
+        return f"__Host-{self._name}" if encrypted(request) else self._name
 
     def cookie(self, request: Request) -> str | None:
         """Return the session cookie of a request, or None."""
-        try:
-            found = SimpleCookie(request.headers.get("cookie", "")).get(self.name(request))
-        except CookieError:
-            return None
-        return found.value if found else None
+        return cookie_of(request, self.name(request))
 
     def set_cookie(self, request: Request, response: Response, value: str) -> None:
         """Give a browser the cookie of a session; the server decides when it ends, at the latest the browser."""
@@ -102,16 +107,25 @@ class Sessions:
             max_age=SESSION_SECONDS,
             httponly=True,
             samesite="strict",
-            secure=_encrypted(request),
+            secure=encrypted(request),
         )
         response.headers["cache-control"] = "no-store"
 
     def delete_cookie(self, request: Request, response: Response) -> None:
         """Take the cookie of a session from a browser."""
-        secure = _encrypted(request)
+        secure = encrypted(request)
         response.delete_cookie(self.name(request), httponly=True, samesite="strict", secure=secure)
 
 
-def _encrypted(request: Request) -> bool:
+def cookie_of(request: Request, name: str) -> str | None:
+    """Return the value of a cookie of a request, or None."""
+    try:
+        found = SimpleCookie(request.headers.get("cookie", "")).get(name)
+    except CookieError:
+        return None
+    return found.value if found else None
+
+
+def encrypted(request: Request) -> bool:
     """Return whether a browser speaks TLS with this server, or with a proxy on its host that says so."""
     return request.scope.get("scheme") == "https"

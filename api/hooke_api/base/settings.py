@@ -136,6 +136,27 @@ class Settings(BaseSettings):
     s3_secret_file: Path | None = None
     """File with that secret."""
 
+    oidc_issuer: str | None = None
+    """Issuer of an OpenID provider through which users sign in. `hooke_api.oidc` reads these texts: a wrong one
+    keeps nobody from signing in with a password."""
+    oidc_client_id: str | None = None
+    oidc_client_secret_file: Path | None = None
+    """File with the secret of the client; default: a public client, which has none."""
+    oidc_name: str | None = None
+    """Name of the provider on the sign-in page; default: the host of the issuer."""
+    oidc_scopes: str = "openid profile email"
+    oidc_domains: str | None = None
+    """JSON list of domains of e-mail addresses that may sign in; default: all."""
+    oidc_groups_claim: str = "groups"
+    """Claim of the ID token with groups or roles; dots lead into objects."""
+    oidc_groups: str | None = None
+    """JSON list of its values of which one is needed to sign in; default: none is."""
+    oidc_roles: str | None = None
+    """JSON object: one of its values -> role."""
+    oidc_new_users: str = "invited"
+    """Who becomes a user by a first sign-in: nobody (`invited`), whose group has a role (`mapped`), or whoever may
+    sign in, with this role."""
+
     webhook_http: bool = False
     """Whether webhooks may be sent by http, without encryption."""
     webhook_networks: list[IPvAnyNetwork] = Field(default_factory=list)

@@ -14,7 +14,7 @@ from hooke_api.models.base import Base, Moment, Owned, Serial, State, now
 from hooke_api.models.clock import database_time
 from hooke_api.models.keeping import ExperimentTag, Removal
 from hooke_api.models.objects import CompactedRun, LooseObject
-from hooke_api.models.people import AccessToken, BrowserSession, StoredView, TrailEntry, User
+from hooke_api.models.people import AccessToken, BrowserSession, StoredView, TrailEntry, User, UserIdentity
 from hooke_api.models.projects import Project, ProjectMember
 from hooke_api.models.records import (
     Checkpoint,
@@ -80,6 +80,7 @@ __all__ = [
     "TrailEntry",
     "Transition",
     "User",
+    "UserIdentity",
     "Webhook",
     "WebhookDelivery",
     "database_time",

@@ -32,6 +32,26 @@ class User(Base):
     invite_until: Mapped[datetime | None]
 
 
+class UserIdentity(Base):
+    """An account at an OpenID provider by which a user signs in: issuer and subject, never an e-mail address."""
+
+    __tablename__ = "user_identities"
+    __table_args__ = (UniqueConstraint("issuer", "subject"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    user_id: Mapped[str] = mapped_column(String(40), ForeignKey("users.id"), index=True)
+    issuer: Mapped[str] = mapped_column(String(255))
+    subject: Mapped[str] = mapped_column(String(255))
+    """The claim `sub`."""
+    label: Mapped[str] = mapped_column(String(255))
+    """What the provider called the account at the last sign-in: an e-mail address or a name; only to be shown."""
+    role_follows: Mapped[bool] = mapped_column(Boolean)
+    """Whether a first sign-in made the user, so that the provider's groups decide the role."""
+    created_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+    """When it signed the user in last."""
+
+
 class AccessToken(Base):
     """A token of a user or of a machine; only its hash is stored."""
 

@@ -14,7 +14,7 @@ from hooke_api.people import sessions, signing_in
 from hooke_api.people.accounts import Accounts
 from hooke_api.people.passwords import Passwords
 from hooke_api.people.schemas import Acceptance, Me, PasswordChange, SignIn
-from hooke_api.people.signing_in import Attempt
+from hooke_api.people.signing_in import Attempt, Sent
 from hooke_api.storage.database import Database, DatabaseOf
 
 router = APIRouter(tags=["people"])
@@ -26,7 +26,7 @@ async def sign_in(asked: SignIn, request: Request, response: Response, database:
 
     401 for a wrong name or password alike; 429 after ten failures of a name, or 30 of an address, in 15 minutes.
     """
-    attempt = _attempt(request, asked.name, asked.password)
+    attempt = Attempt(address_of(request), request.state.request_id, asked.name, asked.password)
     passwords: Passwords = request.app.state.passwords
     cookie = await passwords.run(partial(signing_in.sign_in, database, passwords, attempt))
     return await _welcome(request, response, cookie)
@@ -35,14 +35,10 @@ async def sign_in(asked: SignIn, request: Request, response: Response, database:
 @router.post("/invites/accept", operation_id="accept_invite")
 async def accept_invite(asked: Acceptance, request: Request, response: Response, database: DatabaseOf) -> Me:
     """Set the password of an invited user, once; the answer sets the cookie of a session."""
-    attempt = _attempt(request, "", "")
+    sent = Sent(address_of(request), request.state.request_id)
     passwords: Passwords = request.app.state.passwords
-    work = partial(signing_in.accept, database, passwords, asked.invite, asked.password, attempt)
+    work = partial(signing_in.accept, database, passwords, asked.invite, asked.password, sent)
     return await _welcome(request, response, await passwords.run(work))
-
-
-def _attempt(request: Request, name: str, password: str) -> Attempt:
-    return Attempt(name, password, address_of(request), request.state.request_id)
 
 
 async def _welcome(request: Request, response: Response, cookie: str) -> Me:

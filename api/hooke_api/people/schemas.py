@@ -54,7 +54,7 @@ class Me(View):
     role: Role
     credential: Credential
     is_user: bool
-    """Whether a user in the database, who has a password; not the owner, nor a machine."""
+    """Whether a user in the database; not the owner, nor a machine."""
     users: bool
     """Whether the server has users; without any, only its owner signs in, with the start-up token."""
     projects: dict[str, Role]
@@ -68,7 +68,9 @@ class UserView(View):
     role: Role
     disabled: bool
     has_password: bool
-    """False until the invitation has been accepted."""
+    """False until the invitation has been accepted with a password."""
+    linked: bool
+    """Whether an account at a provider signs the user in."""
     created_by: str
     created_at: datetime
     signed_in_at: datetime | None

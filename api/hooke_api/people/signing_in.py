@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
@@ -28,13 +30,19 @@ _WRONG = "the name or the password is wrong"
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """A request that signs a user in."""
+class Sent:
+    """From where a request comes that signs a user in."""
+
+    address: str
+    request_id: str
+
+
+@dataclass(frozen=True)
+class Attempt(Sent):
+    """The same with name and password."""
 
     name: str
     password: str
-    address: str
-    request_id: str
 
 
 def sign_in(database: Database, passwords: Passwords, asked: Attempt) -> str:
@@ -60,7 +68,7 @@ def sign_in(database: Database, passwords: Passwords, asked: Attempt) -> str:
         user = _unchanged(session, user)
         if fresh:
             user.password_hash = fresh
-        return _begin(session, user, "sign_in", asked.address, asked.request_id)
+        return begin(session, user, "sign_in", asked)
 
 
 def _check_failures(session: Session, name: str, address: str, user: User | None, at: datetime) -> None:
@@ -69,7 +77,12 @@ def _check_failures(session: Session, name: str, address: str, user: User | None
     counted = max(since, last) if last else since
     if _failures(session, TrailEntry.subject == name, counted) >= MOST_OF_ACCOUNT:
         raise TooMany(_blocked(f"the name {name!r}"), round(WINDOW.total_seconds()))
-    if _failures(session, TrailEntry.address == address, since) >= MOST_OF_ADDRESS:
+    check_address(session, address, at)
+
+
+def check_address(session: Session, address: str, at: datetime) -> None:
+    """Raise TooMany after too many failed sign-ins from an address, of whatever kind."""
+    if _failures(session, TrailEntry.address == address, at - WINDOW) >= MOST_OF_ADDRESS:
         raise TooMany(_blocked("this address"), round(WINDOW.total_seconds()))
 
 
@@ -91,11 +104,28 @@ def _unchanged(session: Session, known: User) -> User:
     return user
 
 
-def _begin(session: Session, user: User, action: str, address: str, request_id: str) -> str:
+def begin(  # noqa: PLR0913 - what the entry says
+    session: Session,
+    user: User,
+    action: str,
+    sent: Sent,
+    credential: str = "",
+    after: Mapping[str, Any] | None = None,
+) -> str:
+    """Begin a session of a user, with an entry in the audit trail; return its cookie."""
     at = database_time(session)
     cookie = sessions.begin(session, user.id, digest, at)
     user.signed_in_at = at
-    trail.add(session, user.name, action, user.name, address=address, request_id=request_id)
+    trail.add(
+        session,
+        user.name,
+        action,
+        user.name,
+        credential=credential,
+        address=sent.address,
+        request_id=sent.request_id,
+        after=after,
+    )
     return cookie
 
 
@@ -105,9 +135,7 @@ def sign_in_owner(database: Database, known: Sessions, token: str, address: str,
     Raises TooMany after too many failures from an address.
     """
     with database.read() as session:
-        at = database_time(session)
-        if _failures(session, TrailEntry.address == address, at - WINDOW) >= MOST_OF_ADDRESS:
-            raise TooMany(_blocked("this address"), round(WINDOW.total_seconds()))
+        check_address(session, address, database_time(session))
     opens = known.opens(token)
     with database.write() as session:
         action = "sign_in" if opens else FAILED
@@ -115,25 +143,31 @@ def sign_in_owner(database: Database, known: Sessions, token: str, address: str,
         return sessions.begin(session, None, known.digest_for_owner, database_time(session)) if opens else None
 
 
-def accept(database: Database, passwords: Passwords, invite: str, password: str, sent: Attempt) -> str:
+def accept(database: Database, passwords: Passwords, invite: str, password: str, sent: Sent) -> str:
     """Set the password of an invited user; return the cookie of a session. Every other session of theirs ends.
 
     Raises Unauthorized if the invitation is not valid, Invalid for a password that is not accepted.
     """
     with database.read() as session:
-        user = _invited(session, invite)
+        user = invited(session, digest(invite))
     check_password(password, user.name)
     hashed = passwords.hash(password)
     with database.write() as session:
-        user = _invited(session, invite, lock=True)
+        user = invited(session, digest(invite), lock=True)
         user.password_hash = hashed
-        user.invite_sha256 = user.invite_until = None
-        sessions.end_all(session, user.id)
-        return _begin(session, user, "accept_invite", sent.address, sent.request_id)
+        use_invitation(session, user)
+        return begin(session, user, "accept_invite", sent)
 
 
-def _invited(session: Session, invite: str, *, lock: bool = False) -> User:
-    query = select(User).where(User.invite_sha256 == digest(invite))
+def use_invitation(session: Session, user: User) -> None:
+    """End the invitation of a user who accepts it, and every other session of theirs."""
+    user.invite_sha256 = user.invite_until = None
+    sessions.end_all(session, user.id)
+
+
+def invited(session: Session, invite_sha256: str, *, lock: bool = False) -> User:
+    """Return whose invitation this is the digest of. Raises Unauthorized if it is not valid (any more)."""
+    query = select(User).where(User.invite_sha256 == invite_sha256)
     user = session.scalars(query.with_for_update() if lock else query).first()
     if user is None or user.disabled or user.invite_until is None or user.invite_until <= database_time(session):
         raise Unauthorized("this invitation has been used or has expired: ask an administrator for another one")

@@ -15,7 +15,7 @@ from hooke_api.base import ids
 from hooke_api.base.access import OWNER, Actor
 from hooke_api.base.errors import Conflict, Invalid, ResourceNotFound
 from hooke_api.base.security import digest
-from hooke_api.models import User, database_time
+from hooke_api.models import User, UserIdentity, database_time
 from hooke_api.people import sessions
 from hooke_api.people.schemas import NewInvite, NewUser, UserChange, UserList, UserView
 from hooke_api.storage import trail
@@ -25,18 +25,27 @@ INVITE = timedelta(days=7)
 """Time for which an invitation can be accepted."""
 MOST = 1000
 """Maximum number of users."""
-RESERVED = frozenset({OWNER, "agent", "lease", "planner", "scheduler", "supervisor", "machine"})
+PROVIDER = "oidc"
+"""Name under which users are made and changed by what a provider says."""
+RESERVED = frozenset({OWNER, PROVIDER, "agent", "lease", "planner", "scheduler", "supervisor", "machine"})
 """Names under which others appear in histories."""
 
 
 def listed(session: Session) -> UserList:
     """Return the users, by name."""
-    return UserList(items=[_view(user) for user in session.scalars(select(User).order_by(User.name))])
+    linked = set(session.scalars(select(UserIdentity.user_id)))
+    users = session.scalars(select(User).order_by(User.name))
+    return UserList(items=[_view(user, user.id in linked) for user in users])
 
 
-def _view(user: User) -> UserView:
-    known = {name: getattr(user, name) for name in UserView.model_fields if name != "has_password"}
-    return UserView(**known, has_password=user.password_hash is not None)
+def _view(user: User, linked: bool) -> UserView:
+    known = {name: getattr(user, name) for name in UserView.model_fields if name not in ("has_password", "linked")}
+    return UserView(**known, has_password=user.password_hash is not None, linked=linked)
+
+
+def _linked(session: Session, user: User) -> bool:
+    query = select(UserIdentity.id).where(UserIdentity.user_id == user.id).limit(1)
+    return session.scalars(query).first() is not None
 
 
 def add(session: Session, asked: NewUser, actor: Actor) -> NewInvite:
@@ -61,7 +70,7 @@ def add(session: Session, asked: NewUser, actor: Actor) -> NewInvite:
         made = _invite(session, user)
     except IntegrityError:
         raise Conflict(f"a user {asked.name!r} has just been added") from None
-    trail.tell(session, subject=user.name, after=_state(user))
+    trail.tell(session, subject=user.name, after=state(user))
     return made
 
 
@@ -81,7 +90,7 @@ def _invite(session: Session, user: User) -> NewInvite:
     user.invite_sha256 = digest(secret)
     user.invite_until = database_time(session) + INVITE
     session.flush()
-    return NewInvite(user=_view(user), path=f"/invite#{secret}")
+    return NewInvite(user=_view(user, _linked(session, user)), path=f"/invite#{secret}")
 
 
 def change(session: Session, name: str, asked: UserChange, actor: Actor) -> UserView:
@@ -91,7 +100,7 @@ def change(session: Session, name: str, asked: UserChange, actor: Actor) -> User
         raise Conflict(
             "nobody changes their own role or access: another administrator does, or the start-up token"
         )
-    before = _state(user)
+    before = state(user)
     if asked.role is not None:
         user.role = asked.role.value
     if asked.disabled is not None:
@@ -100,8 +109,8 @@ def change(session: Session, name: str, asked: UserChange, actor: Actor) -> User
         user.invite_sha256 = user.invite_until = None
         sessions.end_all(session, user.id)
     session.flush()
-    trail.tell(session, before=before, after=_state(user))
-    return _view(user)
+    trail.tell(session, before=before, after=state(user))
+    return _view(user, _linked(session, user))
 
 
 def sign_out(session: Session, name: str) -> None:
@@ -117,5 +126,6 @@ def get(session: Session, name: str) -> User:
     return user
 
 
-def _state(user: User) -> dict[str, Any]:
+def state(user: User) -> dict[str, Any]:
+    """Return what the audit trail tells of a user."""
     return {"role": user.role, "disabled": user.disabled}

@@ -13,6 +13,7 @@ from sqlalchemy import make_url
 from hooke_api.base.schema import View
 from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Workers
+from hooke_api.oidc.single_sign_on import SingleSignOn
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(tags=["health"])
@@ -52,8 +53,9 @@ def readyz(request: Request, response: Response, database: DatabaseOf) -> Ready:
     workers: Workers = request.app.state.workers
     reasons = [*filter(None, (_database(request, database), _redis(request))), *workers.reasons()]
     response.status_code = 503 if reasons else 200
+    single: SingleSignOn = request.app.state.single_sign_on
     objects = database.objects.warnings() if database.objects is not None else []
-    warnings = [*disk_warnings(request.app.state.settings), *objects]
+    warnings = [*disk_warnings(request.app.state.settings), *single.warnings(), *objects]
     return Ready(ready=not reasons, reasons=reasons, warnings=warnings)
 
 

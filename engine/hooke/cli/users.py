@@ -64,7 +64,9 @@ def state(user: dict[str, Any]) -> str:
     """Return the state of a user in words."""
     if user["disabled"]:
         return "disabled"
-    return "active" if user["has_password"] else "invited" if user["invite_until"] else "without password"
+    if user["has_password"] or user["linked"]:
+        return "active"
+    return "invited" if user["invite_until"] else "without password"
 
 
 @app.command()

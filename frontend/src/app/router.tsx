@@ -9,7 +9,7 @@ import { compareSearch } from "@/features/compare/search";
 import { experimentSearch } from "@/features/experiment/search";
 import { experimentsSearch } from "@/features/experiments/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
-import { signInSearch } from "@/features/people/search";
+import { accountSearch, signInSearch } from "@/features/people/search";
 import { runSearch } from "@/features/run/search";
 import { NotFound } from "./not-found";
 import { patiently } from "./patiently";
@@ -109,6 +109,7 @@ const invite = createRoute({
 const account = createRoute({
   getParentRoute: () => root,
   path: "/account",
+  validateSearch: accountSearch,
   component: page(() => import("@/features/people/account-screen"), "AccountScreen"),
 });
 

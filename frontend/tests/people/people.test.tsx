@@ -102,7 +102,7 @@ describe("the account", () => {
     const table = within(await screen.findByTestId("tokens"));
     expect(table.getByText("laptop")).toBeVisible();
     expect(table.queryByText("of ben")).toBeNull();
-    await person.type(screen.getByTestId("current-password"), PASSWORD);
+    await person.type(await screen.findByTestId("current-password"), PASSWORD);
     await person.type(screen.getByTestId("new-password"), "another one, longer");
     await person.type(screen.getByTestId("new-password-again"), "another one, longer");
     await person.click(screen.getByTestId("change-password"));

@@ -56,6 +56,8 @@ describe("the page behind the sign-in", () => {
     ["/\\evil.example", "/"],
     ["https://evil.example", "/"],
     ["javascript:alert(1)", "/"],
+    ["/\t/evil.example", "/"],
+    ["/\n/evil.example", "/"],
   ])("%s leads to %s", (next, page) => {
     expect(nextPage(next)).toBe(page);
   });
@@ -104,6 +106,7 @@ describe("a user", () => {
   it.each([
     [{}, "active"],
     [{ disabled: true }, "disabled"],
+    [{ has_password: false, linked: true }, "active"],
     [{ has_password: false, invite_until: "2026-03-05T10:00:00Z" }, "invited"],
     [{ has_password: false, invite_until: "2026-03-01T10:00:00Z" }, "invitation expired"],
   ])("%o is %s", (changes, words) => {

@@ -19,6 +19,7 @@ import type {
   ExperimentView,
   FilterLanguage,
   FurtherMetricList,
+  IdentityList,
   Leaderboard,
   LogPage,
   Me,
@@ -27,8 +28,10 @@ import type {
   NewClusterToken,
   NewInvite,
   NewToken,
+  Onward,
   ProjectList,
   ProjectView,
+  ProviderView,
   QueuePolicy,
   QueueView,
   Ready,
@@ -101,6 +104,11 @@ export interface Operations {
   "POST /series": SeriesAnswer;
   "GET /me": Me;
   "PUT /me/password": Record<string, never>;
+  "GET /oidc": ProviderView;
+  "POST /oidc/start": Onward;
+  "GET /me/identities": IdentityList;
+  "POST /me/identities/link": Onward;
+  "DELETE /me/identities/*": Record<string, never>;
   "POST /sign-in": Me;
   "POST /sign-out": Record<string, never>;
   "POST /invites/accept": Me;
@@ -143,6 +151,8 @@ export const names = new Set([
   "dry-run",
   "import",
   "me",
+  "oidc",
+  "identities",
   "sign-in",
   "sign-out",
   "invites",
@@ -183,6 +193,8 @@ export const verbs = new Set([
   "invite",
   "restore",
   "test",
+  "start",
+  "link",
 ]);
 
 /** What pages ask for by the way: a test need not say it. */
@@ -192,6 +204,8 @@ export const USUAL = new Map<string, unknown>([
   ["GET /webhooks", { items: [] } satisfies WebhookList],
   ["GET /projects", { items: [] } satisfies ProjectList],
   ["GET /views", { items: [] } satisfies ViewList],
+  ["GET /oidc", { name: null, problem: null } satisfies ProviderView],
+  ["GET /me/identities", { items: [], has_password: true } satisfies IdentityList],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
     "GET /runs/*/system",

@@ -1,7 +1,8 @@
 import { Button, PasswordInput, Text } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { changePasswordMutation } from "@/lib/client/@tanstack/react-query.gen";
+import { changePasswordMutation, listIdentitiesOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { Me } from "@/lib/client/types.gen";
 import { useStream } from "@/lib/events/use-stream";
 import { MEANINGS } from "@/lib/people/roles";
@@ -9,12 +10,15 @@ import { useMe } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
+import { IdentitiesPart } from "./identities-part";
 import { complete } from "./new-password";
 import { NewPasswordFields } from "./new-password-fields";
 import styles from "./people.module.css";
 import { TokensPart } from "./tokens-part";
 
-/** One's own password and tokens. */
+const route = getRouteApi("/account");
+
+/** One's own password, accounts at a provider, and tokens. */
 export function AccountScreen() {
   const me = useMe();
   useStream({}, () => undefined); // so that the header can say whether the server answers
@@ -29,8 +33,20 @@ export function AccountScreen() {
         Role {me.role}: {MEANINGS[me.role]}
         {me.role !== "viewer" && "; and what the roles before it may"}.
       </p>
-      {me.is_user && me.credential === "session" ? <PasswordPart /> : <OwnerNote me={me} />}
+      {me.is_user && me.credential === "session" ? <WaysIn /> : <OwnerNote me={me} />}
       <TokensPart me={me} all={false} />
+    </>
+  );
+}
+
+function WaysIn() {
+  const { problem } = route.useSearch();
+  const query = useQuery(listIdentitiesOptions());
+  return (
+    <>
+      {(query.isError || query.data?.has_password) && <PasswordPart />}
+      {query.isError && <ErrorPanel what="Your accounts could not be listed." error={query.error} />}
+      {query.data && <IdentitiesPart list={query.data} problem={problem} />}
     </>
   );
 }

@@ -9,12 +9,15 @@ import { Message } from "@/lib/ui/message";
 import { complete } from "./new-password";
 import { NewPasswordFields } from "./new-password-fields";
 import styles from "./people.module.css";
+import { ProviderButton } from "./provider-button";
+import { useProvider } from "./use-provider";
 
-/** Sets the password of an invited user. The secret stands behind `#`, so it is in no log of a server. */
+/** Sets the password of an invited user, or links their account at the provider. The secret stands behind `#`, so it is in no log of a server. */
 export function InviteScreen() {
   const invite = useLocation().hash.replace(/^#/, "");
   const [password, setPassword] = useState("");
   const [repeated, setRepeated] = useState("");
+  const provider = useProvider();
   const accept = useMutation({ ...acceptInviteMutation(), onSuccess: () => browser.load("/") });
   useEffect(() => {
     document.title = "Invitation · Hooke";
@@ -51,6 +54,12 @@ export function InviteScreen() {
       >
         Set the password and sign in
       </Button>
+      {provider?.name && (
+        <>
+          <p>Or sign in with your account at {provider.name}, now and later, without a password here.</p>
+          <ProviderButton label={`Accept with ${provider.name}`} start={{ invite }} />
+        </>
+      )}
     </form>
   );
 }

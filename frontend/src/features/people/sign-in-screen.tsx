@@ -7,12 +7,16 @@ import { browser } from "@/lib/people/browser";
 import { nextPage } from "@/lib/people/roles";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import styles from "./people.module.css";
+import { ProviderButton } from "./provider-button";
+import { ProviderProblem } from "./provider-problem";
+import { useProvider } from "./use-provider";
 
 const route = getRouteApi("/sign-in");
 
-/** Signs a user in with name and password. */
+/** Signs a user in with name and password, or through the provider. */
 export function SignInScreen() {
-  const { next } = route.useSearch();
+  const { next, problem } = route.useSearch();
+  const provider = useProvider(problem);
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const signIn = useMutation({ ...signInMutation(), onSuccess: () => browser.load(nextPage(next)) });
@@ -28,6 +32,7 @@ export function SignInScreen() {
       }}
     >
       <h1>Sign in to Hooke</h1>
+      <ProviderProblem title="You are not signed in" problem={provider?.problem} />
       <TextInput
         label="Name"
         name="name"
@@ -57,6 +62,12 @@ export function SignInScreen() {
       >
         Sign in
       </Button>
+      {provider?.name && (
+        <ProviderButton
+          label={`Sign in with ${provider.name}`}
+          start={{ next: nextPage(next), again: problem !== undefined }}
+        />
+      )}
       <p>
         An administrator gives you a name, and another password if you forgot yours. On the host of the
         server, <a href="/login">the start-up token</a> signs in as well.

@@ -41,7 +41,7 @@ export function refusal(
   return undefined;
 }
 
-/** Where to go after the sign-in: an address of this server, and nothing else. */
+/** Where to go after the sign-in: an address of this server. Browsers leave out tabs and ends of lines. */
 export function nextPage(next: string | undefined): string {
-  return next !== undefined && /^\/(?![/\\])/.test(next) ? next : "/";
+  return next !== undefined && /^\/(?![/\\])[^\t\n\r]*$/.test(next) ? next : "/";
 }

@@ -1,0 +1,111 @@
+import { Button } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import {
+  linkIdentityMutation,
+  listIdentitiesQueryKey,
+  unlinkIdentityMutation,
+} from "@/lib/client/@tanstack/react-query.gen";
+import type { IdentityList, IdentityView } from "@/lib/client/types.gen";
+import { formatAge, formatMoment } from "@/lib/format/time";
+import { Unless } from "@/lib/people/allowed";
+import { browser } from "@/lib/people/browser";
+import { ConfirmButton } from "@/lib/ui/confirm-button";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import screen from "@/lib/ui/screen.module.css";
+import { Section } from "@/lib/ui/section";
+import ui from "@/lib/ui/ui.module.css";
+import { useNow } from "@/lib/ui/use-now";
+import styles from "./people.module.css";
+import { ProviderProblem } from "./provider-problem";
+import { useProvider } from "./use-provider";
+
+/** Accounts at a provider that sign the user in: listed, linked, unlinked. */
+export function IdentitiesPart({ list, problem }: { list: IdentityList; problem?: string }) {
+  const provider = useProvider(problem);
+  const client = useQueryClient();
+  const link = useMutation({ ...linkIdentityMutation(), onSuccess: ({ address }) => browser.load(address) });
+  const unlink = useMutation({
+    ...unlinkIdentityMutation(),
+    onSuccess: () => client.invalidateQueries({ queryKey: listIdentitiesQueryKey() }),
+  });
+  const name = provider?.name;
+  if (!name && list.items.length === 0) return null;
+  return (
+    <Section title="Accounts at a provider" testId="identities-part">
+      <ProviderProblem title="The account was not linked" problem={provider?.problem} />
+      {list.items.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="List of accounts" tabIndex={0}>
+          <table className={ui.table} data-testid="identities">
+            <thead>
+              <tr>
+                <th>Account</th>
+                <th>Provider</th>
+                <th>Last sign-in</th>
+                <th />
+              </tr>
+            </thead>
+            <tbody>
+              {list.items.map((identity) => (
+                <Row
+                  key={identity.id}
+                  identity={identity}
+                  busy={unlink.isPending && unlink.variables.path.identity_id === identity.id}
+                  unlink={() => unlink.mutate({ path: { identity_id: identity.id } })}
+                />
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      {unlink.isError && <ErrorPanel what="The account was not unlinked." error={unlink.error} />}
+      {name && (
+        <>
+          <p className={screen.note}>An account that is linked signs you in here without a password.</p>
+          <Button
+            variant="default"
+            loading={link.isPending || link.isSuccess}
+            onClick={() => link.mutate({})}
+            data-testid="link-identity"
+          >
+            Link an account at {name}
+          </Button>
+        </>
+      )}
+      {link.isError && <ErrorPanel what="No account was linked." error={link.error} />}
+    </Section>
+  );
+}
+
+function Row(props: { identity: IdentityView; busy: boolean; unlink: () => void }) {
+  const { identity } = props;
+  const now = useNow();
+  const why = identity.last_way ? "Without it you could not sign in: you have no password." : undefined;
+  return (
+    <tr>
+      <td>{identity.label}</td>
+      <td>
+        {identity.issuer}
+        {!identity.usable && ", which is not the provider of this server any more"}
+      </td>
+      <td title={formatMoment(identity.used_at)}>
+        {identity.used_at ? formatAge(identity.used_at, now) : "never"}
+      </td>
+      <td>
+        <div className={styles.actions}>
+          <Unless why={why}>
+            <ConfirmButton
+              label="Unlink"
+              question={`Unlink ${identity.label}? It signs you in no more, and your other sessions end.`}
+              keep="Keep it"
+              confirm="Unlink the account"
+              busy={props.busy}
+              act={props.unlink}
+              testId="unlink-identity"
+            />
+          </Unless>
+        </div>
+      </td>
+    </tr>
+  );
+}
