@@ -11,6 +11,7 @@ import { RunBar } from "@/lib/ui/run-bar";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { progress } from "@/lib/ui/states";
 import { VariantChip } from "@/lib/ui/variant-chip";
+import { BestCurve } from "./best-curve";
 import styles from "./experiments.module.css";
 import { ItemMenu } from "./item-menu";
 import type { Action } from "./use-actions";
@@ -92,6 +93,7 @@ export function ExperimentItem({ item, now, chosen, choose, act, edit }: ItemPro
           </div>
         ))}
       </div>
+      <BestCurve curve={item.curve} index={item.variants.indexOf(item.curve?.variant ?? "")} />
       <div className={styles.progress}>
         <StateBadge state={item.state} />
         <span className={styles.count}>
