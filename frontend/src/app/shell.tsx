@@ -4,6 +4,7 @@ import { useRefusal } from "@/lib/people/use-me";
 import { ColorSchemeToggle } from "@/lib/theme/color-scheme-toggle";
 import { Logo } from "@/lib/theme/logo";
 import { ConnectionNote } from "./connection-note";
+import { Overlays, WithOverlays } from "./overlays";
 import { PaletteButton } from "./palette-button";
 import { PersonMenu } from "./person-menu";
 import { ServerNote } from "./server-note";
@@ -17,7 +18,8 @@ const BEFORE = new Set(["/sign-in", "/invite"]);
 
 /** What every page has around it. */
 export function Shell() {
-  return BEFORE.has(useLocation().pathname) ? <Entrance /> : <Signed />;
+  const before = BEFORE.has(useLocation().pathname);
+  return <WithOverlays>{before ? <Entrance /> : <Signed />}</WithOverlays>;
 }
 
 function Entrance() {
@@ -35,6 +37,7 @@ function Entrance() {
       </header>
       <main id="content" className={styles.content}>
         <Outlet />
+        <Overlays />
       </main>
     </>
   );
@@ -77,6 +80,7 @@ function Signed() {
       <main id="content" className={styles.content} tabIndex={-1}>
         {!out && <ServerNote />}
         {out ? <SignedOut /> : <Outlet />}
+        <Overlays />
       </main>
     </>
   );
