@@ -2,7 +2,7 @@
 
 Faults need no comparison: what axe finds, text that is cut or lies on other text, a page wider than its window,
 blank charts, targets below 24 px. Places, sizes and styles are compared with `expected/`; `--keep` makes what is
-seen the expectation. `--pictures FOLDER` keeps pictures, which are only for people. Exit status 1: there is something.
+seen the expectation. `--pictures FOLDER` keeps pictures, for people alone. Exit status 1: there is something.
 """
 
 from __future__ import annotations
