@@ -1,5 +1,5 @@
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { useRefusal } from "@/lib/people/use-me";
 import { ColorSchemeToggle } from "@/lib/theme/color-scheme-toggle";
 import { Logo } from "@/lib/theme/logo";
@@ -12,6 +12,9 @@ import { useSignedOut } from "./session";
 import styles from "./shell.module.css";
 import { SignedOut } from "./signed-out";
 import { useRecovery } from "./use-recovery";
+
+/** What is seen of the page before the present one in the narrow row of pages, px. */
+const BEFORE_IT = 40;
 
 /** Pages of those who have not signed in yet. */
 const BEFORE = new Set(["/sign-in", "/invite"]);
@@ -60,16 +63,7 @@ function Signed() {
             <Logo />
             <span>Hooke</span>
           </Link>
-          <nav className={styles.nav} aria-label="Main">
-            <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
-              Experiments
-            </Link>
-            <Link to="/leaderboard">Leaderboard</Link>
-            <Link to="/algorithms">Algorithms</Link>
-            <Link to="/compare">Compare</Link>
-            <Link to="/clusters">Clusters</Link>
-            <NewLink />
-          </nav>
+          <Pages />
           <span className={styles.spring} />
           {!out && <PaletteButton />}
           {!out && <ConnectionNote />}
@@ -83,6 +77,31 @@ function Signed() {
         <Overlays />
       </main>
     </>
+  );
+}
+
+/** The pages; where the window is narrower than all of them, that of the present one is in view. */
+function Pages() {
+  const nav = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  useEffect(() => {
+    if (!nav.current) return;
+    const links = [...nav.current.querySelectorAll("a")];
+    const present = links.find((link) => link.getAttribute("href")?.split("?")[0] === pathname);
+    // not scrollIntoView, which would scroll the window, too
+    if (present) nav.current.scrollLeft = present.offsetLeft - nav.current.offsetLeft - BEFORE_IT;
+  }, [pathname]);
+  return (
+    <nav ref={nav} className={styles.nav} aria-label="Main">
+      <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
+        Experiments
+      </Link>
+      <Link to="/leaderboard">Leaderboard</Link>
+      <Link to="/algorithms">Algorithms</Link>
+      <Link to="/compare">Compare</Link>
+      <Link to="/clusters">Clusters</Link>
+      <NewLink />
+    </nav>
   );
 }
 
