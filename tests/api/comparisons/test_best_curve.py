@@ -41,7 +41,9 @@ def item(service):
 
 
 def looked(service):
-    Headlines(service.database, service.settings).look()
+    thread = Headlines(service.database, service.settings)
+    thread.look()
+    thread.close()  # the next one may lead at once
     return item(service)["curve"]
 
 

@@ -56,7 +56,12 @@ export function FrontChart(props: FrontChartProps) {
     bottom,
   };
   const front = points.filter((point) => point.isOnFront);
-  const stand = points.map(({ key, name, x, y }) => ({ key, name, x: frame.x(x.value), y: frame.y(y.value) }));
+  const stand = points.map(({ key, name, x, y }) => ({
+    key,
+    name,
+    x: frame.x(x.value),
+    y: frame.y(y.value),
+  }));
   const names = labelPlaces(
     stand.filter((_, n) => points[n]?.isOnFront),
     stand.map(({ x, y }) => [x, y] as const),

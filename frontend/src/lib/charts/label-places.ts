@@ -31,8 +31,7 @@ export interface Named {
   readonly y: number;
 }
 
-const meet = (a: Box, b: Box) =>
-  a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+const meet = (a: Box, b: Box) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
 function boxOf({ name, x, y, anchor }: Label): Box {
   const width = name.length * LETTER;
