@@ -60,7 +60,7 @@ def _looked(screen: Screen, made: Platform, page: Page, asked: Any) -> Iterator[
     """Look at a screen at all widths and in both schemes; yield what is wrong."""
     before = layout.read(screen.name)
     seen: dict[str, layout.View] = {}
-    for width in WIDTHS:
+    for width in screen.widths:
         # the width first: what has opened closes when the window changes
         page.set_viewport_size({"width": width, "height": 844 if width < 600 else 900})
         page.emulate_media(color_scheme=SCHEMES[0])

@@ -27,6 +27,11 @@ class Screen:
     empty: bool = False
     """Of a platform without experiments."""
 
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Return the widths at which it is looked at: all, but of what is opened the ends alone."""
+        return WIDTHS if self.act is None else (WIDTHS[0], WIDTHS[-1])
+
 
 def _click(selector: str, shown: str, *before: str) -> Callable[[Page], None]:
     """Return how something is opened: clicks, and what then is there."""

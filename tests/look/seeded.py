@@ -74,7 +74,9 @@ def platform(*, empty: bool = False) -> Iterator[Platform]:
     with tempfile.TemporaryDirectory(prefix="hooke-look-") as folder:
         home = Path(folder)
         # however old the cluster is: it stays online, and nothing is lost
-        settings = make_settings(home, f"sqlite:///{home}/hooke.db", dashboard=DASHBOARD, agent_seconds=1e9)
+        settings = make_settings(
+            home, f"sqlite:///{home}/hooke.db", dashboard=DASHBOARD, agent_seconds=1e9, log_level="error"
+        )
         app = create_app(settings)
         running = serve(app)
         try:

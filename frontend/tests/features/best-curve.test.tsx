@@ -56,8 +56,8 @@ describe("a curve in words", () => {
 
   it("says that it is simulated, and of one seed it says no median", () => {
     const loss = { ...CURVE, metric: "validation_loss", target: null, seeds: 1, simulated: true };
-    expect(described({ ...loss, values: [2.3026, 0.1] })).toBe(
-      "Validation loss of Sync EASGD on local: 2.303 to 0.1 in 9.31 s; 1 seed, simulated",
+    expect(described({ ...loss, values: [2.31, 0.1] })).toBe(
+      "Validation loss of Sync EASGD on local: 2.31 to 0.1 in 9.31 s; 1 seed, simulated",
     );
   });
 });

@@ -45,7 +45,7 @@ export function ExperimentItem({ item, now, chosen, choose, act, edit }: ItemPro
           aria-label={`Select ${item.name}`}
           checked={chosen}
           onChange={(event) => choose(event.currentTarget.checked)}
-          size="sm"
+          size="md"
         />
         <Allowed least="researcher" of={item.user}>
           <Star name={item.name} starred={item.starred} act={() => act(item.starred ? "unstar" : "star")} />
