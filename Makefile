@@ -8,6 +8,8 @@
 #   ONLY             `make audit` runs only the cases of these methods
 #   QUICK=1 MINUTES  `make bench`: a look at two hosts in .results/quick/; start no run after so many minutes
 #   SCENARIOS CHECK  `make bench-api` measures only these; fails if a figure is worse than the baseline by this factor
+#   SCREENS KEEP=1   `make look` looks at these alone; makes what is seen the expectation
+#   PICTURES         a folder in which `make look` leaves a picture of each view
 #   SCALE MLFLOW     of it: factor of all sizes; a Python that can import mlflow, whose server is then measured, too
 #   MINUTES SEED     `make soak`: how long faults strike, by default 30; of faults and load, drawn if not given
 TORCH_INDEX_URL ?=
@@ -24,6 +26,9 @@ MLFLOW ?=
 CHECK ?=
 TESTS ?=
 ONLY ?=
+SCREENS ?=
+KEEP ?=
+PICTURES ?=
 
 VENV := .venv
 # One more than cores, at most 4: tests of processes wait for them for a third of their time.
@@ -46,7 +51,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test audit algorithms check check-python check-frontend test-frontend bench bench-api bench-core soak \
+.PHONY: help demo up test audit algorithms check check-python check-frontend test-frontend look pictures bench bench-api bench-core soak \
     results-virtual results-local setup setup-dev lock clean
 
 help: ## List the targets
@@ -80,6 +85,12 @@ check-frontend: $(DASHBOARD)
 
 test-frontend: check-frontend
 	@scripts/npm run --silent test
+
+look: setup-dev ## Look at every screen, three widths, light and dark: faults, and what is not as it was (SCREENS, KEEP=1, PICTURES)
+	@$(VENV)/bin/python -m tests.look $(SCREENS) $(if $(KEEP),--keep) $(if $(PICTURES),--pictures $(PICTURES))
+
+pictures: setup-dev ## Make the pictures and the animation of README.md anew from a real comparison (minutes)
+	@$(VENV)/bin/python scripts/pictures
 
 algorithms: setup-dev ## Write docs/algorithms.md and the trajectories on file, after a change of a method
 	@HOOKE_PATH=examples/own $(VENV)/bin/python -m tests.engine.contract.document

@@ -1,23 +1,25 @@
-"""Keeps the headlines of experiments up to date in their rows, so that a list reads them like a name.
+"""Keeps the headlines of experiments, and the curves beside them, in their rows: a list reads them like a name.
 
-A comparison costs some milliseconds, and a page of a list shows 100. So a thread computes the lines when runs of
-an experiment have changed, which it learns from the events, and stores them; requests compute nothing.
+A comparison costs some milliseconds, and a page of a list shows 100. So a thread computes both when runs of an
+experiment have changed, which it learns from the events, and stores them; requests compute nothing.
 """
 
 from __future__ import annotations
 
 import time
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from hooke.comparison.headline import headlines
 from hooke.errors import HookeError
-from sqlalchemy import or_, select, update
+from sqlalchemy import Text, cast, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Repeating
+from hooke_api.comparisons.best_curve import best_curve
 from hooke_api.comparisons.service import reported
 from hooke_api.models import Event, Experiment, NumberSequence, database_time
 from hooke_api.scheduling.leader import Leadership
@@ -70,11 +72,11 @@ class Headlines(Repeating):
             experiment = session.get(Experiment, experiment_id)
             if experiment is None or experiment.deleted_at is not None:
                 return
-            lines, before = _lines(session, experiment), experiment.headlines
+            found, before = _answer(session, experiment), experiment.headlines
         with self.database.write() as session:
             mine = update(Experiment).where(Experiment.id == experiment_id)
-            session.execute(mine.values(headlines=lines, headlines_at=at))
-            if lines != before:
+            session.execute(mine.values(headlines=found, headlines_at=at))
+            if found != before:
                 announce(session, "experiment", {"id": experiment_id}, experiment_id=experiment_id)
 
 
@@ -84,6 +86,7 @@ def _stale(session: Session) -> list[str]:
         Experiment.headlines_at.is_(None),
         Experiment.finished_at.is_(None),
         Experiment.headlines_at <= Experiment.finished_at,
+        cast(Experiment.headlines, Text).like("[%"),  # stored before there were curves
     )
     query = select(Experiment.id).where(Experiment.deleted_at.is_(None), old)
     return list(session.scalars(query.order_by(Experiment.number.desc())))
@@ -95,15 +98,17 @@ def _changed(session: Session, seen: int) -> list[str]:
     return list(dict.fromkeys(found for found in session.scalars(query.order_by(Event.position)) if found))
 
 
-def _lines(session: Session, experiment: Experiment) -> list[str]:
+def _answer(session: Session, experiment: Experiment) -> dict[str, Any]:
+    """Return what is stored: `lines`, and the `curve` of the best variant or None."""
     try:
         found = reported(session, experiment)
+        ended = experiment.finished_at is not None
+        lines = headlines(found.report, experiment.baseline, found.spec.target is not None, ended)
+        return {"lines": lines, "curve": best_curve(session, experiment, found)}
     except SQLAlchemyError:
         raise
     except (HookeError, ValueError):  # what it continues is gone, or its document is of another version
-        return []
+        pass
     except Exception:  # any other error: one experiment must not keep the others from their lines
         log.exception("an experiment has no headline", experiment=experiment.id)
-        return []
-    ended = experiment.finished_at is not None
-    return headlines(found.report, experiment.baseline, found.spec.target is not None, ended)
+    return {"lines": [], "curve": None}

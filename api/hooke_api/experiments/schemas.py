@@ -62,6 +62,25 @@ class Origin(View):
     imported_at: datetime
 
 
+class BestCurve(View):
+    """The judged metric of the best variant over train-clock time, small enough for a list.
+
+    The best variant is the fastest one of the first place that has one; without a target, that of the highest mean
+    accuracy.
+    """
+
+    variant: str
+    cluster: str
+    simulated: bool
+    metric: str
+    target: float | None
+    seconds: float
+    """End of the time axis, which begins at 0: the median of the ends of the seeds, s; virtual s if simulated."""
+    seeds: int
+    values: list[float]
+    """Median over seeds at equal distances from 0 to `seconds`; a seed that has ended keeps its last value."""
+
+
 class ExperimentSummary(View):
     """A row of the list, without specification. `state` is derived: running while any run is not terminal."""
 
@@ -89,6 +108,8 @@ class ExperimentSummary(View):
     headlines: list[str]
     """The answer of its comparison, a line for each cluster and number of workers; computed a few seconds after
     runs have ended."""
+    curve: BestCurve | None = None
+    """Of its best variant, computed with the headlines; null while none is known to be best."""
     tags: list[str]
     starred: bool
     archived: bool

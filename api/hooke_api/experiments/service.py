@@ -198,7 +198,7 @@ def _summary(
         "waiting": waiting,
         "created_at": experiment.created_at,
         "finished_at": experiment.finished_at,
-        "headlines": experiment.headlines,
+        **_answer(experiment.headlines),
         "tags": tags,
         "starred": experiment.starred,
         "archived": experiment.archived,
@@ -207,6 +207,12 @@ def _summary(
         "revision": experiment.revision,
         "origin": _origin(experiment),
     }
+
+
+def _answer(stored: dict[str, Any] | list[str]) -> dict[str, Any]:
+    if isinstance(stored, list):  # computed before there were curves
+        return {"headlines": stored, "curve": None}
+    return {"headlines": stored.get("lines", []), "curve": stored.get("curve")}
 
 
 def _origin(experiment: Experiment) -> Origin | None:

@@ -70,8 +70,11 @@ class Experiment(Owned, Base):
     deleted_by: Mapped[str | None] = mapped_column(String(120))
     purge_at: Mapped[datetime | None]
     """Until when it can be restored; after that its rows are removed."""
-    headlines: Mapped[list[str]] = mapped_column(default=list)
-    """The answer of its comparison, a line for each place; `hooke_api.comparisons.headlines` computes it."""
+    headlines: Mapped[dict[str, Any] | list[str]] = mapped_column(JSON(), default=dict)
+    """The answer of its comparison: `lines`, one for each place, and the `curve` of its best variant or null.
+
+    `hooke_api.comparisons.headlines` computes it. A list: the lines alone, stored before there were curves.
+    """
     headlines_at: Mapped[datetime | None]
     """When they were computed last."""
 

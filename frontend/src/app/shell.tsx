@@ -1,9 +1,10 @@
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { useRefusal } from "@/lib/people/use-me";
 import { ColorSchemeToggle } from "@/lib/theme/color-scheme-toggle";
 import { Logo } from "@/lib/theme/logo";
 import { ConnectionNote } from "./connection-note";
+import { Overlays, WithOverlays } from "./overlays";
 import { PaletteButton } from "./palette-button";
 import { PersonMenu } from "./person-menu";
 import { ServerNote } from "./server-note";
@@ -12,12 +13,16 @@ import styles from "./shell.module.css";
 import { SignedOut } from "./signed-out";
 import { useRecovery } from "./use-recovery";
 
+/** What is seen of the page before the present one in the narrow row of pages, px. */
+const BEFORE_IT = 40;
+
 /** Pages of those who have not signed in yet. */
 const BEFORE = new Set(["/sign-in", "/invite"]);
 
 /** What every page has around it. */
 export function Shell() {
-  return BEFORE.has(useLocation().pathname) ? <Entrance /> : <Signed />;
+  const before = BEFORE.has(useLocation().pathname);
+  return <WithOverlays>{before ? <Entrance /> : <Signed />}</WithOverlays>;
 }
 
 function Entrance() {
@@ -35,6 +40,7 @@ function Entrance() {
       </header>
       <main id="content" className={styles.content}>
         <Outlet />
+        <Overlays />
       </main>
     </>
   );
@@ -57,16 +63,7 @@ function Signed() {
             <Logo />
             <span>Hooke</span>
           </Link>
-          <nav className={styles.nav} aria-label="Main">
-            <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
-              Experiments
-            </Link>
-            <Link to="/leaderboard">Leaderboard</Link>
-            <Link to="/algorithms">Algorithms</Link>
-            <Link to="/compare">Compare</Link>
-            <Link to="/clusters">Clusters</Link>
-            <NewLink />
-          </nav>
+          <Pages />
           <span className={styles.spring} />
           {!out && <PaletteButton />}
           {!out && <ConnectionNote />}
@@ -77,8 +74,34 @@ function Signed() {
       <main id="content" className={styles.content} tabIndex={-1}>
         {!out && <ServerNote />}
         {out ? <SignedOut /> : <Outlet />}
+        <Overlays />
       </main>
     </>
+  );
+}
+
+/** The pages; where the window is narrower than all of them, that of the present one is in view. */
+function Pages() {
+  const nav = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  useEffect(() => {
+    if (!nav.current) return;
+    const links = [...nav.current.querySelectorAll("a")];
+    const present = links.find((link) => link.getAttribute("href")?.split("?")[0] === pathname);
+    // not scrollIntoView, which would scroll the window, too
+    if (present) nav.current.scrollLeft = present.offsetLeft - nav.current.offsetLeft - BEFORE_IT;
+  }, [pathname]);
+  return (
+    <nav ref={nav} className={styles.nav} aria-label="Main">
+      <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
+        Experiments
+      </Link>
+      <Link to="/leaderboard">Leaderboard</Link>
+      <Link to="/algorithms">Algorithms</Link>
+      <Link to="/compare">Compare</Link>
+      <Link to="/clusters">Clusters</Link>
+      <NewLink />
+    </nav>
   );
 }
 

@@ -48,6 +48,20 @@ describe("the note of the server", () => {
   });
 });
 
+describe("the row of pages", () => {
+  it("is moved to the present page where it is wider than the window", async () => {
+    const left = vi.spyOn(HTMLElement.prototype, "offsetLeft", "get");
+    left.mockImplementation(function (this: HTMLElement) {
+      return this.textContent === "Clusters" ? 340 : 12;
+    });
+    server.on("GET /clusters", { items: [] });
+    openApp(server, "/clusters");
+    const pages = await screen.findByRole("navigation", { name: "Main" });
+    await waitFor(() => expect(pages.scrollLeft).toBe(340 - 12 - 40));
+    expect(within(pages).getByRole("link", { name: "Clusters" })).toHaveAttribute("aria-current", "page");
+  });
+});
+
 describe("the menu of the person", () => {
   it("is absent while it is not known who this is, and the page works without", async () => {
     server.on("GET /me", new Refusal(404, "an older server")).on("GET /experiments", LIST);

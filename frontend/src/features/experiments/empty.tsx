@@ -54,10 +54,12 @@ export function Placeholder() {
   return (
     <ul className={styles.list} aria-busy="true" aria-label="Loading experiments">
       {[0, 1, 2, 3].map((row) => (
-        <li key={row} className={styles.item}>
+        <li key={row} className={`${styles.item} ${styles.expected}`}>
           <div className={styles.main}>
             <Skeleton height={20} width="38%" />
             <Skeleton height={14} width="60%" mt={12} />
+            <Skeleton height={14} width="80%" mt={12} />
+            <Skeleton height={12} width="45%" mt={12} />
           </div>
         </li>
       ))}

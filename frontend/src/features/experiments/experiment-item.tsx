@@ -13,6 +13,7 @@ import { RunBar } from "@/lib/ui/run-bar";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { progress } from "@/lib/ui/states";
 import { VariantChip } from "@/lib/ui/variant-chip";
+import { BestCurve } from "./best-curve";
 import styles from "./experiments.module.css";
 import { ItemMenu } from "./item-menu";
 import type { Action } from "./use-actions";
@@ -54,7 +55,7 @@ export function ExperimentItem({ item, now, chosen, choose, act, edit, place }: 
           aria-label={`Select ${item.name}`}
           checked={chosen}
           onChange={(event) => choose(event.currentTarget.checked)}
-          size="sm"
+          size="md"
         />
         <Allowed least="researcher" of={item.user}>
           <Star name={item.name} starred={item.starred} act={() => act(item.starred ? "unstar" : "star")} />
@@ -103,6 +104,7 @@ export function ExperimentItem({ item, now, chosen, choose, act, edit, place }: 
           </div>
         ))}
       </div>
+      <BestCurve curve={item.curve} index={item.variants.indexOf(item.curve?.variant ?? "")} />
       <div className={styles.progress}>
         <StateBadge state={item.state} />
         <span className={styles.count}>

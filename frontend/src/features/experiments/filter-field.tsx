@@ -112,7 +112,7 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
         />
       </Combobox.Target>
       <Combobox.Dropdown hidden={proposals.length === 0}>
-        <Combobox.Options mah={320} style={{ overflowY: "auto" }}>
+        <Combobox.Options aria-label="What may follow" mah={320} style={{ overflowY: "auto" }}>
           {proposals.map((proposal) => (
             <Combobox.Option key={proposal.text} value={proposal.text} className={styles.proposal}>
               <code>{proposal.text}</code>

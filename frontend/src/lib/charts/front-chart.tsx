@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import styles from "./front-chart.module.css";
+import { LETTER, labelPlaces } from "./label-places";
 import trial from "./trial-charts.module.css";
 import { useWidth } from "./use-width";
 import { type Spreading, type ValueAxis, valueAxis } from "./value-axis";
@@ -32,9 +33,6 @@ interface FrontChartProps {
 
 const HEIGHT = 340;
 const EDGE = { left: 62, right: 18, top: 30, bottom: 46 };
-const LINE = 14;
-/** Usual width of a letter of a label, px. */
-const LETTER = 6.2;
 
 interface Frame {
   readonly x: (value: number) => number;
@@ -58,6 +56,17 @@ export function FrontChart(props: FrontChartProps) {
     bottom,
   };
   const front = points.filter((point) => point.isOnFront);
+  const stand = points.map(({ key, name, x, y }) => ({
+    key,
+    name,
+    x: frame.x(x.value),
+    y: frame.y(y.value),
+  }));
+  const names = labelPlaces(
+    stand.filter((_, n) => points[n]?.isOnFront),
+    stand.map(({ x, y }) => [x, y] as const),
+    { left: EDGE.left, right },
+  );
   return (
     <figure className={trial.figure} data-testid={testId}>
       <figcaption className={trial.head}>{title}</figcaption>
@@ -71,7 +80,7 @@ export function FrontChart(props: FrontChartProps) {
               .map(({ x, y }, i) => `${i ? "L" : "M"}${px(frame.x(x.value))} ${px(frame.y(y.value))}`)
               .join(" ")}
           />
-          {labels(front, frame).map(({ key, name, x, y, anchor }) => (
+          {names.map(({ key, name, x, y, anchor }) => (
             <text key={key} className={`${trial.halo} ${trial.name}`} x={px(x)} y={px(y)} textAnchor={anchor}>
               {name}
             </text>
@@ -167,34 +176,4 @@ function Point({ point, frame }: { point: FrontPoint; frame: Frame }) {
       </circle>
     </g>
   );
-}
-
-interface Label {
-  readonly key: string;
-  readonly name: string;
-  readonly x: number;
-  readonly y: number;
-  readonly anchor: "start" | "end";
-}
-
-/** The names of the front's points beside them, within the frame, and moved down where two would touch. */
-function labels(front: readonly FrontPoint[], frame: Frame): Label[] {
-  const found: Label[] = [];
-  const most = Math.floor((frame.right - EDGE.left) / LETTER);
-  const byHeight = [...front].sort((a, b) => frame.y(a.y.value) - frame.y(b.y.value));
-  for (const { key, name: whole, x, y } of byHeight) {
-    const name = whole.length > most ? `${whole.slice(0, most - 1)}…` : whole;
-    const at = frame.x(x.value);
-    const fits = at + 12 + name.length * LETTER <= frame.right;
-    const wanted = frame.y(y.value) - 9;
-    const below = found.at(-1)?.y ?? Number.NEGATIVE_INFINITY;
-    found.push({
-      key,
-      name,
-      x: fits ? at + 10 : Math.max(at - 10, EDGE.left + name.length * LETTER),
-      y: Math.max(wanted, below + LINE),
-      anchor: fits ? "start" : "end",
-    });
-  }
-  return found;
 }

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { DrawingMenu } from "./drawing-menu";
+import { LETTER } from "./label-places";
 import type { Mark } from "./space-scale";
 import styles from "./trial-charts.module.css";
 import { useWidth } from "./use-width";
@@ -86,7 +87,12 @@ export function ParallelCoordinates({
                   {one.label}
                 </text>
               ))}
-              <text className={styles.name} x={x(index)} y={anchorY(index, between)} textAnchor="middle">
+              <text
+                className={styles.name}
+                x={inside(x(index), name, width)}
+                y={anchorY(index, between)}
+                textAnchor="middle"
+              >
                 {name}
               </text>
             </g>
@@ -106,6 +112,12 @@ export function ParallelCoordinates({
       </div>
     </figure>
   );
+}
+
+/** The middle of a name at x, moved so that none of it lies outside of the drawing. */
+function inside(x: number, name: string, width: number): number {
+  const half = (name.length * LETTER) / 2;
+  return Math.max(half, Math.min(width - half, x));
 }
 
 /** Names of close axes stand in turn on two lines. */

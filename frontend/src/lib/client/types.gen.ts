@@ -366,6 +366,49 @@ export type BatchTime = {
 };
 
 /**
+ * BestCurve
+ *
+ * The judged metric of the best variant over train-clock time, small enough for a list.
+ *
+ * The best variant is the fastest one of the first place that has one; without a target, that of the highest mean
+ * accuracy.
+ */
+export type BestCurve = {
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Metric
+     */
+    metric: string;
+    /**
+     * Seconds
+     */
+    seconds: number;
+    /**
+     * Seeds
+     */
+    seeds: number;
+    /**
+     * Simulated
+     */
+    simulated: boolean;
+    /**
+     * Target
+     */
+    target: number | null;
+    /**
+     * Values
+     */
+    values: Array<number>;
+    /**
+     * Variant
+     */
+    variant: string;
+};
+
+/**
  * Board
  *
  * The methods on one cluster with one number of workers.
@@ -1823,6 +1866,7 @@ export type ExperimentSummary = {
      * Created At
      */
     created_at: string;
+    curve?: BestCurve | null;
     /**
      * Description
      */
@@ -1926,6 +1970,7 @@ export type ExperimentView = {
      * Created At
      */
     created_at: string;
+    curve?: BestCurve | null;
     /**
      * Description
      */

@@ -29,6 +29,8 @@ export const theme = createTheme({
       defaultProps: { inputWrapperOrder: ["label", "input", "description", "error"] },
       styles: { error: { marginTop: 5 } }, // as far below the description as that is below the input
     },
+    // The first item has the focus, not an empty element before it, which is no item of the menu.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     NumberInput: { defaultProps: { hideControls: true } }, // half as high as a finger needs; arrow keys do the same
     Select: { defaultProps: { allowDeselect: false, comboboxProps: { shadow: "md" } } },
     SegmentedControl: { styles: { label: { minHeight: 24 } } }, // what is touched is at least 24 px high

@@ -1,0 +1,136 @@
+"""The screens that are looked at, and how each is reached."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from playwright.sync_api import Page
+
+WIDTHS = (1440, 1024, 390)
+SCHEMES = ("light", "dark")
+
+
+@dataclass(frozen=True)
+class Screen:
+    """One screen, in one state."""
+
+    name: str
+    path: str
+    """With the ids of `tests.look.seeded.Platform` in braces."""
+    ready: str
+    """A selector of what is there when it is."""
+    act: Callable[[Page], None] | None = None
+    """What a person does then."""
+    empty: bool = False
+    """Of a platform without experiments."""
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Return the widths at which it is looked at: all, but of what is opened the ends alone."""
+        return WIDTHS if self.act is None else (WIDTHS[0], WIDTHS[-1])
+
+
+def _click(selector: str, shown: str, *before: str) -> Callable[[Page], None]:
+    """Return how something is opened: clicks, and what then is there."""
+
+    def act(page: Page) -> None:
+        for each in (*before, selector):
+            page.locator(each).first.click()
+        page.locator(shown).first.wait_for()
+
+    return act
+
+
+def _replace(page: Page) -> None:
+    page.locator('[data-field="/name"]').fill("Half done")
+    page.get_by_test_id("start-from").click()
+    page.get_by_test_id("example").nth(3).click()
+    page.get_by_role("dialog").wait_for()
+
+
+def _find(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search").fill("sync")
+    page.get_by_role("option").first.wait_for()
+
+
+def _complete(page: Page) -> None:
+    page.get_by_test_id("filter").fill("sta")
+    page.get_by_role("option").first.wait_for()
+
+
+ROWS = quote(json.dumps(["1/local", "2"]))
+
+SCREENS = (
+    Screen("home", "/", "[data-testid=best-curve], [data-testid=experiment-item]"),
+    Screen("home-empty", "/", "[data-testid=empty]", empty=True),
+    Screen("home-nothing", "/?filter=archived", "[data-testid=nothing-fits]"),
+    Screen("home-menu", "/", "[data-testid=item-menu]", _click("[data-testid=item-menu]", "[role=menu]")),
+    Screen("home-filter", "/", "[data-testid=experiment-item]", _complete),
+    Screen(
+        "home-selected",
+        "/",
+        "[data-testid=experiment-item]",
+        _click("[data-testid=experiment-item] input[type=checkbox]", "[data-testid=selection]"),
+    ),
+    Screen(
+        "home-marks",
+        "/",
+        "[data-testid=item-menu]",
+        _click("text=Tags and note", "[role=dialog]", "[data-testid=item-menu]"),
+    ),
+    Screen("person", "/", "[data-testid=person]", _click("[data-testid=person]", "[role=menu]")),
+    Screen("palette", "/", "[data-testid=experiment-item]", _find),
+    Screen("new", "/new", "[data-testid=form]"),
+    Screen("new-example", "/new?example=true", "[data-testid=plan][data-settled=true]"),
+    Screen("new-examples", "/new", "[data-testid=form]", _click("[data-testid=start-from]", "[role=menu]")),
+    Screen("new-replace", "/new", "[data-testid=form]", _replace),
+    Screen(
+        "new-virtual",
+        "/new",
+        "[data-testid=form]",
+        _click("[data-testid=add-virtual-cluster]", "[role=menu]"),
+    ),
+    Screen("experiment", "/experiments/{full}", "[data-testid=run-row]"),
+    Screen("experiment-seeds", "/experiments/{full}?seeds=each", "[data-testid=run-row]"),
+    Screen(
+        "experiment-export",
+        "/experiments/{full}",
+        "[data-testid=run-row]",
+        _click("[data-testid=export]", "[role=menu]"),
+    ),
+    Screen("experiment-failed", "/experiments/{failed}", "[data-testid=run-row]"),
+    Screen("experiment-running", "/experiments/{running}", "[data-testid=run-row]"),
+    Screen(
+        "experiment-cancel",
+        "/experiments/{running}",
+        "[data-testid=cancel-experiment]",
+        _click("[data-testid=cancel-experiment]", "[role=dialog]"),
+    ),
+    Screen("experiment-long", "/experiments/{long}", "[data-testid=run-row]"),
+    Screen("run", "/runs/{run}", "canvas"),
+    Screen("run-failed", "/runs/{failed_run}", "text=NaN"),
+    Screen("compare", f"/compare?rows={ROWS}", "[data-testid=compared-row]"),
+    Screen("compare-empty", "/compare", "h1"),
+    Screen("leaderboard", "/leaderboard", "[data-testid=method]"),
+    Screen("leaderboard-empty", "/leaderboard", "h1", empty=True),
+    Screen("algorithms", "/algorithms", "main a[href^='/algorithms/']"),
+    Screen("algorithm", "/algorithms/sync-easgd", "[data-testid=verified-table]"),
+    Screen("clusters", "/clusters", "text=hpc-infiniband"),
+    Screen("clusters-empty", "/clusters", "h1", empty=True),
+    Screen("queue", "/clusters/local/queue", "h1"),
+    Screen("account", "/account", "h1"),
+    Screen("administration", "/administration", "h1"),
+    Screen("sign-in", "/sign-in", "h1"),
+)
+
+
+def go(page: Page, url: str, screen: Screen, path: str) -> None:
+    """Open a screen, and do what it is about."""
+    page.goto(url + path)
+    page.locator(screen.ready).first.wait_for()
+    if screen.act is not None:
+        screen.act(page)
