@@ -16,6 +16,7 @@ from hooke.catalogue.claims import Coordination
 from hooke.comm.base import Pending, Updates, Vector
 from hooke.comm.conformance import conformance
 from hooke.comm.shared import Shared
+from hooke.comm.touched import Touched, packed
 from hooke.errors import AlgorithmError
 from hooke.loop import checkpoint
 from hooke.loop.decisions import ENDINGS, Reason
@@ -100,7 +101,12 @@ class TrainingRank(RecordedRank):
     @property
     @override
     def brought(self) -> bool:
-        return self.server_loop.brought
+        return self.server_loop.brought.vector
+
+    @property
+    @override
+    def rows(self) -> Touched | None:
+        return self.server_loop.brought.rows
 
     @property
     @override
@@ -120,8 +126,8 @@ class TrainingRank(RecordedRank):
         self.server_loop.receive(into, worker)
 
     @override
-    def request(self, vector: Vector | None, into: Vector) -> Pending:
-        return self.server_worker_loop.request(vector, into)
+    def request(self, vector: Vector | None, into: Vector, rows: Touched | None = None) -> Pending:
+        return self.server_worker_loop.request(vector, into, rows)
 
     @override
     def ask(self, vector: Vector) -> None:
@@ -129,7 +135,7 @@ class TrainingRank(RecordedRank):
 
     @override
     def deliver(self, vector: Vector) -> None:
-        self.pushing.send(vector, self.server)
+        self.pushing.send(packed(vector, self.server_worker_loop.rows), self.server)
 
     def agree_on_ending(self) -> Reason:
         """Wait, in phase idle, until every rank has ended; return the deciding rank's reason, on all ranks.
