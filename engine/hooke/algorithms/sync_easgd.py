@@ -25,8 +25,8 @@ class SyncEASGD(Periodic, Elastic):
     max(compute, transfer). With `pipelined` the sum is added at the next exchange: a transfer overlaps tau steps.
 
     Readings: (2) is computed as c + a (sum_i x_i - P c), in the documented order of summation. Exchanges are at
-    steps 0, tau, 2 tau... Momentum is local to each worker: (5), (6). `overlap` and `pipelined` change no bit. Where
-    only touched rows travel, (1) and (2) pull those that some worker has moved since the exchange before.
+    steps 0, tau, 2 tau... Momentum is local to each worker: (5), (6). `overlap` and `pipelined` change no bit.
+    Where only touched rows travel, (1) and (2) pull those that some worker has moved since the exchange before.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithms 2 and 3; Zhang, Choromanska, LeCun 2015.
     """

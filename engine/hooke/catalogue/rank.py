@@ -137,8 +137,8 @@ class Rank(Protocol):
     def rows(self) -> Touched | None:
         """Server: return the rows that the request yielded last is about; None: all.
 
-        The vector that came with it, and one that the worker delivers, are these rows, packed: they are in the front
-        of the receiver's vector. `reply` takes a whole vector and sends these rows of it.
+        The vector that came with it, and one that the worker delivers, are these rows, packed, in the front of
+        the receiver's vector. `reply` takes a whole vector and sends these rows of it.
         """
 
     @property
@@ -162,8 +162,8 @@ class Rank(Protocol):
     def request(self, vector: Vector | None, into: Vector, rows: Touched | None = None) -> Pending:
         """Worker: send a request, with a vector or without, and receive the reply in `into`, in the background.
 
-        `rows`: only these rows of the vector are sent, with their ids, and of the center they are returned, packed,
-        in the front of `into`. A vector that is delivered before the next request is sent likewise.
+        `rows`: only these rows of the vector are sent, with their ids, and those of the center are returned,
+        packed, in the front of `into`. A vector that is delivered before the next request is sent likewise.
         """
 
     def ask(self, vector: Vector) -> None:
@@ -172,8 +172,10 @@ class Rank(Protocol):
     def deliver(self, vector: Vector) -> None:
         """Worker: send a vector to the server outside of a request."""
 
-    def shared(self, name: str, like: Vector, updates: Updates = "auto") -> Shared:
+    def shared(self, name: str, like: Vector, updates: Updates = "auto", by_rows: bool = False) -> Shared:
         """Return a center that all ranks read and change without locks; initially rank 0's `like`.
+
+        `by_rows`: where only touched rows travel, a read fetches the rows that ranks have changed since the last.
 
         Collective, once per name, before `steps`. It is part of checkpoints as the state `name`. The first call
         tests the machine's one-sided operations and raises CommError if they are wrong. Raises SpecError for

@@ -138,8 +138,8 @@ class Window(Protocol):
 
     `get` may return a vector that others are updating. `accumulate` adds each element atomically and loses no
     update. `add` uses plain loads and stores, so concurrent updates may be lost; it needs memory shared with the
-    owner. Used by Hogwild methods. `at`: the numbers of some elements, an ascending int64 array without repetition:
-    an operation is about these alone, and its vectors have as many elements; None: all.
+    owner. Used by Hogwild methods. `at`: the numbers of some elements, an ascending int64 array without
+    repetition: an operation is about these alone, and its vectors have as many elements; None: all.
     """
 
     shared: bool

@@ -138,3 +138,11 @@ def packed(vector: Vector, rows: Touched | None, into: Vector | None = None) -> 
 def front(vector: Vector, rows: Touched | None) -> Vector:
     """Return the part of a vector that holds these rows when they are packed; None, all rows: the vector."""
     return vector if rows is None else vector[: len(rows)]  # type: ignore[no-any-return]
+
+
+def add_rows(vector: Vector, values: Vector, rate: float, rows: Touched | None) -> None:
+    """Add rate times packed values to these rows of a vector; None, all rows: values is a whole vector."""
+    if rows is None:
+        vector.add_(values, alpha=rate)
+    else:
+        rows.add_packed(vector, values, rate)

@@ -52,11 +52,12 @@ class TrainingRank(RecordedRank):
         return (t - (self.first if self.algorithm.coordination == "parameter-server" else 0)) % period == 0
 
     @override
-    def shared(self, name: str, like: Vector, updates: Updates = "auto") -> Shared:
+    def shared(self, name: str, like: Vector, updates: Updates = "auto", by_rows: bool = False) -> Shared:
         if not self.windows:
             self.note("one-sided operations", conformance(self.comm))
         chosen_at = pointer("algorithm", "parameters", *filter(None, [self.algorithm.updates_field]))
-        shared = Shared(self.comm, self.state(name, like), self.buffer(like), updates, chosen_at)
+        layout = self.layout if by_rows and self.spec.communication.rows == "touched" else None
+        shared = Shared(self.comm, self.state(name, like), self.buffer(like), updates, chosen_at, layout)
         self.windows.append(shared)
         self.note(f"updates of {name}", shared.mode)
         return shared

@@ -3,9 +3,9 @@
 A request is a few control words and the worker's vector. The control words of a reply are the number of granted
 steps, what follows them, the global samples so far, a number of the method, whether a vector follows, and batches.
 
-For an evaluation the server tells every worker to stop, except in virtual time. A worker stops between two steps, or
-while it waits for a reply, and reports that it stands. The server replies to requests that arrive meanwhile
-afterwards, in their order. The clock runs until the last worker stands; then it stands until all are told to continue.
+For an evaluation the server tells every worker to stop, except in virtual time. A worker stops between two steps,
+or while it waits for a reply, and reports that it stands. The server replies to requests that arrive meanwhile
+afterwards, in their order. The clock runs until the last worker stands; then it stands until all may continue.
 
 For a checkpoint the server marks its next reply to every worker: after the granted steps, before its next request,
 the worker waits until all workers have got there (`meeting.py`).

@@ -1,11 +1,11 @@
 """What elastic methods exchange: whole vectors, or with `communication.rows = touched` the rows that were moved.
 
-An exchange then pulls only rows that steps have moved since the exchange before: those of the worker that exchanges
-or, in synchronous methods, those of any worker. All other rows keep their difference to the center until a step
-moves them again: of the center and of the workers nothing is sent or changed there. A row that is moved once is
-therefore pulled once, by a times its difference, where an exchange of whole vectors pulls it every time. The first
-exchange is that of whole vectors, and so is each after steps that may have moved all rows (momentum, AdamW, Muon,
-weight decay or clipping of SGD, accumulation): its bits are those of `rows = all`.
+An exchange then pulls only rows that steps have moved since the exchange before: those of the worker that
+exchanges or, in synchronous methods, those of any worker. All other rows keep their difference to the center until
+a step moves them again: nothing is sent or changed there, neither of the center nor of the workers. A row that is
+moved once is therefore pulled once, by a times its difference; exchanges of whole vectors pull it every time. The
+first exchange is that of whole vectors, and so is each after steps that may have moved all rows (momentum, AdamW,
+Muon, weight decay or clipping of SGD, accumulation): its bits are those of `rows = all`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class WeightSum:
 
 
 class WeightSums:
-    """Sums of the workers' weights, of which `at_once` may be under way; each rank begins them in the same order."""
+    """Sums of the workers' weights, of which `at_once` may be under way; all ranks begin them in the same order."""
 
     def __init__(self, r: Rank, at_once: int = 1) -> None:
         self._r, self._only_moved = r, only_moved(r)
@@ -86,7 +86,7 @@ class HostExchange:
         self._sum, self._center = r.buffer(r.params), r.buffer(r.params)
 
     def work(self, group: Timed, x: Vector, moved: Touched | None) -> tuple[Vector, Touched | None]:
-        """Worker: add x to the sum of all; return the center, or the rows of it that are returned, too."""
+        """Worker: add x to the sum of all; return the center, or those rows of it that are returned."""
         r, rows = self._r, agreed_rows(self._r, group, moved)
         c, mine = front(self._center, rows), packed(x, rows, into=self._sum)
         if r.rank == 0:
@@ -101,7 +101,7 @@ class HostExchange:
         return c, rows
 
     def serve(self, c: Vector) -> tuple[Vector, Touched | None]:
-        """Host: give the center; return the sum of the workers' weights, or the rows of it that are returned, too."""
+        """Host: give the center; return the sum of the workers' weights, or those rows of it that are returned."""
         r, rows = self._r, self._heard()
         total = front(self._sum, rows)
         if not is_empty(rows):

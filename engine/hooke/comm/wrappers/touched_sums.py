@@ -112,7 +112,7 @@ class TouchedSums(Wrapper):
 
 
 class Unpacking:
-    """A sum of some rows under way; the first `wait` writes it to x, or to `into`, where other rows become zero."""
+    """A sum of some rows under way; the first `wait` writes it to x, or to `into`, and zero to its other rows."""
 
     def __init__(self, comm: Comm, rows: Touched, x: Vector, into: Vector | None) -> None:
         self._rows, self._x, self._into = rows, x, into
