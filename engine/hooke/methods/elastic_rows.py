@@ -36,7 +36,7 @@ class WeightSum:
 
 
 class WeightSums:
-    """Sums of the workers' weights, of which `at_once` may be under way; all ranks begin them in the same order."""
+    """Sums of the workers' weights, of which `at_once` may be under way; begun in the same order on all ranks."""
 
     def __init__(self, r: Rank, at_once: int = 1) -> None:
         self._r, self._only_moved = r, only_moved(r)
