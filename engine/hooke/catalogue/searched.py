@@ -77,7 +77,7 @@ def check_search(variant: Variant, offer: Searchable, *prefix: object) -> Iterat
 
 
 def unknown_name(name: str, offer: Searchable, values: Mapping[str, Any] | None = None) -> str | None:
-    """Return why a search cannot name this; None: it is a parameter of the method, or a setting of the workload."""
+    """Return why a search cannot name this; None: it is a parameter of the method, or a workload's setting."""
     setting = setting_name(name)
     if setting is not None:
         return offer.why_not(setting) if isinstance(offer, JoinedOffer) else None

@@ -23,9 +23,9 @@ def free_spaces(variant: Variant, offer: Searchable) -> dict[str, Space]:
     """Return the space of each parameter that is searched.
 
     These are the spaces that the algorithm declares, replaced or removed by those of the variant, which may name
-    settings of the workload, too (`workload.NAME`, where `offer` has them, see `hooke.catalogue.joined`); a parameter with
-    a value of its own is not searched, nor is one whose condition does not hold for parameters that are not
-    searched. Each comes after those on which its condition depends.
+    settings of the workload, too (`hooke.catalogue.joined`); what has a value of its own is not searched, nor is
+    one whose condition does not hold for parameters that are not searched. Each comes after those on which its
+    condition depends.
     """
     declared: dict[str, Space | None] = {**offer.spaces, **variant.search}
     values = given(variant, offer)
