@@ -11,7 +11,7 @@ import { TuningSection } from "@/features/new-experiment/tuning-section";
 import { VariantsSection } from "@/features/new-experiment/variants-section";
 import { algorithm, workload } from "../support/fixtures/catalogue";
 import { SEARCHED_CATALOGUE } from "../support/fixtures/tuning";
-import { card, showParts } from "./form";
+import { card, refill, showParts } from "./form";
 
 const SCHEMA = {
   type: "object",
@@ -37,18 +37,18 @@ describe("settings of the workload in a search", () => {
   });
 
   it("are those that a variant may set, with the experiment's values as defaults", () => {
-    const offered = withSettings(algorithm("sgd"), SCHEMA, { hashes: 7 });
+    const offered = withSettings(algorithm("sgd", "SGD"), SCHEMA, { hashes: 7 });
     const fields = searchable({}, offered).filter((field) => settingName(field.name) !== undefined);
     expect(fields.map(({ name, title, default: value }) => [name, title, value])).toEqual([
       ["workload.hashes", "Hashes per table", 7],
     ]);
-    expect(withSettings(algorithm("sgd"), undefined, {})).toEqual(algorithm("sgd"));
+    expect(withSettings(algorithm("sgd", "SGD"), undefined, {})).toEqual(algorithm("sgd", "SGD"));
   });
 
   it("are not searched where the variant gives them a value", () => {
     const space = { low: 4, high: 12, integer: true };
     const variant = { workload_settings: { hashes: 5 }, search: { "workload.hashes": space } };
-    const [row] = searchedParameters(variant, withSettings(algorithm("sgd"), SCHEMA, {})).slice(-1);
+    const [row] = searchedParameters(variant, withSettings(algorithm("sgd", "SGD"), SCHEMA, {})).slice(-1);
     expect(row).toMatchObject({ name: "workload.hashes", state: "given", value: 5 });
     expect(searchedSettings(variant)).toEqual(new Set(["hashes"]));
     expect(searchedSettings({ search: { "workload.hashes": null, lr: space } })).toEqual(new Set());
@@ -67,8 +67,7 @@ describe("settings of the workload in a search", () => {
     await user.click(screen.getByTestId("has-tuning"));
     await user.click(card(1).getByText("Settings of the workload"));
     const field = card(1).getByRole("textbox", { name: "Hashes per table" });
-    await user.clear(field);
-    await user.type(field, "5");
+    await refill(user, field, "5");
     expect(written().variants[1]).toMatchObject({ workload_settings: { hashes: 5 } });
     const spaces = within(card(1).getByTestId("search-spaces"));
     await user.selectOptions(spaces.getByLabelText("Search another parameter"), "Hashes per table (workload)");
