@@ -188,11 +188,8 @@ def _rows() -> Iterator[Case]:
 
     Where all rows are touched, the equations are those of whole vectors; else those of `audit.rows`.
     """
-    for method, settings in {
-        "local-sgd": {"period": 5},
-        "slowmo": {"period": 4},
-        "sync-easgd3": {"beta": 0.6},
-    }.items():
+    dense = {"sync-sgd": {"momentum": 0.5}, "local-sgd": {"period": 5}, "sync-easgd3": {"beta": 0.6}}
+    for method, settings in dense.items():
         yield Case(method, settings, asks="bits", rows="touched")
     lazy = {"optimizer": "lazy-adam", "lr": 0.02, "weight_decay": 0.0, "alpha": 0.3}
     some = Case("sync-easgd", lazy | {"period": 2, "overlap": True}, asks="bits", rows="touched", one_output=True)
