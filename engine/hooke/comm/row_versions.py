@@ -30,13 +30,15 @@ class RowVersions:
         self._known: Any = None
 
     def changed(self) -> Touched | None:
-        """Return the rows that were changed since this rank called this before; None: all, the first time."""
+        """Return the rows that were changed since this rank called this before; None: all, as at first."""
         found = _zeros(int(self._firsts[-1]))
         self._window.get(tensor(found))
         known, self._known = self._known, found
         if known is None:
             return None
         new = (found != known) | (found >= WHOLE)
+        if new.all():
+            return None
         spans = zip(self._layout, self._firsts, self._firsts[1:], strict=False)
         return Touched(tuple(Rows(part, tensor(np.flatnonzero(new[first:stop]))) for part, first, stop in spans))
 
