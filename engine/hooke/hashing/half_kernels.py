@@ -33,9 +33,9 @@ def widen_rows(begin: int, end: int, rows: Ints, weight: Halves, into: Words) ->
 def round_rows(begin: int, end: int, rows: Ints, bits: Words, weight: Halves, key: Any) -> None:
     """Round the float32 values with these bits, (k, width), at random, and write row i to weight[rows[i]].
 
-    The lower 16 bits are dropped after a random number of 16 bits has been added. So the value becomes the next one
-    away from zero with a chance equal to its distance from the next one towards zero, in units of the distance of
-    both, and else the latter. The number is a function of key, row and column. NaN and Inf stay what they are.
+    The lower 16 bits are dropped after a random number of 16 bits has been added. So the value becomes the next
+    one away from zero with a chance equal to its distance from the next one towards zero, in units of the distance
+    of both, and else the latter. The number is a function of key, row and column. NaN and Inf stay what they are.
     """
     width = bits.shape[1]
     words = (width + IN_WORD - 1) // IN_WORD
