@@ -7,7 +7,7 @@
 
 bfloat16 has 8 bits of precision: a step of less than 1/512 of a weight would be lost if it were rounded to the
 nearest value. Rounded at random (Gupta et al., ICML 2015), its expectation is the exact one. The random bits are a
-function of seed, row, column and step (Salmon et al., SC11): neither threads nor the order of rows change a result.
+function of seed, row, column and step (Salmon et al., SC11): threads and the order of rows change no result.
 """
 
 from __future__ import annotations
