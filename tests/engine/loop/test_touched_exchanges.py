@@ -7,6 +7,7 @@ import pytest
 import torch
 from hooke.catalogue.algorithm import catalogue
 from hooke.comm.base import Slice
+from hooke.comm.row_versions import RowVersions
 from hooke.comm.touched import Rows, Touched, front, packed
 from hooke.comm.union import agreed, all_rows, hear, tell
 from hooke.comm.virtual.communicator import run_virtual
@@ -274,6 +275,28 @@ def test_ranks_agree_on_the_union_and_one_tells_another():
     assert whole is None
     assert [rows.ids.tolist() for rows in one] == [[1, 5], [], []]
     assert [None if rows.ids is None else rows.ids.tolist() for rows in two] == [[], [0, 1, 2, 3], None]
+
+
+def test_a_reader_knows_the_rows_that_any_rank_has_changed():
+    def main(comm):
+        versions = RowVersions(comm, LAYOUT)
+        found = [versions.changed()]
+        for changes in ({1: MINE[1], 2: MINE[2]}, {}, {0: None}):
+            comm.barrier()
+            if comm.rank in changes:
+                versions.count(changes[comm.rank])
+            comm.barrier()
+            found.append(versions.changed())
+        versions.close()
+        return found
+
+    for first, some_rows, no_rows, all_of_them in run_virtual(
+        3, SETUPS["rows, read"].spec("virtual").virtual, main
+    ):
+        assert first is None
+        assert [rows.ids.tolist() for rows in some_rows] == [[1, 5], [0, 1, 2, 3], [0]]
+        assert len(no_rows) == 0
+        assert all_of_them is None
 
 
 def test_widths_of_the_problem():
