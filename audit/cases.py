@@ -26,11 +26,16 @@ class Case:
     `target`: a target that is met before the first step has time 0."""
     steps: int = 24
     every: int = 6
+    rows: str = "all"
+    """What exchanges send: all rows, or those that were `touched`."""
+    one_output: bool = False
+    """Whether an item has a loss in one output only, so that batches leave rows untouched."""
 
     @property
     def title(self) -> str:
         """Return the settings for display."""
         said = [f"{name}={value}" for name, value in self.settings.items() if name != "lr"]
+        said += ["rows=some" if self.one_output else "rows=touched"] * (self.rows == "touched")
         return " ".join(said) + (" (target at start)" if self.asks == "target" else "")
 
     @property
@@ -42,6 +47,7 @@ class Case:
     def key(self) -> str:
         """Return a name for files."""
         said = "-".join(f"{name}.{value}" for name, value in self.settings.items())
+        said += f"-{self.rows}" * (self.rows != "all") + "-one" * self.one_output
         return f"{self.method}-{self.workers}-{self.steps}-{self.asks}-{said}".replace(" ", "")
 
     def spec(self, world: str) -> dict[str, Any]:
@@ -59,6 +65,10 @@ class Case:
             "budget": {"samples": of_all * self.steps},
             "evaluation": {"every": of_all * self.every},
         }
+        if self.rows != "all":
+            found["communication"] = {"rows": self.rows}
+        if self.one_output:
+            found["workload"]["parameters"]["one_output"] = True
         if world == "virtual":
             found["virtual"] = NETWORK
         if world == "virtual" and self.asks == "bits":
@@ -169,7 +179,34 @@ def cases() -> Iterator[Case]:
         yield Case(method, one | atomic, workers=1, worlds=("virtual",))
         yield Case(method, two | atomic)
         yield Case(method, four | atomic, workers=4, worlds=("virtual",))
+    yield from _rows()
     yield from _clocks()
+
+
+def _rows() -> Iterator[Case]:
+    """Yield exchanges of touched rows.
+
+    Where all rows are touched, the equations are those of whole vectors; else those of `audit.rows`.
+    """
+    dense = {"sync-sgd": {"momentum": 0.5}, "local-sgd": {"period": 5}, "sync-easgd3": {"beta": 0.6}}
+    for method, settings in dense.items():
+        yield Case(method, settings, asks="bits", rows="touched")
+    lazy = {"optimizer": "lazy-adam", "lr": 0.02, "weight_decay": 0.0, "alpha": 0.3}
+    some = Case("sync-easgd", lazy | {"period": 2, "overlap": True}, asks="bits", rows="touched", one_output=True)
+    yield some
+    yield replace(some, method="sync-easgd1", settings=lazy)
+    yield replace(
+        some,
+        method="sync-easgd3",
+        settings=lazy | {"pipelined": True, "period": 3},
+        asks="",
+        workers=4,
+        worlds=("virtual",),
+    )
+    yield replace(some, method="original-easgd", settings=lazy | {"mode": "ordered"})
+    yield replace(some, method="async-easgd", settings=lazy | {"period": 2}, asks="replay", worlds=("mpi",))
+    alone = lazy | {"period": 2, "updates": "atomic"}
+    yield replace(some, method="hogwild-easgd", settings=alone, asks="", workers=1, worlds=("virtual",))
 
 
 def _clocks() -> Iterator[Case]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from audit import apart, clocks, gossip, problem, sparse, together, unequal
+from audit import apart, clocks, gossip, problem, rows, sparse, together, unequal
 from audit.cases import Case
 from audit.problem import Array
 from audit.product import Run
@@ -114,6 +114,8 @@ def equations(case: Case, run: Run, row: Row, method: str | None = None) -> None
         raise ValueError("this run was not asked to note what it was given")
     p = {**DEFAULTS, **PRESETS.get(method, {}), "lr": 0.1, **case.settings}
     center = run.finals["center"].astype(np.float64)
+    seen.one_output = case.one_output
+    simulated = rows.METHODS[method] if case.one_output else METHODS[method]
     weights = [run.finals[f"worker_{i}"].astype(np.float64) for i in range(seen.workers)]
     row.tolerance = tolerance(seen)
     try:
@@ -122,8 +124,8 @@ def equations(case: Case, run: Run, row: Row, method: str | None = None) -> None
             found = {"of what was pushed, missing": row.missing}
         else:
             fresh = seen.anew(seen.start)
-            c, xs = METHODS[method](seen, p)
-            row.growth = growth(METHODS[method], fresh, p, c)
+            c, xs = simulated(seen, p)
+            row.growth = growth(simulated, fresh, p, c)
             row.tolerance = tolerance(seen, row.growth)
             row.center = difference(center, c)
             row.weights = max(difference(x, truth) for x, truth in zip(weights, xs, strict=True))

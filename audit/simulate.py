@@ -44,13 +44,15 @@ class Seen:
     apart: float = 0.0
     """Largest difference so far between a simulated and a recorded point, relative to the largest weight."""
     done: list[int] = field(default_factory=list)
+    one_output: bool = False
+    """Whether an item has a loss in one output only; see `problem.gradient`."""
 
     def __post_init__(self) -> None:
         self.done = [0] * len(self.items)
 
     def anew(self, start: Array) -> Seen:
         """Return the same notes for another simulation with different initial weights."""
-        return Seen(self.items, self.points, list(self.order), self.seed, start)
+        return Seen(self.items, self.points, list(self.order), self.seed, start, one_output=self.one_output)
 
     @property
     def workers(self) -> int:
@@ -79,7 +81,7 @@ class Seen:
     def _next(self, i: int, x: Array) -> Array:
         items = self.items[i][self.done[i]]
         self.done[i] += 1
-        return problem.gradient(x, items)
+        return problem.gradient(x, items, self.one_output)
 
 
 def difference(one: Array, other: Array) -> float:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hooke.catalogue.offers import AlgorithmOffer, brought_along
+from hooke.catalogue.joined import JoinedOffer, offer_of
+from hooke.catalogue.offers import brought_along
 from hooke.comparison.figures import FINISHED
 from hooke.comparison.trials import known, where
 from hooke.errors import SpecError
@@ -68,8 +69,8 @@ class _Searched:
     simulated: bool
     search: Search
     settings: Sequence[dict[str, Any]]
-    offer: AlgorithmOffer | None
-    """None: no cluster offers the algorithm any more."""
+    offer: JoinedOffer | None
+    """None: no cluster offers the algorithm or the workload any more."""
 
     @property
     def spaces(self) -> dict[str, Space]:
@@ -87,9 +88,8 @@ def _planned(plan: Plan) -> list[_Searched]:
     found = []
     for at, search in plan.searches.items():
         variant, location = plan.locations[at]
-        offer = location.offered.algorithms[variant.algorithm]
         simulated = location.cluster.virtual is not None
-        found.append(_Searched(at, variant, simulated, search, plan.settings[at], offer))
+        found.append(_Searched(at, variant, simulated, search, plan.settings[at], plan.offer(at)))
     return found
 
 
@@ -107,8 +107,11 @@ def _stored(session: Session, spec: ExperimentSpec, experiment_id: str) -> list[
         }
         search = Search(len(own), rungs(spec), tuning_seeds(spec), before)
         settings = [made[number].parameters for number in sorted(made)]
-        offer = brought_along().algorithms.get(variants[at[0]].algorithm)
-        found.append(_Searched(at, variants[at[0]], simulated[at[1]], search, settings, offer))
+        variant = variants[at[0]]
+        method = brought_along().algorithms.get(variant.algorithm)
+        workload = brought_along().workloads.get(spec.workload.name)
+        offer = offer_of(variant, method, workload, spec.workload) if method and workload else None
+        found.append(_Searched(at, variant, simulated[at[1]], search, settings, offer))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 
+from hooke.catalogue.joined import joined
 from hooke.comparison.figures import FINISHED
 from hooke.comparison.wording import count
 from hooke.errors import Fault, SpecError
@@ -87,12 +88,13 @@ def undelivered(session: Session, experiments: Collection[str]) -> dict[str, str
 
 def tried(session: Session, experiment_id: str) -> dict[Where, dict[int, Tried]]:
     """Return what an experiment's own trials have run with, by search."""
-    columns = (Run.variant, Run.cluster, Run.workers, Run.trial, Run.spec["algorithm"], Run.spec["workload"])
-    query = select(*columns).where(Run.experiment_id == experiment_id, Run.rung == 0)
+    parts = (Run.spec["algorithm"], Run.spec["workload"], Run.spec["workload_settings"])
+    query = select(Run.variant, Run.cluster, Run.workers, Run.trial, *parts)
+    query = query.where(Run.experiment_id == experiment_id, Run.rung == 0).order_by(Run.number)
     found: dict[Where, dict[int, Tried]] = defaultdict(dict)
-    for variant, cluster, workers, trial, algorithm, workload in session.execute(query.order_by(Run.number)):
-        of_run = Tried(algorithm["parameters"], algorithm["hash"], workload["hash"])
-        found[variant, cluster, workers][trial] = of_run
+    for variant, cluster, workers, trial, algorithm, workload, settings in session.execute(query):
+        parameters = joined(algorithm["parameters"], settings or {})
+        found[variant, cluster, workers][trial] = Tried(parameters, algorithm["hash"], workload["hash"])
     return dict(found)
 
 

@@ -20,7 +20,8 @@ class AsyncEASGD(Periodic, Elastic):
     tau - 1 plain steps between exchanges; its first exchange is at its step 0.
 
     Readings: the reply contains the center before (2), as in an atomic swap, so that both sides use the same
-    difference x_i - c and the exchange conserves sum_i x_i + c. Momentum, if any, is local to each worker.
+    difference x_i - c and the exchange conserves sum_i x_i + c. Momentum, if any, is local to each worker. Where
+    only touched rows travel, (1) and (2) pull those that this worker has moved since its exchange before.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983); Zhang, Choromanska, LeCun 2015, Algorithm 1.
     """
@@ -48,16 +49,17 @@ class AsyncEASGD(Periodic, Elastic):
         c, x, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
         for i in r.requests(x, order="arrival", period=self.period):
             r.reply(i, c)
-            spring.pull(c, x)
+            spring.pull(c, x, rows=r.rows)
 
     def work(self, r: Rank) -> None:
         """Request the center, compute the gradient meanwhile, apply (1)."""
         x, c, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
-        step = self.local_step(r)
+        step = self.following_step(r)
         for t in r.steps():
-            swap = r.request(x, into=c) if r.due(t, self.period) else None
+            rows = step.moved() if r.due(t, self.period) else None
+            swap = r.request(x, into=c, rows=rows) if r.due(t, self.period) else None
             g = step.gradient()
             if swap:
                 swap.wait()
-                spring.pull(x, c)
+                spring.pull(x, c, rows=rows)
             step.apply(g)

@@ -7,6 +7,7 @@ from pydantic import Field
 from hooke.catalogue.claims import before_steps, read_and_add
 from hooke.catalogue.rank import Rank
 from hooke.comm.base import Updates
+from hooke.comm.touched import add_rows
 from hooke.methods.descent import Periodic
 from hooke.methods.elastic import ONE_WORKER, Elastic, concurrent_bound, overlap_of
 
@@ -26,7 +27,8 @@ class HogwildEASGD(Periodic, Elastic):
     Readings: the exchange overlaps the gradient, as in Async EASGD; with `overlap = false` it precedes the
     gradient, with the same x_i. `updates = plain` uses plain stores, as published, and is refused if ranks share
     no memory; `atomic` uses element-wise additions and loses nothing; `auto` is plain if memory is shared, else
-    atomic.
+    atomic. Where only touched rows travel, (1) and (2) pull those that this worker has moved since its exchange
+    before.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983); Niu, Recht, Re, Wright 2011 for the name.
     """
@@ -53,12 +55,13 @@ class HogwildEASGD(Periodic, Elastic):
     def run(self, r: Rank) -> None:
         """Exchange, compute the gradient meanwhile, apply (1)."""
         x, d = r.params, r.buffer(r.params)
-        a, step = self.rate(r.workers), self.local_step(r)
+        a, step = self.rate(r.workers), self.following_step(r)
         center = r.shared("center", like=x, updates=self.updates)
         for t in r.steps(evaluated=center.snapshot):
-            exchange = center.exchange(x, d, a, self.overlap) if r.due(t, self.period) else None
+            rows = step.moved() if r.due(t, self.period) else None
+            exchange = center.exchange(x, d, a, self.overlap, rows) if r.due(t, self.period) else None
             g = step.gradient()
             if exchange:
                 exchange.wait()
-                x.add_(d, alpha=-a)
+                add_rows(x, d, -a, rows)
             step.apply(g)

@@ -7,6 +7,7 @@ from pydantic import Field
 from hooke.catalogue.claims import before_steps, one_worker, read_and_add
 from hooke.catalogue.rank import Rank
 from hooke.comm.base import Updates
+from hooke.comm.touched import packed
 from hooke.methods.descent import Periodic
 
 
@@ -24,8 +25,9 @@ class HogwildSGD(Periodic):
 
     Readings: `updates = plain` uses plain stores, as published, and is refused if ranks share no memory; `atomic`
     loses nothing; `auto` is plain if memory is shared, else atomic. With momentum every worker has its own
-    velocity. Before a checkpoint and at the end of the budget a worker adds the updates that it has not added yet;
-    an evaluation scores the center without them.
+    velocity. Where only touched rows travel, a worker adds the rows that its steps have moved and reads those that
+    any worker has added to since its read before, by one count per row. Before a checkpoint and at the end of the
+    budget a worker adds the updates that it has not added yet; an evaluation scores the center without them.
 
     Reference: Niu, Recht, Re, Wright 2011; You, Buluc, Demmel, SC17 (arXiv 1708.02983).
     """
@@ -46,13 +48,14 @@ class HogwildSGD(Periodic):
 
     def run(self, r: Rank) -> None:
         """Read the center, compute the gradient, add the update."""
-        x, step = r.params, self.local_step(r)
-        center = r.shared("center", like=x, updates=self.updates)
+        x, step = r.params, self.local_step(r).follow(at_first=False)
+        center = r.shared("center", like=x, updates=self.updates, by_rows=True)
         moves = r.buffer(x).zero_() if self.period > 1 else None
 
         def add() -> None:
             if moves is not None:
-                center.add(moves)
+                rows = step.moved()
+                center.add(packed(moves, rows), rows=rows)
                 moves.zero_()
 
         for t in r.steps(evaluated=center.snapshot, flush=lambda: None if r.due(r.t, self.period) else add()):
@@ -60,7 +63,8 @@ class HogwildSGD(Periodic):
                 center.read(into=x)
             by, factor = step.move(step.gradient())
             if moves is None:
-                center.add(by, alpha=factor)
+                rows = step.moved()
+                center.add(packed(by, rows), alpha=factor, rows=rows)
                 continue
             x.add_(by, alpha=factor)
             moves.add_(by, alpha=factor)

@@ -54,19 +54,20 @@ class OriginalEASGD(Elastic):
             r.reply(j, c)
             if self.mode == "serial":
                 r.receive(x, j)
-            spring.pull(c, x)
+            spring.pull(c, x, rows=r.rows)
 
     def work(self, r: Rank) -> None:
         """Compute the gradient at x_i, exchange, apply (1)."""
         x, c, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
-        step = self.local_step(r)
+        step = self.following_step(r)
         for _ in r.steps():
+            rows = step.moved()
             if self.mode == "serial":
-                r.request(None, into=c).wait()
+                r.request(None, into=c, rows=rows).wait()
                 g = step.gradient()
                 r.deliver(x)
             else:
                 g = step.gradient()
-                r.request(x, into=c).wait()
-            spring.pull(x, c)
+                r.request(x, into=c, rows=rows).wait()
+            spring.pull(x, c, rows=rows)
             step.apply(g)

@@ -6,9 +6,10 @@ from pydantic import Field
 
 from hooke.catalogue.claims import all_reduce, before_steps
 from hooke.catalogue.rank import Rank
-from hooke.comm.base import Pending, Vector
+from hooke.comm.touched import packed
 from hooke.methods.descent import Periodic
 from hooke.methods.elastic import ONE_WORKER, Elastic, Spring, overlap_of
+from hooke.methods.elastic_rows import WeightSum, WeightSums
 from hooke.spec.spaces import Space
 
 
@@ -25,6 +26,7 @@ class SyncEASGD(Periodic, Elastic):
 
     Readings: (2) is computed as c + a (sum_i x_i - P c), in the documented order of summation. Exchanges are at
     steps 0, tau, 2 tau... Momentum is local to each worker: (5), (6). `overlap` and `pipelined` change no bit.
+    Where only touched rows travel, (1) and (2) pull those that some worker has moved since the exchange before.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithms 2 and 3; Zhang, Choromanska, LeCun 2015.
     """
@@ -47,33 +49,29 @@ class SyncEASGD(Periodic, Elastic):
     def run(self, r: Rank) -> None:
         """Exchange, compute, apply (1) and (2)."""
         x, c = r.params, r.state("center", like=r.params)
-        free = [r.buffer(x) for _ in range(1 + self.pipelined)]
-        spring, step = Spring(r, self.rate(r.workers)), self.local_step(r)
+        sums = WeightSums(r, 1 + self.pipelined)
+        spring, step = Spring(r, self.rate(r.workers)), self.following_step(r)
         behind = self.overlap or self.pipelined
-        under_way: list[tuple[Vector, Pending | None]] = []
+        under_way: list[WeightSum] = []
 
         def flush(but: int = 0) -> None:
             """Apply (2) with the pending sums, except the latest `but`."""
             while len(under_way) > but:
-                total, pending = under_way.pop(0)
-                if pending:
-                    pending.wait()
-                spring.pull(c, total, r.workers)
-                free.append(total)
+                done = under_way.pop(0)
+                spring.pull(c, done.wait(), r.workers, rows=done.rows)
+                sums.end(done)
 
         for t in r.steps(evaluated=c, flush=flush):
             exchange = r.due(t, self.period)
             if exchange and behind:
-                total = free.pop()
-                under_way.append((total, r.comm.iallreduce(x, into=total)))
+                under_way.append(sums.begin(x, step.moved(), behind))
             g = step.gradient()
             if exchange:
                 if not behind:
-                    total = free.pop()
-                    r.comm.allreduce(total.copy_(x))
-                    under_way.append((total, None))
+                    under_way.append(sums.begin(x, step.moved(), behind))
                 flush(but=1)
-                spring.pull(x, c)  # the old one
+                rows = under_way[-1].rows
+                spring.pull(x, packed(c, rows), rows=rows)  # the old one
             step.apply(g)
             if exchange and not self.pipelined:
                 flush()

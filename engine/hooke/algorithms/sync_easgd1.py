@@ -6,6 +6,7 @@ from hooke.catalogue.claims import Limit, Step, Transfer, Transfers, before_step
 from hooke.catalogue.rank import Rank
 from hooke.methods.descent import Periodic
 from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
+from hooke.methods.elastic_rows import HostExchange
 
 
 def through_worker_0(step: Step) -> Transfers:
@@ -45,24 +46,18 @@ class SyncEASGD1(Periodic, Elastic):
 
     def run(self, r: Rank) -> None:
         """Run the host's or the worker's part."""
-        x, other, spring = r.params, r.buffer(r.params), Spring(r, self.rate(r.workers))
+        x, spring, exchange = r.params, Spring(r, self.rate(r.workers)), HostExchange(r)
         group = r.comm.split(int(r.is_server), r.rank)
         if r.is_server:
             for t in r.steps(evaluated=x):  # on the host, x is c
                 if r.due(t, self.period):
-                    r.comm.send(x, 0)
-                    r.comm.recv(other, 0)
-                    spring.pull(x, other, r.workers)
+                    total, rows = exchange.serve(x)
+                    spring.pull(x, total, r.workers, rows=rows)
             return
-        c, step = r.buffer(x), self.local_step(r)
+        step = self.following_step(r)
         for t in r.steps():
             g = step.gradient()
             if r.due(t, self.period):
-                if r.rank == 0:
-                    r.comm.recv(c, r.server)
-                group.broadcast(c, 0)
-                group.reduce(other.copy_(x), 0)
-                if r.rank == 0:
-                    r.comm.send(other, r.server)
-                spring.pull(x, c)
+                c, rows = exchange.work(group, x, step.moved())
+                spring.pull(x, c, rows=rows)
             step.apply(g)

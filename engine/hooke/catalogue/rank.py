@@ -134,6 +134,14 @@ class Rank(Protocol):
         """Server: return whether the request that was yielded last came with a vector."""
 
     @property
+    def rows(self) -> Touched | None:
+        """Server: return the rows that the request yielded last is about; None: all.
+
+        The vector that came with it, and one that the worker delivers, are these rows, packed, in the front of
+        the receiver's vector. `reply` takes a whole vector and sends these rows of it.
+        """
+
+    @property
     def dropped(self) -> Collection[int]:
         """Server: return the workers without which the run continues, because they held NaN or Inf."""
 
@@ -151,8 +159,12 @@ class Rank(Protocol):
     def receive(self, into: Vector, worker: int) -> None:
         """Server: receive a vector that the worker delivers outside of its request."""
 
-    def request(self, vector: Vector | None, into: Vector) -> Pending:
-        """Worker: send a request, with a vector or without, and receive the reply in `into`, in the background."""
+    def request(self, vector: Vector | None, into: Vector, rows: Touched | None = None) -> Pending:
+        """Worker: send a request, with a vector or without, and receive the reply in `into`, in the background.
+
+        `rows`: only these rows of the vector are sent, with their ids, and those of the center are returned,
+        packed, in the front of `into`. A vector that is delivered before the next request is sent likewise.
+        """
 
     def ask(self, vector: Vector) -> None:
         """Worker: ask for steps and wait for them; the server may take the vector, and may replace it."""
@@ -160,8 +172,10 @@ class Rank(Protocol):
     def deliver(self, vector: Vector) -> None:
         """Worker: send a vector to the server outside of a request."""
 
-    def shared(self, name: str, like: Vector, updates: Updates = "auto") -> Shared:
+    def shared(self, name: str, like: Vector, updates: Updates = "auto", by_rows: bool = False) -> Shared:
         """Return a center that all ranks read and change without locks; initially rank 0's `like`.
+
+        `by_rows`: where only touched rows travel, a read fetches the rows that ranks have changed since the last.
 
         Collective, once per name, before `steps`. It is part of checkpoints as the state `name`. The first call
         tests the machine's one-sided operations and raises CommError if they are wrong. Raises SpecError for

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hooke.catalogue.joined import JoinedOffer, Searchable, given, setting_name
 from hooke.catalogue.offers import AlgorithmOffer
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
@@ -29,7 +30,7 @@ def check_tuning(spec: ExperimentSpec) -> Iterator[Fault]:
         yield Fault("/tuning/samples", "more than 10,000 evaluations fit in the budget of a trial")
 
 
-def with_defaults(values: Mapping[str, Any], offer: AlgorithmOffer, spaces: Mapping[str, Space]) -> dict[str, Any]:
+def with_defaults(values: Mapping[str, Any], offer: Searchable, spaces: Mapping[str, Space]) -> dict[str, Any]:
     """Return parameters with all defaults; those that have none, but a space, are left out."""
     resolved, faults = offer.resolve(values)
     places = {fault.pointer for fault in faults}
@@ -49,43 +50,56 @@ def given_by_trials(variant: Variant, offer: AlgorithmOffer, *prefix: object) ->
     return {pointer(*prefix, "parameters", name) for name in free}
 
 
-def check_search(variant: Variant, offer: AlgorithmOffer, *prefix: object) -> Iterator[Fault]:
+def check_search(variant: Variant, offer: Searchable, *prefix: object) -> Iterator[Fault]:
     """Yield the faults of a variant's own search spaces; `prefix` is the path of the variant."""
+    values = given(variant, offer)
     for name, space in variant.search.items():
         place = (*prefix, "search", name)
-        if name in variant.parameters:
-            yield Fault(pointer(*place), "this parameter has a value in `parameters`: give one or the other")
+        if name in values:
+            where = "parameters" if setting_name(name) is None else "workload_settings"
+            yield Fault(pointer(*place), f"this parameter has a value in `{where}`: give one or the other")
             continue
-        values = [] if space is None else _extremes(space)
-        faults = [why for value in values for why in _refused(variant.parameters, name, value, offer)]
-        if space is None and name not in with_defaults({}, offer, offer.spaces) and name not in offer.spaces:
-            faults = ["the algorithm has no parameter of this name"]
+        if (why := unknown_name(name, offer)) and (space is None or setting_name(name)):
+            yield Fault(pointer(*place), why)
+            continue
+        tried = [] if space is None else _extremes(space)
+        faults = [why for value in tried for why in _refused(values, name, value, offer)]
         yield from (Fault(pointer(*place), why) for why in dict.fromkeys(faults))
         if space is not None:
-            for other, values in space.when.items():
-                whys = _of_condition(variant.parameters, other, values, offer)
+            for other, allowed in space.when.items():
+                whys = _of_condition(values, other, allowed, offer)
                 yield from (Fault(pointer(*place, "when", other), why) for why in dict.fromkeys(whys))
     searched = {name: space for name, space in {**offer.spaces, **variant.search}.items() if space}
-    free = {name: space for name, space in searched.items() if name not in variant.parameters}
+    free = {name: space for name, space in searched.items() if name not in values}
     for name in sorted(by_condition(free)[1] & variant.search.keys()):
         why = "the condition depends on the parameter itself, or on one that depends on it"
         yield Fault(pointer(*prefix, "search", name, "when"), why)
+
+
+def unknown_name(name: str, offer: Searchable, values: Mapping[str, Any] | None = None) -> str | None:
+    """Return why a search cannot name this; None: it is a parameter of the method, or a workload's setting."""
+    setting = setting_name(name)
+    if setting is not None:
+        return offer.why_not(setting) if isinstance(offer, JoinedOffer) else None
+    if name in offer.spaces or name in with_defaults(values or {}, offer, offer.spaces):
+        return None
+    return "the algorithm has no parameter of this name"
 
 
 def _extremes(space: Space) -> list[Any]:
     return list(space.choices) if space.choices is not None else [space.at(0.0), space.at(ALMOST_ONE)]
 
 
-def _of_condition(given: Mapping[str, Any], name: str, values: list[Any], offer: AlgorithmOffer) -> Iterator[str]:
-    if name not in with_defaults(given, offer, offer.spaces) and name not in offer.spaces:
-        yield "the algorithm has no parameter of this name"
+def _of_condition(have: Mapping[str, Any], name: str, values: list[Any], offer: Searchable) -> Iterator[str]:
+    if why := unknown_name(name, offer, have):
+        yield why
         return
     for value in values:
-        yield from _refused(given, name, value, offer)
+        yield from _refused(have, name, value, offer)
 
 
-def _refused(given: Mapping[str, Any], name: str, value: Any, offer: AlgorithmOffer) -> Iterator[str]:
-    own = pointer(name)
-    for fault in offer.resolve({**given, name: value})[1]:
+def _refused(have: Mapping[str, Any], name: str, value: Any, offer: Searchable) -> Iterator[str]:
+    own, who = pointer(name), "algorithm" if setting_name(name) is None else "workload"
+    for fault in offer.resolve({**have, name: value})[1]:
         if fault.pointer == own:
-            yield f"the algorithm does not take {value!r}: {fault.message}"
+            yield f"the {who} does not take {value!r}: {fault.message}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from hooke.catalogue.joined import Searchable, offer_of
 from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, WorkloadOffer, conflict, here, unknown
 from hooke.catalogue.partial import further
 from hooke.catalogue.searched import MOST_EVALUATIONS, check_search, check_tuning, given_by_trials
@@ -23,6 +24,7 @@ from hooke.spec.specification import (
     ExperimentSpec,
     RunSpec,
     Target,
+    Variant,
     VirtualCluster,
     WorkloadChoice,
 )
@@ -155,6 +157,18 @@ def _check_settings(
     return offer.resolve(chosen.parameters | settings, *place)[1]
 
 
+def _searched(spec: ExperimentSpec, variant: Variant, offered: Catalogues) -> list[Searchable]:
+    """Return what a variant searches on each cluster, once where they offer the same."""
+    found: dict[tuple[int, int], Searchable] = {}
+    for catalogue in offered.values():
+        method = catalogue.algorithms.get(variant.algorithm)
+        workload = catalogue.workloads.get(spec.workload.name)
+        if method is not None:
+            whole = method if workload is None else offer_of(variant, method, workload, spec.workload)
+            found.setdefault((id(method), id(workload)), whole)
+    return list(found.values())
+
+
 def _of(spec: ExperimentSpec, catalogues: Catalogues | None) -> Catalogues:
     """Return the catalogue of every known host of an experiment; `expand` reports unknown ones."""
     if catalogues is None:
@@ -189,8 +203,8 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
         offers = {id(o): o for c in offered.values() if (o := c.algorithms.get(variant.algorithm))}.values()
         of_trials = {p for offer in offers if spec.tuning for p in given_by_trials(variant, offer, "variants", i)}
         faults += [each for each in wrong if each.pointer not in of_trials]
-        for offer in offers:
-            faults += [each for each in check_search(variant, offer, "variants", i) if each not in faults]
+        for searched in _searched(spec, variant, offered):
+            faults += [each for each in check_search(variant, searched, "variants", i) if each not in faults]
         for cluster in spec.clusters:
             method = offered.get(cluster.host, next(iter(offered.values()))).algorithms.get(variant.algorithm)
             wrong = _check_stores(method, variant.parameters, cluster.virtual, "variants", i) if method else []

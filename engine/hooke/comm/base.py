@@ -138,22 +138,25 @@ class Window(Protocol):
 
     `get` may return a vector that others are updating. `accumulate` adds each element atomically and loses no
     update. `add` uses plain loads and stores, so concurrent updates may be lost; it needs memory shared with the
-    owner. Used by Hogwild methods.
+    owner. Used by Hogwild methods. `at`: the numbers of some elements, an ascending int64 array without
+    repetition: an operation is about these alone, and its vectors have as many elements; None: all.
     """
 
     shared: bool
     """Whether plain loads and stores reach the vector: owner and rank share memory."""
 
-    def get(self, into: Vector) -> None:
+    def get(self, into: Vector, at: Any = None) -> None:
         """Copy the vector element by element, without synchronization."""
 
-    def accumulate(self, delta: Vector) -> None:
+    def accumulate(self, delta: Vector, at: Any = None) -> None:
         """Add delta, each element atomically (MPI_Accumulate with MPI_SUM, completed)."""
 
-    def add(self, delta: Vector, alpha: float = 1) -> None:
+    def add(self, delta: Vector, alpha: float = 1, at: Any = None) -> None:
         """Add alpha * delta by plain loads and stores; raises CommError where memory is not shared."""
 
-    def iexchange(self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None) -> Pending:
+    def iexchange(
+        self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None, at: Any = None
+    ) -> Pending:
         """Begin in the background: `get` into `into`, call `answer`, and add the vector that it returns.
 
         The addition is `add` with alpha, `accumulate` without; there is no lock between reading and adding. Until

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from hooke.comm.base import Pending, Updates, Vector
+from hooke.comm.base import Pending, Slice, Updates, Vector
 from hooke.comm.elements import add_scaled, host, tensor
+from hooke.comm.row_versions import RowVersions
+from hooke.comm.touched import Touched, front, packed
 from hooke.comm.wrappers.timed import Timed
 from hooke.errors import Fault, NumericalError, SpecError
 
@@ -22,12 +24,21 @@ class Shared:
     atomic mode. Construction and `close` are collective. Sum and L1 norm of all updates are accumulated on the
     rank that pushes them, on the clock: about a millisecond for a million elements.
 
+    With a `layout`, `read` fetches only the rows that were changed since this rank's latest read. `rows` of an
+    operation: only these; its vectors then hold them packed, in front.
+
     With `updates="plain"` construction raises SpecError on every rank unless all ranks share memory; its pointer
     is `chosen_at`. `"auto"` chooses the mode; `mode` returns it.
     """
 
     def __init__(
-        self, comm: Timed, snapshot: Vector, scratch: Vector, updates: Updates, chosen_at: str = ""
+        self,
+        comm: Timed,
+        snapshot: Vector,
+        scratch: Vector,
+        updates: Updates,
+        chosen_at: str = "",
+        layout: tuple[Slice, ...] | None = None,
     ) -> None:
         self._comm = comm
         self._window = comm.window(snapshot, 0)
@@ -43,6 +54,7 @@ class Shared:
         self._window.get(snapshot)
         comm.barrier()  # no update before all ranks have read the initial vector
         self._start = host(snapshot).astype(np.float64)
+        self._versions = None if layout is None else RowVersions(comm, layout)
 
     def _refuse_ranks_apart(self, chosen_at: str) -> None:
         (apart,) = self._comm.control.allreduce((float(not self._window.shared),))
@@ -68,35 +80,46 @@ class Shared:
         return "element-wise atomic additions" + ("" if self._window.shared else " (memory is not shared)")
 
     def read(self, into: Vector) -> None:
-        """Copy the vector as it is found."""
-        self._window.get(into)
-
-    def add(self, delta: Vector, alpha: float = 1.0) -> None:
-        """Add alpha * delta. Raises NumericalError, without changing the vector, if it holds NaN or Inf."""
-        self._count(delta, alpha)
-        if self.plain:
-            self._window.add(delta, alpha)
+        """Copy the vector as it is found; with a layout, the rows that are new to this rank."""
+        rows = None if self._versions is None else self._versions.changed()
+        if rows is None:
+            self._window.get(into)
         else:
-            self._window.accumulate(self._scratch.copy_(delta).mul_(alpha))
+            self._window.get(found := front(self._scratch, rows), rows.elements())
+            rows.unpack(found, into)
 
-    def exchange(self, x: Vector, stretch: Vector, alpha: float, overlap: bool) -> CenterExchange:
+    def add(self, delta: Vector, alpha: float = 1.0, rows: Touched | None = None) -> None:
+        """Add alpha * delta. Raises NumericalError, without changing the vector, if it holds NaN or Inf."""
+        delta, at = front(delta, rows), _elements(rows)
+        self._count(delta, alpha, at)
+        if self.plain:
+            self._window.add(delta, alpha, at)
+        else:
+            self._window.accumulate(front(self._scratch, rows).copy_(delta).mul_(alpha), at)
+        if self._versions is not None:
+            self._versions.count(rows)
+
+    def exchange(
+        self, x: Vector, stretch: Vector, alpha: float, overlap: bool, rows: Touched | None = None
+    ) -> CenterExchange:
         """Begin to read c and to add alpha (x - c) to it; write x - c to `stretch`, for the update of x.
 
         With `overlap` this runs in the background: until `wait`, x must not be written and `stretch` not be
         accessed. Without, it is complete when this returns. Raises NumericalError, here or in `wait`, without
-        changing the vector, if the update holds NaN or Inf.
+        changing the vector, if the update holds NaN or Inf. `rows`: only these rows of c and x.
         """
+        x, stretch, at = packed(x, rows), front(stretch, rows), _elements(rows)
         if not overlap:
-            self.read(stretch)
-            self.add(stretch.mul_(-1).add_(x), alpha)
+            self._window.get(stretch, at)
+            self.add(stretch.mul_(-1).add_(x), alpha, rows)
             return CenterExchange(None, lambda: None)
 
         def answer() -> Vector:
             self._check(float(stretch.mul_(-1).add_(x).sum()))
-            return stretch if self.plain else self._scratch.copy_(stretch).mul_(alpha)
+            return stretch if self.plain else front(self._scratch, rows).copy_(stretch).mul_(alpha)
 
-        pending = self._window.iexchange(stretch, answer, alpha if self.plain else None)
-        self._under_way = CenterExchange(pending, lambda: self._added(stretch, alpha))
+        pending = self._window.iexchange(stretch, answer, alpha if self.plain else None, at)
+        self._under_way = CenterExchange(pending, lambda: self._added(stretch, alpha, rows))
         return self._under_way
 
     def finish(self) -> None:
@@ -105,19 +128,24 @@ class Shared:
             with suppress(NumericalError):  # the reason for aborting: nothing was added
                 self._under_way.wait()
 
-    def _added(self, delta: Vector, alpha: float) -> None:
+    def _added(self, delta: Vector, alpha: float, rows: Touched | None) -> None:
         self._under_way = None
-        self._count(delta, alpha)
+        self._count(delta, alpha, _elements(rows))
+        if self._versions is not None:
+            self._versions.count(rows)
 
     def _check(self, mass: float) -> None:
         if not math.isfinite(mass):
             raise NumericalError(f"an update of rank {self._comm.rank} of the shared center holds NaN or Inf")
 
-    def _count(self, delta: Vector, alpha: float) -> None:
+    def _count(self, delta: Vector, alpha: float, at: Any) -> None:
         push = host(delta)
         mass = abs(alpha) * float(np.abs(push).sum(dtype=np.float64))
         self._check(mass)
-        add_scaled(self._pushed, tensor(push), alpha)
+        if at is None:
+            add_scaled(self._pushed, tensor(push), alpha)
+        else:
+            self._pushed[at] += alpha * push.astype(np.float64)
         self._mass += mass
 
     def refresh(self) -> None:
@@ -140,6 +168,12 @@ class Shared:
     def close(self) -> None:
         """Free it; collective."""
         self._window.close()
+        if self._versions is not None:
+            self._versions.close()
+
+
+def _elements(rows: Touched | None) -> Any:
+    return None if rows is None else rows.elements()
 
 
 class CenterExchange:

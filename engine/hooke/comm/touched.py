@@ -25,6 +25,11 @@ class Rows:
         """Number of rows of the slice."""
         return self.part.shape[0] if self.part.shape else 1
 
+    @property
+    def width(self) -> int:
+        """Number of elements of a row."""
+        return (self.part.stop - self.part.start) // self.count
+
     def matrix(self, vector: Vector) -> Any:
         """Return the whole slice of a vector as a view of shape (rows, elements of a row)."""
         return vector[self.part.start : self.part.stop].view(self.count, -1)
@@ -51,11 +56,47 @@ class Touched:
 
     def __len__(self) -> int:
         """Return the number of elements that may differ from zero."""
-        return sum(
-            (each.count if each.ids is None else len(each.ids))
-            * ((each.part.stop - each.part.start) // each.count)
-            for each in self.slices
-        )
+        return sum((each.count if each.ids is None else len(each.ids)) * each.width for each in self.slices)
+
+    def parts(self, packed: Vector) -> Iterator[tuple[Rows, Any]]:
+        """Yield the rows of each slice, and their part of a packed vector as (number of rows, elements)."""
+        first = 0
+        for each in self.slices:
+            count, width = each.count if each.ids is None else len(each.ids), each.width
+            yield each, packed[first : first + count * width].view(count, width)
+            first += count * width
+
+    def pack(self, vector: Any, into: Vector | None = None) -> Any:
+        """Return these elements of a vector, in its order, as one vector: a new one, or the front of `into`."""
+        packed = vector.new_empty(len(self)) if into is None else into[: len(self)]
+        for rows, values in self.parts(packed):
+            values.copy_(rows.of(vector))
+        return packed
+
+    def unpack(self, packed: Vector, vector: Vector) -> None:
+        """Write a packed vector to these elements of a vector."""
+        for rows, values in self.parts(packed):
+            if rows.ids is None:
+                rows.matrix(vector).copy_(values)
+            else:
+                rows.put(vector, values)
+
+    def add_packed(self, vector: Vector, packed: Vector, rate: float) -> None:
+        """Add rate times a packed vector to these elements of a vector."""
+        for rows, values in self.parts(packed):
+            own = rows.of(vector)
+            own.add_(values, alpha=rate)
+            rows.put(vector, own)
+
+    def elements(self) -> Any:
+        """Return the numbers of these elements of the flat vector: int64, ascending where the layout is."""
+        import numpy as np  # not at the top: parameters of algorithms are read without NumPy
+
+        found: list[Any] = [np.zeros(0, np.int64)]
+        for each in self.slices:
+            ids = np.arange(each.count) if each.ids is None else each.ids.cpu().numpy()
+            found.append((each.part.start + ids[:, None] * each.width + np.arange(each.width)).reshape(-1))
+        return np.concatenate(found)
 
     def clear(self, vector: Vector) -> None:
         """Set these elements of a vector to zero."""
@@ -85,3 +126,23 @@ def nonzero(layout: tuple[Slice, ...], vector: Any) -> Touched:
         ids = (matrix != 0).any(dim=1).nonzero().flatten()
         found.append(Rows(part, None if 2 * len(ids) > len(matrix) else ids))
     return Touched(tuple(found))
+
+
+def packed(vector: Vector, rows: Touched | None, into: Vector | None = None) -> Vector:
+    """Return these rows of a vector as one vector, see `Touched.pack`; None, all rows: the vector itself."""
+    if rows is not None:
+        return rows.pack(vector, into)  # type: ignore[no-any-return]
+    return vector if into is None else into.copy_(vector)  # type: ignore[no-any-return]
+
+
+def front(vector: Vector, rows: Touched | None) -> Vector:
+    """Return the part of a vector that holds these rows when they are packed; None, all rows: the vector."""
+    return vector if rows is None else vector[: len(rows)]  # type: ignore[no-any-return]
+
+
+def add_rows(vector: Vector, values: Vector, rate: float, rows: Touched | None) -> None:
+    """Add rate times packed values to these rows of a vector; None, all rows: values is a whole vector."""
+    if rows is None:
+        vector.add_(values, alpha=rate)
+    else:
+        rows.add_packed(vector, values, rate)

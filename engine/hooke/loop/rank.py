@@ -16,6 +16,7 @@ from hooke.catalogue.claims import Coordination
 from hooke.comm.base import Pending, Updates, Vector
 from hooke.comm.conformance import conformance
 from hooke.comm.shared import Shared
+from hooke.comm.touched import Touched, packed
 from hooke.errors import AlgorithmError
 from hooke.loop import checkpoint
 from hooke.loop.decisions import ENDINGS, Reason
@@ -51,11 +52,12 @@ class TrainingRank(RecordedRank):
         return (t - (self.first if self.algorithm.coordination == "parameter-server" else 0)) % period == 0
 
     @override
-    def shared(self, name: str, like: Vector, updates: Updates = "auto") -> Shared:
+    def shared(self, name: str, like: Vector, updates: Updates = "auto", by_rows: bool = False) -> Shared:
         if not self.windows:
             self.note("one-sided operations", conformance(self.comm))
         chosen_at = pointer("algorithm", "parameters", *filter(None, [self.algorithm.updates_field]))
-        shared = Shared(self.comm, self.state(name, like), self.buffer(like), updates, chosen_at)
+        layout = self.layout if by_rows and self.spec.communication.rows == "touched" else None
+        shared = Shared(self.comm, self.state(name, like), self.buffer(like), updates, chosen_at, layout)
         self.windows.append(shared)
         self.note(f"updates of {name}", shared.mode)
         return shared
@@ -100,7 +102,12 @@ class TrainingRank(RecordedRank):
     @property
     @override
     def brought(self) -> bool:
-        return self.server_loop.brought
+        return self.server_loop.brought.vector
+
+    @property
+    @override
+    def rows(self) -> Touched | None:
+        return self.server_loop.brought.rows
 
     @property
     @override
@@ -120,8 +127,8 @@ class TrainingRank(RecordedRank):
         self.server_loop.receive(into, worker)
 
     @override
-    def request(self, vector: Vector | None, into: Vector) -> Pending:
-        return self.server_worker_loop.request(vector, into)
+    def request(self, vector: Vector | None, into: Vector, rows: Touched | None = None) -> Pending:
+        return self.server_worker_loop.request(vector, into, rows)
 
     @override
     def ask(self, vector: Vector) -> None:
@@ -129,7 +136,7 @@ class TrainingRank(RecordedRank):
 
     @override
     def deliver(self, vector: Vector) -> None:
-        self.pushing.send(vector, self.server)
+        self.pushing.send(packed(vector, self.server_worker_loop.rows), self.server)
 
     def agree_on_ending(self) -> Reason:
         """Wait, in phase idle, until every rank has ended; return the deciding rank's reason, on all ranks.

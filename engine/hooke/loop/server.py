@@ -3,10 +3,9 @@
 A request is a few control words and the worker's vector. The control words of a reply are the number of granted
 steps, what follows them, the global samples so far, a number of the method, whether a vector follows, and batches.
 
-For an evaluation the server tells every worker to stop. A worker stops between two steps, or while it waits for a
-reply, and reports that it stands. The server replies to requests that arrive meanwhile afterwards, in their order.
-The clock runs until the last worker stands; then it stands until all workers are told to continue. In virtual time
-no worker is told to stop: there an evaluation takes no time.
+For an evaluation the server tells every worker to stop, except in virtual time. A worker stops between two steps,
+or while it waits for a reply, and reports that it stands. The server replies to requests that arrive meanwhile
+afterwards, in their order. The clock runs until the last worker stands; then it stands until all may continue.
 
 For a checkpoint the server marks its next reply to every worker: after the granted steps, before its next request,
 the worker waits until all workers have got there (`meeting.py`).
@@ -25,6 +24,7 @@ from hooke.loop.evaluate import evaluate_alone
 from hooke.loop.meeting import Meeting
 from hooke.loop.recorder import RecordedRank
 from hooke.loop.replay import ExchangeOrder
+from hooke.loop.server_rows import Brought
 from hooke.loop.server_worker import (
     BAD,
     BYE,
@@ -73,8 +73,7 @@ class ServerLoop:
         self._last: set[int] = set()
         self._left: set[int] = set()
         self._meeting = Meeting(rank)
-        self.brought = False
-        """Whether the request that was yielded last came with a vector."""
+        self.brought = Brought(rank)
 
     def requests(
         self, into: Vector | None, order: Literal["arrival", "rank"], period: int, last_words: bool, holds: bool
@@ -99,7 +98,8 @@ class ServerLoop:
                 self._meeting.give_up()
                 if kind == BAD or not last_words:
                     continue
-            if into is not None and self.brought:
+            self.brought.hear(worker)
+            if into is not None and self.brought.vector:
                 self.receive(into, worker)
             r.recorder.release()
             r.ledger.enter(Phase.UPDATE)
@@ -120,7 +120,7 @@ class ServerLoop:
         while True:
             source = self._next(order)
             worker, (kind, step, loss, *brings) = self._receive(source)
-            self.brought = bool(brings and brings[0]) or kind == FAREWELL
+            self.brought.expect(brings, kind == FAREWELL)
             self._began.setdefault(worker, int(step))  # steps before this attempt are in the restored samples
             if r.dispatch is not None:
                 steps = int(step) - self.reached.get(worker, int(step))
@@ -175,8 +175,8 @@ class ServerLoop:
         return self._r.turn
 
     def receive(self, into: Vector, worker: int) -> None:
-        """Receive a vector that a worker delivers, and check it for NaN and Inf."""
-        self._r.comm.recv(into, worker)
+        """Receive a vector that a worker delivers, or rows of it, and check it for NaN and Inf."""
+        into = self.brought.receive(into, worker)
         self._r.check(into, "the weights", worker, self.reached[worker])
 
     def take(self, into: Vector, worker: int) -> None:
@@ -213,7 +213,7 @@ class ServerLoop:
         ranges = () if r.dispatch is None else r.dispatch.words(worker, steps * r.schedule.accumulation)
         r.comm.control.send((*words, *ranges), worker)
         if vector is not None:
-            r.comm.send(vector, worker)
+            self.brought.reply(vector, worker)
         return steps
 
     def _call_meeting(self) -> None:
@@ -236,7 +236,7 @@ class ServerLoop:
         r.charge_update()
         r.ledger.enter(Phase.IDLE)
         staleness = None
-        if self.brought or self._asks_empty:
+        if self.brought.vector or self._asks_empty:
             staleness = self._version - self._seen[worker] if worker in self._seen else None
             self._version += 1
         self._seen[worker] = self._version  # a request without a vector is a pull, not an update

@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 
 from hooke.comm.base import Pending, Vector
+from hooke.comm.touched import Touched, front, packed
+from hooke.comm.union import tell
 from hooke.loop import checkpoint
 from hooke.loop.recorder import RecordedRank
 from hooke.objective.dispatched import DispatchedBatches
@@ -45,6 +47,8 @@ class ServerWorkerLoop:
         self._meet_at: int | None = None
         self.left_at: float | None = None
         """When the farewell was sent; the server may score the center before this worker has the answer."""
+        self.rows: Touched | None = None
+        """The rows of the latest request; None: all."""
         self._outstanding: list[Pending] | None = None
         self._heard: deque[tuple[float, ...]] = deque()
         """Replies that arrived while this worker polled for a message to stop."""
@@ -72,14 +76,17 @@ class ServerWorkerLoop:
         with r.comm.under(Phase.IDLE):
             self._listen()
 
-    def request(self, vector: Vector | None, into: Vector) -> Reply:
-        """Post the request and both transfers."""
-        r = self._r
+    def request(self, vector: Vector | None, into: Vector, rows: Touched | None = None) -> Reply:
+        """Post the request and all transfers."""
+        r, self.rows = self._r, rows
         if vector is not None and r.drops:
             r.check(vector, "the vector to send")  # with `fail` the server checks it and raises
-        r.comm.control.send((REQUEST, float(r.t), r.loss, float(vector is not None)), r.server)
-        parts = [] if vector is None else [r.pushing.isend(vector, r.server)]
-        parts.append(r.comm.irecv(into, r.server))
+        brings = float(vector is not None), float(rows is not None)
+        r.comm.control.send((REQUEST, float(r.t), r.loss, *brings), r.server)
+        parts = [] if rows is None else tell(r.comm, rows, r.server)
+        if vector is not None:
+            parts.append(r.pushing.isend(packed(vector, rows), r.server))
+        parts.append(r.comm.irecv(front(into, rows), r.server))
         self._outstanding = parts
         return Reply(self, parts)
 

@@ -15,6 +15,8 @@ from hooke.spec.spaces import Space
 if TYPE_CHECKING:
     from hooke.catalogue.rank import Rank
     from hooke.comm.base import Vector
+    from hooke.comm.touched import Touched
+    from hooke.methods.steps import Step
 
 
 class Elastic(Descent):
@@ -59,6 +61,10 @@ class Elastic(Descent):
         if self.beta is None:
             return self.lr * self.rho
         return self.beta / (workers * (Descent.exchange_period(self) if self.beta_per == "P tau" else 1))
+
+    def following_step(self, r: Rank) -> Step:
+        """Return the local step, which keeps account of the rows that it moves where only those are exchanged."""
+        return self.local_step(r).follow()
 
     def notes(self, workers: int) -> dict[str, str]:
         """Return the moving rate."""
@@ -128,9 +134,20 @@ class Spring:
         self._pieces = pieces(r.params)
         self._stretch = r.params[self._pieces[0]].clone()
 
-    def pull(self, x: Vector, c: Vector, m: int = 1, rate: float | None = None) -> None:
-        """Move x towards c, by the moving rate a or by another one; c stays unchanged."""
+    def pull(
+        self, x: Vector, c: Vector, m: int = 1, rate: float | None = None, rows: Touched | None = None
+    ) -> None:
+        """Move x towards c, by the moving rate a or by another one; c stays unchanged.
+
+        `rows`: only these rows of x; c then has their values, packed.
+        """
         a = self._a if rate is None else rate
+        if rows is not None:
+            for each, values in rows.parts(c):
+                own = each.of(x)
+                own.add_(self._subtract(values, own, alpha=m), alpha=a)
+                each.put(x, own)
+            return
         for piece in self._pieces:
             part = x[piece]
             stretch = self._stretch[: part.numel()]

@@ -46,6 +46,7 @@ class RowStep(Step):
     def move(self, g: Vector, parts: int = 1) -> tuple[Vector, float]:
         """Update the sums with a gradient, the sum of `parts`; return the step, in its place, and 1."""
         touched, mean = self._rows(g), self._to_mean(g, parts)
+        self._note(touched)
         for rows, sums in zip(touched, self._sums, strict=True):
             step = self._step(rows, sums, rows.of(g), mean)
             if self._decay:
@@ -56,6 +57,7 @@ class RowStep(Step):
     def apply(self, g: Vector, parts: int = 1) -> None:
         """Step the weights along this gradient, the sum of `parts`."""
         touched, mean, x = self._rows(g), self._to_mean(g, parts), self._r.params
+        self._note(touched)
         for rows, sums in zip(touched, self._sums, strict=True):
             step, values = self._step(rows, sums, rows.of(g), mean), rows.of(x)
             if self._decay:
@@ -143,6 +145,7 @@ class LazyAdamStep(Step):
                 own = own.index_select(0, at)
                 rows = Rows(rows.part, at if rows.ids is None else rows.ids.index_select(0, at))  # noqa: PLW2901
             found.append((place, rows, own.mul(mean)))
+        self._note(Touched(tuple(rows for _, rows, _ in found)))
         return found
 
     def _renewed(self, rows: Rows, g: Any) -> Any:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
+from hooke.methods.moved import Moved, only_moved
 from hooke.methods.pieces import pieces
 
 if TYPE_CHECKING:
     from hooke.catalogue.rank import Rank
     from hooke.comm.base import Vector
+    from hooke.comm.touched import Touched
     from hooke.methods.schedule import Schedule
 
 
@@ -36,6 +38,27 @@ class Step:
         """For a copy of the weights at which a gradient is taken: a pull may precede the step."""
         self._at = r.params
         """The point of the latest gradient, where it is kept."""
+        self._moved: Moved | None = None
+
+    def follow(self, at_first: bool = True) -> Self:
+        """Keep account of the rows that this step moves, where exchanges send those alone; return this step.
+
+        `at_first`: all rows count as moved before the first exchange.
+        """
+        self._moved = Moved(self._r, at_first) if only_moved(self._r) else None
+        return self
+
+    def moved(self) -> Touched | None:
+        """Return the rows that `move` or `apply` have moved since this was called before.
+
+        None: all, or no account is kept.
+        """
+        return None if self._moved is None else self._moved.take()
+
+    def _note(self, touched: Touched | None) -> None:
+        """Note the rows that a step moves; None: it may move all."""
+        if self._moved is not None:
+            self._moved.note(touched)
 
     @property
     def lr(self) -> float:
@@ -108,6 +131,7 @@ class LocalStep(Step):
     def move(self, g: Vector, parts: int = 1) -> tuple[Vector, float]:
         """Update the velocity with a gradient, the sum of `parts`; return the step as (vector, factor)."""
         g, rate = self._regular(g, parts)
+        self._note(self._r.touched(g) if self._velocity is None else None)
         if self._velocity is None:
             return g, rate
         return self._renewed(self._velocity, g, rate), 1.0
@@ -118,11 +142,13 @@ class LocalStep(Step):
         x, v = self._r.params, self._velocity
         if v is None:
             touched = self._r.touched(g)
+            self._note(touched)
             if touched is None:
                 x.add_(g, alpha=rate)
             else:
                 touched.add(x, g, rate)
             return
+        self._note(None)
         for piece in self._pieces:
             x[piece].add_(self._renewed(v[piece], g[piece], rate))
 
@@ -171,6 +197,7 @@ class AdamStep(Step):
     def move(self, g: Vector, parts: int = 1) -> tuple[Vector, float]:
         """Update both moments with a gradient, the sum of `parts`; return the step, in its place, and 1."""
         lr = self.lr
+        self._note(None)
         self._renew(g, parts)
         self._advance(g.copy_(self._r.params).mul_(-lr * self._decay), lr)
         return g, 1.0
@@ -178,6 +205,7 @@ class AdamStep(Step):
     def apply(self, g: Vector, parts: int = 1) -> None:
         """Step the weights along this gradient, the sum of `parts`."""
         lr = self.lr
+        self._note(None)
         self._renew(g, parts)
         self._advance(self._r.params.mul_(1 - lr * self._decay), lr)
 

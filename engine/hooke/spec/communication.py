@@ -44,8 +44,8 @@ class Communication(Frozen):
         "all",
         exclude_if=lambda value: value == "all",  # documents without it keep their fingerprint
         title="Rows",
-        description="What an all-reduce sends of a model that touches few rows in a step: "
-        "all, or those that some worker has touched.",
+        description="What exchanges send of a model that touches few rows in a step: all, or those that were "
+        "touched since the exchange before; docs/wide-outputs.md says by which methods.",
     )
     wire_share: float = Field(
         DEFAULT_SHARE,

@@ -92,7 +92,8 @@ class Variant(Frozen):
         exclude_if=lambda value: not value,  # documents without it keep their fingerprint
         title="Search",
         description="With tuning: spaces instead of those that the algorithm declares; null keeps a parameter's "
-        "default. A parameter given in `parameters` keeps its value.",
+        "default. A parameter given in `parameters` keeps its value. `workload.NAME` is a setting of the workload "
+        "that a variant may set.",
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hooke.catalogue.offers import AlgorithmOffer
+from hooke.catalogue.joined import Searchable, given, setting_name
 from hooke.catalogue.searched import with_defaults
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
@@ -30,6 +30,7 @@ class Tried:
     """What a trial has run with."""
 
     parameters: dict[str, Any]
+    """Of the algorithm, and settings of the workload, under their names in a search (`hooke.catalogue.joined`)."""
     algorithm_hash: str | None = None
     """SHA-256 of the source of a user's own algorithm."""
     workload_hash: str | None = None
@@ -90,24 +91,26 @@ def _of_tuning(spec: ExperimentSpec, earlier: ExperimentSpec) -> Iterator[Fault]
             yield Fault("/tuning/samples", OTHER)
 
 
-def outside(
-    variant: Variant, offer: AlgorithmOffer, tried: Mapping[int, Tried], *prefix: object
-) -> Iterator[Fault]:
+def outside(variant: Variant, offer: Searchable, tried: Mapping[int, Tried], *prefix: object) -> Iterator[Fault]:
     """Yield the parameters for which a trial has a value that the variant would not try; `prefix`: its path."""
     spaces = free_spaces(variant, offer)
-    given = with_defaults(variant.parameters, offer, spaces)
-    for name in given | spaces:
+    values = with_defaults(given(variant, offer), offer, spaces)
+    for name in values | spaces:
         space = spaces.get(name)
         for number, trial in tried.items():
             had = trial.parameters.get(name)
             here = space is not None and space.applies(trial.parameters)
             if space is not None and here and space.position(had) is None:
-                place = pointer(*prefix, "search", name)
-                yield Fault(place, f"trial {number} had {had!r}, outside of this space: it can only become wider")
-                break
-            if not here and had != given.get(name):
+                here_is = pointer(*prefix, "search", name)
                 yield Fault(
-                    pointer(*prefix, "parameters", name),
-                    f"trial {number} of the experiment that is continued had {had!r}, not {given.get(name)!r}",
+                    here_is, f"trial {number} had {had!r}, outside of this space: it can only become wider"
+                )
+                break
+            if not here and had != values.get(name):
+                setting = setting_name(name)
+                place = ("parameters", name) if setting is None else ("workload_settings", setting)
+                yield Fault(
+                    pointer(*prefix, *place),
+                    f"trial {number} of the experiment that is continued had {had!r}, not {values.get(name)!r}",
                 )
                 break

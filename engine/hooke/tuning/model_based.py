@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hooke.catalogue.offers import AlgorithmOffer
+from hooke.catalogue.joined import Searchable, given
 from hooke.catalogue.searched import with_defaults
 from hooke.spec.spaces import Space
 from hooke.spec.specification import Variant
@@ -44,7 +44,7 @@ def quasi_random_trials(trials: int) -> int:
 def proposals(
     count: int,
     variant: Variant,
-    offer: AlgorithmOffer,
+    offer: Searchable,
     workers: int,
     tried: Sequence[Mapping[str, Any]],
     ranking: Sequence[int],
@@ -58,7 +58,7 @@ def proposals(
     that is not ranked counts as the worst.
     """
     spaces = free_spaces(variant, offer)
-    given = with_defaults(variant.parameters, offer, spaces)
+    start = with_defaults(given(variant, offer), offer, spaces)
     if not spaces:
         return []
     study = _study(spaces, tried, ranking)
@@ -67,7 +67,7 @@ def proposals(
         if len(found) == count:
             break
         trial = study.ask()
-        resolved, faults = offer.resolve(_suggested(given, spaces, trial))
+        resolved, faults = offer.resolve(_suggested(start, spaces, trial))
         if faults or offer.faults(resolved, workers) or resolved in found or resolved in tried:
             study.tell(trial, state=_failed())
         else:
@@ -113,8 +113,8 @@ def _place(space: Space, value: Any) -> float | int:
     return 0.5 if share is None else share
 
 
-def _suggested(given: Mapping[str, Any], spaces: Mapping[str, Space], trial: Trial) -> dict[str, Any]:
-    values = dict(given)
+def _suggested(start: Mapping[str, Any], spaces: Mapping[str, Space], trial: Trial) -> dict[str, Any]:
+    values = dict(start)
     for name, space in spaces.items():
         if not space.applies(values):
             continue

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hooke.catalogue.expand import Location, PlannedRun, cell, check_number, check_runs, expand, locations
-from hooke.catalogue.offers import AlgorithmOffer
+from hooke.catalogue.joined import JoinedOffer, offer_of, split
 from hooke.catalogue.validation import Catalogues
 from hooke.errors import Fault, SpecError
 from hooke.spec.limits import Budget
@@ -85,10 +85,15 @@ class Plan:
             raise SpecError(list(dict.fromkeys(faults)))
         check_number(self.trial_runs + self.reported_runs)
 
+    def offer(self, where: Where) -> JoinedOffer:
+        """Return what the variant of a search searches there."""
+        variant, location = self.locations[where]
+        workload = location.offered.workloads[self.spec.workload.name]
+        return offer_of(variant, location.offered.algorithms[variant.algorithm], workload, self.spec.workload)
+
     def _begin(self, where: Where) -> Iterator[Fault]:
         """Begin or resume a search: its earlier trials, then its own. Yields why it cannot be."""
-        variant, location = self.locations[where]
-        offer = location.offered.algorithms[variant.algorithm]
+        variant, offer = self.locations[where][0], self.offer(where)
         earlier = brackets(self._earlier, where)
         before = {n: tried for each in self._earlier for n, tried in each.tried.get(where, {}).items()}
         made = [before[number].parameters for number in sorted(before)]
@@ -116,7 +121,7 @@ class Plan:
         yield from excluded
 
     def _own_settings(
-        self, where: Where, offer: AlgorithmOffer, before: list[dict[str, Any]]
+        self, where: Where, offer: JoinedOffer, before: list[dict[str, Any]]
     ) -> list[dict[str, Any]]:
         tuning, variant = self.spec.tuning, self.locations[where][0]
         if own := self._tried.get(where):
@@ -126,7 +131,7 @@ class Plan:
         first = quasi_random_trials(tuning.trials) if tuning.search == "optuna" else tuning.trials
         return settings(first, variant, offer, where[2], before)
 
-    def _proposed(self, where: Where, offer: AlgorithmOffer, search: Search) -> Search:
+    def _proposed(self, where: Where, offer: JoinedOffer, search: Search) -> Search:
         """Return a search with the trials that Optuna proposes after all others have ended."""
         tuning, known = self.spec.tuning, self._known.get(where, {})
         if tuning is None or tuning.search != "optuna" or search.own_trials >= tuning.trials:
@@ -227,5 +232,6 @@ class Plan:
 
     def _cell(self, where: Where, trial: int, seed: int) -> PlannedRun:
         variant, location = self.locations[where]
-        chosen = variant.model_copy(update={"parameters": self.settings[self.searched_at(where)][trial - 1]})
+        parameters, settings = split(self.settings[self.searched_at(where)][trial - 1])
+        chosen = variant.model_copy(update={"parameters": parameters, "workload_settings": settings})
         return replace(cell(self.spec, chosen, location, seed), trial=trial)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hooke.catalogue.offers import AlgorithmOffer
+from hooke.catalogue.joined import Searchable, given
 from hooke.catalogue.searched import with_defaults
 from hooke.spec.spaces import Edge, Space, by_condition
 from hooke.spec.specification import Variant
@@ -19,24 +19,26 @@ SCRAMBLE = 0
 """Seed of the sequence: the same points for every variant with as many free parameters."""
 
 
-def free_spaces(variant: Variant, offer: AlgorithmOffer) -> dict[str, Space]:
+def free_spaces(variant: Variant, offer: Searchable) -> dict[str, Space]:
     """Return the space of each parameter that is searched.
 
-    These are the spaces that the algorithm declares, replaced or removed by those of the variant; a parameter with
-    a value of its own is not searched, nor is one whose condition does not hold for parameters that are not
-    searched. Each comes after those on which its condition depends.
+    These are the spaces that the algorithm declares, replaced or removed by those of the variant, which may name
+    settings of the workload, too (`hooke.catalogue.joined`); what has a value of its own is not searched, nor is
+    one whose condition does not hold for parameters that are not searched. Each comes after those on which its
+    condition depends.
     """
     declared: dict[str, Space | None] = {**offer.spaces, **variant.search}
-    free = {name: space for name, space in declared.items() if space and name not in variant.parameters}
-    given = with_defaults(variant.parameters, offer, free)
-    while closed := [name for name, space in free.items() if not _may_apply(space, free, given)]:
+    values = given(variant, offer)
+    free = {name: space for name, space in declared.items() if space and name not in values}
+    values = with_defaults(values, offer, free)
+    while closed := [name for name, space in free.items() if not _may_apply(space, free, values)]:
         free = {name: space for name, space in free.items() if name not in closed}
     return by_condition({name: _open(space, free) for name, space in free.items()})[0]
 
 
-def _may_apply(space: Space, free: Mapping[str, Space], given: Mapping[str, Any]) -> bool:
+def _may_apply(space: Space, free: Mapping[str, Space], values: Mapping[str, Any]) -> bool:
     """Return whether the conditions on parameters that are not searched hold."""
-    return all(name in free or given.get(name) in allowed for name, allowed in space.when.items())
+    return all(name in free or values.get(name) in allowed for name, allowed in space.when.items())
 
 
 def _open(space: Space, free: Mapping[str, Space]) -> Space:
@@ -49,7 +51,7 @@ def _open(space: Space, free: Mapping[str, Space]) -> Space:
 def settings(
     trials: int,
     variant: Variant,
-    offer: AlgorithmOffer,
+    offer: Searchable,
     workers: int,
     before: Sequence[Mapping[str, Any]] = (),
     passed: int | None = None,
@@ -61,13 +63,13 @@ def settings(
     parameter is free.
     """
     spaces = free_spaces(variant, offer)
-    given = with_defaults(variant.parameters, offer, spaces)
+    start = with_defaults(given(variant, offer), offer, spaces)
     if not spaces:
-        return [] if given in before else [given]
+        return [] if start in before else [start]
     found: list[dict[str, Any]] = []
     passed = len(before) if passed is None else passed
     for point in _points(len(spaces), passed + ATTEMPTS * (len(before) + trials), passed):
-        resolved, why = _tried(given, spaces, point, offer, workers)
+        resolved, why = _tried(start, spaces, point, offer, workers)
         if not why and resolved not in found and resolved not in before:
             found.append(resolved)
         if len(found) == trials:
@@ -75,18 +77,18 @@ def settings(
     return found
 
 
-def why_none(variant: Variant, offer: AlgorithmOffer, workers: int) -> str:
+def why_none(variant: Variant, offer: Searchable, workers: int) -> str:
     """Return why the first point of a space cannot run."""
     spaces = free_spaces(variant, offer)
-    given = with_defaults(variant.parameters, offer, spaces)
-    return _tried(given, spaces, next(_points(len(spaces), 1)), offer, workers)[1]
+    start = with_defaults(given(variant, offer), offer, spaces)
+    return _tried(start, spaces, next(_points(len(spaces), 1)), offer, workers)[1]
 
 
 def _tried(
-    given: Mapping[str, Any], spaces: Mapping[str, Space], point: list[float], offer: AlgorithmOffer, workers: int
+    start: Mapping[str, Any], spaces: Mapping[str, Space], point: list[float], offer: Searchable, workers: int
 ) -> tuple[dict[str, Any], str]:
     """Return the parameters at a point, and why they cannot run on a number of workers; empty if they can."""
-    resolved, faults = offer.resolve(_values(given, spaces, point))
+    resolved, faults = offer.resolve(_values(start, spaces, point))
     if faults:
         return resolved, f"{faults[0].pointer[1:]}: {faults[0].message}"
     return resolved, next(iter(offer.faults(resolved, workers)), "")
@@ -101,7 +103,7 @@ class AtEdge:
     """A space that reaches further; None for choices."""
 
 
-def edges(values: Mapping[str, Any], variant: Variant, offer: AlgorithmOffer) -> dict[str, AtEdge]:
+def edges(values: Mapping[str, Any], variant: Variant, offer: Searchable) -> dict[str, AtEdge]:
     """Return the searched parameters whose value lies at an end of its space that could be moved further."""
     found = {}
     for name, space in free_spaces(variant, offer).items():
@@ -114,9 +116,7 @@ def edges(values: Mapping[str, Any], variant: Variant, offer: AlgorithmOffer) ->
     return found
 
 
-def _wider(
-    space: Space, end: Edge, name: str, values: Mapping[str, Any], offer: AlgorithmOffer
-) -> Iterator[Space]:
+def _wider(space: Space, end: Edge, name: str, values: Mapping[str, Any], offer: Searchable) -> Iterator[Space]:
     """Yield wider spaces, the widest first, of which the parameter takes the new end."""
     for share in REACH:
         try:
@@ -136,8 +136,8 @@ def _points(dimensions: int, count: int, skip: int = 0) -> Iterator[list[float]]
         yield [float(share) for share in point]
 
 
-def _values(given: Mapping[str, Any], spaces: Mapping[str, Space], point: list[float]) -> dict[str, Any]:
-    values = dict(given)
+def _values(start: Mapping[str, Any], spaces: Mapping[str, Space], point: list[float]) -> dict[str, Any]:
+    values = dict(start)
     for (name, space), share in zip(spaces.items(), point, strict=True):
         if space.applies(values):
             values[name] = space.at(share)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { settable } from "@/features/new-experiment/searched-workload";
 import { VariantsSection } from "@/features/new-experiment/variants-section";
-import { settable } from "@/features/new-experiment/workload-settings";
 import { CATALOGUE, workload } from "../support/fixtures/catalogue";
 import { card, refill, showParts, WORKLOADS } from "./form";
 

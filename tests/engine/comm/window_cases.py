@@ -207,10 +207,43 @@ def time_behind_a_window_is_hidden_once(comm: Comm) -> Any:
     return None
 
 
+def operations_on_some_elements(comm: Comm) -> Any:
+    """Elements that are not named keep their values; those that are, the owner's and each rank's additions."""
+    at, none = np.array([0, 1, 2, 500, 700, 701, N - 1]), np.zeros(0, np.int64)
+    expected = np.arange(N, dtype=np.float32)
+    window = comm.window(expected, 0)
+    comm.barrier()
+    part = constant(np.nan, len(at))
+    window.get(part, at)
+    assert np.array_equal(part, at)
+    comm.barrier()
+    window.accumulate(constant(comm.rank + 1, len(at)), at)
+    window.accumulate(constant(0, 0), none)
+    window.get(constant(0, 0), none)
+    comm.barrier()
+    expected[at] += comm.size * (comm.size + 1) / 2
+    assert np.array_equal(found(window), expected)
+    comm.barrier()
+    if comm.rank == comm.size - 1:
+        sent = comm.traffic.payload
+        window.iexchange(part, lambda: 10 * part, None, at).wait()
+        assert comm.traffic.payload - sent == 2 * 4 * len(at)
+        assert np.array_equal(part, expected[at])
+        expected[at] *= 11
+        if window.shared:
+            window.add(constant(2, len(at)), 0.5, at)
+            expected[at] += 1
+        assert np.array_equal(found(window), expected)
+    comm.barrier()
+    window.close()
+    return None
+
+
 def faults_of_windows_are_named(comm: Comm) -> Any:
     window, x = comm.window(constant(0)), constant(0)
     for wrong, says in (
         (lambda: window.get(constant(0, 3)), "offers 3 elements"),
+        (lambda: window.get(x, np.arange(3)), "expects 3"),
         (lambda: window.accumulate(np.zeros(N)), "float32, not float64"),
         (lambda: window.iexchange(np.zeros(N), lambda: x), "float32, not float64"),
         (lambda: comm.window(constant(0), comm.size), "no rank"),
@@ -246,6 +279,7 @@ WINDOW_CASES: dict[str, Callable[[Comm], Any]] = {
         exchanges_in_the_background_read_then_add,
         what_an_answer_raises_is_raised_by_wait,
         time_behind_a_window_is_hidden_once,
+        operations_on_some_elements,
         faults_of_windows_are_named,
         this_world_conforms,
     )

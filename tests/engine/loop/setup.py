@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from hooke.catalogue.algorithm import ranks_of
 from hooke.catalogue.validation import validate_run
-from hooke.comm.base import Comm, Control
+from hooke.comm.base import Comm, Control, Slice
+from hooke.comm.touched import Rows, Touched
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.loop.flag import Flag
 from hooke.loop.state import RankOptions
@@ -100,6 +102,42 @@ class Moody(Ordered):
         (self.moods,) = map(int, state["moods"])
 
 
+class InRows(Ordered):
+    """Its gradient consists of some rows, which it tells: item i of a batch touches row 7 i mod n of n."""
+
+    @staticmethod
+    def layout_of(family: Quadratics) -> tuple[Slice, ...]:
+        sizes, stops = family.layers, np.cumsum(family.layers).tolist()
+        shapes = [(size // 5, 5) if size % 5 == 0 else (size,) for size in sizes]
+        return tuple(
+            Slice(f"layer{k}", stop - size, stop, shape)
+            for k, (size, stop, shape) in enumerate(zip(sizes, stops, shapes, strict=True))
+        )
+
+    def gradient(self, batch: Any) -> float:
+        loss = super().gradient(batch)
+        every = self.setup.rows == "all"
+        self.touched = Touched(tuple(Rows(part, self._rows(part.shape[0], every)) for part in self.layout))
+        whole = self._gradient.clone()
+        self._gradient.zero_()
+        for rows in self.touched:
+            rows.matrix(self._gradient).copy_(rows.of(whole)) if rows.ids is None else rows.put(
+                self._gradient, rows.of(whole)
+            )
+        self.spent += self._gradient.double().numpy() - whole.double().numpy()
+        return loss
+
+    def _rows(self, count: int, every: bool) -> torch.Tensor | None:
+        if count == 1:
+            return None
+        return torch.arange(count) if every else torch.from_numpy(np.unique(touched_rows(count, self.picked[-1])))
+
+
+def touched_rows(count: int, items: list[int]) -> np.ndarray:
+    """Return the row, of `count`, that each item touches."""
+    return 7 * np.array(items, np.int64) % count
+
+
 @dataclass(frozen=True)
 class Setup:
     """A run. `steps` are gradients of all workers together."""
@@ -125,6 +163,8 @@ class Setup:
     late: int | None = None
     """Under MPI: the rank that waits LATE seconds for a core whenever an all-reduce of control words has ended."""
     moody: bool = False
+    rows: Literal["", "some", "all"] = ""
+    """Whether the gradient tells the rows that it consists of, and which they are."""
     apart: bool = False
     """Under MPI: windows share no memory, as on several hosts."""
     cut: int | None = None
@@ -162,6 +202,8 @@ class Report:
     start: np.ndarray
     mass: float
     """Sum of the L1 norms of all updates of a shared center, counted by the method."""
+    items: list[list[int]]
+    """Those of every batch."""
 
 
 def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume: bool = False) -> Report:
@@ -174,8 +216,8 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
         poison=None if bad is None else (bad, np.nan),
         cancel_at=setup.cancel[1] if setup.cancel and setup.cancel[0] == comm.rank and not resume else None,
     )
-    family = Quadratics(spread=0.3)
-    kind = Moody if setup.moody else Ordered
+    family = Quadratics(spread=0.3, layers=(100, 1, 37)) if setup.rows else Quadratics(spread=0.3)
+    kind = InRows if setup.rows else Moody if setup.moody else Ordered
     objective = kind(family, comm, behaviour, Flag(), world == "virtual")
     objective.setup, objective.folder = setup, folder
     objective.mass = 0.0
@@ -191,7 +233,8 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
     scores = [(score.samples, score.loss) for score in out.evaluations]
     picked, start = len(objective.picked), family.start(spec.seed)
     comm.control = control
-    return Report(out.weights, out.center, out.done, scores, picked, objective.spent, start, objective.mass)
+    counted = (objective.spent, start, objective.mass, objective.picked)
+    return Report(out.weights, out.center, out.done, scores, picked, *counted)
 
 
 def play(comm: Comm, setup: Setup, world: World, folder: Path) -> list[Report]:

@@ -9,6 +9,9 @@ DROP = (("on_bad_worker", "drop"),)
 
 ONE_HOST = (("virtual", NETWORK | {"latency": 0.0, "seconds_per_byte": 0.0}),)
 
+TOUCHED = (("communication", {"rows": "touched"}),)
+PULL = (("rho", 6.0), ("period", 2))
+
 SETUPS = {
     "one by one": Setup("async-easgd", sleeps=1),
     "every third": Setup("async-easgd", (("period", 3),), steps=91, sleeps=2),
@@ -45,5 +48,16 @@ SETUPS = {
     "one leaves its period": Setup("forgiving", (("period", 3),), steps=92, poison=((2, 4),), changes=DROP),
     "one leaves the lock-free": Setup("unlocked", poison=((1, 4),), changes=DROP),
     "the first leaves": Setup("unlocked", poison=((0, 2),), changes=DROP),
+    "rows, together": Setup("sync-easgd", PULL, steps=60, every=60, rows="some", changes=TOUCHED),
+    "rows, behind": Setup(
+        "sync-easgd3", (*PULL, ("pipelined", True)), steps=60, every=60, rows="some", changes=TOUCHED
+    ),
+    "rows, on the host": Setup("sync-easgd1", PULL, steps=60, every=60, rows="some", changes=TOUCHED),
+    "rows, in turn": Setup("original-easgd", (("rho", 6.0),), steps=60, every=60, rows="some", changes=TOUCHED),
+    "rows, one by one": Setup("async-easgd", PULL, steps=60, every=60, rows="some", changes=TOUCHED),
+    "rows, unlocked": Setup("hogwild-easgd", (*PULL, *ATOMIC), steps=60, rows="some", apart=True, changes=TOUCHED),
+    "rows, read": Setup(
+        "hogwild-sgd", (("period", 2), *ATOMIC), steps=60, rows="some", apart=True, changes=TOUCHED
+    ),
     "one leaves before a checkpoint": Setup("forgiving", poison=((1, 4),), changes=(*DROP, *PERIODIC)),
 }

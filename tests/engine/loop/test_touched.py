@@ -53,6 +53,7 @@ def trained(kind, name, workers, **parameters):
         ("local-sgd", 3, {"period": 2}),
         ("sync-easgd", 2, {"rho": 0.3}),
         ("async-easgd", 2, {"rho": 0.3, "period": 2}),
+        ("hogwild-sgd", 2, {"period": 2}),
         ("slowmo", 2, {"period": 3}),
         ("diloco", 2, {"period": 2}),
     ],
@@ -149,7 +150,9 @@ def test_few_touched_rows_are_few_bytes():
     assert touched < 0.5 * whole
 
 
-@pytest.mark.parametrize(("name", "parameters"), [("slowmo", {"period": 3}), ("diloco", {"period": 2})])
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("slowmo", {"period": 3}), ("diloco", {"period": 2}), ("co2", {"period": 2})]
+)
 def test_updates_are_summed_where_they_are_not_zero(name, parameters):
     parameters |= {"optimizer": "row-adagrad"}
     whole, much = summed("all", 10, name, **parameters)
@@ -176,9 +179,9 @@ def test_averages_are_summed_where_they_differ_from_the_latest(workers):
 
 
 def test_vectors_of_unknown_rows_are_summed_whole():
-    """Elastic exchanges: workers and center differ everywhere."""
-    whole, sent = summed("all", 40, "sync-easgd", rho=0.3)
-    touched, also = summed("touched", 40, "sync-easgd", rho=0.3)
+    """Those of SMA: workers and center differ everywhere."""
+    whole, sent = summed("all", 40, "sma")
+    touched, also = summed("touched", 40, "sma")
     assert all(a.weights.tobytes() == b.weights.tobytes() for a, b in zip(whole, touched, strict=True))
     assert sent <= also < 1.1 * sent, "the counts of rows are sent in vain"
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from hooke.catalogue.joined import joined
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -35,6 +36,7 @@ class Variant:
 
     algorithm: str
     parameters: Mapping[str, Any]
+    """Of the algorithm, and settings of the workload, named `workload.NAME`."""
     communication: Mapping[str, Any]
     tuned: bool
     """Whether its places may have other parameters than those of the first of its runs."""
@@ -89,7 +91,12 @@ def _variants(session: Session, experiment_id: str, tuned: bool) -> dict[str, Va
     query = select(Run.variant, Run.algorithm, Run.spec).where(Run.experiment_id == experiment_id)
     query = query.where(Run.number.in_(first)).order_by(Run.number)
     return {
-        variant: Variant(algorithm, spec["algorithm"]["parameters"], spec.get("communication", {}), tuned)
+        variant: Variant(
+            algorithm,
+            joined(spec["algorithm"]["parameters"], spec.get("workload_settings", {})),
+            spec.get("communication", {}),
+            tuned,
+        )
         for variant, algorithm, spec in session.execute(query)
     }
 

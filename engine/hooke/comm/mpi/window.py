@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -81,32 +82,37 @@ class MpiWindow:
             self.put(array)
         self._meet()
 
-    def get(self, into: Any) -> None:
+    def get(self, into: Any, at: Any = None) -> None:
         """Copy the vector without synchronization."""
-        array = self._fitting(into)
+        array = self._fitting(into, at)
         if self._memory is not None:
-            self._load(array)
-        else:
+            self._load(array, at)
+        elif array.size:
             window = self._open()
-            self._complete(lambda: window.Get((array, MPI.FLOAT), self._owner, self._target()))
+            with self._target(at) as target:
+                self._complete(lambda: window.Get((array, MPI.FLOAT), self._owner, target))
         self._count(array)
 
-    def accumulate(self, delta: Any) -> None:
+    def accumulate(self, delta: Any, at: Any = None) -> None:
         """Add delta, each element atomically."""
-        array = self._fitting(delta)
+        array = self._fitting(delta, at)
         window = self._open()
-        self._complete(lambda: window.Accumulate((array, MPI.FLOAT), self._owner, self._target(), MPI.SUM))
+        if array.size:
+            with self._target(at) as target:
+                self._complete(lambda: window.Accumulate((array, MPI.FLOAT), self._owner, target, MPI.SUM))
         self._count(array)
 
-    def add(self, delta: Any, alpha: float = 1) -> None:
+    def add(self, delta: Any, alpha: float = 1, at: Any = None) -> None:
         """Add alpha * delta by plain loads and stores; concurrent updates may overwrite each other."""
-        array = self._fitting(delta)
-        self._store_sum(delta, alpha)
+        array = self._fitting(delta, at)
+        self._store_sum(delta, alpha, at)
         self._traffic.payload += array.nbytes
 
-    def iexchange(self, into: Any, answer: Callable[[], Any], alpha: float | None = None) -> Pending:
+    def iexchange(
+        self, into: Any, answer: Callable[[], Any], alpha: float | None = None, at: Any = None
+    ) -> Pending:
         """Begin the exchange on a background thread, which sleeps between polls."""
-        array = self._fitting(into)
+        array = self._fitting(into, at)
         self._count(array)
         if alpha is None:
             self._count(array)
@@ -116,16 +122,19 @@ class MpiWindow:
 
         def exchange() -> None:
             if self._memory is not None:
-                self._load(array)
-            else:
-                self._politely(self._open().Rget((array, MPI.FLOAT), self._owner, self._target()))
+                self._load(array, at)
+            elif array.size:
+                with self._target(at) as target:
+                    self._politely(self._open().Rget((array, MPI.FLOAT), self._owner, target))
             delta = answer()
             if alpha is not None:
-                self._store_sum(delta, alpha)
+                self._store_sum(delta, alpha, at)
                 return
-            sent = (self._fitting(delta), MPI.FLOAT)
-            self._politely(self._open().Raccumulate(sent, self._owner, self._target(), MPI.SUM))
-            self._complete(lambda: None)
+            sent = (self._fitting(delta, at), MPI.FLOAT)
+            if array.size:
+                with self._target(at) as target:
+                    self._politely(self._open().Raccumulate(sent, self._owner, target, MPI.SUM))
+                    self._complete(lambda: None)
 
         return self._behind.begin(exchange)
 
@@ -137,7 +146,8 @@ class MpiWindow:
             np.copyto(self._memory, array)
             window.Sync()
         else:
-            self._complete(lambda: window.Put((array, MPI.FLOAT), self._owner, self._target()))
+            with self._target() as target:
+                self._complete(lambda: window.Put((array, MPI.FLOAT), self._owner, target))
         self._count(array)
 
     def close(self) -> None:
@@ -174,17 +184,35 @@ class MpiWindow:
             memory = window.tomemory() if self._mine else None
         return np.frombuffer(memory, np.uint8) if memory else None
 
-    def _target(self) -> tuple[int, int, MPI.Datatype]:
-        return self._start, self._elements, MPI.FLOAT
+    @contextmanager
+    def _target(self, at: Any = None) -> Iterator[tuple[int, int, MPI.Datatype]]:
+        """Give the place of the vector in the owner's memory, or of its elements `at` as one type of MPI."""
+        if at is None:
+            yield self._start, self._elements, MPI.FLOAT
+            return
+        ends = np.flatnonzero(np.diff(at) != 1) + 1  # runs of consecutive elements
+        firsts = np.concatenate([[0], ends])
+        lengths = np.diff(np.concatenate([firsts, [len(at)]]))
+        kind = MPI.FLOAT.Create_indexed(lengths.tolist(), at[firsts].tolist()).Commit()
+        try:
+            yield self._start, 1, kind
+        finally:
+            kind.Free()
 
-    def _load(self, into: Array) -> None:
+    def _load(self, into: Array, at: Any) -> None:
         self._open().Sync()
-        np.copyto(into, self._shared_memory())
+        memory = self._shared_memory()
+        np.copyto(into, memory if at is None else memory[at])
 
-    def _store_sum(self, delta: Any, alpha: float) -> None:
+    def _store_sum(self, delta: Any, alpha: float, at: Any) -> None:
         window, memory = self._open(), self._shared_memory()
         window.Sync()
-        add_scaled(memory, delta, alpha)
+        if at is None:
+            add_scaled(memory, delta, alpha)
+        else:
+            sums = memory[at]
+            add_scaled(sums, delta, alpha)
+            memory[at] = sums
         window.Sync()
 
     def _shared_memory(self) -> Array:
@@ -205,9 +233,9 @@ class MpiWindow:
         except MPI.Exception as error:
             raise CommError(f"a one-sided operation on rank {self._owner} failed; MPI reports: {error}") from error
 
-    def _fitting(self, x: Any) -> Array:
+    def _fitting(self, x: Any, at: Any = None) -> Array:
         array = array_of(x)
-        check_length(array.size, self._elements, f"the window of rank {self._owner}")
+        check_length(array.size, self._elements if at is None else len(at), f"the window of rank {self._owner}")
         if array.dtype != np.float32:
             raise CommError(f"a window holds float32, not {array.dtype}")
         return array

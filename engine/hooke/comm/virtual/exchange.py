@@ -39,10 +39,11 @@ class VirtualExchange(Transfer):
         into: Array,
         answer: Callable[[], Any],
         alpha: float | None,
+        at: Any = None,
     ) -> None:
         super().__init__(window.group.baton, window.me, "for an exchange with a window")
         self._window, self._memory, self._into = window, memory, into
-        self._answer, self._alpha = answer, alpha
+        self._answer, self._alpha, self._at = answer, alpha, at
         self._error: Exception | None = None
 
     def begin(self) -> VirtualExchange:
@@ -68,14 +69,14 @@ class VirtualExchange(Transfer):
 
     def _read(self, now: float) -> None:
         del now
-        self._into[:] = self._memory
+        self._into[:] = self._memory[self._place(slice(None))]
 
     def _reply(self, now: float) -> None:
         """Compute the answer and begin to add it."""
         try:
             delta = self._answer()
             array = array_of(delta)
-            check_length(array.size, self._memory.size, "the answer to a window")
+            check_length(array.size, self._into.size, "the answer to a window")
         except Exception as error:  # not swallowed: it belongs to the rank, and `wait` raises it there
             self._error = error
             self.finish(now)
@@ -86,8 +87,12 @@ class VirtualExchange(Transfer):
             self._add(now, delta, self._alpha, self._window.pieces(array))
 
     def _accumulate(self, now: float, array: Array) -> None:
-        self._memory += array
+        self._memory[self._place(slice(None))] += array
         self.finish(now)
+
+    def _place(self, part: slice) -> Any:
+        """Return where a part of the exchanged elements is in the window."""
+        return part if self._at is None else self._at[part]
 
     def _add(self, now: float, delta: Any, alpha: float, parts: list[tuple[slice, float]]) -> None:
         """Load the next piece; store the sum after the piece's time."""
@@ -95,11 +100,12 @@ class VirtualExchange(Transfer):
             self.finish(now)
             return
         (part, seconds), rest = parts[0], parts[1:]
-        piece = self._memory[part].copy()
+        place = self._place(part)
+        piece = self._memory[place].copy()
 
         def store(end: float) -> None:
             add_scaled(piece, delta[part], alpha)
-            self._memory[part] = piece
+            self._memory[place] = piece
             self._add(end, delta, alpha, rest)
 
         self._baton.at(now + seconds, store)

@@ -45,9 +45,9 @@ class VirtualWindow:
         self._memory: Array | None
         self._memory, self.place = group.meet(rank, "making a window", offered, self._agreed, 0.0)
 
-    def get(self, into: Any) -> None:
+    def get(self, into: Any, at: Any = None) -> None:
         """Copy the vector as it is at the time it leaves its host."""
-        memory, array = self._counted(into)
+        memory, array = self._counted(into, at)
         self.group.turn(self.rank)
         links, time = self.group.links, self.group.baton.time
         if self.shared:
@@ -57,43 +57,46 @@ class VirtualWindow:
             time[self.me] = arrival - links.latency - links.price(self.place, self.me, array.nbytes)
             time[self.me] -= links.surcharge(self.place, self.me, array.nbytes, "window", False)
             self.group.turn(self.rank)
-        array[:] = memory
+        array[:] = memory if at is None else memory[at]
         time[self.me] = arrival
 
-    def accumulate(self, delta: Any) -> None:
+    def accumulate(self, delta: Any, at: Any = None) -> None:
         """Add delta at once, after its arrival and the time of the memory accesses."""
-        memory, array = self._arrive(delta, _ADD)
-        memory += array
+        memory, array = self._arrive(delta, _ADD, at)
+        memory[slice(None) if at is None else at] += array
 
     def put(self, x: Any) -> None:
         """Overwrite the vector after the arrival of x and the time of the memory accesses."""
         memory, array = self._arrive(x, _READ)
         memory[:] = array
 
-    def add(self, delta: Any, alpha: float = 1) -> None:
+    def add(self, delta: Any, alpha: float = 1, at: Any = None) -> None:
         """Add alpha * delta piece by piece, each in the time of its memory accesses; see the module."""
         self._check_shared()
-        memory, array = self._fitting(delta)
+        memory, array = self._fitting(delta, at)
         self._traffic.payload += array.nbytes
         self.group.turn(self.rank)
         for part, seconds in self.pieces(array):
-            piece = memory[part].copy()
+            place = part if at is None else at[part]
+            piece = memory[place].copy()
             self.group.baton.charge(self.me, seconds)
             self.group.turn(self.rank)
             add_scaled(piece, delta[part], alpha)
-            memory[part] = piece
+            memory[place] = piece
 
-    def iexchange(self, into: Any, answer: Callable[[], Any], alpha: float | None = None) -> Pending:
+    def iexchange(
+        self, into: Any, answer: Callable[[], Any], alpha: float | None = None, at: Any = None
+    ) -> Pending:
         """Begin the exchange, which proceeds while this rank charges work to its clock."""
         if alpha is not None:
             self._check_shared()
-        memory, array = self._counted(into)
+        memory, array = self._counted(into, at)
         if alpha is None:
-            self._counted(into)
+            self._counted(into, at)
         else:
             self._traffic.payload += array.nbytes
         self.group.turn(self.rank)
-        return VirtualExchange(self, memory, array, answer, alpha).begin()
+        return VirtualExchange(self, memory, array, answer, alpha, at).begin()
 
     def close(self) -> None:
         """Free it; collective."""
@@ -117,16 +120,16 @@ class VirtualWindow:
         parts = [slice(start, start + step) for start in range(0, array.size, step)]
         return [(part, self.access_seconds(_ADD, array[part])) for part in parts]
 
-    def _arrive(self, x: Any, accesses: int) -> tuple[Array, Array]:
-        memory, array = self._counted(x)
+    def _arrive(self, x: Any, accesses: int, at: Any = None) -> tuple[Array, Array]:
+        memory, array = self._counted(x, at)
         self.group.turn(self.rank)
         time = self.group.baton.time
         time[self.me] = self.arrival(time[self.me], array, accesses)
         self.group.turn(self.rank)
         return memory, array
 
-    def _counted(self, x: Any) -> tuple[Array, Array]:
-        memory, array = self._fitting(x)
+    def _counted(self, x: Any, at: Any = None) -> tuple[Array, Array]:
+        memory, array = self._fitting(x, at)
         count_one_sided(self._traffic, array, travels=not self.shared or self.rank != self._owner)
         return memory, array
 
@@ -137,9 +140,9 @@ class VirtualWindow:
                 "ranks share no memory in a virtual world whose messages take time: use atomic updates"
             )
 
-    def _fitting(self, x: Any) -> tuple[Array, Array]:
+    def _fitting(self, x: Any, at: Any = None) -> tuple[Array, Array]:
         memory, array = self._alive(), array_of(x)
-        check_length(array.size, memory.size, f"the window of rank {self._owner}")
+        check_length(array.size, memory.size if at is None else len(at), f"the window of rank {self._owner}")
         if array.dtype != np.float32:
             raise CommError(f"a window holds float32, not {array.dtype}")
         return memory, array

@@ -158,24 +158,26 @@ class StagedWindow:
         self._staging = staging
         self.shared = inner.shared
 
-    def get(self, into: Vector) -> None:
+    def get(self, into: Vector, at: Any = None) -> None:
         """Copy the vector without synchronization."""
-        self._inner.get(self._staging.buffer(into))
+        self._inner.get(self._staging.buffer(into), at)
         self._staging.back(into)
 
-    def accumulate(self, delta: Vector) -> None:
+    def accumulate(self, delta: Vector, at: Any = None) -> None:
         """Add delta, each element atomically."""
-        self._inner.accumulate(self._staging.out(delta))
+        self._inner.accumulate(self._staging.out(delta), at)
 
-    def add(self, delta: Vector, alpha: float = 1) -> None:
+    def add(self, delta: Vector, alpha: float = 1, at: Any = None) -> None:
         """Add alpha * delta by plain loads and stores of the host."""
-        self._inner.add(self._staging.out(delta), alpha)
+        self._inner.add(self._staging.out(delta), alpha, at)
 
-    def iexchange(self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None) -> Pending:
+    def iexchange(
+        self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None, at: Any = None
+    ) -> Pending:
         """Exchange at once: `answer` computes on the device, on the stream of the rank's own thread."""
-        self.get(into)
+        self.get(into, at)
         delta = answer()
-        self.accumulate(delta) if alpha is None else self.add(delta, alpha)
+        self.accumulate(delta, at) if alpha is None else self.add(delta, alpha, at)
         return Complete()
 
     def put(self, x: Vector) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from hooke.comm.base import Counter, Pending, Vector, Window
 from hooke.comm.wrappers.charge import Charged
@@ -19,25 +20,27 @@ class TimedWindow:
         self._charged = timed.charged
         self._owner = owner
 
-    def get(self, into: Vector) -> None:
+    def get(self, into: Vector, at: Any = None) -> None:
         """Copy the vector element by element, without synchronization."""
         with self._charged("window get", self._owner, into):
-            self._inner.get(into)
+            self._inner.get(into, at)
 
-    def accumulate(self, delta: Vector) -> None:
+    def accumulate(self, delta: Vector, at: Any = None) -> None:
         """Add delta, each element atomically."""
         with self._charged("window accumulate", self._owner, delta):
-            self._inner.accumulate(delta)
+            self._inner.accumulate(delta, at)
 
-    def add(self, delta: Vector, alpha: float = 1) -> None:
+    def add(self, delta: Vector, alpha: float = 1, at: Any = None) -> None:
         """Add alpha * delta by plain loads and stores."""
         with self._charged("window add", self._owner, delta):
-            self._inner.add(delta, alpha)
+            self._inner.add(delta, alpha, at)
 
-    def iexchange(self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None) -> Pending:
+    def iexchange(
+        self, into: Vector, answer: Callable[[], Vector], alpha: float | None = None, at: Any = None
+    ) -> Pending:
         """Begin to read the vector, and to add the result of `answer`, in the background."""
         with self._charged("begin window exchange", self._owner, into):
-            pending = self._inner.iexchange(into, answer, alpha)
+            pending = self._inner.iexchange(into, answer, alpha, at)
         return TimedPending(pending, self._timed, "window exchange", self._owner, into)
 
     def put(self, x: Vector) -> None:

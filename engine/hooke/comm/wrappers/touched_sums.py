@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from hooke.comm.base import Comm, Content, Slice, Vector
-from hooke.comm.elements import tensor
-from hooke.comm.touched import Rows, Touched, nonzero
+from hooke.comm.base import Comm, Content, Pending, Slice, Vector
+from hooke.comm.touched import Touched, nonzero
+from hooke.comm.union import UNKNOWN, row_counts, union
 from hooke.comm.wrappers.wrapper import Wrapper
-
-UNKNOWN, ALL = -2, -1
-"""In place of a number of rows: nothing is known of the vector; all rows of the slice."""
 
 
 class Supports:
@@ -55,66 +50,51 @@ class TouchedSums(Wrapper):
 
     def allreduce(self, x: Vector) -> None:
         """Overwrite x on every rank with the sum over ranks."""
-        mine = self._supports.of(x)
-        mine = self._found(x) if mine is None else mine
-        counts = self._counts(mine)
-        if mine is None or (counts == UNKNOWN).any():
+        rows = self._rows(x)
+        if rows is None:
             self.inner.allreduce(x)
         else:
-            union = self._union(mine, counts)
-            packed = _pack(union, x)
+            packed = rows.pack(x)
             self.inner.allreduce(packed)
             if self._content == "averages":
                 x.copy_(self._average).mul_(self.size)
-            _unpack(union, packed, x)
-            self._supports.summed = union
+            rows.unpack(packed, x)
+            self._supports.summed = rows
         if self._content == "averages" and self._whole(x):
             self._average = x.clone().mul_(1 / self.size)
+
+    def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
+        """Begin an all-reduce in the background; of updates, only rows that are not zero on some rank travel.
+
+        Which these are the ranks tell each other before it begins. Other contents travel whole.
+        """
+        rows = self._rows(x) if self._content == "updates" else None
+        if rows is None:
+            return self.inner.iallreduce(x, into)
+        return Unpacking(self.inner, rows, x, into)
+
+    def _rows(self, x: Vector) -> Touched | None:
+        """Return the rows that some rank has touched; None: x is summed as a whole."""
+        if not self._whole(x):  # on no rank, for all pass as many elements
+            return None
+        mine = self._supports.of(x)
+        mine = self._found(x) if mine is None else mine
+        counts = row_counts(self.inner, len(self._layout), mine)
+        return None if mine is None or (counts == UNKNOWN).any() else union(self.inner, mine, counts)
 
     def _found(self, x: Vector) -> Touched | None:
         """Return the rows of updates that are not zero, or of weights that differ from their latest average.
 
-        None for other vectors, for parts of vectors, and before the first average.
+        None for other vectors, and before the first average.
         """
-        if self._content == "updates" and self._whole(x):
+        if self._content == "updates":
             return nonzero(self._layout, x)
-        if self._content == "averages" and self._average is not None and self._whole(x):
+        if self._content == "averages" and self._average is not None:
             return nonzero(self._layout, x != self._average)
         return None
 
     def _whole(self, x: Any) -> bool:
-        return bool(self._layout) and x.numel() == self._layout[-1].stop
-
-    def _counts(self, mine: Touched | None) -> Any:
-        """Return the number of rows of every slice on every rank, int32 (P, 1 + slices)."""
-        told = [UNKNOWN] if mine is None else [0, *(ALL if rows.ids is None else len(rows.ids) for rows in mine)]
-        counts: Any = np.full((self.size, 1 + len(self._layout)), UNKNOWN, dtype=np.int32)
-        counts[self.rank, : len(told)] = told
-        self.inner.allgather(counts.view(np.uint8).reshape(-1))
-        return counts
-
-    def _union(self, mine: Touched, counts: Any) -> Touched:
-        """Return the rows that some rank has touched."""
-        known = counts[:, 1:]
-        sent = [k for k in range(known.shape[1]) if not (known[:, k] == ALL).any()]
-        longest = int(known[:, sent].sum(axis=1).max(initial=0))
-        ids: Any = np.zeros((self.size, longest), dtype=np.int32)
-        own = [mine.slices[k].ids.numpy().astype(np.int32) for k in sent]
-        if own:
-            joined = np.concatenate(own)
-            ids[self.rank, : len(joined)] = joined
-        if longest:
-            self.inner.allgather(ids.view(np.uint8).reshape(-1))
-        found: list[Rows] = []
-        starts = np.zeros(self.size, dtype=np.int64)
-        for k, rows in enumerate(mine):
-            if k not in sent:
-                found.append(Rows(rows.part, None))
-                continue
-            theirs = [ids[r, starts[r] : starts[r] + known[r, k]] for r in range(self.size)]
-            starts += known[:, k]
-            found.append(Rows(rows.part, tensor(np.unique(np.concatenate(theirs)).astype(np.int64))))
-        return Touched(tuple(found))
+        return bool(self._layout) and len(x) == self._layout[-1].stop
 
     def in_full(self) -> Comm:
         """Return the same ranks by a wire that rounds nothing; it sums whole vectors."""
@@ -131,25 +111,25 @@ class TouchedSums(Wrapper):
         return TouchedSums(inner, self._supports, self._layout, content)
 
 
-def _pack(union: Touched, x: Any) -> Any:
-    """Return the union's rows of x as one vector."""
-    packed, first = x.new_empty(len(union)), 0
-    for rows in union:
-        values = rows.of(x).reshape(-1)
-        packed[first : first + values.numel()] = values
-        first += values.numel()
-    return packed
+class Unpacking:
+    """A sum of some rows under way; the first `wait` writes it to x, or to `into`, and zero to its other rows."""
 
+    def __init__(self, comm: Comm, rows: Touched, x: Vector, into: Vector | None) -> None:
+        self._rows, self._x, self._into = rows, x, into
+        self._packed: Any = rows.pack(x)
+        self._inner = comm.iallreduce(self._packed)
 
-def _unpack(union: Touched, packed: Any, x: Vector) -> None:
-    """Write a vector of the union's rows to x."""
-    first = 0
-    for rows in union:
-        whole = rows.matrix(x)
-        count = rows.count if rows.ids is None else len(rows.ids)
-        values = packed[first : first + count * whole.shape[1]].view(count, whole.shape[1])
-        first += values.numel()
-        if rows.ids is None:
-            whole.copy_(values)
-        else:
-            rows.put(x, values)
+    @property
+    def hidden(self) -> float:
+        """Seconds that the transfer ran while the rank did something else."""
+        return self._inner.hidden
+
+    def wait(self) -> None:
+        """Return when the sum has been written."""
+        self._inner.wait()
+        if self._packed is None:
+            return
+        if self._into is not None:
+            self._into.zero_()
+        self._rows.unpack(self._packed, self._x if self._into is None else self._into)
+        self._packed = None

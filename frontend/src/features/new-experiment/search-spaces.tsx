@@ -1,7 +1,7 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { type ReactNode, useState } from "react";
-import type { AlgorithmView, Space } from "@/lib/client/types.gen";
-import { valueAt, withValue } from "@/lib/json/document";
+import type { AlgorithmView, Space, WorkloadView } from "@/lib/client/types.gen";
+import { textAt, valueAt, withValue } from "@/lib/json/document";
 import { formatCondition, formatValue } from "@/lib/spaces/words";
 import ui from "@/lib/ui/ui.module.css";
 import formStyles from "./form.module.css";
@@ -16,16 +16,27 @@ import {
   searchedParameters,
   withSpace,
 } from "./searched";
+import { givenAt, settingName, withSettings } from "./searched-workload";
 import { ChoiceCells, IntervalCells } from "./space-cells";
 import { withSweep } from "./sweeps";
 
 /** What tuning searches of a variant, and in which spaces; every one can be changed, dropped and restored. */
-export function SearchSpaces({ index, algorithm }: { index: number; algorithm: AlgorithmView }) {
+export function SearchSpaces({
+  index,
+  algorithm,
+  workloads,
+}: {
+  index: number;
+  algorithm: AlgorithmView;
+  workloads: readonly WorkloadView[];
+}) {
   const { draft, change } = useForm();
   const variant = valueAt(draft, ["variants", index]);
+  const workload = workloads.find((one) => one.name === textAt(draft, ["workload", "name"]));
+  const offered = withSettings(algorithm, workload?.parameters, valueAt(draft, ["workload", "parameters"]));
   const { control, error } = useField(["variants", index, "search"]);
-  const parameters = searchedParameters(variant, algorithm);
-  const others = searchable(variant, algorithm);
+  const parameters = searchedParameters(variant, offered);
+  const others = searchable(variant, offered);
   const searched = parameters.filter(({ state }) => state === "searched" || state === "own");
   return (
     <details className={formStyles.details} open data-testid="search-spaces">
@@ -65,14 +76,17 @@ export function SearchSpaces({ index, algorithm }: { index: number; algorithm: A
             aria-label="Search another parameter"
             data={[
               { value: "", label: "Search another parameter" },
-              ...others.map((field) => ({ value: field.name, label: field.title })),
+              ...others.map(({ name, title }) => ({
+                value: name,
+                label: settingName(name) === undefined ? title : `${title} (workload)`,
+              })),
             ]}
             value=""
             onChange={(event) => {
               const field = others.find((one) => one.name === event.currentTarget.value);
               if (!field) return;
               change((old) => {
-                const next = withValue(old, ["variants", index, "parameters", field.name], undefined);
+                const next = withValue(old, givenAt(index, field.name), undefined);
                 return withSpace(next, index, field.name, firstSpace(field));
               });
             }}
@@ -161,11 +175,7 @@ function Actions({
         {mentioned && button("Keep the value", set(undefined))}
         {button("Search it", () =>
           change((old) =>
-            withValue(
-              withSweep(old, index, name, undefined),
-              ["variants", index, "parameters", name],
-              undefined,
-            ),
+            withValue(withSweep(old, index, name, undefined), givenAt(index, name), undefined),
           ),
         )}
       </>

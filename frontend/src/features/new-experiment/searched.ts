@@ -3,6 +3,7 @@ import { isJson, type Json, objectsAt, textAt, valueAt, withValue } from "@/lib/
 import { type FormField, fieldsFromSchema } from "@/lib/json/fields-from-schema";
 import type { Scalar } from "@/lib/spaces/words";
 import type { Wider } from "./search";
+import { givenSettings } from "./searched-workload";
 import { sweepOf } from "./sweeps";
 
 /**
@@ -48,7 +49,7 @@ export function searchedParameters(variant: unknown, algorithm: AlgorithmView): 
   const search = valueAt(variant, ["search"]);
   const own = isJson(search) ? search : {};
   const given = valueAt(variant, ["parameters"]);
-  const values: Json = { ...(isJson(given) ? given : {}), ...sweepOf(variant) };
+  const values: Json = { ...(isJson(given) ? given : {}), ...givenSettings(variant), ...sweepOf(variant) };
   const fields = fieldsFromSchema(algorithm.parameters);
   const names = [...fields.map((field) => field.name), ...Object.keys(own)];
   const varies = (name: string) =>

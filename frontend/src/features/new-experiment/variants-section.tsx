@@ -144,7 +144,7 @@ function VariantCard({
         />
       )}
       {known && <SweepFields index={index} algorithm={known} />}
-      {known && tunes(draft) && <SearchSpaces index={index} algorithm={known} />}
+      {known && tunes(draft) && <SearchSpaces index={index} algorithm={known} workloads={workloads} />}
       <WorkloadSettings workloads={workloads} path={path} />
       <details className={styles.details}>
         <summary>Communication options</summary>

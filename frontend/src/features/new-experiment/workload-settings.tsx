@@ -1,23 +1,10 @@
 import type { WorkloadView } from "@/lib/client/types.gen";
-import { isJson, type Json, type Path, textAt, valueAt } from "@/lib/json/document";
+import { isJson, type Path, textAt, valueAt } from "@/lib/json/document";
 import styles from "./form.module.css";
 import { useForm } from "./form-context";
 import { SchemaForm } from "./schema-form";
-
-/**
- * The part of a workload's schema that a variant may set: how it is trained, not what is learned. Defaults are the
- * values that the workload has in this experiment.
- */
-export function settable(schema: unknown, given: unknown): Json | undefined {
-  if (!isJson(schema) || !isJson(schema.properties)) return undefined;
-  const values = isJson(given) ? given : {};
-  const fields = Object.entries(schema.properties).flatMap(([name, field]) =>
-    isJson(field) && field.per_variant === true
-      ? [[name, name in values ? { ...field, default: values[name] } : field] as const]
-      : [],
-  );
-  return fields.length > 0 ? { ...schema, properties: Object.fromEntries(fields) } : undefined;
-}
+import { tunes } from "./searched";
+import { searchedSettings, settable } from "./searched-workload";
 
 /** Parameters of the workload that one variant sets. */
 export function WorkloadSettings({ workloads, path }: { workloads: readonly WorkloadView[]; path: Path }) {
@@ -31,7 +18,11 @@ export function WorkloadSettings({ workloads, path }: { workloads: readonly Work
   return (
     <details className={styles.details} data-testid="workload-settings" open={names.length > 0 || undefined}>
       <summary>Settings of the workload{names.length > 0 && `: ${names.join(", ")}`}</summary>
-      <SchemaForm schema={schema} path={place} />
+      <SchemaForm
+        schema={schema}
+        path={place}
+        searched={tunes(draft) ? searchedSettings(valueAt(draft, path)) : undefined}
+      />
     </details>
   );
 }
