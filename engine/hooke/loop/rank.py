@@ -167,7 +167,7 @@ class TrainingRank(RecordedRank):
         with aside(self.comm, Phase.IDLE):
             balances = [window.balance() for window in self.windows]
             if self.spec.shares_weights:
-                lost, pushed = self.comm.control.allreduce(updates(self))
+                lost, pushed = self.comm.control.allreduce(updates(self.objective, self.group))
                 balances.append((lost, pushed))
             if pushed := sum(mass for _, mass in balances):
                 self.recorder.lost_mass = sum(lost for lost, _ in balances) / pushed if self.rank == 0 else None

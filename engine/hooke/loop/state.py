@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -70,7 +70,7 @@ class RankState(Rank):
     """
 
     word = 0.0
-    joined = False
+    _joined = False
     """Whether the gradient belongs to the batch of the one before."""
     _counted = (-1, 0)
     """The step of the latest gradient, and how many it has had: `loss` is their mean."""
@@ -184,7 +184,7 @@ class RankState(Rank):
     def gradient(
         self, at: Vector | None = None, joined: bool = False, batches: Literal[1] | None = None
     ) -> Vector:
-        self.joined = joined
+        self._joined = joined
         total = None if batches == 1 else self._sum
         more = self._counted[1] if self._counted[0] == self.t else 0
         if at is not None:
@@ -219,10 +219,12 @@ class RankState(Rank):
             self._read_ahead()
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
-            self.comm.charge(virtual_seconds(self, batch))
-        if self.objective.independent:
-            return self.comm.alongside(lambda: self.objective.gradient(batch))
+            now, sent = self.ledger.wall(), self.comm.traffic.payload
+            draw = partial(self.compute_time.seconds, now, sent, self._joined)
+            self.comm.charge(virtual_seconds(self.objective, self.group, batch, draw))
         with nullcontext() if self.governor is None else self.governor.pace():
+            if self.objective.independent:
+                return self.comm.alongside(lambda: self.objective.gradient(batch))
             return self.objective.gradient(batch)
 
     def _read_ahead(self) -> None:

@@ -11,20 +11,22 @@ from hooke.spec.devices import DeviceGroup
 from hooke.spec.specification import Compute, RunSpec
 
 if TYPE_CHECKING:
-    from hooke.loop.state import RankState
     from hooke.objective.hogwild import Hogwild, Interleaved
 
 
-def compute_of(compute: Compute, group: DeviceGroup | None, simulated: bool) -> Compute:
-    """Return how a worker of this group computes its gradients, or a thread of it."""
+def compute_of(spec: RunSpec, placed: Compute, group: DeviceGroup | None) -> Compute:
+    """Return how a rank computes, or a thread of it; `placed`: without regard to its group.
+
+    A server beside groups is on the CPU unless the run says otherwise.
+    """
     if group is None:
-        return compute
+        return placed.model_copy(update={"device": "cpu"}) if spec.groups and placed.device == "auto" else placed
     chosen: dict[str, Any] = {} if group.precision is None else {"precision": group.precision}
-    if not simulated:
+    if spec.virtual is None:
         chosen["device"] = "cuda" if group.kind == "cuda" else "cpu"
     if group.kind == "hogwild-cpu" or group.threads > 1:
         chosen["threads"] = 1 if group.kind == "hogwild-cpu" else group.threads
-    return compute.model_copy(update=chosen)
+    return placed.model_copy(update=chosen)
 
 
 def shared_by_threads(
@@ -44,18 +46,21 @@ def shared_by_threads(
     return Threads(base, [make(thread) for thread in range(1, group.threads)], eta, group.parts)
 
 
-def virtual_seconds(r: RankState, batch: Any) -> float:
-    """Return the virtual seconds of the next gradient; of threads, until the last sub-batch has ended."""
-    now, sent = r.ledger.wall(), r.comm.traffic.payload
-    if r.group is None or not r.group.shares_weights:
-        return r.compute_time.seconds(now, sent, r.joined)
-    times = [r.compute_time.seconds(now, sent, r.joined, len(part)) for part in batch]
-    return cast("Interleaved", r.objective).plan(times)
+def virtual_seconds(
+    objective: Objective, group: DeviceGroup | None, batch: Any, draw: Callable[[int | None], float]
+) -> float:
+    """Return the virtual seconds of the next gradient; of threads, until the last sub-batch has ended.
+
+    `draw` returns the seconds of so many items; None: of a whole batch.
+    """
+    if group is None or not group.shares_weights:
+        return draw(None)
+    return cast("Interleaved", objective).plan([draw(len(part)) for part in batch])
 
 
-def updates(r: RankState) -> tuple[float, float]:
-    """Return the L1 norms of the lost and of all updates by threads that share this rank's weights."""
-    if r.group is None or not r.group.shares_weights:
+def updates(objective: Objective, group: DeviceGroup | None) -> tuple[float, float]:
+    """Return the L1 norms of the lost and of all updates by threads that share a rank's weights."""
+    if group is None or not group.shares_weights:
         return 0.0, 0.0
-    objective = cast("Hogwild", r.objective)
-    return objective.lost, objective.pushed
+    threaded = cast("Hogwild", objective)
+    return threaded.lost, threaded.pushed

@@ -138,7 +138,7 @@ def _built(spec: RunSpec, rank: int, options: RankOptions | None) -> Objective:
     """Return the objective of a rank: of the device, precision and threads of its group, if it has one."""
     chosen, group = workload(spec.workload.name).model_validate(spec.workload_parameters), spec.group(rank)
     placed = options.placed.compute(spec.compute) if options and options.placed else spec.compute
-    compute = compute_of(placed, group, spec.virtual is not None)
+    compute = compute_of(spec, placed, group)
 
     def make(thread: int) -> Objective:
         return chosen.build(Place(compute, spec.seed, rank, thread))
