@@ -155,8 +155,8 @@ class Across(View):
     pool: list[str]
     """The pooled clusters: the measured ones, or all if all are simulated; empty with less than two."""
     spreads: list[float] | None
-    """Speed of the fastest over that of the slowest worker of each cluster, where simulated clusters differ in nothing
-    else; otherwise null."""
+    """Speed of the fastest over that of the slowest worker of each cluster, where simulated clusters differ in
+    nothing else; otherwise null."""
     rows: list[AcrossRow]
     sentences: list[str]
 

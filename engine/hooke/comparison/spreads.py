@@ -13,8 +13,8 @@ from hooke.spec.specification import ClusterChoice, VirtualCluster
 def spreads(clusters: Sequence[ClusterChoice], workers: int) -> list[float] | None:
     """Return the speed of the fastest over that of the slowest worker of each cluster.
 
-    None if they are less than two, not all virtual, differ in anything else, or all have the same spread. Speeds are
-    those at the beginning; changes over time are something else.
+    None if they are less than two, not all virtual, differ in anything else, or all have the same spread. Speeds
+    are those at the beginning; changes over time are something else.
     """
     simulated = [cluster.virtual for cluster in clusters if cluster.virtual]
     if len(simulated) < 2 or len(simulated) < len(clusters):

@@ -1,5 +1,8 @@
 """Workers of kinds of their own in runs: threads on shared weights, their seconds, CPUs that are slowed down."""
 
+from contextlib import contextmanager
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hooke.catalogue.algorithm import ranks_of, slots_of
@@ -9,6 +12,7 @@ from hooke.cli.outcome import relative_speeds
 from hooke.errors import LaunchError, SpecError
 from hooke.loop import replay
 from hooke.loop.governor import Governor
+from hooke.loop.state import RankState
 from hooke.loop.train import run_spec_virtual
 from hooke.spec.specification import canonical
 
@@ -181,3 +185,31 @@ def test_a_governor_sleeps_in_proportion_and_takes_off_what_a_sleep_took_too_lon
     assert slept == pytest.approx([3.0, 6.0 - 0.2 + 0.03]), "after the second gradient it still has slept too long"
     assert governor.achieved == pytest.approx(0.25)
     assert Governor.of(None) is None
+
+
+@pytest.mark.parametrize("independent", [False, True])
+def test_every_gradient_of_a_slowed_worker_is_paced(independent):
+    paced = []
+
+    class Pace:
+        @contextmanager
+        def pace(self):
+            yield
+            paced.append(len(computed))
+
+    computed = []
+    rank = SimpleNamespace(
+        objective=SimpleNamespace(
+            pick=list,
+            reads_ahead=False,
+            independent=independent,
+            gradient=lambda batch: computed.append(batch) or 1.5,
+        ),
+        batches=SimpleNamespace(next=lambda: (3, 4)),
+        ledger=SimpleNamespace(enter=lambda phase: None),
+        spec=SimpleNamespace(virtual=None),
+        comm=SimpleNamespace(alongside=lambda work: work()),
+        governor=Pace(),
+    )
+    assert [RankState._next_gradient(rank) for _ in range(2)] == [1.5, 1.5]
+    assert (computed, paced) == ([[3, 4], [3, 4]], [1, 2])
