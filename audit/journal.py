@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audit.problem import SIZE, Array
 from audit.simulate import Seen
@@ -92,7 +93,7 @@ def finals_of_ranks(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _fits(noted: Array, losses: Array) -> bool:
+def _fits(noted: Array, losses: NDArray[np.float32]) -> bool:
     """Return whether the losses of all gradients are those of the steps, each the mean of as many gradients."""
     each, more = divmod(len(noted), len(losses)) if len(losses) else (0, 1)
     if more or not each:

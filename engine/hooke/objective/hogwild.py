@@ -92,6 +92,10 @@ class Hogwild(Objective):
         return np.array_split(np.asarray(indices), self.parts)
 
     @override
+    def prefetch(self, indices: Any) -> None:
+        """Do nothing: it does not read ahead."""
+
+    @override
     def synchronize(self) -> None:
         self.base.synchronize()
 

@@ -67,19 +67,8 @@ def test_lost_updates_of_threads_are_reported_by_the_run_and_do_not_depend_on_it
     assert bits(mine) == bits(again)
     assert 0.02 < mine[0].done.lost_mass < 0.8
     assert mine[1].done.lost_mass is None
-    quick = validate_run(document("sync-sgd", [THREADS, {"kind": "cpu"}]))
+    quick = validate_run(document("sync-sgd", [THREADS, {"kind": "cpu"}], virtual={"compute_jitter": 0.01}))
     assert run_spec_virtual(quick)[0].done.lost_mass == pytest.approx(0, abs=1e-6)
-
-
-def test_without_losses_and_with_small_steps_it_is_nearly_the_plain_gradient():
-    """Sub-batches see weights that others have moved: a second-order effect of the rate."""
-    centers = [
-        run_spec_virtual(validate_run(document("sync-sgd", kinds, parameters={"lr": lr})))[0].center
-        for lr in (1e-2, 1e-1)
-        for kinds in ([THREADS | {"sub_batches": 8}, {"kind": "cpu"}], [])
-    ]
-    small, large = np.abs(centers[0] - centers[1]).max(), np.abs(centers[2] - centers[3]).max()
-    assert 0 < small < large / 20
 
 
 def test_a_run_with_threads_goes_on_bit_for_bit(tmp_path):

@@ -60,19 +60,16 @@ def simulated(x, parts, seconds, threads, eta, per_byte):
     """Return (what arrives over eta, lost share, end): one element of time after the other, in float64."""
     step = max(1, -(-SIZE // (PIECES * LINE))) * LINE
     pieces = [np.arange(start, min(start + step, SIZE)) for start in range(0, SIZE, step)]
-    free, starts = [0.0] * threads, []
-    for taken in seconds:
+    free, moments = [0.0] * threads, []
+    for k, taken in enumerate(seconds):
         thread = int(np.argmin(free))
-        starts.append((free[thread], thread))
-        free[thread] += taken + sum(4 * ADD * len(piece) * per_byte for piece in pieces)
-    moments = []
-    for k, (start, thread) in enumerate(starts):
-        moments.append((start, thread, k, "read", None))
-        now = start + seconds[k]
+        moments.append((free[thread], thread, k, "read", None))
+        now = free[thread] + taken
         for piece in pieces:
             after = now + 4 * ADD * len(piece) * per_byte
             moments += [(now, thread, k, "load", piece), (after, thread, k, "store", piece)]
             now = after
+        free[thread] = now
     order = sorted(range(len(moments)), key=lambda n: (moments[n][0], moments[n][1], n))
     w, gradients, loaded, pushed = x.copy(), {}, {}, np.zeros(SIZE)
     items = sum(map(len, parts))
