@@ -30,12 +30,18 @@ class Case:
     """What exchanges send: all rows, or those that were `touched`."""
     one_output: bool = False
     """Whether an item has a loss in one output only, so that batches leave rows untouched."""
+    speeds: tuple[float, ...] = ()
+    """Relative speed of each worker, at most 1; under MPI the product slows processes down. Empty: all alike."""
+    once: bool = False
+    """Whether batches are handed out, so that no item is used twice in an epoch; the run is shorter than one."""
 
     @property
     def title(self) -> str:
         """Return the settings for display."""
         said = [f"{name}={value}" for name, value in self.settings.items() if name != "lr"]
         said += ["rows=some" if self.one_output else "rows=touched"] * (self.rows == "touched")
+        said += [f"speeds={self.speeds}"] if self.speeds else []
+        said += ["dispatched"] if self.once else []
         return " ".join(said) + (" (target at start)" if self.asks == "target" else "")
 
     @property
@@ -48,7 +54,8 @@ class Case:
         """Return a name for files."""
         said = "-".join(f"{name}.{value}" for name, value in self.settings.items())
         said += f"-{self.rows}" * (self.rows != "all") + "-one" * self.one_output
-        return f"{self.method}-{self.workers}-{self.steps}-{self.asks}-{said}".replace(" ", "")
+        slow = "".join(f"-{speed}" for speed in self.speeds) + "-once" * self.once
+        return f"{self.method}-{self.workers}-{self.steps}-{self.asks}-{said}{slow}".replace(" ", "")
 
     def spec(self, world: str) -> dict[str, Any]:
         """Return the run's specification."""
@@ -69,8 +76,12 @@ class Case:
             found["communication"] = {"rows": self.rows}
         if self.one_output:
             found["workload"]["parameters"]["one_output"] = True
+        if self.once:
+            found["sharding"] = "dispatched"
         if world == "virtual":
-            found["virtual"] = NETWORK
+            found["virtual"] = NETWORK | ({"speeds": self.speeds} if self.speeds else {})
+        elif self.speeds:
+            found["groups"] = [{"kind": "cpu", "speed": speed} for speed in self.speeds]
         if world == "virtual" and self.asks == "bits":
             found["checkpoint_every"] = of_all * (self.steps // 2 + 1)  # once, and never at the end of a period
         if self.asks == "target":
@@ -126,7 +137,7 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "powersgd": ({"rank": 2, "momentum": 0.5}, {"rank": 3}),
     "original-easgd": ({"alpha": 0.3, "mode": "ordered"}, {"rho": 2.0, "mode": "serial", "momentum": 0.5}),
-    "weighted-sync-sgd": ({"lr": 0.05, "sizes": (1,)}, {"lr": 0.03, "sizes": (1, 1)}),
+    "weighted-sync-sgd": ({"lr": 0.05, "sizes": (1, 3)}, {"lr": 0.03, "sizes": (3, 1, 2, 2)}),
 }
 """Deterministic methods: settings for two workers in both worlds, and for four in virtual time."""
 SERVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -164,6 +175,15 @@ Two in both worlds and four in virtual time, without lost updates.
 """
 
 
+UNEQUAL: dict[str, dict[str, Any]] = {
+    "adaptive-sgd": {"lr": 0.03, "smallest": 1, "largest": 4, "mega_batch": 11, "center_momentum": 0.5},
+    "heterogeneous-easgd": {"alpha": 0.25, "period": 2, "longest": 8, "factor": 2.0},
+    "hogbatch": {"lr": 0.03, "sizes": (2, 1), "smallest": 1, "largest": 8, "alpha": 2.0},
+    "weighted-sync-sgd": {"lr": 0.04, "sizes": (3, 1)},
+}
+"""Methods for unequal workers: settings for two, of which the second is slower, on batches that are handed out."""
+
+
 def cases() -> Iterator[Case]:
     """Yield every case."""
     momentum = {"momentum": 0.5, "momentum_kind": "nesterov"}
@@ -174,6 +194,10 @@ def cases() -> Iterator[Case]:
     for method, (two, four) in SERVED.items():
         yield Case(method, two, worlds=("mpi",), asks="replay")
         yield Case(method, four, workers=4, worlds=("virtual",))
+    for method, settings in UNEQUAL.items():
+        asks = "bits" if method in TOGETHER else "replay"
+        worlds = ("virtual", "mpi") if method in TOGETHER else ("mpi",)
+        yield Case(method, settings, worlds=worlds, asks=asks, speeds=(1.0, 0.3), once=True)
     for method, (one, two, four) in FREE.items():
         atomic = {"updates": "atomic"}
         yield Case(method, one | atomic, workers=1, worlds=("virtual",))

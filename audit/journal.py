@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audit.problem import SIZE, Array
 from audit.simulate import Seen
@@ -92,10 +93,21 @@ def finals_of_ranks(folder: Path) -> dict[str, Any]:
     return found
 
 
+def _fits(noted: Array, losses: NDArray[np.float32]) -> bool:
+    """Return whether the losses of all gradients are those of the steps, each the mean of as many gradients."""
+    each, more = divmod(len(noted), len(losses)) if len(losses) else (0, 1)
+    if more or not each:
+        return False
+    if each == 1:
+        return np.array_equal(noted.astype(np.float32), losses)
+    return np.allclose(noted.reshape(-1, each).mean(1), losses, rtol=1e-6, atol=0)
+
+
 def seen(journals: list[Journal], notes: Path, batch: int, seed: int) -> Seen:
     """Return the notes of the workers, assigned to workers by the losses in their journals.
 
-    Raises ValueError if no notes, or those of several workers, match a journal.
+    A step may have several gradients; its loss is their mean. Raises ValueError if no notes, or those of several
+    workers, match a journal.
     """
     width = 1 + batch + SIZE
     found = [np.fromfile(path).reshape(-1, width) for path in sorted(notes.glob("*.f64"))]
@@ -104,7 +116,7 @@ def seen(journals: list[Journal], notes: Path, batch: int, seed: int) -> Seen:
         if not journal.works:
             continue
         losses = journal.rows["loss"].astype(np.float32)
-        fitting = [n for n in found if np.array_equal(n[:, 0].astype(np.float32), losses)]
+        fitting = [n for n in found if _fits(n[:, 0], losses)]
         if len(fitting) != 1:
             raise ValueError(f"the losses of rank {rank} are those of {len(fitting)} notes, not of one")
         items.append(fitting[0][:, 1 : 1 + batch].astype(np.int64))

@@ -134,6 +134,8 @@ def equations(case: Case, run: Run, row: Row, method: str | None = None) -> None
     except (ValueError, IndexError) as error:
         row.faults.append(f"the run does not fit the equations' course: {error}")
         return
+    if case.once and (again := repeated(seen)):
+        row.faults.append(f"{again} items were used twice within an epoch, though batches were handed out")
     row.faults += [
         f"{name}: {value:.1e} from the equations, more than {row.tolerance:.1e}"
         for name, value in found.items()
@@ -141,6 +143,12 @@ def equations(case: Case, run: Run, row: Row, method: str | None = None) -> None
     ]
     if any(seen.left(i) for i in range(seen.workers)):
         row.faults.append("the run took more steps than the equations' course has")
+
+
+def repeated(seen: Seen) -> int:
+    """Return how many items occur more than once in the batches of all workers."""
+    items = np.concatenate([each.ravel() for each in seen.items])
+    return len(items) - len(np.unique(items))
 
 
 def time(case: Case, run: Run, row: Row) -> None:

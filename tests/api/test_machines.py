@@ -245,3 +245,15 @@ def test_more_workers_than_fit_are_refused_with_the_number_that_would(service, h
         (fault,) = answer.json()["errors"]
         assert fault["pointer"] == "/clusters/0/workers"
         assert words in fault["message"]
+
+
+def test_every_thread_of_a_worker_takes_a_slot(service):
+    service.hello("lab", cores=4, launcher="slurm")
+    for threads, status in ((3, 200), (4, 422)):
+        kinds = [{"kind": "hogwild-cpu", "threads": threads}, {"kind": "cpu"}]
+        clusters = [{"name": "lab", "workers": kinds, "seeds": 1}]
+        answer = service.client.post(
+            "/experiments/dry-run", json=SPEC | ALONE | {"batch": 8, "clusters": clusters}
+        )
+        assert answer.status_code == status, answer.text
+    assert "every thread takes a slot, and the workers have 5" in answer.json()["errors"][0]["message"]

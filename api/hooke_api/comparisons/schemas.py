@@ -154,6 +154,9 @@ class Across(View):
     clusters: list[str]
     pool: list[str]
     """The pooled clusters: the measured ones, or all if all are simulated; empty with less than two."""
+    spreads: list[float] | None
+    """Speed of the fastest over that of the slowest worker of each cluster, where simulated clusters differ in
+    nothing else; otherwise null."""
     rows: list[AcrossRow]
     sentences: list[str]
 

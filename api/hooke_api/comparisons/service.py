@@ -10,6 +10,7 @@ from hooke.comparison.effort import Effort
 from hooke.comparison.figures import RunFigures
 from hooke.comparison.intervals import Interval
 from hooke.comparison.report import Report, Row, report
+from hooke.comparison.spreads import spreads
 from hooke.comparison.trials import trials_made
 from hooke.comparison.verdict import Verdict
 from hooke.spec.specification import ExperimentSpec
@@ -67,7 +68,7 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
         complete=not experiment.planning and all(run.state in TERMINAL for run in runs),
         rows=[row_view(row) for row in found.rows],
         fastest=_fastest(found),
-        across=[_across(each, found.rows) for each in found.across],
+        across=[_across(each, found.rows, spec) for each in found.across],
         sentences=[*found.sentences, *untold],
     )
 
@@ -97,13 +98,15 @@ def _fastest(found: Report) -> list[Fastest]:
     ]
 
 
-def _across(found: engine.Across, rows: list[Row]) -> Across:
+def _across(found: engine.Across, rows: list[Row], spec: ExperimentSpec) -> Across:
+    places = {cluster.name: cluster for cluster in spec.clusters}
     mine = [row for row in rows if row.first.workers == found.workers]
     variants = list(dict.fromkeys(row.first.variant for row in mine))
     return Across(
         workers=found.workers,
         clusters=[each.cluster for each in found.clusters],
         pool=list(found.pool),
+        spreads=spreads([places[each.cluster] for each in found.clusters], found.workers),
         rows=[
             AcrossRow(
                 variant=variant,

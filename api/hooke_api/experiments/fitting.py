@@ -32,11 +32,13 @@ def _faults(session: Session, spec: ExperimentSpec, planned: Sequence[PlannedRun
     places = {cluster.name: pointer("clusters", i, "workers") for i, cluster in enumerate(spec.clusters)}
     largest: dict[str, PlannedRun] = {}
     for run in real:
-        if run.host in limits and run.ranks > limits[run.host][0]:
-            largest[run.cluster] = max(run, largest.get(run.cluster, run), key=lambda each: each.ranks)
+        if run.host in limits and run.slots > limits[run.host][0]:
+            largest[run.cluster] = max(run, largest.get(run.cluster, run), key=lambda each: each.slots)
     for cluster, run in largest.items():
         most, why = limits[run.host]
         server = f" and {run.servers} server{'s' * (run.servers != 1)}" if run.servers else ""
+        if (threads := run.spec.worker_slots) > run.workers:
+            why = f"{why}; every thread takes a slot, and the workers have {threads}"
         yield Fault(
             places[cluster],
             f"{run.variant} on {cluster}: {run.workers} workers{server} do not fit: {why}. At most "

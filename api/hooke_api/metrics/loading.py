@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.discovery import built_in
 from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import ColumnElement, and_, func, select
@@ -40,6 +41,18 @@ Key = tuple[int, int, int, int, int, bool]
 ranks and dropped workers, whether the run has ended. Equal keys mean equal curves."""
 
 
+def unequal_batches(algorithm: str, sizes: list[int] | None, workers: int) -> tuple[int, ...]:
+    """Return the batches of every worker's step where a built-in method gives them unequal ones, else ().
+
+    `sizes`: the parameter of that name of the algorithm, if it has one.
+    """
+    item = built_in("algorithm").get(algorithm)
+    if not sizes or item is None or item.cls.batches_of is Algorithm.batches_of:
+        return ()
+    method = item.cls.model_validate({"sizes": sizes})
+    return tuple(method.batches_of(worker, workers) for worker in range(workers))
+
+
 @dataclass(frozen=True)
 class Facts:
     """Properties of a run needed to draw it."""
@@ -60,6 +73,8 @@ class Facts:
     """Samples of one step of one worker."""
     coordination: str | None
     """Coordination reported by its cluster for the algorithm; None if not reported."""
+    sizes: list[int] | None
+    """The parameter `sizes` of the algorithm, if it has one."""
 
     @property
     def lockstep(self) -> bool:
@@ -111,6 +126,7 @@ def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
     found = {
         "batch": Run.spec["batch"].as_integer() * func.coalesce(_accumulation(), 1),
         "coordination": CatalogueEntry.document["coordination"].as_string(),
+        "sizes": Run.spec["algorithm", "parameters", "sizes"].as_json(),
     }
     columns = [found[name] if name in found else getattr(Run, name) for name in Facts.__annotations__]
     own = aliased(Experiment)  # an alias, as conditions may look at experiments, too
@@ -123,7 +139,13 @@ def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
     query = select(*columns).select_from(Run).outerjoin(CatalogueEntry, described)
     query = query.join(own, own.id == Run.experiment_id)
     query = query.where(*where).order_by(Run.experiment_id, Run.number)
-    return [_imported(Facts(*row), origin) for *row, origin in session.execute(query)]
+    return [_counted(_imported(Facts(*row), origin)) for *row, origin in session.execute(query)]
+
+
+def _counted(run: Facts) -> Facts:
+    """Return the facts of a run, with the mean over workers as the samples of a step of one worker."""
+    weights = unequal_batches(run.algorithm, run.sizes, run.workers)
+    return replace(run, batch=run.batch * sum(weights) // len(weights)) if weights else run
 
 
 def _imported(run: Facts, origin: Mapping[str, Any] | None) -> Facts:
@@ -238,7 +260,8 @@ def _curves(
     newest = begun[-1].number if begun else 1
     gone = {worker: step for (attempt, worker), step in left.items() if attempt == newest}
     ranks = [_rank(rank, rank >= run.workers, kept.get(rank, nothing), gone.get(rank)) for rank in expected]
-    table = aggregate(ranks, run.workers, run.batch, lockstep=run.lockstep, ended=run.ended)
+    weights = unequal_batches(run.algorithm, run.sizes, run.workers) if run.lockstep else ()
+    table = aggregate(ranks, run.workers, run.batch, lockstep=run.lockstep, ended=run.ended, weights=weights)
     earlier = [len(kept[w]["step"]) - _length(columns.get((newest, w))) for w in writers if w in kept]
     restored = sum(earlier) * run.batch * run.workers // len(writers)
     return Curves(table, joined(keep_evaluations(evaluations, begun, restored)))

@@ -136,6 +136,8 @@ class WorkerView(View):
     """Of the steps of all workers: with equal batches its share of the work."""
     computing: float | None
     """Utilisation: share of its time, evaluations excluded, in which it computed gradients."""
+    speed: float | None
+    """Batches per second of computing, sleep of a slowed worker included, over those of the fastest worker."""
     updates: int | None
     """Exchanges with a server that brought steps; null without a server, or if its rows are not recorded."""
     share_of_updates: float | None

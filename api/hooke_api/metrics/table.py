@@ -60,7 +60,7 @@ class Table:
     bytes: Floats
     """Bytes sent so far by all ranks, including the server."""
     loss: Floats
-    """Mean batch loss of the row's gradients."""
+    """Mean loss of the row's batches."""
     fraction: Floats
     """Exposed communication so far divided by the train clock so far, mean over workers."""
     staleness_at: Indices
@@ -86,10 +86,18 @@ def writing_workers(workers: int) -> tuple[int, ...]:
     return tuple(range(workers)) if workers <= EVERY_RANK_WRITES else (0, workers - 1)
 
 
-def aggregate(ranks: Sequence[RankColumns], workers: int, batch: int, lockstep: bool, ended: bool) -> Table:
+def aggregate(
+    ranks: Sequence[RankColumns],
+    workers: int,
+    batch: int,
+    lockstep: bool,
+    ended: bool,
+    weights: Sequence[float] = (),
+) -> Table:
     """Return the table of a run of `workers` workers.
 
-    `ended`: no more steps will follow, so an incomplete last row is included.
+    `ended`: no more steps will follow, so an incomplete last row is included. `weights`: batches of every worker's
+    step, where they step together with unequal ones; empty: equal ones.
     """
     writers = [r for r in ranks if not r.server and len(r)]
     silent = [r for r in ranks if not r.server and not len(r)]
@@ -110,11 +118,17 @@ def aggregate(ranks: Sequence[RankColumns], workers: int, batch: int, lockstep: 
         clock=np.maximum.accumulate(rows.reduce("clock", np.maximum)),
         wall=wall,
         bytes=sent,
-        loss=rows.reduce("loss", np.add) / rows.sizes,
+        loss=_weighted(rows, weights) if weights else rows.reduce("loss", np.add) / rows.sizes,
         fraction=_fraction(writers, rows.latest),
         staleness_at=at,
         staleness=staleness,
     )
+
+
+def _weighted(rows: _Lockstep | _Merged, weights: Sequence[float]) -> Floats:
+    """Return the mean loss of the batches of each row; workers have so many of them in a step."""
+    assert isinstance(rows, _Lockstep)  # noqa: S101 - elsewhere a row has one batch of each step
+    return rows.mean("loss", weights)
 
 
 class _Lockstep:
@@ -127,6 +141,14 @@ class _Lockstep:
         """For each worker, the index of its last step within or before each row; -1 if it has none."""
         self.sizes = np.full(self._n, len(writers), dtype=np.float64)
         self.gradients = np.cumsum(self.sizes)
+
+    def mean(self, name: str, weights: Sequence[float]) -> Floats:
+        """Return the weighted mean of a column over the workers of each row."""
+        own = [weights[writer.rank] for writer in self._writers]
+        total = sum(
+            (w * writer[name][: self._n] for w, writer in zip(own, self._writers, strict=True)), np.zeros(self._n)
+        )
+        return total / sum(own)
 
     def reduce(self, name: str, by: np.ufunc) -> Floats:
         """Return the sum or maximum of a column over the gradients of each row."""

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
 from hooke_api.base.tables import csv_lines
+from hooke_api.metrics.loading import unequal_batches
 from hooke_api.metrics.m4 import m4
 from hooke_api.metrics.schemas import WorkersAnswer, WorkerView
 from hooke_api.metrics.table import Column, Floats
@@ -66,9 +67,10 @@ def answer(session: Session, run_id: str) -> WorkersAnswer:
     updates = {rank: updates_of(rank, rows[rank], served) for rank in totals if served and rank in rows}
     steps = sum(each.steps for each in totals.values())
     exchanges = _exchanges(updates, served) if served else 0
+    speeds = _speeds(run, totals)
     return WorkersAnswer(
         workers=[
-            _view(total, updates.get(rank), total.steps / steps if steps else 0.0, exchanges)
+            _view(total, updates.get(rank), total.steps / steps if steps else 0.0, exchanges, speeds.get(rank))
             for rank, total in totals.items()
         ]
     )
@@ -128,6 +130,19 @@ def _rows(session: Session, run: Run) -> dict[int, Rows]:
     }
 
 
+def _speeds(run: Run, totals: Mapping[int, RankTotals]) -> dict[int, float]:
+    """Return the batches per second of computing of every worker that has computed, over those of the fastest."""
+    chosen = run.spec["algorithm"]
+    batches = unequal_batches(chosen["name"], chosen.get("parameters", {}).get("sizes"), run.workers)
+    rates = {
+        rank: total.steps * (batches[rank] if batches else 1) / total.compute
+        for rank, total in totals.items()
+        if total.compute > 0
+    }
+    fastest = max(rates.values(), default=0.0)
+    return {rank: rate / fastest for rank, rate in rates.items()} if fastest > 0 else {}
+
+
 def _exchanges(updates: Mapping[int, Updates], served: Rows) -> int:
     """Return the number of updates of all workers.
 
@@ -140,13 +155,16 @@ def _exchanges(updates: Mapping[int, Updates], served: Rows) -> int:
     return unknown + sum(len(each.wall) for each in updates.values())
 
 
-def _view(total: RankTotals, updates: Updates | None, share: float, exchanges: int) -> WorkerView:
+def _view(
+    total: RankTotals, updates: Updates | None, share: float, exchanges: int, speed: float | None
+) -> WorkerView:
     train = total.wall - total.evaluate
     view = {
         "worker": total.rank,
         "steps": total.steps,
         "share_of_steps": share,
         "computing": total.compute / train if train > 0 else None,
+        "speed": speed,
     }
     if updates is None:
         return WorkerView(**view, updates=None, share_of_updates=None, staleness=None, x=[], sizes=[])

@@ -23,8 +23,9 @@ class Hogbatch(Sized):
 
     Readings: sizes are multiples of the run's batch, b_i / alpha rounded down and b_i alpha up, from those in
     `sizes`. The change u is added to a center that others have updated meanwhile (delta merge; the released code
-    of the paper overwrites it). A worker takes one batch after the other: threads that share a worker's
-    vector are not modelled. Counts n_i begin anew in a further attempt.
+    of the paper overwrites it). Every batch of an update begins at the pulled weights; the threads of a worker of
+    kind `hogwild-cpu` move them within a batch, and its update counts once. Counts n_i begin anew in a further
+    attempt.
 
     Reference: Ma and Rusu 2020 (arXiv 2004.08771), CPU+GPU Hogbatch (alpha = 1) and Adaptive Hogbatch.
     """

@@ -155,6 +155,11 @@ def servers_of(spec: RunSpec) -> int:
     return algorithm(spec.algorithm.name).servers
 
 
+def slots_of(spec: RunSpec) -> int:
+    """Return the cores that a run uses: one of each rank, or as many as its threads."""
+    return spec.worker_slots + servers_of(spec)
+
+
 def ranks_of(spec: RunSpec) -> int:
     """Return the number of MPI processes of a run: workers are ranks 0..P-1, the server is rank P."""
     return spec.workers + servers_of(spec)

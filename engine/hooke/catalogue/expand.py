@@ -62,6 +62,11 @@ class PlannedRun:
         """Return the number of MPI processes."""
         return self.workers + self.servers
 
+    @property
+    def slots(self) -> int:
+        """Return the cores that it uses: threads of the workers, and one for a server."""
+        return self.spec.worker_slots + self.servers
+
 
 def resolve(
     spec: ExperimentSpec,
@@ -92,6 +97,7 @@ def resolve(
         seed=seed,
         world="virtual" if cluster.virtual else "mpi",
         virtual=cluster.virtual,
+        groups=cluster.groups,
         budget=spec.budget,
         target=spec.target,
         evaluation=spec.evaluation,

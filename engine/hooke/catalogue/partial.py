@@ -39,7 +39,7 @@ _FOLLOW = {
     "variants": {"baseline"},
 }
 """Part of the document -> the other parts that are judged by it."""
-_JUDGING = frozenset({"virtual", "computed_on", "on", "sweep", "search"})
+_JUDGING = frozenset({"virtual", "groups", "computed_on", "on", "sweep", "search"})
 """Parts of a cluster or a variant by which its other parts are judged."""
 _ITEM = 3
 """Parts of the pointer of an item: `/clusters/0` has an empty one first."""

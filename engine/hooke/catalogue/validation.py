@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from hooke.catalogue import groups
 from hooke.catalogue.joined import Searchable, offer_of
 from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, WorkloadOffer, conflict, here, unknown
 from hooke.catalogue.partial import further
@@ -199,7 +200,9 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
         faults = [each for source in sources for each in _check_source("workload", chosen, source)][:1]
     for i, variant in enumerate(spec.variants):
         place = ("algorithm", "variants", i)
-        wrong = _check_choice("algorithm", variant.algorithm, variant.parameters, offered, *place)
+        wrong = wrong_parameters = _check_choice(
+            "algorithm", variant.algorithm, variant.parameters, offered, *place
+        )
         offers = {id(o): o for c in offered.values() if (o := c.algorithms.get(variant.algorithm))}.values()
         of_trials = {p for offer in offers if spec.tuning for p in given_by_trials(variant, offer, "variants", i)}
         faults += [each for each in wrong if each.pointer not in of_trials]
@@ -216,6 +219,8 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
                 chosen, variant.workload_settings, source.workloads.get(chosen.name), "variants", i
             )
             faults += [each for each in wrong if each not in faults]
+        if offers and not wrong_parameters:
+            faults += groups.check_methods(spec, i, next(iter(offers)).resolve(variant.parameters)[0])
         simulated = any(c.virtual for c in spec.clusters)
         faults += _check_communication(variant.communication, simulated, "variants", i)
     for i in _twice([v.name for v in spec.variants]):
@@ -223,7 +228,10 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
     for i in _twice([c.name for c in spec.clusters]):
         faults.append(Fault(f"/clusters/{i}/name", "another cluster has the same name"))
     for i, cluster in enumerate(spec.clusters):
-        faults += _check_cluster(cluster, "clusters", i)
+        faults += [
+            *_check_cluster(cluster, "clusters", i),
+            *groups.check_cluster(cluster, spec.batch, "clusters", i),
+        ]
     if spec.baseline not in [v.name for v in spec.variants]:
         faults.append(Fault("/baseline", "no variant has this name"))
     faults += [*_check_target(spec.target), *check_tuning(spec)]
@@ -273,6 +281,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
         faults += _check_stores(method, spec.algorithm.parameters, network, "algorithm")
         faults += _check_wire(spec.communication, spec.algorithm.name, method)
         faults += _check_sharding(spec.sharding, spec.algorithm.name, method, "sharding")
+        faults += groups.check_run(spec)
         faults += _check_source("algorithm", spec.algorithm, method)
         faults += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
         if method.max_workers is not None and spec.workers > method.max_workers:

@@ -35,11 +35,13 @@ class Score:
 
 @dataclass(frozen=True)
 class Place:
-    """Compute options of a rank; (seed, rank) select the random streams of its dropout and augmentation."""
+    """Compute options of a rank; (seed, rank, thread) select the random streams of dropout and augmentation."""
 
     compute: Compute = field(default_factory=Compute)
     seed: int = 0
     rank: int = 0
+    thread: int = 0
+    """Number of a thread of a worker whose threads compute gradients of their own; 0: the first, or all others."""
 
 
 ALONE = Place()

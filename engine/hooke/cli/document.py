@@ -13,6 +13,7 @@ from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.catalogue.warnings import of_earlier_names
 from hooke.errors import CalibrationError, Fault, SpecError
 from hooke.hardware.description import usable_cores
+from hooke.spec.devices import REAL
 from hooke.spec.specification import ClusterChoice, ExperimentSpec, RunSpec, VirtualCluster
 
 EXPERIMENT, RUN = "hooke.experiment/1", "hooke.run/1"
@@ -80,8 +81,12 @@ def _overridden(run: dict[str, Any], workers: int | None, world: str | None, see
     given = {"workers": workers, "world": world, "seed": seed}
     run = run | {key: value for key, value in given.items() if value is not None}
     if world == "virtual" and run.get("virtual") is None:
-        run["virtual"] = VirtualCluster().model_dump()
+        groups = run.pop("groups", None)
+        run["virtual"] = VirtualCluster().model_dump() | ({"devices": groups} if groups else {})
     if world == "mpi":
+        devices = (run.get("virtual") or {}).get("devices") or []
+        if devices and all(each.get("kind") in REAL for each in devices):
+            run["groups"] = devices  # others are simulated only
         run["virtual"] = None
     return run
 

@@ -84,6 +84,7 @@ def result(
         "messages": sum(d.messages for d in done.values()) if workers else None,
         "staleness": _histogram(done.values()),
         "lost_mass": done[0].lost_mass if 0 in done else None,
+        **({"speeds": speeds} if (speeds := relative_speeds(spec, done)) else {}),
         "dropped": last.dropped if last else [],
         "evaluations": [
             {"samples": e.samples, "train_seconds": e.clock, "loss": e.loss, "accuracy": e.accuracy}
@@ -91,6 +92,24 @@ def result(
             for e in evaluations
         ],
     }
+
+
+def relative_speeds(spec: RunSpec, done: Mapping[int, Done]) -> list[float | None]:
+    """Return the measured speed of every worker over that of the fastest, where the specification has groups.
+
+    The speed is batches per second of computing, sleep of a slowed worker included; None for a worker that has not
+    ended.
+    """
+    if spec.group(0) is None:
+        return []
+    method = algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters)
+    rates = {
+        rank: ended.step * method.batches_of(rank, spec.workers) / ended.phases["compute"]
+        for rank, ended in done.items()
+        if rank < spec.workers and ended.phases["compute"] > 0
+    }
+    fastest = max(rates.values(), default=1.0)
+    return [rates[rank] / fastest if rank in rates else None for rank in range(spec.workers)]
 
 
 def remarks(spec: RunSpec, last: Done | None, evaluations: Sequence[Evaluation]) -> list[str]:
@@ -171,6 +190,10 @@ def _odds(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("staleness", f"{mean:.2f} updates on average, at most {max(stale)}"))
     if found["lost_mass"] is not None:
         lines.append(("lost mass", f"{found['lost_mass']:.2e} of what was pushed (rounding alone: about 1e-7)"))
+    if (speeds := found.get("speeds")) and len(speeds) <= MANY:
+        told = ", ".join("unknown" if each is None else f"{each:.3g}" for each in speeds)
+        how = "simulated" if found["simulated"] else "measured"
+        lines.append(("speeds", f"worker 0, 1, ...: {told} of the fastest, {how}"))
     if found["dropped"]:
         lines.append(("dropped", "worker " + ", ".join(map(str, found["dropped"])) + " (NaN or Inf)"))
     return lines

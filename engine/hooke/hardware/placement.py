@@ -6,6 +6,7 @@ divided into groups, each with its own copy of weights and data, as long as all 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -58,11 +59,18 @@ class Placement:
 
 
 def plan(
-    topology: Topology, ranks: int, by: By = "numa", bytes_per_rank: int | None = None, server: bool = False
+    topology: Topology,
+    ranks: int,
+    by: By = "numa",
+    bytes_per_rank: int | None = None,
+    server: bool = False,
+    threads: Sequence[int] = (),
 ) -> Placement:
     """Divide the part of a machine that this process may use among the `ranks` of this host.
 
     `server`: the last rank is a server; it gets its own core if the workers keep one each, otherwise it shares.
+    `threads`: of every worker; each gets the share of a worker with one, and those of a worker are neighbours.
+    Empty: one each.
     `bytes_per_rank`: memory need of a rank, to check that all copies fit; None: no check. Raises LaunchError if no
     worker is left to place.
     """
@@ -73,10 +81,14 @@ def plan(
     why: list[str] = []
     if topology.quota is not None and math.floor(topology.quota) < len(cores):
         return _by_quota(topology, ranks, topology.quota)
-    give = _crowd if workers > len(cores) else _divide
-    groups = give(cores, workers, by, why)
+    units = sum(threads) if threads else workers
+    give = _crowd if units > len(cores) else _divide
+    groups = give(cores, units, by, why)
+    if units > workers:
+        groups = _together(groups, threads)
+        why.append(f"Every thread counted as a worker here; {_count(workers, 'worker')} with {units} threads.")
     if server:
-        _add_server(groups, cores, why)
+        _add_server(groups, cores, threads or (1,) * workers, why)
     nodes = [_nodes(topology, cpus) for cpus in groups]
     memory = choose(topology, nodes, bytes_per_rank)
     shares = [
@@ -85,6 +97,13 @@ def plan(
     if server:  # a server adds one vector after the other: one thread
         shares[-1] = replace(shares[-1], threads=1)
     return Placement(tuple(shares), (*why, *memory.why), memory)
+
+
+def _together(groups: list[tuple[int, ...]], threads: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return the cpus of each worker: those of its threads, which follow one another."""
+    ends = list(itertools.accumulate(threads))
+    parts = [groups[end - count : end] for end, count in zip(ends, threads, strict=True)]
+    return [tuple(dict.fromkeys(cpu for group in part for cpu in group)) for part in parts]
 
 
 def _by_quota(topology: Topology, ranks: int, quota: float) -> Placement:
@@ -180,15 +199,17 @@ def _apportion(sizes: list[int], groups: int) -> list[int]:
     return counts
 
 
-def _add_server(groups: list[tuple[int, ...]], cores: Sequence[Core], why: list[str]) -> None:
-    largest = max(len(cpus) for cpus in groups)
+def _add_server(
+    groups: list[tuple[int, ...]], cores: Sequence[Core], threads: Sequence[int], why: list[str]
+) -> None:
+    spare = [len(cpus) - count for cpus, count in zip(groups, threads, strict=True)]
     siblings = tuple(cpu for core in cores for cpu in core.cpus[1:])
-    if largest > 1:
-        at = max(i for i, cpus in enumerate(groups) if len(cpus) == largest)
+    if max(spare) > 0:
+        at = max(i for i, cores_left in enumerate(spare) if cores_left == max(spare))
         groups[at], own = groups[at][:-1], groups[at][-1:]
         why.append(f"The server has core {own[0]} to itself, taken from worker {at}.")
         groups.append(own)
-    elif siblings and len(groups) <= len(cores):
+    elif siblings and sum(threads) <= len(cores):
         why.append("No core is left for the server: it runs on the cores' second hardware threads.")
         groups.append(siblings)
     else:

@@ -34,6 +34,8 @@ class Host:
     """Whether the last one is the server."""
     bound: bool = False
     """Whether the launcher has already assigned them different cpus."""
+    threads: tuple[int, ...] = ()
+    """Threads of every worker among them; empty: one each."""
 
 
 @dataclass
@@ -67,25 +69,31 @@ class Placed:
         return dict(self.notes)
 
 
-def neighbours(world: Any, server: bool) -> Host:
+def neighbours(world: Any, server: bool, threads: int = 1) -> Host:
     """Return this rank's host. Collective over `world`, an mpi4py communicator.
 
-    `server`: whether the calling rank is a server.
+    `server`: whether the calling rank is a server; `threads`: that it computes with.
     """
     node = world.Split_type(sys.modules["mpi4py.MPI"].COMM_TYPE_SHARED)
-    found: list[tuple[bool, frozenset[int]]] = node.allgather((server, frozenset(os.sched_getaffinity(0))))
+    mine = (server, frozenset(os.sched_getaffinity(0)), threads)
+    found: list[tuple[bool, frozenset[int], int]] = node.allgather(mine)
     rank, ranks = node.Get_rank(), node.Get_size()
     node.Free()
-    return Host(rank, ranks, found[-1][0] and ranks > 1, len({cpus for _, cpus in found}) > 1)
+    served = found[-1][0] and ranks > 1
+    of_workers = tuple(count for _, _, count in (found[:-1] if served else found))
+    return Host(rank, ranks, served, len({cpus for _, cpus, _ in found}) > 1, of_workers)
 
 
-def among(compute: Compute, comm: Any, server: bool) -> Placed:
-    """Place the calling rank among those of its host; collective over `comm`, an `MpiComm` of the whole run."""
+def among(compute: Compute, comm: Any, server: bool, threads: int = 1) -> Placed:
+    """Place the calling rank among those of its host; collective over `comm`, an `MpiComm` of the whole run.
+
+    `threads`: that it computes with, each of which gets as many cores as a rank with one.
+    """
     if compute.placement == "none":
         return place(compute, Host(0, comm.ranks_on_this_host))
     affinity.unpin()
     binding.release()
-    return place(compute, neighbours(comm.world, server))
+    return place(compute, neighbours(comm.world, server, threads))
 
 
 def place(compute: Compute, host: Host, bytes_per_rank: int | None = None, root: Path = Path("/")) -> Placed:
@@ -104,8 +112,8 @@ def place(compute: Compute, host: Host, bytes_per_rank: int | None = None, root:
         return Placed(_threads(compute, min(len(cpus), usable_cores(root))), {"placement": why})
     topology = read(root)
     if host.server and host.ranks < 2:
-        host = Host(host.rank, host.ranks)
-    placement = plan(topology, host.ranks, compute.placement, bytes_per_rank, host.server)
+        host = Host(host.rank, host.ranks, threads=host.threads)
+    placement = plan(topology, host.ranks, compute.placement, bytes_per_rank, host.server, host.threads)
     share = placement.shares[host.rank]
     placed = Placed(_threads(compute, share.threads), {}, topology, placement)
     if placement.pinned:

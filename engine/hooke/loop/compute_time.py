@@ -42,18 +42,19 @@ class ComputeTime:
         self._factor = 1.0
         self._device = None if spec.virtual is None or rank >= spec.workers else spec.virtual.profile(rank)
 
-    def seconds(self, now: float = 0.0, sent: int = 0, joined: bool = False) -> float:
+    def seconds(self, now: float = 0.0, sent: int = 0, joined: bool = False, samples: int | None = None) -> float:
         """Return the virtual seconds of the next gradient, which begins at `now`; only in a virtual world.
 
         `sent`: bytes that the rank has sent so far; if they are more than before, it has exchanged something.
         `joined`: it is part of the same batch as the one before, so that what a step takes in addition to its
-        samples is not taken again.
+        samples is not taken again. `samples`: of the gradient, if they are not those of a batch.
         """
         network = self.spec.virtual
         assert network is not None  # noqa: S101 - the caller asked
         sigma = network.compute_jitter
         factor = float(self.random.lognormal(-sigma * sigma / 2, sigma)) if sigma else 1.0
-        mean = self.spec.batch * network.compute_seconds_per_sample
+        count = self.spec.batch if samples is None else samples
+        mean = count * network.compute_seconds_per_sample
         more = network.compute_seconds_per_step
         if sent != self.sent:
             self.sent = sent
@@ -67,7 +68,7 @@ class ComputeTime:
         self.drawn += 1
         if block != self._block:
             self._block, self._factor = block, self._kept(block)
-        if network.speeds or network.speed_changes:
+        if network.speeds or network.speed_changes or network.devices:
             mean /= network.speed(self.rank, now)
         return mean * factor * self._factor
 

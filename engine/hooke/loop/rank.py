@@ -27,6 +27,7 @@ from hooke.loop.server import ServerLoop
 from hooke.loop.server_worker import ServerWorkerLoop
 from hooke.loop.state import RankSetup
 from hooke.loop.synchronous import SynchronousLoop
+from hooke.loop.threads import updates
 from hooke.spec.pointers import pointer
 from hooke.trace.phases import Phase
 
@@ -169,9 +170,12 @@ class TrainingRank(RecordedRank):
         (self.lock_free_loop if self.algorithm.coordination == "lock-free" else self.server_worker_loop).leave()
 
     def settle(self) -> None:
-        """Determine the lost share of the updates pushed into windows, and free the windows; collective."""
+        """Determine the lost share of updates without locks, and free the windows; collective."""
         with aside(self.comm, Phase.IDLE):
             balances = [window.balance() for window in self.windows]
+            if self.spec.shares_weights:
+                lost, pushed = self.comm.control.allreduce(updates(self.objective, self.group))
+                balances.append((lost, pushed))
             if pushed := sum(mass for _, mass in balances):
                 self.recorder.lost_mass = sum(lost for lost, _ in balances) / pushed if self.rank == 0 else None
             for window in self.windows:

@@ -241,6 +241,7 @@ class Recorder:
                 lost_mass=self.lost_mass,
                 dropped=self.dropped,
                 returned=0 if r.dispatch is None else r.dispatch.returned * r.spec.batch,
+                slowed_to=None if r.governor is None else r.governor.achieved,
             )
 
         if self._journal is not None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from hooke.catalogue.algorithm import algorithm, ranks_of
 from hooke.errors import JournalError, LaunchError
+from hooke.spec.devices import DeviceGroup
 from hooke.spec.events import Done, Evaluation, Start, Steps
 from hooke.spec.journal import records, unpack
 from hooke.spec.specification import RunSpec, VirtualCluster, canonical
@@ -42,13 +43,18 @@ def twin(spec: RunSpec) -> RunSpec:
     return spec.model_copy(
         update={
             "world": "virtual",
-            "virtual": spec.virtual or VirtualCluster(),
+            "virtual": spec.virtual or VirtualCluster(devices=_simulated(spec.groups)),
             "budget": spec.budget.model_copy(update={"max_seconds": None, "max_stall_seconds": None}),
             "target": None,
             "checkpoint": "never",
             "checkpoint_every": None,
         }
     )
+
+
+def _simulated(groups: tuple[DeviceGroup, ...]) -> tuple[DeviceGroup, ...]:
+    """Return the groups of a replay: what changes bits, but not how fast a worker was."""
+    return tuple(DeviceGroup(kind="cpu", count=group.count, precision=group.precision) for group in groups)
 
 
 def same_run(one: RunSpec, other: RunSpec) -> bool:
@@ -92,6 +98,10 @@ def read_order(folder: Path) -> ExchangeOrder:
 
 def _refuse(spec: RunSpec) -> None:
     kind = algorithm(spec.algorithm.name)
+    if spec.shares_weights:
+        raise LaunchError(
+            "threads of a worker shared its weights without locks: there is no order of their updates to replay"
+        )
     if kind.coordination == "lock-free":
         raise LaunchError(
             f"{kind.title()} cannot be replayed: its workers change the center by plain loads and stores or by "

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -23,9 +25,12 @@ from hooke.loop.compute_time import ComputeTime
 from hooke.loop.decisions import Decision, Requests, RunSchedule
 from hooke.loop.dispatch import Dispatch
 from hooke.loop.flag import Flag
+from hooke.loop.governor import Governor
 from hooke.loop.replay import ExchangeOrder
+from hooke.loop.threads import virtual_seconds
 from hooke.objective.batches import Batches
 from hooke.objective.dispatched import DispatchedBatches, Part
+from hooke.spec.devices import DeviceGroup
 from hooke.spec.specification import RunSpec
 from hooke.trace.phases import Phase
 
@@ -67,6 +72,8 @@ class RankState(Rank):
     word = 0.0
     _joined = False
     """Whether the gradient belongs to the batch of the one before."""
+    _counted = (-1, 0)
+    """The step of the latest gradient, and how many it has had: `loss` is their mean."""
     _touched: tuple[Touched | None, int | None] = (None, None)
     """The rows of the latest gradient, or of the sum in its place, and the version of that vector."""
 
@@ -134,6 +141,16 @@ class RankState(Rank):
         batches = DispatchedBatches(size, spec.batch, spec.seed, part, asks)
         return batches, Dispatch(spec.workers, self.schedule.accumulation) if asks and self.is_server else None
 
+    @cached_property
+    def group(self) -> DeviceGroup | None:
+        """The group of this worker, if workers have kinds."""
+        return self.spec.group(self.rank)
+
+    @cached_property
+    def governor(self) -> Governor | None:
+        """What slows this worker down, if anything; only a real one."""
+        return Governor.of(self.group) if self.spec.virtual is None else None
+
     @property
     @override
     def layout(self) -> tuple[Slice, ...]:
@@ -169,10 +186,13 @@ class RankState(Rank):
     ) -> Vector:
         self._joined = joined
         total = None if batches == 1 else self._sum
+        more = self._counted[1] if self._counted[0] == self.t else 0
         if at is not None:
             self.objective.bind(at, self._gradient)
         before = self.ledger.enter(Phase.DATA)
-        self.loss = self._next_gradient() if total is None else self._accumulated(total)
+        loss = self._next_gradient() if total is None else self._accumulated(total)
+        self.loss = loss if not more else self.loss + (loss - self.loss) / (more + 1)
+        self._counted = self.t, more + 1
         self.ledger.enter(before)
         if at is not None:
             self.objective.bind(self.params, self._gradient)
@@ -199,11 +219,13 @@ class RankState(Rank):
             self._read_ahead()
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
-            sent = self.comm.traffic.payload
-            self.comm.charge(self.compute_time.seconds(self.ledger.wall(), sent, self._joined))
-        if self.objective.independent:
-            return self.comm.alongside(lambda: self.objective.gradient(batch))
-        return self.objective.gradient(batch)
+            now, sent = self.ledger.wall(), self.comm.traffic.payload
+            draw = partial(self.compute_time.seconds, now, sent, self._joined)
+            self.comm.charge(virtual_seconds(self.objective, self.group, batch, draw))
+        with nullcontext() if self.governor is None else self.governor.pace():
+            if self.objective.independent:
+                return self.comm.alongside(lambda: self.objective.gradient(batch))
+            return self.objective.gradient(batch)
 
     def _read_ahead(self) -> None:
         ahead = self.batches.peek()

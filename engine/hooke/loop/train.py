@@ -33,6 +33,7 @@ from hooke.catalogue.algorithm import (
     algorithm,  # noqa: E402
     ranks_of,
     servers_of,
+    slots_of,
 )
 from hooke.catalogue.renamed import MODULES  # noqa: E402
 from hooke.catalogue.validation import validate_run  # noqa: E402
@@ -53,6 +54,7 @@ from hooke.loop.rank import TrainingRank  # noqa: E402
 from hooke.loop.recorder import Recorder  # noqa: E402
 from hooke.loop.replay import read_order  # noqa: E402
 from hooke.loop.state import RankOptions, RankSetup  # noqa: E402
+from hooke.loop.threads import compute_of, shared_by_threads  # noqa: E402
 from hooke.spec.events import Done, Evaluation  # noqa: E402
 from hooke.spec.specification import RunSpec  # noqa: E402
 from hooke.spec.states import DIVERGED, INFRASTRUCTURE, USER_RAISED  # noqa: E402
@@ -93,9 +95,7 @@ def train_rank(
     if comm.size != ranks_of(spec):
         raise LaunchError(f"{comm.size} ranks were started, but this run needs {ranks_of(spec)}")
     if objective is None:
-        chosen_workload = workload(spec.workload.name).model_validate(spec.workload_parameters)
-        compute = options.placed.compute(spec.compute) if options and options.placed else spec.compute
-        objective = chosen_workload.build(Place(compute, spec.seed, comm.rank))
+        objective = _built(spec, comm.rank, options)
     copies = staging(objective.device)
     ledger = Ledger(comm.clock) if trace is None else TracedLedger(comm.clock, trace)
     timed = connect(comm, spec.communication, objective.layout, ledger, copies, spec.seed)
@@ -132,6 +132,18 @@ def train_rank(
         arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})
         np.savez(folder / f"final.{comm.rank}.npz", **arrays)
     return outcome
+
+
+def _built(spec: RunSpec, rank: int, options: RankOptions | None) -> Objective:
+    """Return the objective of a rank: of the device, precision and threads of its group, if it has one."""
+    chosen, group = workload(spec.workload.name).model_validate(spec.workload_parameters), spec.group(rank)
+    placed = options.placed.compute(spec.compute) if options and options.placed else spec.compute
+    compute = compute_of(spec, placed, group)
+
+    def make(thread: int) -> Objective:
+        return chosen.build(Place(compute, spec.seed, rank, thread))
+
+    return shared_by_threads(make(0), make, spec, group)
 
 
 def trace_of(folder: Path, spec: RunSpec, rank: int) -> Trace:
@@ -215,8 +227,12 @@ def _run_folder(folder: Path, asked: _Asked, world: Any = None) -> None:
     from hooke.hardware.description import usable_cores
 
     comm = MpiComm(spec.communication.collective, world)
-    crowded = comm.ranks_on_this_machine > usable_cores()
-    placed = among(spec.compute, comm, comm.rank >= spec.workers)  # before torch starts threads
+    group = spec.group(comm.rank)
+    threads = 1 if group is None else group.threads
+    beside = comm.ranks_on_this_machine - 1
+    used = slots_of(spec) if beside + 1 == comm.size else beside + threads  # elsewhere: of others one thread each
+    crowded = used > usable_cores()
+    placed = among(spec.compute, comm, comm.rank >= spec.workers, threads)  # before torch starts threads
     options = RankOptions(asked.cancel, asked.checkpoint, placed=placed)
     trace = trace_of(folder, spec, comm.rank) if asked.trace or spec.trace else None
     train_rank(comm, spec, folder, None, asked.resume, crowded, options, trace=trace)

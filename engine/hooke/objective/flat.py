@@ -173,9 +173,9 @@ class FlatObjective:
         return self._stream(AUGMENTATION, self._picked) if self.train.augments else None
 
     def _stream(self, purpose: int, number: int) -> np.random.Generator:
-        return np.random.Generator(
-            np.random.PCG64(np.random.SeedSequence([self._place.seed, self._place.rank, purpose, number]))
-        )
+        place = self._place
+        words = [place.seed, place.rank, purpose, number, *([place.thread] if place.thread else [])]
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
 
     def gradient(self, batch: Batch) -> float:
         """Compute forward and backward at the bound weights, fill the bound gradient, return the mean loss.

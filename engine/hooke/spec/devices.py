@@ -1,4 +1,7 @@
-"""Profiles of virtual devices: how long a batch takes, and what a message costs. All constants are assumptions.
+"""Kinds of workers, and profiles of virtual devices: how long a batch takes, what a message costs.
+
+`cpu`, `hogwild-cpu` and `cuda` are kinds of real workers; the first two exist in virtual time, too, where a thread
+takes the cluster's time of a sample. All other kinds are virtual devices, whose constants are assumptions:
 
 seconds(b) = overhead + b s / speed, where s is the cluster's time of a sample: throughput grows with the batch.
 Speeds are relative to `cpu-28`, two CPUs of 14 cores, for which s stands.
@@ -20,13 +23,15 @@ modelled. Measure a device of your own and give `speeds`, `compute_seconds_per_s
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hooke.spec.frozen import Frozen
 
-Kind = Literal["cpu-28", "k80", "v100", "h100"]
+Kind = Literal["cpu", "hogwild-cpu", "cuda", "cpu-28", "k80", "v100", "h100"]
+REAL: tuple[Kind, ...] = ("cpu", "hogwild-cpu", "cuda")
+"""Kinds that a real cluster has; a virtual one has all but `cuda`."""
 
 
 class Profile(NamedTuple):
@@ -36,11 +41,13 @@ class Profile(NamedTuple):
     """Samples per second at large batches, relative to `cpu-28`."""
     overhead: float
     """Seconds of a gradient in addition to those of its samples: launches, synchronization."""
-    seconds_per_byte: float
-    """Of its link to the host, one direction."""
+    seconds_per_byte: float | None
+    """Of its link to the host, one direction; None: that of the cluster."""
 
 
 PROFILES: dict[Kind, Profile] = {
+    "cpu": Profile(1.0, 0.0, None),
+    "hogwild-cpu": Profile(1.0, 0.0, None),
     "cpu-28": Profile(1.0, 50e-6, 1e-10),
     "k80": Profile(2.2, 1e-3, 1e-10),
     "v100": Profile(8.0, 400e-6, 8.3e-11),
@@ -48,10 +55,80 @@ PROFILES: dict[Kind, Profile] = {
 }
 
 
+def _one(value: Any) -> bool:
+    return bool(value == 1)
+
+
 class DeviceGroup(Frozen):
-    """Workers with the same virtual device."""
+    """Workers of the same kind."""
 
     kind: Kind = Field(
-        title="Kind", description="A profile of `hooke.spec.devices`; its constants are assumptions."
+        title="Kind",
+        description="`cpu`: a process on the CPU. `hogwild-cpu`: one with threads that share its weights without "
+        "locks. `cuda`: one on a CUDA device of its host, real clusters only. Others: virtual devices with a "
+        "profile of `hooke.spec.devices`, whose constants are assumptions.",
     )
-    count: int = Field(1, ge=1, le=4096, title="Count", description="Workers with this device.")
+    count: int = Field(1, ge=1, le=4096, title="Count", description="Workers of this kind.")
+    threads: int = Field(
+        1,
+        ge=1,
+        le=1024,
+        exclude_if=_one,
+        title="Threads",
+        description="`hogwild-cpu`: threads that compute sub-batches. `cpu`: intra-op threads, real clusters "
+        "only.",
+    )
+    sub_batches: int | None = Field(
+        None,
+        ge=1,
+        le=65536,
+        exclude_if=lambda value: value is None,
+        title="Sub-batches",
+        description="`hogwild-cpu`: parts of a batch, each of which is an update; empty: one per thread.",
+    )
+    speed: float = Field(
+        1.0,
+        gt=0,
+        le=1000,
+        exclude_if=_one,
+        title="Speed",
+        description="Factor on the speed of its gradients. On a real cluster at most 1: the process sleeps after "
+        "each gradient, so that it is that much slower than it could be.",
+    )
+    precision: Literal["fp32", "bf16"] | None = Field(
+        None,
+        exclude_if=lambda value: value is None,
+        title="Precision",
+        description="Of forward and backward; empty: that of the run.",
+    )
+
+    @model_validator(mode="after")
+    def _fields_of_the_kind(self) -> DeviceGroup:
+        if self.threads > 1 and self.kind not in ("cpu", "hogwild-cpu"):
+            raise ValueError(f"{self.kind} has no `threads`: they are those of cpu and hogwild-cpu")
+        if self.sub_batches is not None and self.kind != "hogwild-cpu":
+            raise ValueError(f"{self.kind} has no `sub_batches`: they are those of hogwild-cpu")
+        return self
+
+    @property
+    def parts(self) -> int:
+        """Return the sub-batches of a batch; 1: it is computed as a whole."""
+        if self.kind != "hogwild-cpu":
+            return 1
+        return self.sub_batches or self.threads
+
+    @property
+    def shares_weights(self) -> bool:
+        """Return whether its workers split their batches (`hooke.objective.hogwild`)."""
+        return self.parts > 1
+
+
+def of_worker(groups: tuple[DeviceGroup, ...], worker: int) -> DeviceGroup | None:
+    """Return the group of worker 0, 1, ..., from the beginning again for further workers; None without groups."""
+    total = sum(group.count for group in groups)
+    left = worker % total if total else 0
+    for group in groups:
+        if left < group.count:
+            return group
+        left -= group.count
+    return None

@@ -131,12 +131,16 @@ class Done(Record):
     staleness: dict[int, int] = Field(default_factory=dict)
     """Staleness -> number of exchanges, where measured (server; every worker of a lock-free method)."""
     lost_mass: float | None = None
-    """Lock-free methods, on rank 0: |S - S_expected| / sum |pushed|, L1 norms, of all updates pushed (P13)."""
+    """Updates without locks, of a shared center and by threads of workers, on rank 0: |S - S_expected| / sum
+    |pushed|, L1 norms, of all updates pushed (P13)."""
     dropped: list[int] = Field(default_factory=list)
     """Workers dropped from the run; on the deciding rank."""
     returned: int = Field(0, ge=0, exclude_if=lambda value: not value)
     """Samples that were handed out again because their worker was dropped: these were used at least once, all
     others exactly once per epoch (`sharding: dispatched`); on the deciding rank."""
+    slowed_to: float | None = Field(None, exclude_if=lambda value: value is None)
+    """Of a real worker that is slowed down: measured share of the time of its gradients, sleep included, in which
+    it worked."""
 
 
 class Dropped(Record):

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ModelWrapValidatorHandler, PrivateAttr, StringConstraints, model_validator
 
 from hooke.spec.communication import Communication
+from hooke.spec.devices import DeviceGroup, of_worker
 from hooke.spec.frozen import Frozen, Label, Name, Parameter
 from hooke.spec.limits import Budget, EvaluationSettings
 from hooke.spec.measured import MeasuredConstants
@@ -140,7 +141,7 @@ class VirtualCluster(MeasuredConstants, UnequalWorkers):
     @property
     def shares_memory(self) -> bool:
         """Return whether ranks access each other's memory by loads and stores: messages take no time."""
-        return self.latency == 0 and self.seconds_per_byte == 0 and not self.devices
+        return self.latency == 0 and self.seconds_per_byte == 0 and not self.own_links
 
 
 class ClusterChoice(Frozen):
@@ -155,6 +156,14 @@ class ClusterChoice(Frozen):
     )
     seeds: int = Field(3, ge=1, le=100, description="Runs of each variant with each number of workers.")
     virtual: VirtualCluster | None = None
+    groups: tuple[DeviceGroup, ...] = Field(
+        (),
+        max_length=256,
+        exclude_if=lambda value: not value,  # documents without it keep their fingerprint
+        title="Groups of workers",
+        description="Kinds of worker 0, 1, ... of a real cluster; of a virtual one they are its `devices`. "
+        "Written as `workers`: [{kind, count, threads, speed}, ...].",
+    )
     _by_earlier_name: bool = PrivateAttr(default=False)
 
     @model_validator(mode="wrap")
@@ -271,6 +280,8 @@ class RunSpec(Frozen):
     seed: int = Field(0, ge=0, le=2**32)
     world: Literal["mpi", "virtual"] = "mpi"
     virtual: VirtualCluster | None = None
+    groups: tuple[DeviceGroup, ...] = Field((), max_length=256, exclude_if=lambda value: not value)
+    """Kinds of worker 0, 1, ... under MPI; in a virtual world they are the devices of `virtual`."""
     budget: Budget
     target: Target | None = None
     evaluation: EvaluationSettings
@@ -289,6 +300,25 @@ class RunSpec(Frozen):
     def workload_parameters(self) -> dict[str, Any]:
         """Return the parameters of the workload as it is trained."""
         return self.workload.parameters | self.workload_settings
+
+    def group(self, rank: int) -> DeviceGroup | None:
+        """Return the group of a worker; None of a server, and where workers have no kinds."""
+        if rank >= self.workers:
+            return None
+        simulated = self.virtual is not None and self.world == "virtual"
+        return of_worker(self.virtual.devices if simulated and self.virtual else self.groups, rank)
+
+    @property
+    def shares_weights(self) -> bool:
+        """Return whether a worker has threads that share its weights without locks."""
+        found = (self.group(rank) for rank in range(self.workers))
+        return any(group.shares_weights for group in found if group is not None)
+
+    @property
+    def worker_slots(self) -> int:
+        """Return the cores that the workers use: their threads."""
+        found = [self.group(rank) for rank in range(self.workers)] if self.groups else []
+        return sum(1 if group is None else group.threads for group in found) if found else self.workers
 
 
 def canonical(spec: BaseModel) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from hooke.spec.devices import PROFILES, DeviceGroup, Profile
+from hooke.spec.devices import PROFILES, DeviceGroup, Profile, of_worker
 from hooke.spec.frozen import Frozen
 
 Speed = Annotated[float, Field(gt=0, le=1000)]
@@ -37,8 +37,8 @@ class UnequalWorkers(Frozen):
         max_length=256,
         exclude_if=_absent,
         title="Devices",
-        description="Virtual devices of worker 0, 1, ..., with times and links of their own (assumed constants); "
-        "empty: all as the cluster says.",
+        description="Kinds of worker 0, 1, ...: virtual devices with times and links of their own (assumed "
+        "constants), or CPUs; empty: all as the cluster says.",
     )
     speeds: tuple[Speed, ...] = Field(
         (),
@@ -72,6 +72,16 @@ class UnequalWorkers(Frozen):
         description="How much longer such a gradient takes.",
     )
 
+    @field_validator("devices")
+    @classmethod
+    def _simulated(cls, value: tuple[DeviceGroup, ...]) -> tuple[DeviceGroup, ...]:
+        for group in value:
+            if group.kind not in PROFILES:
+                raise ValueError(f"there is no virtual device {group.kind}: choose one of {', '.join(PROFILES)}")
+            if group.kind == "cpu" and group.threads > 1:
+                raise ValueError("threads of kind cpu are not simulated: give its `speed` instead")
+        return value
+
     @property
     def described(self) -> int:
         """Return the number of workers that `devices` describe; 0: any number."""
@@ -79,12 +89,18 @@ class UnequalWorkers(Frozen):
 
     def profile(self, worker: int) -> Profile | None:
         """Return the profile of a worker's device; None without `devices`."""
-        kinds = [group.kind for group in self.devices for _ in range(group.count)]
-        return PROFILES[kinds[worker % len(kinds)]] if kinds else None
+        group = of_worker(self.devices, worker)
+        return None if group is None else PROFILES[group.kind]
+
+    @property
+    def own_links(self) -> bool:
+        """Return whether a device has a link of its own, so that ranks do not share one memory."""
+        return any(PROFILES[group.kind].seconds_per_byte is not None for group in self.devices)
 
     def speed(self, worker: int, seconds: float) -> float:
         """Return the relative speed of a worker at a time of the run, in virtual seconds."""
-        own = self.speeds[worker % len(self.speeds)] if self.speeds else 1.0
+        group = of_worker(self.devices, worker)
+        own = (self.speeds[worker % len(self.speeds)] if self.speeds else 1.0) * (group.speed if group else 1.0)
         factor = 1.0
         for change in self.speed_changes:
             if change.worker not in (None, worker) or seconds < change.at:
@@ -95,15 +111,20 @@ class UnequalWorkers(Frozen):
 
 
 def with_devices(cluster: Any) -> Any:
-    """Return the document of a cluster, with `workers: [{kind, count}, ...]` as the virtual cluster's `devices`.
+    """Return the document of a cluster, with `workers: [{kind, count}, ...]` as numbers and groups.
 
-    All entries must be such groups; everything else is returned as it is, for its own message.
+    Of a virtual cluster the groups are the virtual cluster's `devices`, else `groups`. All entries must be such
+    groups; everything else is returned as it is, for its own message.
     """
     groups = cluster.get("workers") if isinstance(cluster, dict) else None
     if not isinstance(groups, list) or not groups or not all(isinstance(group, dict) for group in groups):
         return cluster
     virtual = cluster.get("virtual")
     counts = [group.get("count", 1) for group in groups]
-    if not isinstance(virtual, dict) or "devices" in virtual or not all(isinstance(n, int) for n in counts):
+    if not all(isinstance(n, int) for n in counts):
+        return cluster
+    if virtual is None and "groups" not in cluster:
+        return {**cluster, "workers": [sum(counts)], "groups": groups}
+    if not isinstance(virtual, dict) or "devices" in virtual:
         return cluster
     return {**cluster, "workers": [sum(counts)], "virtual": {**virtual, "devices": groups}}

@@ -1,4 +1,4 @@
-"""Perceptrons on dense rows of a data set in the LIBSVM format."""
+"""Perceptrons on rows of a data set in the LIBSVM format."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ from hooke.readers.bag_files import Name
 if TYPE_CHECKING:
     from hooke.objective.bags import Bags
     from hooke.objective.flat import FlatObjective
-    from hooke.objective.samples import Samples
+    from hooke.objective.samples import Source
+
+DENSE_BYTES = 4 * 2**30
+"""Largest memory of dense rows, training and test part together."""
 
 
 class LibsvmMlp(Workload):
     """Classes from LIBSVM rows, multilayer perceptron.
 
     Data: `data` names files `$HOOKE_DATA/libsvm/NAME` and `NAME.t` (or in `$HOOKE_DATA`), such as a9a, w8a and
-    covtype; see docs/workloads.md. Every item has one label. Rows are made dense, in memory: items x features
-    x 4 bytes. Without a test file one item in ten is the test part.
+    covtype; see docs/workloads.md. Every item has one label. Dense rows take items x features x 4 bytes of memory,
+    at most 4 GiB; sparse ones stay as they are, and every batch is made dense, with the same results. Without a
+    test file one item in ten is the test part.
 
     Model: features -> `layers` hidden layers of `hidden` units -> classes. With ReLU weights start from Kaiming's
     uniform distribution; with sigmoid, as in Ma and Rusu (arXiv 2004.08771), from Glorot's times 4. Biases are 0.
@@ -41,6 +45,10 @@ class LibsvmMlp(Workload):
     hidden: int = Field(64, ge=1, le=8192, title="Hidden units", description="Of each hidden layer.")
     activation: Literal["relu", "sigmoid"] = Field("relu", title="Activation", description="Of the hidden layers.")
 
+    rows: Literal["dense", "sparse"] = Field(
+        "dense", title="Rows", description="In memory: dense, or sparse, of which every batch is made dense."
+    )
+
     def find_data(self) -> None:
         """Find the files. Raises DataMissing with those to provide."""
         from hooke.readers import libsvm
@@ -53,7 +61,7 @@ class LibsvmMlp(Workload):
 
         from hooke.objective.flat import FlatObjective
 
-        train, test, features, classes = _parts(self.data, self.id())
+        train, test, features, classes = _parts(self.data, self.id(), self.rows == "sparse")
         sizes = [features, *[self.hidden] * self.layers]
 
         def make() -> nn.Module:
@@ -81,27 +89,56 @@ def _glorot(model: Any, generator: Any) -> None:
 
 
 @functools.cache
-def _parts(name: str, workload: str) -> tuple[Samples, Samples, int, int]:
+def _parts(name: str, workload: str, sparse: bool = False) -> tuple[Source, Source, int, int]:
     """Return training and test part, the number of features and of classes; read once per process."""
     from hooke.readers import libsvm
 
     train, test = libsvm.parts(name, workload)
-    return _dense(train, name), _dense(test, name), train.feature_count, max(2, train.label_count)
+    if not sparse:
+        _check_memory(name, len(train) + len(test), train.feature_count)
+    made = _sparse if sparse else _dense
+    return made(train, name), made(test, name), train.feature_count, max(2, train.label_count)
 
 
-def _dense(bags: Bags, name: str) -> Samples:
+def _check_memory(name: str, items: int, features: int) -> None:
+    """Raise DataInvalid if dense rows would take more memory than DENSE_BYTES."""
+    from hooke.errors import DataInvalid
+
+    if (size := 4 * items * features) > DENSE_BYTES:
+        raise DataInvalid(
+            f"{name}: {items:,} items x {features:,} features are {size / 2**30:.1f} GiB as dense float32, more "
+            f"than {DENSE_BYTES / 2**30:.1f} GiB: choose `rows: sparse`, which makes every batch dense instead"
+        )
+
+
+def _labels(bags: Bags, name: str) -> Any:
+    """Return the class of every item. Raises DataInvalid if one has none or several."""
     import numpy as np
     import torch
 
     from hooke.errors import DataInvalid
-    from hooke.objective.samples import Samples
 
     counts = bags.labels.counts
     if (counts != 1).any():
         item = int(np.argmax(counts != 1)) + 1
         raise DataInvalid(f"{name}: item {item} has {counts[item - 1]} labels, but a class is exactly one")
+    return torch.from_numpy(np.asarray(bags.labels.ids, dtype=np.int64))
+
+
+def _sparse(bags: Bags, name: str) -> Source:
+    from hooke.objective.sparse_rows import SparseRows
+
+    return SparseRows(bags.features, bags.feature_count, _labels(bags, name))
+
+
+def _dense(bags: Bags, name: str) -> Source:
+    import numpy as np
+    import torch
+
+    from hooke.objective.samples import Samples
+
+    labels, features = _labels(bags, name), bags.features
     rows = np.zeros((len(bags), bags.feature_count), dtype=np.float32)
-    features = bags.features
     at = np.repeat(np.arange(len(bags)), features.counts)
     rows[at, features.ids] = 1.0 if features.values is None else features.values
-    return Samples(torch.from_numpy(rows), torch.from_numpy(np.asarray(bags.labels.ids, dtype=np.int64)))
+    return Samples(torch.from_numpy(rows), labels)

@@ -36,6 +36,7 @@ const across = (changes: Partial<Across> = {}): Across => ({
   workers: 8,
   clusters: ["lab", "hpc_1"],
   pool: ["lab", "hpc_1"],
+  spreads: null,
   rows: [
     row("Original EASGD", {
       clusters: [at("lab", { claim: "baseline", ratio: 1 }), at("hpc_1", { claim: "baseline", ratio: 1 })],
@@ -61,6 +62,14 @@ describe("the comparison across clusters", () => {
     expect(rows[1]).toHaveTextContent(/2\.00×1\.50× to 2\.50×.*did not run here.*1\.50×1\.20× to 1\.90×/);
     expect(part.getByText("mean of 2")).toBeVisible();
     expect(part.queryByText("simulated")).toBeNull();
+  });
+
+  it("orders clusters that differ only in speeds by how far these are apart, and says so", () => {
+    show(<AcrossPart experiment={experiment()} across={[across({ spreads: [4, 1] })]} />);
+    const heads = screen.getAllByRole("columnheader").map((head) => head.textContent);
+    expect(heads.slice(1, 3)).toEqual(["hpc_1  speeds 1 : 1", "lab  speeds 1 : 4"]);
+    const cells = within(screen.getAllByTestId("across-row")[1] as HTMLElement).getAllByRole("cell");
+    expect(cells[1]).toHaveTextContent("did not run here");
   });
 
   it("labels simulated clusters, and has no mean where nothing is pooled", () => {

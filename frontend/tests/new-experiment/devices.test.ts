@@ -7,6 +7,10 @@ describe("virtual devices as text", () => {
     ["2x k80", [{ kind: "k80", count: 2 }]],
     [" h100 ", [{ kind: "h100" }]],
     ["two of them", [{ kind: "two of them" }]],
+    ["hogwild-cpu:8", [{ kind: "hogwild-cpu", threads: 8 }]],
+    ["2 cpu@0.25, cpu@.5", [{ kind: "cpu", count: 2, speed: 0.25 }, { kind: "cpu", speed: 0.5 }]],
+    ["hogwild-cpu:4/16@0.5+bf16", [{ kind: "hogwild-cpu", threads: 4, sub_batches: 16, speed: 0.5, precision: "bf16" }]],
+    ["cpu:", [{ kind: "cpu:" }]],
     ["", undefined],
     [" , ", undefined],
   ])("reads %o", (text, groups) => {
@@ -22,6 +26,7 @@ describe("virtual devices as text", () => {
     ).toBe("2 v100, cpu-28");
     expect(devicesText(undefined)).toBe("");
     expect(devicesText(devicesFrom("3 h100, k80"))).toBe("3 h100, k80");
+    expect(devicesText(devicesFrom("2 hogwild-cpu:4/16@0.5+bf16, cpu"))).toBe("2 hogwild-cpu:4/16@0.5+bf16, cpu");
   });
 
   it("has as many workers as devices", () => {
@@ -29,6 +34,11 @@ describe("virtual devices as text", () => {
     const devices = devicesFrom("2 v100, cpu-28");
     expect(withDevices(draft, 1, devices)).toEqual({
       clusters: [{ name: "a" }, { workers: [3], virtual: { latency: 0, devices } }],
+    });
+    expect(withDevices(draft, 0, devicesFrom("hogwild-cpu:8, 2 cpu"), false).clusters[0]).toEqual({
+      name: "a",
+      workers: [3],
+      groups: [{ kind: "hogwild-cpu", threads: 8 }, { kind: "cpu", count: 2 }],
     });
     const without = withDevices(withDevices(draft, 1, devices), 1, undefined);
     expect(without).toEqual({ clusters: [{ name: "a" }, { workers: [3], virtual: { latency: 0 } }] });

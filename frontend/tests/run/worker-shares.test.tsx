@@ -25,6 +25,7 @@ function worker(changes: Partial<WorkerView>): WorkerView {
     steps: 300,
     share_of_steps: 0.75,
     computing: 0.9,
+    speed: 1,
     updates: 40,
     share_of_updates: 0.5,
     staleness: 1.5,
@@ -52,7 +53,7 @@ describe("the work by worker", () => {
   it("has utilisation, shares and staleness of every worker, and the batch size over time", async () => {
     const table = await opened([
       worker({}),
-      worker({ worker: 1, steps: 100, share_of_steps: 0.25, computing: 0.45, staleness: 3 }),
+      worker({ worker: 1, steps: 100, share_of_steps: 0.25, computing: 0.45, speed: 0.25, staleness: 3 }),
     ]);
     const cells = within(table)
       .getAllByRole("row")
@@ -62,8 +63,8 @@ describe("the work by worker", () => {
           .getAllByRole("cell")
           .map((cell) => cell.textContent),
       );
-    expect(cells[0]).toEqual(["0", "90.0%", "300", "75.0%", "40", "50.0%", "1.5"]);
-    expect(cells[1]?.slice(1, 4)).toEqual(["45.0%", "100", "25.0%"]);
+    expect(cells[0]).toEqual(["0", "90.0%", "1", "300", "75.0%", "40", "50.0%", "1.5"]);
+    expect(cells[1]?.slice(1, 5)).toEqual(["45.0%", "0.25", "100", "25.0%"]);
     expect(part().getByTestId("chart-batch-size")).toHaveAttribute("data-points", "4");
     expect(part().getByRole("link", { name: "All updates as CSV" })).toHaveAttribute(
       "href",

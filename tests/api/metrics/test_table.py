@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hooke.spec.events import ABSENT
 from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
+from hooke_api.metrics.loading import unequal_batches
 from hooke_api.metrics.table import COLUMNS, RankColumns, aggregate, writing_workers
 
 
@@ -50,6 +51,26 @@ def test_lockstep_rows_are_steps():
         assert table.bytes[s] == 303 * (s + 1)
         exposed = [0.002 * (w + 1) * (s + 1) / r["clock"][s] for w, r in enumerate(ranks)]
         assert table.fraction[s] == pytest.approx(sum(exposed) / 3)
+
+
+def test_losses_of_unequal_batches_are_weighted_by_them():
+    """Worker w has loss 1 / s + w in step s: with 3, 1 and 2 batches the mean is 1 / s + (1 + 2 * 2) / 6."""
+    ranks = lockstep_ranks(3, 20, 16)
+    table = aggregate(ranks, 3, 16, lockstep=True, ended=True, weights=(3, 1, 2))
+    assert table.loss.tolist() == pytest.approx([1 / s + 5 / 6 for s in range(1, 21)])
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "sizes", "workers", "batches"),
+    [
+        ("weighted-sync-sgd", [3, 1], 4, (3, 1, 3, 1)),
+        ("weighted-sync-sgd", None, 2, ()),
+        ("hogbatch", [1, 8], 2, ()),
+        ("one-of-a-user", [1, 8], 2, ()),
+    ],
+)
+def test_batches_of_a_step_follow_from_the_method(algorithm, sizes, workers, batches):
+    assert unequal_batches(algorithm, sizes, workers) == batches
 
 
 def test_a_row_waits_for_every_worker():

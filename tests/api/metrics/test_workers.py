@@ -49,6 +49,7 @@ def test_the_work_of_each_worker(service, served):
     assert [each["steps"] for each in found] == [4, 2]
     assert [each["share_of_steps"] for each in found] == pytest.approx([2 / 3, 1 / 3])
     assert [each["computing"] for each in found] == pytest.approx([0.6, 0.2])
+    assert [each["speed"] for each in found] == pytest.approx([4 / 6.0, 1])
     assert [each["updates"] for each in found] == [2, 1]
     assert [each["share_of_updates"] for each in found] == pytest.approx([2 / 3, 1 / 3])
     assert [each["staleness"] for each in found] == [1.5, 1]

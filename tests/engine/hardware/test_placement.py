@@ -190,3 +190,20 @@ def test_uneven_groups_say_what_would_be_even():
 def test_nobody_to_place(ranks, server):
     with pytest.raises(LaunchError, match="no worker to place"):
         plan(machine("here"), ranks, server=server)
+
+
+def test_a_worker_has_as_many_cores_as_threads():
+    """Two workers of one thread and one of six, on 128 cores: an eighth of the cores for each thread."""
+    placement = plan(machine("epyc-7763-2s-nps1"), 3, "core", threads=(1, 6, 1))
+    assert [share.cpus for share in placement.shares] == [
+        tuple(range(16)), tuple(range(16, 112)), tuple(range(112, 128)),
+    ]  # fmt: skip
+    assert "3 workers with 8 threads" in " ".join(placement.why)
+    assert plan(machine("cxl"), 4, "core", threads=(1,) * 4) == plan(machine("cxl"), 4, "core")
+
+
+def test_a_server_takes_no_core_that_a_thread_needs():
+    shares = plan(machine("here"), 2, "core", server=True, threads=(2,)).shares
+    assert [share.cpus for share in shares] == [(0, 1), (0, 1)], "it may run on any core"
+    crowded = plan(machine("here"), 2, "core", threads=(3, 1)).shares
+    assert [share.cpus for share in crowded] == [(0, 1), (1,)]

@@ -11,6 +11,8 @@ from hooke.loop.train import run_spec_virtual
 from hooke.methods.merging import Shares
 from hooke.methods.sized_merges import SizedMerges
 from hooke.methods.sizes import Bounds, Sizes
+from hooke.objective.flat import FlatObjective
+from hooke.spec.journal import records, unpack
 
 NONE = {"latency": 1e-6, "seconds_per_byte": 0, "compute_seconds_per_sample": 1e-3, "compute_jitter": 0}
 
@@ -196,3 +198,56 @@ def test_equal_sizes_are_accumulated_sync_sgd():
 def test_what_cannot_run_is_refused(name, parameters, why):
     with pytest.raises(SpecError, match=why):
         spec(name, **parameters)
+
+
+def resumable(name, workers, steps, folder, **parameters):
+    """Run until the budget, forget the last checkpoint, and return the specification to go on with."""
+    chosen = spec(name, workers, steps, **parameters).model_copy(
+        update={"checkpoint": "always", "checkpoint_every": 8 * (steps // 2)}
+    )
+    run_spec_virtual(chosen, folder)
+    places = sorted((folder / "checkpoints").iterdir(), key=lambda place: int(place.name))
+    assert len(places) == 2
+    (places[1] / "complete.json").unlink()
+    return chosen
+
+
+def test_a_merge_after_a_restart_has_a_batch_of_every_worker(tmp_path, merges):
+    """It brings a step from before the restart that is not counted any more: without a batch it would be lost."""
+    settings = {"mega_batch": 4, "largest": 4, "center_momentum": 0.0}
+    chosen = resumable("adaptive-sgd", 2, 160, tmp_path, **settings)
+    assert merges[0][0] == [1, 0], "at the start one update of all four batches, and nothing to lose"
+    merges.clear()
+    run_spec_virtual(chosen, tmp_path, resume=True)
+    assert merges[0][0] == [1, 1]
+
+
+def test_steps_beyond_the_budget_after_a_restart_are_granted_and_merged(tmp_path):
+    """One step is left for three workers: each takes one, and the center is the mean of all of them."""
+    chosen = spec("adaptive-sgd", 3, 30, largest=1, mega_batch=6, center_momentum=0.0)
+    chosen = chosen.model_copy(update={"checkpoint": "always"})
+    run_spec_virtual(chosen, tmp_path)
+    longer = chosen.model_copy(update={"budget": chosen.budget.model_copy(update={"samples": 8 * 31})})
+    outcomes = run_spec_virtual(longer, tmp_path, resume=True)
+    assert outcomes[-1].done.samples == 8 * 33
+    weights = [outcome.weights for outcome in outcomes[:3]]
+    assert len({each.tobytes() for each in weights}) == 3
+    np.testing.assert_allclose(center(outcomes), np.mean(weights, axis=0), atol=1e-6)
+
+
+def test_the_loss_of_a_step_is_the_mean_of_its_batches(tmp_path, monkeypatch):
+    """Of a worker's own ones, as with accumulation; in the journal of each."""
+    found = {}
+    gradient = FlatObjective.gradient
+
+    def noting(objective, batch):
+        loss = gradient(objective, batch)
+        found.setdefault(objective._place.rank, []).append(loss)
+        return loss
+
+    monkeypatch.setattr(FlatObjective, "gradient", noting)
+    run_spec_virtual(spec("weighted-sync-sgd", 2, 24, sizes=[3, 1]), tmp_path)
+    for worker, size in ((0, 3), (1, 1)):
+        blocks = [r for r in records(tmp_path / f"journal.{worker}.jsonl") if r.kind == "steps"]
+        told = [loss for block in blocks for loss in unpack("loss", block.columns["loss"])]
+        np.testing.assert_allclose(told, np.reshape(found[worker], (6, size)).mean(1), rtol=1e-6)

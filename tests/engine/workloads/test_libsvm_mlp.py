@@ -6,6 +6,7 @@ import torch
 from hooke.errors import DataInvalid, DataMissing
 from hooke.workloads import libsvm_mlp
 from hooke.workloads.libsvm_mlp import LibsvmMlp
+from hooke.workloads.libsvm_published import A9aMlp, W8aMlp
 
 ROWS = [(1, {1: 0.5, 4: -2.0}), (-1, {2: 1.0}), (-1, {}), (1, {3: 3.0})]
 
@@ -73,3 +74,31 @@ def test_an_item_with_two_labels_is_refused(tmp_path):
 def test_missing_files_are_named():
     with pytest.raises(DataMissing, match="none"):
         LibsvmMlp(data="none").find_data()
+
+
+def test_sparse_rows_give_the_bits_of_dense_ones(files):
+    gradients = []
+    for rows in ("dense", "sparse"):
+        objective = LibsvmMlp(data="tiny", hidden=3, rows=rows).build()
+        gradient = objective.allocate()
+        objective.bind(objective.initial(1), gradient)
+        losses = [objective.gradient(objective.pick(np.array(at))) for at in ([3, 0, 35, 3], [1])]
+        score = objective.evaluate(objective.initial(1), 0, 4, "test")
+        gradients.append((losses, gradient.numpy().tobytes(), score))
+    assert gradients[0] == gradients[1]
+
+
+def test_dense_rows_that_take_too_much_memory_are_refused_with_what_to_do(files, monkeypatch):
+    monkeypatch.setattr(libsvm_mlp, "DENSE_BYTES", 4 * 44 * 4 - 1)
+    with pytest.raises(DataInvalid, match=r"tiny: 44 items x 4 features .* choose `rows: sparse`"):
+        LibsvmMlp(data="tiny").build()
+    assert LibsvmMlp(data="tiny", rows="sparse").build().train_size == 36
+
+
+@pytest.mark.parametrize(("workload", "features", "weights"), [(A9aMlp, 123, 1_377_794), (W8aMlp, 300, 1_993_730)])
+def test_published_perceptrons_have_the_documented_size(tmp_path, workload, features, weights):
+    write(tmp_path / workload().data, [(1, {features: 1.0}), (-1, {1: 1.0})] * 10)
+    objective = workload(rows="sparse").build()
+    assert objective.layout[-1].stop == weights
+    assert f"{weights:,} parameters" in workload.__doc__
+    assert sum(isinstance(layer, torch.nn.Sigmoid) for layer in objective.model) == workload().layers

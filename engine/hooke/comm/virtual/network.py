@@ -39,8 +39,9 @@ class Network:
         self._host_seconds_per_byte = constants.seconds_per_byte if host is None else host
         self._workers = size if workers is None else workers
         self.shares_memory = constants.shares_memory
-        profiles = [constants.profile(rank) for rank in range(self._workers)]
-        self._links = [profile.seconds_per_byte for profile in profiles if profile is not None]
+        profiles = [constants.profile(rank) for rank in range(self._workers)] if constants.own_links else []
+        links = [profile.seconds_per_byte for profile in profiles if profile is not None]
+        self._links = [constants.seconds_per_byte if link is None else link for link in links]
         """Seconds per byte of each worker's device; empty: all links are alike."""
         self._send_free = [0.0] * size
         self._receive_free = [0.0] * size

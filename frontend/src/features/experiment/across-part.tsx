@@ -1,5 +1,5 @@
 import type { Across, ExperimentView, PooledRatio, SpeedUp } from "@/lib/client/types.gen";
-import { formatPercent } from "@/lib/format/numbers";
+import { formatNumber, formatPercent } from "@/lib/format/numbers";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
@@ -66,7 +66,14 @@ function Conclusions({ experiment, across }: { experiment: ExperimentView; acros
   );
 }
 
+/** The clusters of a comparison; by the spread of their workers' speeds, if they differ in nothing else. */
+function columns({ clusters, spreads }: Across): { name: string; spread: number | undefined }[] {
+  const found = clusters.map((name, at) => ({ name, spread: spreads?.[at] }));
+  return spreads ? found.sort((one, other) => (one.spread ?? 0) - (other.spread ?? 0)) : found;
+}
+
 function Table({ experiment, across }: { experiment: ExperimentView; across: Across }) {
+  const places = columns(across);
   const pooled = across.rows.map((row) => (row.pooled ? asSpeedUp(row.variant, row.pooled) : null));
   const all = across.rows.flatMap((row) => row.clusters.map((one) => one.speed_up));
   const domain = forestDomain([...all, ...pooled.filter((one) => one !== null)]);
@@ -83,9 +90,18 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
         <thead>
           <tr>
             <th scope="col">Variant</th>
-            {across.clusters.map((name) => (
+            {places.map(({ name, spread }) => (
               <th key={name} data-number scope="col" colSpan={2}>
                 {name} {simulated.has(name) && <Tag kind="simulated" />}
+                {spread !== undefined && (
+                  <span
+                    className={ui.range}
+                    title="Speed of the fastest over that of the slowest worker; the clusters differ in nothing else"
+                  >
+                    {" "}
+                    speeds 1 : {formatNumber(spread)}
+                  </span>
+                )}
               </th>
             ))}
             {across.pool.length > 0 && (
@@ -109,7 +125,7 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
                 <td>
                   <VariantChip name={row.variant} index={index} />
                 </td>
-                {across.clusters.map((name) => {
+                {places.map(({ name }) => {
                   const found = row.clusters.find((one) => one.cluster === name)?.speed_up;
                   return found ? (
                     <Cells key={name} speedUp={found} domain={domain} index={index} />

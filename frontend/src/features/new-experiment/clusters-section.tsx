@@ -190,7 +190,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
               nullable={fallback === null}
             />
           ))}
-        {virtual && !like && <DevicesField index={index} />}
+        {!like && <DevicesField index={index} virtual={virtual} />}
         {virtual && !like && (
           <TextField
             path={[...path, "virtual", "compute_source"]}

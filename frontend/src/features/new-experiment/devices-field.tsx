@@ -3,9 +3,10 @@ import { useState } from "react";
 import { devicesFrom, devicesText, withDevices } from "./devices";
 import { useField, useForm } from "./form-context";
 
-/** Virtual devices of a cluster's workers; as many workers as devices. */
-export function DevicesField({ index }: { index: number }) {
-  const { value, error, control } = useField(["clusters", index, "virtual", "devices"]);
+/** Kinds of a cluster's workers, of a virtual one its devices; as many workers as these. */
+export function DevicesField({ index, virtual }: { index: number; virtual: boolean }) {
+  const place = virtual ? ["virtual", "devices"] : ["groups"];
+  const { value, error, control } = useField(["clusters", index, ...place]);
   const { change } = useForm();
   const [typed, setTyped] = useState<string>();
   const current = devicesText(value);
@@ -13,15 +14,19 @@ export function DevicesField({ index }: { index: number }) {
   return (
     <TextInput
       {...control}
-      label="Devices"
-      description="Assumed profiles: 2 v100, cpu-28 (also k80, h100); empty: as above"
+      label={virtual ? "Devices" : "Kinds of workers"}
+      description={
+        virtual
+          ? "Assumed profiles: 2 v100, cpu-28 (also k80, h100), or hogwild-cpu:8 for 8 threads; empty: as above"
+          : "hogwild-cpu:8 for 8 threads on shared weights, 2 cpu@0.5 for half the speed; empty: all alike"
+      }
       error={error}
       autoComplete="off"
       value={agrees ? typed : current}
       onChange={(event) => {
         const text = event.currentTarget.value;
         setTyped(text);
-        change((old) => withDevices(old, index, devicesFrom(text)));
+        change((old) => withDevices(old, index, devicesFrom(text), virtual));
       }}
     />
   );

@@ -79,6 +79,9 @@ function Shares({ workers }: { workers: readonly WorkerView[] }) {
           <tr>
             <th scope="col">Worker</th>
             <th scope="col">Computing</th>
+            <th scope="col" title="Batches per second of computing, over the fastest worker's; measured">
+              Speed
+            </th>
             <th scope="col">Steps</th>
             <th scope="col">Share of steps</th>
             <th scope="col">Updates</th>
@@ -91,6 +94,7 @@ function Shares({ workers }: { workers: readonly WorkerView[] }) {
             <tr key={worker.worker}>
               <td>{worker.worker}</td>
               <td>{formatPercent(worker.computing)}</td>
+              <td>{formatNumber(worker.speed)}</td>
               <td>{formatCount(worker.steps)}</td>
               <td>{formatPercent(worker.share_of_steps)}</td>
               <td>{formatCount(worker.updates)}</td>

@@ -1,0 +1,255 @@
+"""Hogwild within a worker: threads that share one vector of weights, which they update without locks.
+
+A batch of b items is split into sub-batches of b_k items. A thread takes the next sub-batch, computes its mean
+gradient g_k at the shared weights w as it finds them, and w' = w - eta (b_k / b) g_k by plain loads and stores, so
+that an update of an element may overwrite a concurrent one. eta is the method's learning rate. All updates of a
+batch together have the length of one step along its mean gradient.
+
+At the beginning of a batch w is the point x at which the method asks for a gradient. The method gets
+
+    u = (x - w') / eta = sum of (b_k / b) g_k, less the updates that were lost,
+
+in place of the gradient, so that x - eta u are the weights that the threads have left. In an element in which
+nothing was lost u is that sum, rounded once. With one thread and one sub-batch it is the gradient, and this module
+is not used.
+
+Lost updates are measured as those of a shared center (`hooke.comm.shared`): in float64, the L1 norm of
+eta sum of (b_k / b) g_k - (x - w') over that of all updates. Differences that rounding w to float32 explains do
+not count.
+
+Source: Niu, Recht, Re, Wright 2011 (Hogwild); Ma and Rusu 2020 (arXiv 2004.08771), the CPU worker.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import torch
+from typing_extensions import override
+
+from hooke.catalogue.workload import Objective, Score
+from hooke.comm.base import Vector
+from hooke.comm.elements import add_scaled, host, tensor
+from hooke.spec.further import FurtherMetric
+from hooke.spec.specification import Part
+
+PIECES, LINE = 16, 16
+"""In virtual time: pieces in which a thread goes through the vector, and float32 per cache line, as those of a
+window (`hooke.comm.virtual.window`)."""
+ADD = 3
+"""Passes over memory of an addition: load the vector and the summand, store the sum."""
+ROUNDING = 2.0**-22
+"""Of a sub-batch: two roundings to float32, relative to the largest number that takes part, and as much again."""
+READ, LOAD, STORE = range(3)
+
+
+class Hogwild(Objective):
+    """The objective of a worker whose threads share its weights; `base` is that of the worker itself.
+
+    `eta`: the rate of the threads' updates, above 0; `parts`: sub-batches of a batch, at most its items.
+    """
+
+    def __init__(self, base: Objective, eta: float, parts: int, threads: int) -> None:
+        self.base, self.eta, self.parts, self.threads = base, eta, parts, threads
+        self.layout, self.device = base.layout, base.device
+        self.train_size, self.validation_size, self.test_size = (
+            base.train_size,
+            base.validation_size,
+            base.test_size,
+        )
+        told = f"{threads} sharing the weights without locks, {parts} sub-batches of a batch"
+        self.notes = {**base.notes, "threads": told}
+        self.lost = self.pushed = 0.0
+        """L1 norms of the updates that were lost, and of all, so far."""
+        self._shared = base.allocate()
+        self._gradients = [base.allocate() for _ in range(threads)]
+
+    @property
+    @override
+    def further_metrics(self) -> tuple[FurtherMetric, ...]:
+        return self.base.further_metrics
+
+    @override
+    def allocate(self) -> Vector:
+        return self.base.allocate()
+
+    @override
+    def initial(self, seed: int) -> Vector:
+        return self.base.initial(seed)
+
+    @override
+    def bind(self, weights: Vector, gradient: Vector) -> None:
+        self._x, self._out = weights, gradient
+
+    @override
+    def pick(self, indices: Any) -> Any:
+        """Return the sub-batches, as lists of indices; threads read their items."""
+        return np.array_split(np.asarray(indices), self.parts)
+
+    @override
+    def prefetch(self, indices: Any) -> None:
+        """Do nothing: it does not read ahead."""
+
+    @override
+    def synchronize(self) -> None:
+        self.base.synchronize()
+
+    @override
+    def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
+        return self.base.evaluate(weights, start, stop, part)
+
+    @override
+    def training_sums(self) -> tuple[float, ...]:
+        return self.base.training_sums()
+
+    @override
+    def further(self, score: Score, training: tuple[float, ...] = ()) -> dict[str, float]:
+        return self.base.further(score, training)
+
+    @override
+    def local_state(self) -> dict[str, Any]:
+        return self.base.local_state()
+
+    @override
+    def restore_local(self, state: dict[str, Any]) -> None:
+        self.base.restore_local(state)
+
+    def _collect(self, total: Any, mass: float) -> None:
+        """Write what arrived of the updates to the bound vector; `total`: sum of (b_k / b) g_k, float64 (n,)."""
+        x = host(self._x).astype(np.float64)
+        moved = x - host(self._shared)
+        missing = self.eta * total - moved
+        rounding = ROUNDING * (self.parts + 1) * (np.abs(x) + np.abs(moved) + np.abs(self.eta * total))
+        lost = np.abs(missing) > rounding  # false where there is a NaN, which the sum then passes on
+        self.lost += float(np.abs(missing[lost]).sum())
+        self.pushed += self.eta * mass
+        self._out.copy_(tensor(np.where(lost, moved / self.eta, total).astype(np.float32)))
+
+
+def mass_of(gradient: Vector) -> float:
+    """Return the L1 norm."""
+    return float(np.abs(host(gradient)).sum(dtype=np.float64))
+
+
+class Threads(Hogwild):
+    """Threads of this process, each with one intra-op thread; PyTorch computes without the interpreter's lock.
+
+    `others`: one more objective for every further thread, of the same model and data. A free thread takes the next
+    sub-batch. Results depend on the order in which the threads run.
+    """
+
+    def __init__(self, base: Objective, others: Sequence[Objective], eta: float, parts: int) -> None:
+        super().__init__(base, eta, parts, 1 + len(others))
+        self._lanes = [base, *others]
+        for lane, gradient in zip(self._lanes, self._gradients, strict=True):
+            lane.bind(self._shared, gradient)
+        self._sums = [np.zeros(gradient.numel()) for gradient in self._gradients]
+        self._pool = ThreadPoolExecutor(self.threads, "hooke-hogwild", torch.set_num_threads, (1,))
+
+    @override
+    def gradient(self, batch: Any) -> float:
+        self._shared.copy_(self._x)
+        todo, items = deque(batch), sum(map(len, batch))
+        done = list(self._pool.map(lambda lane: self._work(lane, todo, items), range(self.threads)))
+        total = self._sums[0]
+        for other in self._sums[1:]:
+            total += other
+        self._collect(total, sum(mass for _, mass in done))
+        return sum(loss for loss, _ in done)
+
+    def _work(self, lane: int, todo: deque[Any], items: int) -> tuple[float, float]:
+        """Compute sub-batches until none is left; return the thread's parts of loss and L1 norm of the updates."""
+        objective, gradient, total = self._lanes[lane], self._gradients[lane], self._sums[lane]
+        total.fill(0)
+        loss = mass = 0.0
+        while True:
+            try:
+                indices = todo.popleft()
+            except IndexError:
+                return loss, mass
+            share = len(indices) / items
+            loss += share * objective.gradient(objective.pick(indices))
+            self._shared.add_(gradient, alpha=-self.eta * share)
+            add_scaled(total, gradient, share)
+            mass += share * mass_of(gradient)
+
+    @override
+    def local_state(self) -> dict[str, Any]:
+        more = [lane.local_state() for lane in self._lanes[1:]]
+        found = {f"thread{k}.{name}": value for k, state in enumerate(more, 1) for name, value in state.items()}
+        return self.base.local_state() | found
+
+    @override
+    def restore_local(self, state: dict[str, Any]) -> None:
+        for k, lane in enumerate(self._lanes[1:], 1):
+            mark = f"thread{k}."
+            if own := {name.removeprefix(mark): v for name, v in state.items() if name.startswith(mark)}:
+                lane.restore_local(own)
+        if own := {name: value for name, value in state.items() if not name.startswith("thread")}:
+            self.base.restore_local(own)
+
+
+class Interleaved(Hogwild):
+    """Threads in virtual time, as events in the order of time, ties to the lowest thread: deterministic.
+
+    A sub-batch reads the weights when its thread begins it. After its seconds the thread goes through the vector
+    piece by piece: it loads a piece, adds, and stores the sum after the time of the memory accesses. What another
+    thread has stored to that piece meanwhile is overwritten. A free thread takes the next sub-batch. No thread
+    slows another one down.
+    """
+
+    def __init__(self, base: Objective, eta: float, parts: int, threads: int, seconds_per_byte: float) -> None:
+        """`seconds_per_byte`: of one pass over memory."""
+        super().__init__(base, eta, parts, threads)
+        size = self._shared.numel()
+        step = max(1, -(-size // (PIECES * LINE))) * LINE
+        self._pieces = [slice(start, min(start + step, size)) for start in range(0, size, step)]
+        self._seconds = [4 * ADD * (piece.stop - piece.start) * seconds_per_byte for piece in self._pieces]
+        self._events: list[tuple[float, int, int, int, int, int]] = []
+
+    @property
+    @override
+    def independent(self) -> bool:
+        return self.base.independent
+
+    def plan(self, seconds: Sequence[float]) -> float:
+        """Plan the next gradient, whose sub-batches take these seconds; return the seconds until its end."""
+        self._events, number = [], 0
+        free = [(0.0, thread) for thread in range(self.threads)]
+        for part, taken in enumerate(seconds):
+            now, thread = heapq.heappop(free)
+            self._events.append((now, thread, number, READ, part, 0))
+            now += taken
+            for piece, passing in enumerate(self._seconds):
+                self._events.append((now, thread, number + 1, LOAD, part, piece))
+                now += passing
+                self._events.append((now, thread, number + 2, STORE, part, piece))
+                number += 2
+            number += 1
+            heapq.heappush(free, (now, thread))
+        self._events.sort()
+        return max(now for now, _ in free)
+
+    @override
+    def gradient(self, batch: Any) -> float:
+        w, items = self._shared.copy_(self._x), sum(map(len, batch))
+        total, loss, mass = np.zeros(w.numel()), 0.0, 0.0
+        held: dict[int, Any] = {}
+        for _, thread, _, what, part, piece in self._events:
+            share, gradient, at = len(batch[part]) / items, self._gradients[thread], self._pieces[piece]
+            if what == READ:
+                self.base.bind(w, gradient)
+                loss += share * self.base.gradient(self.base.pick(batch[part]))
+                add_scaled(total, gradient, share)
+                mass += share * mass_of(gradient)
+            elif what == LOAD:
+                held[thread] = w[at].clone()
+            else:
+                w[at].copy_(held[thread].add_(gradient[at], alpha=-self.eta * share))
+        self._collect(total, mass)
+        return loss

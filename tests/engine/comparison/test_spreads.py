@@ -1,0 +1,40 @@
+"""Clusters that differ in the speeds of their workers alone, and those that do not."""
+
+import pytest
+from hooke.comparison.spreads import spreads
+from hooke.spec.specification import ClusterChoice
+
+
+def cluster(name="a", computed_on="local", workers=4, **virtual):
+    document = {"name": name, "computed_on": computed_on, "workers": [workers], "virtual": virtual}
+    return ClusterChoice.model_validate(document)
+
+
+def test_clusters_are_told_apart_by_the_fastest_over_the_slowest_worker():
+    equal, slow = cluster(), cluster("b", speeds=[1, 0.25])
+    slowed = cluster(
+        "c", devices=[{"kind": "cpu", "count": 3, "speed": 0.5}, {"kind": "cpu"}], speeds=[2, 1, 1, 8]
+    )
+    assert spreads([equal, slow, slowed], 4) == [1, 4, 16]
+    assert spreads([equal, slow], 1) is None, "one worker has no spread"
+    cards = [
+        cluster(devices=[{"kind": kind, "count": 2}, {"kind": "k80", "speed": 2.2}]) for kind in ("k80", "k80")
+    ]
+    faster = cluster(devices=[{"kind": "k80", "count": 2, "speed": 4.4}, {"kind": "k80", "speed": 2.2}])
+    assert spreads([*cards[:1], faster], 3) == pytest.approx([2.2, 2])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        cluster("b", speeds=[1, 0.25], latency=1e-3),
+        cluster("b", speeds=[1, 0.25], computed_on="hpc"),
+        cluster("b", speeds=[1, 0.25], devices=[{"kind": "v100", "count": 4}]),
+        cluster("b", devices=[{"kind": "hogwild-cpu", "threads": 2, "count": 4, "speed": 0.5}], speeds=[1, 2]),
+        cluster("b", speeds=[1, 1]),
+        ClusterChoice(name="b", workers=[4]),
+    ],
+)
+def test_where_anything_else_differs_there_is_no_axis(other):
+    assert spreads([cluster(), other], 4) is None
+    assert spreads([other], 4) is None

@@ -1,0 +1,204 @@
+"""Workers of kinds of their own in runs: threads on shared weights, their seconds, CPUs that are slowed down."""
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hooke.catalogue.algorithm import ranks_of, slots_of
+from hooke.catalogue.validation import validate_experiment, validate_run
+from hooke.cli.document import load_run
+from hooke.cli.outcome import relative_speeds
+from hooke.errors import LaunchError, SpecError
+from hooke.loop import replay
+from hooke.loop.governor import Governor
+from hooke.loop.state import RankState
+from hooke.loop.train import run_spec_virtual
+from hooke.spec.specification import canonical
+
+NETWORK = {"latency": 1e-6, "compute_seconds_per_sample": 1e-3, "compute_jitter": 0, "memory_bandwidth": 1e15}
+THREADS = {"kind": "hogwild-cpu", "threads": 4}
+
+
+def document(name="hogbatch", devices=(), workers=2, steps=40, **changes):
+    network = changes.pop("virtual", {})
+    return {
+        "schema": "hooke.run/1",
+        "workload": {"name": "digits-mlp", "parameters": {"hidden1": 4, "hidden2": 4}},
+        "algorithm": {"name": name, "parameters": {"lr": 0.05} | changes.pop("parameters", {})},
+        "workers": workers,
+        "world": "virtual",
+        "virtual": NETWORK | ({"devices": list(devices)} if devices else {}) | network,
+        "batch": 8,
+        "budget": {"samples": 8 * steps},
+        "evaluation": {"every": 8 * steps},
+    } | changes
+
+
+def bits(outcomes):
+    return [outcome.weights.tobytes() for outcome in outcomes]
+
+
+@pytest.mark.parametrize("name", ["hogbatch", "sync-sgd", "async-easgd"])
+def test_one_thread_is_a_plain_worker_bit_for_bit(name):
+    """Property 19, and the same seconds."""
+    jitter = {"compute_jitter": 0.3}
+    plain = run_spec_virtual(validate_run(document(name, virtual=jitter)))
+    kinds = [{"kind": "hogwild-cpu", "threads": 1}, {"kind": "cpu"}]
+    mine = run_spec_virtual(validate_run(document(name, kinds, virtual=jitter)))
+    assert bits(mine) == bits(plain)
+    assert [each.done.clock for each in mine] == [each.done.clock for each in plain]
+    assert mine[0].done.lost_mass is None
+
+
+def test_a_batch_takes_the_seconds_of_the_sub_batches_of_one_thread():
+    """By hand: 8 items in 4 sub-batches on 4 threads take the time of 2 items; in 6 likewise."""
+    done = run_spec_virtual(validate_run(document("sync-sgd", [THREADS, {"kind": "cpu"}])))
+    assert [each.done.phases["compute"] for each in done] == pytest.approx([20 * 2e-3, 20 * 8e-3])
+    six = THREADS | {"sub_batches": 6}  # 2, 2, 1, 1, 1, 1: the two threads with one item first take the others
+    done = run_spec_virtual(validate_run(document("sync-sgd", [six, {"kind": "cpu", "speed": 0.5}])))
+    assert [each.done.phases["compute"] for each in done] == pytest.approx([20 * 2e-3, 20 * 16e-3])
+
+
+def test_lost_updates_of_threads_are_reported_by_the_run_and_do_not_depend_on_its_repetition():
+    slow = {"memory_bandwidth": 1e6, "compute_jitter": 0.01}
+    spec = validate_run(document("sync-sgd", [THREADS, {"kind": "cpu"}], virtual=slow))
+    mine, again = run_spec_virtual(spec), run_spec_virtual(spec)
+    assert bits(mine) == bits(again)
+    assert 0.02 < mine[0].done.lost_mass < 0.8
+    assert mine[1].done.lost_mass is None
+    quick = validate_run(document("sync-sgd", [THREADS, {"kind": "cpu"}], virtual={"compute_jitter": 0.01}))
+    assert run_spec_virtual(quick)[0].done.lost_mass == pytest.approx(0, abs=1e-6)
+
+
+def test_a_run_with_threads_goes_on_bit_for_bit(tmp_path):
+    changes = {"checkpoint": "always", "checkpoint_every": 8 * 20}
+    spec = validate_run(
+        document("sync-sgd", [THREADS, {"kind": "cpu"}], virtual={"memory_bandwidth": 1e6}, **changes)
+    )
+    whole = run_spec_virtual(spec, tmp_path)
+    places = sorted((tmp_path / "checkpoints").iterdir(), key=lambda place: int(place.name))
+    assert int(places[0].name) < 8 * 40
+    (places[-1] / "complete.json").unlink()
+    assert bits(run_spec_virtual(spec, tmp_path, resume=True)) == bits(whole)
+
+
+def test_speeds_are_measured_by_batches_per_second_of_computing():
+    kinds = [{"kind": "cpu"}, {"kind": "cpu", "speed": 0.25}]
+    spec = validate_run(document("weighted-sync-sgd", kinds, parameters={"sizes": [3, 1]}))
+    done = {rank: each.done for rank, each in enumerate(run_spec_virtual(spec))}
+    assert relative_speeds(spec, done) == pytest.approx([1, 0.25])
+    assert relative_speeds(spec, {0: done[0]}) == [1, None]
+    assert relative_speeds(validate_run(document()), done) == []
+
+
+def test_slots_are_threads_and_both_worlds_have_the_kinds():
+    kinds = [THREADS, {"kind": "cpu", "count": 2}]
+    real = load_run(document(devices=kinds, workers=3), world="mpi")
+    assert (real.virtual, len(real.groups)) == (None, 2)
+    assert (ranks_of(real), slots_of(real)) == (4, 7)
+    assert [real.group(rank) and real.group(rank).kind for rank in range(4)] == ["hogwild-cpu", "cpu", "cpu", None]
+    back = load_run(real.model_dump(mode="json", by_alias=True), world="virtual")
+    assert back.virtual.devices == real.groups and back.shares_weights
+
+
+def experiment(name="hogbatch", parameters=None, **cluster):
+    return validate_experiment(
+        {
+            "name": "kinds",
+            "workload": {"name": "digits-mlp"},
+            "batch": 8,
+            "variants": [{"name": "a", "algorithm": name, "parameters": parameters or {}}],
+            "baseline": "a",
+            "budget": {"samples": 1000},
+            "evaluation": {"every": 500},
+            "clusters": [{"name": "local"} | cluster],
+        }
+    )
+
+
+def test_workers_of_a_real_cluster_may_be_written_as_kinds():
+    (cluster,) = experiment(workers=[THREADS, {"kind": "cpu", "count": 2, "speed": 0.5}]).clusters
+    assert cluster.workers == [3]
+    assert [(each.kind, each.count, each.threads, each.speed) for each in cluster.groups] == [
+        ("hogwild-cpu", 1, 4, 1.0),
+        ("cpu", 2, 1, 0.5),
+    ]
+    (plain,) = experiment(workers=[3]).clusters
+    assert "groups" not in canonical(plain), "documents without groups keep their fingerprint"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "method", "why"),
+    [
+        ({"workers": [{"kind": "v100"}]}, {}, "simulated"),
+        ({"workers": [{"kind": "cpu", "speed": 2}]}, {}, "at most 1"),
+        ({"workers": [{"kind": "hogwild-cpu", "threads": 9}]}, {}, "no 9 sub-batches"),
+        ({"workers": [THREADS], "computed_on": "x", "virtual": {"devices": [{"kind": "cuda"}]}}, {}, "cuda"),
+        ({"workers": [{"kind": "cuda"}], "computed_on": "x", "virtual": {}}, {}, "no virtual device cuda"),
+        ({"workers": [{"kind": "cpu", "threads": 2}], "computed_on": "x", "virtual": {}}, {}, "not simulated"),
+        ({"workers": [{"kind": "k80", "threads": 2}], "computed_on": "x", "virtual": {}}, {}, "no `threads`"),
+        ({"workers": [{"kind": "cpu", "sub_batches": 2}]}, {}, "no `sub_batches`"),
+        ({"workers": [2], "groups": [{"kind": "cpu"}]}, {}, "of 1 workers"),
+        ({"workers": [THREADS]}, {"name": "local-sgd", "parameters": {"optimizer": "adamw"}}, "adamw"),
+    ],
+)
+def test_what_does_not_fit_is_refused(cluster, method, why):
+    with pytest.raises(SpecError) as refused:
+        experiment(**method, **cluster)
+    assert why in " ".join(fault.message for fault in refused.value.faults)
+
+
+def test_a_run_of_threads_has_no_order_to_replay(tmp_path):
+    real = load_run(document(devices=[THREADS, {"kind": "cpu"}]), world="mpi")
+    (tmp_path / "spec.json").write_text(canonical(real))
+    with pytest.raises(LaunchError, match="no order"):
+        replay.read_order(tmp_path)
+    slowed = load_run(document(devices=[{"kind": "cpu", "speed": 0.5}, {"kind": "cpu"}]), world="mpi")
+    assert replay.same_run(slowed, slowed)
+    assert [each.speed for each in replay.twin(slowed).virtual.devices] == [1, 1]
+
+
+def test_a_governor_sleeps_in_proportion_and_takes_off_what_a_sleep_took_too_long():
+    now, slept = [0.0], []
+
+    def sleep(seconds):
+        slept.append(seconds)
+        now[0] += seconds + (0.2 if len(slept) == 1 else 0.0)
+
+    governor = Governor(0.25, lambda: now[0], sleep)
+    assert governor.achieved is None
+    for seconds in (1.0, 0.01, 2.0):
+        with governor.pace():
+            now[0] += seconds
+    assert slept == pytest.approx([3.0, 6.0 - 0.2 + 0.03]), "after the second gradient it still has slept too long"
+    assert governor.achieved == pytest.approx(0.25)
+    assert Governor.of(None) is None
+
+
+@pytest.mark.parametrize("independent", [False, True])
+def test_every_gradient_of_a_slowed_worker_is_paced(independent):
+    paced = []
+
+    class Pace:
+        @contextmanager
+        def pace(self):
+            yield
+            paced.append(len(computed))
+
+    computed = []
+    rank = SimpleNamespace(
+        objective=SimpleNamespace(
+            pick=list,
+            reads_ahead=False,
+            independent=independent,
+            gradient=lambda batch: computed.append(batch) or 1.5,
+        ),
+        batches=SimpleNamespace(next=lambda: (3, 4)),
+        ledger=SimpleNamespace(enter=lambda phase: None),
+        spec=SimpleNamespace(virtual=None),
+        comm=SimpleNamespace(alongside=lambda work: work()),
+        governor=Pace(),
+    )
+    assert [RankState._next_gradient(rank) for _ in range(2)] == [1.5, 1.5]
+    assert (computed, paced) == ([[3, 4], [3, 4]], [1, 2])
