@@ -23,6 +23,11 @@ settings.load_profile("hooke")
 
 ROOT = Path(__file__).resolve().parents[1]
 
+for name, value in {"PYDANTIC_DISABLE_PLUGINS": "__all__", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}.items():
+    os.environ.setdefault(name, value)
+"""Pydantic and PyTorch look for plugins, of which there are none here, in every package that is installed. In the
+hundreds of processes that tests start this would take longer than some of them run."""
+
 DEAREST = (
     *("engine/contract/", "e2e/test_up.py", "cluster/acceptance/", "netlab/test_peers.py", "api/"),
     *("e2e/test_demo.py", "cluster/test_slurm", "engine/comm/", "engine/trace/", "engine/loop/"),
