@@ -117,7 +117,7 @@ def mpi_library() -> str | None:
 
 @functools.cache
 def _installed(name: str) -> str | None:
-    """Return the version of a package; to read it takes as long as several steps, and each run of a process asks."""
+    """Return the version of a package. Reading takes as long as several steps, and every run of a process asks."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
