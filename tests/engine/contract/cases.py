@@ -240,9 +240,12 @@ def train(comm: Comm, case: Case, world: World, folder: Path | None, objective: 
     return train_rank(comm, case.spec(world, cut), folder, objective, resume=not first, options=options)
 
 
-def play(comm: Comm, case: Case, world: World, folder: Path) -> Played:
-    """Play a case on this rank; a case in two is stopped, checkpointed and started anew from its folder."""
-    place = folder if case.journal or not case.whole else None
+def play(comm: Comm, case: Case, world: World, folder: Path, written: bool = False) -> Played:
+    """Play a case on this rank; a case in two is stopped, checkpointed and started anew from its folder.
+
+    `written`: journals are left in the folder, and not looked at here.
+    """
+    place = folder if written or case.journal or not case.whole else None
     objective = objective_of(comm, case, world, folder=folder)
     outcome = train(comm, case, world, place, objective, first=True)
     if case.whole:
@@ -276,9 +279,11 @@ def _report(outcome: Outcome, objective: Quadratic, first: Outcome | None) -> Pl
     )
 
 
-def play_virtual(case: Case, folder: Path) -> list[Played]:
+def play_virtual(case: Case, folder: Path, written: bool = False) -> list[Played]:
     """Play all ranks of a case in the virtual world."""
     network = case.spec("virtual").virtual
     assert network is not None
     with watched():
-        return run_virtual(case.ranks, network, lambda comm: play(comm, case, "virtual", folder), case.collective)
+        return run_virtual(
+            case.ranks, network, lambda comm: play(comm, case, "virtual", folder, written), case.collective
+        )
