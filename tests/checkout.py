@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SLOW = ROOT / "tests" / "slow"
-"""A folder for HOOKE_PATH: its workload `slow` waits in each step, for runs that have no end of their own."""
 
 
 def python_path(*first: Path) -> str:

@@ -14,7 +14,6 @@ from hooke.cluster.launchers.settings import LocalSettings, SlurmSettings
 from hooke.cluster.processes import members
 from hooke.cluster.supervisor import MOST_PER_PROCESS
 
-from tests.checkout import SLOW
 from tests.cluster.bench import kill9, spec
 from tests.waiting import LIMIT, wait_for
 
@@ -86,13 +85,32 @@ def finish_waiting(site, supervisor, run):
     assert (end.state, site.api.records[run, 1, 0]) == ("cancelled", [])
 
 
+SLOW = """
+import time
+import torch
+
+def model():
+    return torch.nn.Linear(2, 2)
+
+def data():
+    x = torch.randn(64, 2, generator=torch.Generator().manual_seed(0))
+    return (x, (x[:, 0] > 0).long()), (x, (x[:, 0] > 0).long())
+
+def loss(output, labels):
+    time.sleep(0.05)
+    return torch.nn.functional.cross_entropy(output, labels)
+
+def score(output, labels):
+    return float((output.argmax(1) == labels).float().mean())
+"""
+"""Trains for as long as a test lets it, and needs no processor for it."""
+
+
 def test_a_time_limit_is_a_time_out_with_a_checkpoint_from_which_the_next_attempt_goes_on(
     slurm, site, tmp_path, monkeypatch
 ):
     (tmp_path / "own" / "workloads").mkdir(parents=True)
-    text = (SLOW / "workloads" / "slow.py").read_text()
-    assert "PAUSE = 0.002" in text
-    (tmp_path / "own" / "workloads" / "slow.py").write_text(text.replace("PAUSE = 0.002", "PAUSE = 0.05"))
+    (tmp_path / "own" / "workloads" / "slow.py").write_text(SLOW)
     monkeypatch.setenv("HOOKE_PATH", str(tmp_path / "own"))
     document = spec() | {"workload": {"name": "slow"}, "budget": {"samples": 10**9}, "evaluation": {"every": 6400}}
     soon = SITE.model_copy(update={"time_limit": "1", "signal_seconds": 15})

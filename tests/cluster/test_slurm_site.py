@@ -8,7 +8,6 @@ import pytest
 import yaml
 from hooke_api.local.instance import runtime_folder
 
-from tests.checkout import SLOW
 from tests.e2e.instances import HOOKE, QUICK, Running, processes, runs, submit
 from tests.waiting import LIMIT, free_port, wait_for
 
@@ -44,8 +43,7 @@ class Server:
         self.up = Running(folder / "server", "up", port=free_port())
         try:
             self.client = self.up.ready()
-            known = {"HOOKE_API": self.up.url, "HOOKE_TOKEN": self.up.token, "HOOKE_PATH": str(SLOW)}
-            self.environment = environment | known
+            self.environment = environment | {"HOOKE_API": self.up.url, "HOOKE_TOKEN": self.up.token}
             self.hooke("clusters", "token", "hpc", "--out", "hpc.token")
             socket = runtime_folder(self.up.home) / "redis.sock"
             (folder / "agent.toml").write_text(CONFIG.format(url=self.up.url, socket=socket))
@@ -134,7 +132,6 @@ def test_a_comparison_waits_in_slurms_queue_with_its_reason_and_gets_its_verdict
 
 def test_a_cancelled_run_leaves_the_queue_and_a_new_agent_finds_the_job_of_the_old_one(server, on_slurm):
     experiment = submit(server.client, COMPARISON | {
-        "workload": {"name": "slow"},
         "clusters": [{"name": "hpc", "workers": [2], "seeds": 1}], "budget": {"samples": 10**9}, "target": None,
         "evaluation": {"every": 10**6}, "variants": COMPARISON["variants"][:1],
     })  # fmt: skip

@@ -17,7 +17,6 @@ import httpx
 from hooke.cluster.places import Home
 from hooke.cluster.processes import members
 
-from tests.checkout import SLOW
 from tests.waiting import LIMIT, wait_for
 
 HOOKE = str(Path(sys.executable).with_name("hooke"))
@@ -34,15 +33,12 @@ QUICK = {
 """One run of a second."""
 ENDLESS = QUICK | {
     "name": "endless",
-    "workload": {"name": "slow"},
     "clusters": [{"name": "local", "workers": [2], "seeds": 2}],
     "budget": {"samples": 10**9},
     "evaluation": {"every": 10**6},
     "target": None,
 }
-"""Two runs that nobody waits for; their workload, which waits in each step, is found in PATIENT."""
-PATIENT = {"HOOKE_PATH": str(SLOW)}
-"""Environment of an instance for ENDLESS."""
+"""Two runs that nobody waits for."""
 
 
 class Running:

@@ -13,7 +13,7 @@ from hooke.cli.document import read
 from hooke.cli.verdict import COLUMNS, cells, show
 from hooke_api.local.demonstration import EXAMPLE, Demonstration, Meter, remaining
 from hooke_api.local.instance import StartError
-from instances import ENDLESS, PATIENT, QUICK, processes, states, stored
+from instances import ENDLESS, QUICK, processes, states, stored
 from rich.console import Console
 
 from tests.waiting import LIMIT, wait_for
@@ -85,7 +85,7 @@ def test_an_experiment_that_is_refused_is_explained(hooke, tmp_path):
 
 
 def test_leaving_before_the_verdict_cancels_the_experiment(hooke, tmp_path):
-    demo = hooke("demo", written(tmp_path, ENDLESS), environment=PATIENT)
+    demo = hooke("demo", written(tmp_path, ENDLESS))
     with demo.ready() as client:
         wait_for(lambda: "0/2 runs ended" in demo.said(), "the experiment")
         (experiment,) = (item["id"] for item in client.get("/experiments").json()["items"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 from hooke_api.local.instance import Note, runtime_folder
-from instances import ENDLESS, PATIENT, QUICK, processes, runs, states, submit
+from instances import ENDLESS, QUICK, processes, runs, states, submit
 
 from tests.waiting import LIMIT, wait_for
 
@@ -30,7 +30,7 @@ def assert_idle_one_ends(up, number):
 
 
 def test_ctrl_c_ends_runs_and_streams(hooke):
-    up = hooke("up", environment=PATIENT)
+    up = hooke("up")
     with up.ready() as client:
         experiment = submit(client, ENDLESS)
         until_training(client, experiment)
@@ -40,7 +40,7 @@ def test_ctrl_c_ends_runs_and_streams(hooke):
             assert len(processes(up.home)) >= 8, "mpirun, proxy, two guards, two ranks as well"
             assert up.end(signal.SIGINT) == 0, up.said()
     assert processes(up.home) == {}
-    again = hooke("up", environment=PATIENT)
+    again = hooke("up")
     with again.ready() as client:
         first, second = sorted(runs(client, experiment), key=lambda run: run["number"])
         assert first["state"] == "cancelled", "ended by order, and told so before the API went"
@@ -83,7 +83,7 @@ def left(parts, home):
 
 
 def test_a_killed_instance_takes_its_parts_along_and_the_next_start_adopts_its_runs(hooke):
-    up = hooke("up", environment=PATIENT)
+    up = hooke("up")
     with up.ready() as client:
         experiment = submit(client, ENDLESS)
         until_training(client, experiment)
@@ -99,7 +99,7 @@ def test_a_killed_instance_takes_its_parts_along_and_the_next_start_adopts_its_r
     ranks = [pid for pid, command in processes(up.home).items() if "hooke.loop.train" in command]
     assert ranks, "training goes on"
 
-    again = hooke("up", environment=PATIENT)
+    again = hooke("up")
     with again.ready() as client:
         assert again.url == up.url
         assert "adopted" in again.said()
@@ -143,7 +143,7 @@ def answers(client):
 
 def test_asked_twice_it_ends_without_grace(hooke):
     """The agent, which ends first, does not listen: with grace, the run would be told to end after 5 s."""
-    up = hooke("up", environment=PATIENT)
+    up = hooke("up")
     with up.ready() as client:
         until_running(client, submit(client, ENDLESS))
     os.kill(part(up, "agent"), signal.SIGSTOP)
@@ -151,7 +151,7 @@ def test_asked_twice_it_ends_without_grace(hooke):
     wait_for(lambda: not pending(up.process.pid, signal.SIGINT), "the first signal to arrive")
     assert up.end(signal.SIGINT) == 0
     assert processes(up.home) == {}
-    again = hooke("up", environment=PATIENT)
+    again = hooke("up")
     with again.ready() as client:
         (experiment,) = (item["id"] for item in client.get("/experiments").json()["items"])
         wait_for(lambda: any(run["attempt"] == 2 for run in runs(client, experiment)), "what the next start tells")

@@ -11,22 +11,20 @@ from hooke.cluster.places import Home
 from hooke.cluster.processes import members, sweep
 from hooke.spec.journal import records, unpack
 
-from tests.checkout import SLOW
 from tests.waiting import LIMIT, free_port, wait_for
 
 LEASE = 12.0
 """Short, so that a dead supervisor is missed soon; a living one is heard every 5 s, after an outage within 8 s."""
-ENDLESS = 10**9
 
 
 def comparison(samples, *, seeds=1, virtual=False, algorithm="sync-sgd", workers=2):
-    """Return an ExperimentSpec of `seeds` runs; those that are ENDLESS wait in each step."""
+    """Return an ExperimentSpec of `seeds` runs."""
     cluster = {"name": "local", "workers": [workers], "seeds": seeds}
     if virtual:
         cluster |= {"name": "10gbe", "computed_on": "local", "virtual": {}}
     return {
         "name": "acceptance",
-        "workload": {"name": "slow" if samples == ENDLESS else "digits-mlp"},
+        "workload": {"name": "digits-mlp"},
         "variants": [{"name": "it", "algorithm": algorithm}],
         "baseline": "it",
         "clusters": [cluster],
@@ -48,7 +46,6 @@ class Site:
         self.environment = kept | {
             "HOOKE_HOME": str(self.home.path),
             "HOOKE_PORT": str(self.port),
-            "HOOKE_PATH": str(SLOW),
             "HOOKE_REDIS_URL": f"unix://{path}/redis.sock",
             "HOOKE_LEASE_SECONDS": str(LEASE),
             "HOOKE_PROBE_SECONDS": "1",

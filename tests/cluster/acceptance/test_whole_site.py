@@ -12,11 +12,13 @@ from hooke.cluster.processes import children, members
 from hooke.spec.journal import records, unpack
 from hooke.spec.orders import BrokerOrder
 
-from tests.cluster.acceptance.installation import ENDLESS, comparison
+from tests.cluster.acceptance.installation import comparison
 from tests.cluster.bench import Tree, kill9
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.needs("redis")
+
+ENDLESS = 10**9
 
 
 def states(run):
@@ -116,7 +118,7 @@ def launch_order(site, run):
 def test_the_supervisor_is_killed_and_the_next_attempt_goes_on_from_the_checkpoint(site):
     """Its lease runs out, the API asks, and the agent has somebody end and report what was left."""
     retry = {"backoff_seconds": 0}
-    (run,) = site.submit(comparison(ENDLESS) | {"checkpoint_every": 20_000, "retry": retry})
+    (run,) = site.submit(comparison(ENDLESS) | {"checkpoint_every": 50_000, "retry": retry})
     site.wait_training(run)
     wait_for(lambda: any(each["ranks"] == 2 for each in site.run(run)["checkpoints"]), "a checkpoint")
     kept = max(each["samples"] for each in site.run(run)["checkpoints"] if each["ranks"] == 2)
