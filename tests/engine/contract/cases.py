@@ -5,6 +5,7 @@ A case is one run of one method on a `Quadratic`; `play` plays it on one rank of
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -142,6 +143,7 @@ class Case:
         """Return whether the run is one attempt, not stopped and started again."""
         return self.halt is None and self.cancel is None
 
+    @functools.cache  # noqa: B019 - cases live as long as the tests, and every rank of a play asks
     def spec(self, world: World, samples: int | None = None) -> RunSpec:
         """Return the run as the product specifies it, cut at `samples` if asked."""
         document: dict[str, Any] = {
