@@ -15,7 +15,12 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: runs are bitwise equal only with one intra-op thread
 
-import argparse  # noqa: E402 - the line above must come first
+import gc  # noqa: E402 - the line above must come first
+
+if __name__ == "__main__":
+    gc.disable()  # until all is imported
+
+import argparse  # noqa: E402
 import contextlib  # noqa: E402
 import json  # noqa: E402
 import signal  # noqa: E402
@@ -311,4 +316,6 @@ def run() -> None:
 
 
 if __name__ == "__main__":
+    gc.freeze()  # modules stay to the end: they are searched for garbage neither in measured steps nor at the exit
+    gc.enable()
     run()
