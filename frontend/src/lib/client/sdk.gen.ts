@@ -2,7 +2,7 @@
 
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client';
 import { client } from './client.gen';
-import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, AcceptInviteData, AcceptInviteErrors, AcceptInviteResponses, AddUserData, AddUserErrors, AddUserResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeExperimentData, ChangeExperimentErrors, ChangeExperimentResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, ChangeProjectData, ChangeProjectErrors, ChangeProjectResponses, ChangeUserData, ChangeUserErrors, ChangeUserResponses, ChangeWebhookData, ChangeWebhookErrors, ChangeWebhookResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CompareRowsData, CompareRowsErrors, CompareRowsResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateTokenData, CreateTokenErrors, CreateTokenResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteExperimentData, DeleteExperimentErrors, DeleteExperimentResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, EndSessionsData, EndSessionsErrors, EndSessionsResponses, ExportAuditData, ExportAuditErrors, ExportAuditResponses, ExportBundleData, ExportBundleErrors, ExportBundleResponses, ExportPointsData, ExportPointsErrors, ExportPointsParquetData, ExportPointsParquetErrors, ExportPointsParquetResponses, ExportPointsResponses, ExportRunsData, ExportRunsErrors, ExportRunsParquetData, ExportRunsParquetErrors, ExportRunsParquetResponses, ExportRunsResponses, ExportWorkersData, ExportWorkersErrors, ExportWorkersResponses, ImportExperimentData, ImportExperimentErrors, ImportExperimentResponses, InviteUserData, InviteUserErrors, InviteUserResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListAuditData, ListAuditErrors, ListAuditResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListDeletedExperimentsData, ListDeletedExperimentsErrors, ListDeletedExperimentsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListFilterFieldsData, ListFilterFieldsErrors, ListFilterFieldsResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListMetricsData, ListMetricsErrors, ListMetricsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTokensData, ListTokensErrors, ListTokensResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, MoveExperimentData, MoveExperimentErrors, MoveExperimentResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadMeData, ReadMeErrors, ReadMeResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadReportData, ReadReportErrors, ReadReportResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadSystemData, ReadSystemErrors, ReadSystemResponses, ReadTimelineData, ReadTimelineErrors, ReadTimelineResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadWorkersData, ReadWorkersErrors, ReadWorkersResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, RestoreExperimentData, RestoreExperimentErrors, RestoreExperimentResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, RevokeTokenData, RevokeTokenErrors, RevokeTokenResponses, SetMemberData, SetMemberErrors, SetMemberResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, SignInData, SignInErrors, SignInResponses, SignOutData, SignOutErrors, SignOutResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
+import type { AbandonRunData, AbandonRunErrors, AbandonRunResponses, AcceptInviteData, AcceptInviteErrors, AcceptInviteResponses, AddUserData, AddUserErrors, AddUserResponses, CancelCalibrationData, CancelCalibrationErrors, CancelCalibrationResponses, CancelExperimentData, CancelExperimentErrors, CancelExperimentResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeExperimentData, ChangeExperimentErrors, ChangeExperimentResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, ChangeProjectData, ChangeProjectErrors, ChangeProjectResponses, ChangeUserData, ChangeUserErrors, ChangeUserResponses, ChangeViewData, ChangeViewErrors, ChangeViewResponses, ChangeWebhookData, ChangeWebhookErrors, ChangeWebhookResponses, CheckpointRunData, CheckpointRunErrors, CheckpointRunResponses, CompareRowsData, CompareRowsErrors, CompareRowsResponses, CreateExperimentData, CreateExperimentErrors, CreateExperimentResponses, CreateProjectData, CreateProjectErrors, CreateProjectResponses, CreateTokenData, CreateTokenErrors, CreateTokenResponses, CreateViewData, CreateViewErrors, CreateViewResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteExperimentData, DeleteExperimentErrors, DeleteExperimentResponses, DeleteViewData, DeleteViewErrors, DeleteViewResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, DrainClusterData, DrainClusterErrors, DrainClusterResponses, EndSessionsData, EndSessionsErrors, EndSessionsResponses, ExportAuditData, ExportAuditErrors, ExportAuditResponses, ExportBundleData, ExportBundleErrors, ExportBundleResponses, ExportPointsData, ExportPointsErrors, ExportPointsParquetData, ExportPointsParquetErrors, ExportPointsParquetResponses, ExportPointsResponses, ExportRunsData, ExportRunsErrors, ExportRunsParquetData, ExportRunsParquetErrors, ExportRunsParquetResponses, ExportRunsResponses, ExportWorkersData, ExportWorkersErrors, ExportWorkersResponses, FinishOidcData, FinishOidcErrors, FinishOidcResponses, ImportExperimentData, ImportExperimentErrors, ImportExperimentResponses, InviteUserData, InviteUserErrors, InviteUserResponses, LinkIdentityData, LinkIdentityErrors, LinkIdentityResponses, ListAlgorithmsData, ListAlgorithmsErrors, ListAlgorithmsResponses, ListAuditData, ListAuditErrors, ListAuditResponses, ListCalibrationsData, ListCalibrationsErrors, ListCalibrationsResponses, ListClustersData, ListClustersErrors, ListClustersResponses, ListClusterTokensData, ListClusterTokensErrors, ListClusterTokensResponses, ListDeletedExperimentsData, ListDeletedExperimentsErrors, ListDeletedExperimentsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListExperimentsData, ListExperimentsErrors, ListExperimentsResponses, ListFilterFieldsData, ListFilterFieldsErrors, ListFilterFieldsResponses, ListIdentitiesData, ListIdentitiesErrors, ListIdentitiesResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListMetricsData, ListMetricsErrors, ListMetricsResponses, ListProjectsData, ListProjectsErrors, ListProjectsResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListTokensData, ListTokensErrors, ListTokensResponses, ListUsersData, ListUsersErrors, ListUsersResponses, ListViewsData, ListViewsErrors, ListViewsResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWorkloadsData, ListWorkloadsErrors, ListWorkloadsResponses, LivezData, LivezErrors, LivezResponses, MakeClusterTokenData, MakeClusterTokenErrors, MakeClusterTokenResponses, MoveExperimentData, MoveExperimentErrors, MoveExperimentResponses, QuerySeriesData, QuerySeriesErrors, QuerySeriesResponses, ReadBandsData, ReadBandsErrors, ReadBandsResponses, ReadClusterData, ReadClusterErrors, ReadClusterResponses, ReadComparisonData, ReadComparisonErrors, ReadComparisonResponses, ReadExperimentData, ReadExperimentErrors, ReadExperimentResponses, ReadLeaderboardData, ReadLeaderboardErrors, ReadLeaderboardResponses, ReadLogsData, ReadLogsErrors, ReadLogsResponses, ReadMeData, ReadMeErrors, ReadMeResponses, ReadProviderData, ReadProviderErrors, ReadProviderResponses, ReadQueueData, ReadQueueErrors, ReadQueueResponses, ReadReportData, ReadReportErrors, ReadReportResponses, ReadRunData, ReadRunErrors, ReadRunResponses, ReadSystemData, ReadSystemErrors, ReadSystemResponses, ReadTimelineData, ReadTimelineErrors, ReadTimelineResponses, ReadTraceData, ReadTraceErrors, ReadTraceResponses, ReadTuningData, ReadTuningErrors, ReadTuningResponses, ReadWorkersData, ReadWorkersErrors, ReadWorkersResponses, ReadyzData, ReadyzErrors, ReadyzResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RemoveClusterData, RemoveClusterErrors, RemoveClusterResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, RestoreExperimentData, RestoreExperimentErrors, RestoreExperimentResponses, ResumeClusterData, ResumeClusterErrors, ResumeClusterResponses, RetryRunData, RetryRunErrors, RetryRunResponses, RevokeClusterTokenData, RevokeClusterTokenErrors, RevokeClusterTokenResponses, RevokeTokenData, RevokeTokenErrors, RevokeTokenResponses, SetMemberData, SetMemberErrors, SetMemberResponses, SetPolicyData, SetPolicyErrors, SetPolicyResponses, SetPriorityData, SetPriorityErrors, SetPriorityResponses, SignInData, SignInErrors, SignInResponses, SignOutData, SignOutErrors, SignOutResponses, StartCalibrationData, StartCalibrationErrors, StartCalibrationResponses, StartOidcData, StartOidcErrors, StartOidcResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UnlinkIdentityData, UnlinkIdentityErrors, UnlinkIdentityResponses, ValidateExperimentData, ValidateExperimentErrors, ValidateExperimentResponses, VersionData, VersionErrors, VersionResponses } from './types.gen';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -415,12 +415,65 @@ export const livez = <ThrowOnError extends boolean = false>(options?: Options<Li
 export const readMe = <ThrowOnError extends boolean = false>(options?: Options<ReadMeData, ThrowOnError>): RequestResult<ReadMeResponses, ReadMeErrors, ThrowOnError> => (options?.client ?? client).get<ReadMeResponses, ReadMeErrors, ThrowOnError>({ url: '/api/v1/me', ...options });
 
 /**
+ * List Identities
+ *
+ * List one's own accounts at providers.
+ */
+export const listIdentities = <ThrowOnError extends boolean = false>(options?: Options<ListIdentitiesData, ThrowOnError>): RequestResult<ListIdentitiesResponses, ListIdentitiesErrors, ThrowOnError> => (options?.client ?? client).get<ListIdentitiesResponses, ListIdentitiesErrors, ThrowOnError>({ url: '/api/v1/me/identities', ...options });
+
+/**
+ * Link Identity
+ *
+ * Begin to link an account at the provider to the user of this session, as `start_oidc` does.
+ */
+export const linkIdentity = <ThrowOnError extends boolean = false>(options?: Options<LinkIdentityData, ThrowOnError>): RequestResult<LinkIdentityResponses, LinkIdentityErrors, ThrowOnError> => (options?.client ?? client).post<LinkIdentityResponses, LinkIdentityErrors, ThrowOnError>({ url: '/api/v1/me/identities/link', ...options });
+
+/**
+ * Unlink Identity
+ *
+ * Unlink an account; the user's other sessions end. 409 for the last way to sign in.
+ */
+export const unlinkIdentity = <ThrowOnError extends boolean = false>(options: Options<UnlinkIdentityData, ThrowOnError>): RequestResult<UnlinkIdentityResponses, UnlinkIdentityErrors, ThrowOnError> => (options.client ?? client).delete<UnlinkIdentityResponses, UnlinkIdentityErrors, ThrowOnError>({ url: '/api/v1/me/identities/{identity_id}', ...options });
+
+/**
  * Change Password
  *
  * Change one's own password; every other session of the user ends. 409 without a session of a user.
  */
 export const changePassword = <ThrowOnError extends boolean = false>(options: Options<ChangePasswordData, ThrowOnError>): RequestResult<ChangePasswordResponses, ChangePasswordErrors, ThrowOnError> => (options.client ?? client).put<ChangePasswordResponses, ChangePasswordErrors, ThrowOnError>({
     url: '/api/v1/me/password',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Read Provider
+ *
+ * Return the provider that users may sign in through, and what is said of a problem with it.
+ */
+export const readProvider = <ThrowOnError extends boolean = false>(options?: Options<ReadProviderData, ThrowOnError>): RequestResult<ReadProviderResponses, ReadProviderErrors, ThrowOnError> => (options?.client ?? client).get<ReadProviderResponses, ReadProviderErrors, ThrowOnError>({ url: '/api/v1/oidc', ...options });
+
+/**
+ * Finish Oidc
+ *
+ * End a sign-in: the provider sends browsers here. The answer is a page that leads on.
+ *
+ * It sets the cookie of a session, or leads to the page where the sign-in began, which says what failed.
+ */
+export const finishOidc = <ThrowOnError extends boolean = false>(options?: Options<FinishOidcData, ThrowOnError>): RequestResult<FinishOidcResponses, FinishOidcErrors, ThrowOnError> => (options?.client ?? client).get<FinishOidcResponses, FinishOidcErrors, ThrowOnError>({ url: '/api/v1/oidc/callback', ...options });
+
+/**
+ * Start Oidc
+ *
+ * Begin a sign-in through the provider; the answer sets a cookie that the callback needs, for ten minutes.
+ *
+ * 409 if there is no provider, 503 if it does not answer.
+ */
+export const startOidc = <ThrowOnError extends boolean = false>(options: Options<StartOidcData, ThrowOnError>): RequestResult<StartOidcResponses, StartOidcErrors, ThrowOnError> => (options.client ?? client).post<StartOidcResponses, StartOidcErrors, ThrowOnError>({
+    url: '/api/v1/oidc/start',
     ...options,
     headers: {
         'Content-Type': 'application/json',
@@ -723,6 +776,48 @@ export const endSessions = <ThrowOnError extends boolean = false>(options: Optio
  * Return the versions of the API and of the engine.
  */
 export const version = <ThrowOnError extends boolean = false>(options?: Options<VersionData, ThrowOnError>): RequestResult<VersionResponses, VersionErrors, ThrowOnError> => (options?.client ?? client).get<VersionResponses, VersionErrors, ThrowOnError>({ url: '/api/v1/version', ...options });
+
+/**
+ * List Views
+ *
+ * List one's own saved views of the dashboard, by name.
+ */
+export const listViews = <ThrowOnError extends boolean = false>(options?: Options<ListViewsData, ThrowOnError>): RequestResult<ListViewsResponses, ListViewsErrors, ThrowOnError> => (options?.client ?? client).get<ListViewsResponses, ListViewsErrors, ThrowOnError>({ url: '/api/v1/views', ...options });
+
+/**
+ * Create View
+ *
+ * Save a view under a name of one's own. 409: there is one of this name, or there are 100.
+ */
+export const createView = <ThrowOnError extends boolean = false>(options: Options<CreateViewData, ThrowOnError>): RequestResult<CreateViewResponses, CreateViewErrors, ThrowOnError> => (options.client ?? client).post<CreateViewResponses, CreateViewErrors, ThrowOnError>({
+    url: '/api/v1/views',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete View
+ *
+ * Delete a saved view.
+ */
+export const deleteView = <ThrowOnError extends boolean = false>(options: Options<DeleteViewData, ThrowOnError>): RequestResult<DeleteViewResponses, DeleteViewErrors, ThrowOnError> => (options.client ?? client).delete<DeleteViewResponses, DeleteViewErrors, ThrowOnError>({ url: '/api/v1/views/{view_id}', ...options });
+
+/**
+ * Change View
+ *
+ * Change the name of a saved view, or what it shows.
+ */
+export const changeView = <ThrowOnError extends boolean = false>(options: Options<ChangeViewData, ThrowOnError>): RequestResult<ChangeViewResponses, ChangeViewErrors, ThrowOnError> => (options.client ?? client).patch<ChangeViewResponses, ChangeViewErrors, ThrowOnError>({
+    url: '/api/v1/views/{view_id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
 
 /**
  * Redeliver

@@ -73,6 +73,10 @@ export type Across = {
      */
     sentences: Array<string>;
     /**
+     * Spreads
+     */
+    spreads: Array<number> | null;
+    /**
      * Workers
      */
     workers: number;
@@ -685,6 +689,12 @@ export type ClusterChoice = {
      */
     computed_on?: string | null;
     /**
+     * Groups of workers
+     *
+     * Kinds of worker 0, 1, ... of a real cluster; of a virtual one they are its `devices`. Written as `workers`: [{kind, count, threads, speed}, ...].
+     */
+    groups?: Array<DeviceGroup>;
+    /**
      * Name
      *
      * A registered cluster, or with `virtual` a name of one's own.
@@ -876,7 +886,7 @@ export type Communication = {
     /**
      * Rows
      *
-     * What an all-reduce sends of a model that touches few rows in a step: all, or those that some worker has touched.
+     * What exchanges send of a model that touches few rows in a step: all, or those that were touched since the exchange before; docs/wide-outputs.md says by which methods.
      */
     rows?: 'all' | 'touched';
     /**
@@ -1515,21 +1525,45 @@ export type DeliveryView = {
 /**
  * DeviceGroup
  *
- * Workers with the same virtual device.
+ * Workers of the same kind.
  */
 export type DeviceGroup = {
     /**
      * Count
      *
-     * Workers with this device.
+     * Workers of this kind.
      */
     count?: number;
     /**
      * Kind
      *
-     * A profile of `hooke.spec.devices`; its constants are assumptions.
+     * `cpu`: a process on the CPU. `hogwild-cpu`: one with threads that share its weights without locks. `cuda`: one on a CUDA device of its host, real clusters only. Others: virtual devices with a profile of `hooke.spec.devices`, whose constants are assumptions.
      */
-    kind: 'cpu-28' | 'k80' | 'v100' | 'h100';
+    kind: 'cpu' | 'hogwild-cpu' | 'cuda' | 'cpu-28' | 'k80' | 'v100' | 'h100';
+    /**
+     * Precision
+     *
+     * Of forward and backward; empty: that of the run.
+     */
+    precision?: 'fp32' | 'bf16' | null;
+    /**
+     * Speed
+     *
+     * Factor on the speed of its gradients. On a real cluster at most 1: the process sleeps after each gradient, so that it is that much slower than it could be.
+     */
+    speed?: number;
+    /**
+     * Sub-batches
+     *
+     * `hogwild-cpu`: parts of a batch, each of which is an update; empty: one per thread.
+     */
+    sub_batches?: number | null;
+    /**
+     * Threads
+     *
+     * `hogwild-cpu`: threads that compute sub-batches. `cpu`: intra-op threads, real clusters only.
+     */
+    threads?: number;
 };
 
 /**
@@ -2251,6 +2285,58 @@ export type HostSamples = {
 };
 
 /**
+ * IdentityList
+ *
+ * The accounts of a user, the oldest first, and the other way to sign in.
+ */
+export type IdentityList = {
+    /**
+     * Has Password
+     */
+    has_password: boolean;
+    /**
+     * Items
+     */
+    items: Array<IdentityView>;
+};
+
+/**
+ * IdentityView
+ *
+ * An account at a provider that signs a user in.
+ */
+export type IdentityView = {
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Id
+     */
+    id: string;
+    /**
+     * Issuer
+     */
+    issuer: string;
+    /**
+     * Label
+     */
+    label: string;
+    /**
+     * Last Way
+     */
+    last_way: boolean;
+    /**
+     * Usable
+     */
+    usable: boolean;
+    /**
+     * Used At
+     */
+    used_at: string | null;
+};
+
+/**
  * Jitter
  *
  * Standard deviations of the logarithm of a gradient's time, by what they persist over.
@@ -2739,6 +2825,44 @@ export type NewWebhook = {
 };
 
 /**
+ * OidcStart
+ *
+ * What a sign-in through the provider is for.
+ */
+export type OidcStart = {
+    /**
+     * Again
+     *
+     * Whether the provider is to ask who this is although it knows: after a refusal.
+     */
+    again?: boolean;
+    /**
+     * Invite
+     *
+     * The secret of an invitation that is accepted by it.
+     */
+    invite?: string | null;
+    /**
+     * Next
+     *
+     * Page of this server to be shown then; default: the first one.
+     */
+    next?: string | null;
+};
+
+/**
+ * Onward
+ *
+ * Where the browser goes next.
+ */
+export type Onward = {
+    /**
+     * Address
+     */
+    address: string;
+};
+
+/**
  * OperationCost
  *
  * The time of one message of an operation: it includes overheads, additions and copies.
@@ -3175,6 +3299,22 @@ export type ProjectView = {
      */
     name: string;
     role: Role;
+};
+
+/**
+ * ProviderView
+ *
+ * The provider that the sign-in page offers.
+ */
+export type ProviderView = {
+    /**
+     * Name
+     */
+    name: string | null;
+    /**
+     * Problem
+     */
+    problem: string | null;
 };
 
 /**
@@ -4850,6 +4990,10 @@ export type UserView = {
      */
     invite_until: string | null;
     /**
+     * Linked
+     */
+    linked: boolean;
+    /**
      * Name
      */
     name: string;
@@ -4890,7 +5034,7 @@ export type Variant = {
     /**
      * Search
      *
-     * With tuning: spaces instead of those that the algorithm declares; null keeps a parameter's default. A parameter given in `parameters` keeps its value.
+     * With tuning: spaces instead of those that the algorithm declares; null keeps a parameter's default. A parameter given in `parameters` keeps its value. `workload.NAME` is a setting of the workload that a variant may set.
      */
     search?: {
         [key: string]: Space | null;
@@ -5008,7 +5152,7 @@ export type VirtualCluster = {
     /**
      * Devices
      *
-     * Virtual devices of worker 0, 1, ..., with times and links of their own (assumed constants); empty: all as the cluster says.
+     * Kinds of worker 0, 1, ...: virtual devices with times and links of their own (assumed constants), or CPUs; empty: all as the cluster says.
      */
     devices?: Array<DeviceGroup>;
     /**
@@ -5270,6 +5414,10 @@ export type WorkerView = {
      * Sizes
      */
     sizes: Array<number>;
+    /**
+     * Speed
+     */
+    speed: number | null;
     /**
      * Staleness
      */
@@ -6843,6 +6991,86 @@ export type ReadMeResponses = {
 
 export type ReadMeResponse = ReadMeResponses[keyof ReadMeResponses];
 
+export type ListIdentitiesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/me/identities';
+};
+
+export type ListIdentitiesErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListIdentitiesError = ListIdentitiesErrors[keyof ListIdentitiesErrors];
+
+export type ListIdentitiesResponses = {
+    /**
+     * Successful Response
+     */
+    200: IdentityList;
+};
+
+export type ListIdentitiesResponse = ListIdentitiesResponses[keyof ListIdentitiesResponses];
+
+export type LinkIdentityData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/me/identities/link';
+};
+
+export type LinkIdentityErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type LinkIdentityError = LinkIdentityErrors[keyof LinkIdentityErrors];
+
+export type LinkIdentityResponses = {
+    /**
+     * Successful Response
+     */
+    200: Onward;
+};
+
+export type LinkIdentityResponse = LinkIdentityResponses[keyof LinkIdentityResponses];
+
+export type UnlinkIdentityData = {
+    body?: never;
+    path: {
+        /**
+         * Identity Id
+         */
+        identity_id: string;
+    };
+    query?: never;
+    url: '/api/v1/me/identities/{identity_id}';
+};
+
+export type UnlinkIdentityErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type UnlinkIdentityError = UnlinkIdentityErrors[keyof UnlinkIdentityErrors];
+
+export type UnlinkIdentityResponses = {
+    /**
+     * Successful Response
+     */
+    204: void;
+};
+
+export type UnlinkIdentityResponse = UnlinkIdentityResponses[keyof UnlinkIdentityResponses];
+
 export type ChangePasswordData = {
     body: PasswordChange;
     path?: never;
@@ -6867,6 +7095,105 @@ export type ChangePasswordResponses = {
 };
 
 export type ChangePasswordResponse = ChangePasswordResponses[keyof ChangePasswordResponses];
+
+export type ReadProviderData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Problem
+         *
+         * As the callback has named it.
+         */
+        problem?: string | null;
+    };
+    url: '/api/v1/oidc';
+};
+
+export type ReadProviderErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadProviderError = ReadProviderErrors[keyof ReadProviderErrors];
+
+export type ReadProviderResponses = {
+    /**
+     * Successful Response
+     */
+    200: ProviderView;
+};
+
+export type ReadProviderResponse = ReadProviderResponses[keyof ReadProviderResponses];
+
+export type FinishOidcData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Code
+         */
+        code?: string;
+        /**
+         * State
+         */
+        state?: string;
+        /**
+         * Error
+         */
+        error?: string;
+        /**
+         * Iss
+         */
+        iss?: string;
+    };
+    url: '/api/v1/oidc/callback';
+};
+
+export type FinishOidcErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type FinishOidcError = FinishOidcErrors[keyof FinishOidcErrors];
+
+export type FinishOidcResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type FinishOidcResponse = FinishOidcResponses[keyof FinishOidcResponses];
+
+export type StartOidcData = {
+    body: OidcStart;
+    path?: never;
+    query?: never;
+    url: '/api/v1/oidc/start';
+};
+
+export type StartOidcErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type StartOidcError = StartOidcErrors[keyof StartOidcErrors];
+
+export type StartOidcResponses = {
+    /**
+     * Successful Response
+     */
+    200: Onward;
+};
+
+export type StartOidcResponse = StartOidcResponses[keyof StartOidcResponses];
 
 export type ListProjectsData = {
     body?: never;

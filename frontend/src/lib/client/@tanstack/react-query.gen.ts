@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeProject, changeUser, changeWebhook, checkpointRun, compareRows, createExperiment, createProject, createToken, createWebhook, deleteExperiment, deleteWebhook, drainCluster, endSessions, exportAudit, exportBundle, exportPoints, exportPointsParquet, exportRuns, exportRunsParquet, exportWorkers, importExperiment, inviteUser, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listDeliveries, listExperiments, listFilterFields, listMembers, listMetrics, listProjects, listRuns, listTokens, listUsers, listWebhooks, listWorkloads, livez, makeClusterToken, moveExperiment, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readQueue, readReport, readRun, readSystem, readTimeline, readTrace, readTuning, readWorkers, readyz, redeliver, removeCluster, removeMember, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setMember, setPolicy, setPriority, signIn, signOut, startCalibration, testWebhook, validateExperiment, version } from '../sdk.gen';
-import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeProjectData, ChangeProjectError, ChangeProjectResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, ChangeWebhookData, ChangeWebhookError, ChangeWebhookResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateProjectData, CreateProjectError, CreateProjectResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, CreateWebhookData, CreateWebhookError, CreateWebhookResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DeleteWebhookData, DeleteWebhookError, DeleteWebhookResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportBundleData, ExportBundleError, ExportBundleResponse, ExportPointsData, ExportPointsError, ExportPointsParquetData, ExportPointsParquetError, ExportPointsParquetResponse, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsParquetData, ExportRunsParquetError, ExportRunsParquetResponse, ExportRunsResponse, ExportWorkersData, ExportWorkersError, ExportWorkersResponse, ImportExperimentData, ImportExperimentError, ImportExperimentResponse, InviteUserData, InviteUserError, InviteUserResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListDeliveriesData, ListDeliveriesError, ListDeliveriesResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListMembersData, ListMembersError, ListMembersResponse, ListMetricsData, ListMetricsError, ListMetricsResponse, ListProjectsData, ListProjectsError, ListProjectsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListWebhooksData, ListWebhooksError, ListWebhooksResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, MoveExperimentData, MoveExperimentError, MoveExperimentResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadReportData, ReadReportError, ReadReportResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadSystemData, ReadSystemError, ReadSystemResponse, ReadTimelineData, ReadTimelineError, ReadTimelineResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadWorkersData, ReadWorkersError, ReadWorkersResponse, ReadyzData, ReadyzError, ReadyzResponse, RedeliverData, RedeliverError, RedeliverResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RemoveMemberData, RemoveMemberError, RemoveMemberResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetMemberData, SetMemberError, SetMemberResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, TestWebhookData, TestWebhookError, TestWebhookResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeProject, changeUser, changeView, changeWebhook, checkpointRun, compareRows, createExperiment, createProject, createToken, createView, createWebhook, deleteExperiment, deleteView, deleteWebhook, drainCluster, endSessions, exportAudit, exportBundle, exportPoints, exportPointsParquet, exportRuns, exportRunsParquet, exportWorkers, finishOidc, importExperiment, inviteUser, linkIdentity, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listDeliveries, listExperiments, listFilterFields, listIdentities, listMembers, listMetrics, listProjects, listRuns, listTokens, listUsers, listViews, listWebhooks, listWorkloads, livez, makeClusterToken, moveExperiment, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readProvider, readQueue, readReport, readRun, readSystem, readTimeline, readTrace, readTuning, readWorkers, readyz, redeliver, removeCluster, removeMember, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setMember, setPolicy, setPriority, signIn, signOut, startCalibration, startOidc, testWebhook, unlinkIdentity, validateExperiment, version } from '../sdk.gen';
+import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeProjectData, ChangeProjectError, ChangeProjectResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, ChangeViewData, ChangeViewError, ChangeViewResponse, ChangeWebhookData, ChangeWebhookError, ChangeWebhookResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateProjectData, CreateProjectError, CreateProjectResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, CreateViewData, CreateViewError, CreateViewResponse, CreateWebhookData, CreateWebhookError, CreateWebhookResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DeleteViewData, DeleteViewError, DeleteViewResponse, DeleteWebhookData, DeleteWebhookError, DeleteWebhookResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportBundleData, ExportBundleError, ExportBundleResponse, ExportPointsData, ExportPointsError, ExportPointsParquetData, ExportPointsParquetError, ExportPointsParquetResponse, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsParquetData, ExportRunsParquetError, ExportRunsParquetResponse, ExportRunsResponse, ExportWorkersData, ExportWorkersError, ExportWorkersResponse, FinishOidcData, FinishOidcError, FinishOidcResponse, ImportExperimentData, ImportExperimentError, ImportExperimentResponse, InviteUserData, InviteUserError, InviteUserResponse, LinkIdentityData, LinkIdentityError, LinkIdentityResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListDeliveriesData, ListDeliveriesError, ListDeliveriesResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListIdentitiesData, ListIdentitiesError, ListIdentitiesResponse, ListMembersData, ListMembersError, ListMembersResponse, ListMetricsData, ListMetricsError, ListMetricsResponse, ListProjectsData, ListProjectsError, ListProjectsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListViewsData, ListViewsError, ListViewsResponse, ListWebhooksData, ListWebhooksError, ListWebhooksResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, MoveExperimentData, MoveExperimentError, MoveExperimentResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadProviderData, ReadProviderError, ReadProviderResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadReportData, ReadReportError, ReadReportResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadSystemData, ReadSystemError, ReadSystemResponse, ReadTimelineData, ReadTimelineError, ReadTimelineResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadWorkersData, ReadWorkersError, ReadWorkersResponse, ReadyzData, ReadyzError, ReadyzResponse, RedeliverData, RedeliverError, RedeliverResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RemoveMemberData, RemoveMemberError, RemoveMemberResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetMemberData, SetMemberError, SetMemberResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, StartOidcData, StartOidcError, StartOidcResponse, TestWebhookData, TestWebhookError, TestWebhookResponse, UnlinkIdentityData, UnlinkIdentityError, UnlinkIdentityResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -898,6 +898,64 @@ export const readMeOptions = (options?: Options<ReadMeData>) => queryOptions<Rea
     queryKey: readMeQueryKey(options)
 });
 
+export const listIdentitiesQueryKey = (options?: Options<ListIdentitiesData>) => createQueryKey('listIdentities', options);
+
+/**
+ * List Identities
+ *
+ * List one's own accounts at providers.
+ */
+export const listIdentitiesOptions = (options?: Options<ListIdentitiesData>) => queryOptions<ListIdentitiesResponse, ListIdentitiesError, ListIdentitiesResponse, ReturnType<typeof listIdentitiesQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listIdentities({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listIdentitiesQueryKey(options)
+});
+
+/**
+ * Link Identity
+ *
+ * Begin to link an account at the provider to the user of this session, as `start_oidc` does.
+ */
+export const linkIdentityMutation = (options?: Partial<Options<LinkIdentityData>>): UseMutationOptions<LinkIdentityResponse, LinkIdentityError, Options<LinkIdentityData>> => {
+    const mutationOptions: UseMutationOptions<LinkIdentityResponse, LinkIdentityError, Options<LinkIdentityData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await linkIdentity({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Unlink Identity
+ *
+ * Unlink an account; the user's other sessions end. 409 for the last way to sign in.
+ */
+export const unlinkIdentityMutation = (options?: Partial<Options<UnlinkIdentityData>>): UseMutationOptions<UnlinkIdentityResponse, UnlinkIdentityError, Options<UnlinkIdentityData>> => {
+    const mutationOptions: UseMutationOptions<UnlinkIdentityResponse, UnlinkIdentityError, Options<UnlinkIdentityData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await unlinkIdentity({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
 /**
  * Change Password
  *
@@ -907,6 +965,69 @@ export const changePasswordMutation = (options?: Partial<Options<ChangePasswordD
     const mutationOptions: UseMutationOptions<ChangePasswordResponse, ChangePasswordError, Options<ChangePasswordData>> = {
         mutationFn: async (fnOptions) => {
             const { data } = await changePassword({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const readProviderQueryKey = (options?: Options<ReadProviderData>) => createQueryKey('readProvider', options);
+
+/**
+ * Read Provider
+ *
+ * Return the provider that users may sign in through, and what is said of a problem with it.
+ */
+export const readProviderOptions = (options?: Options<ReadProviderData>) => queryOptions<ReadProviderResponse, ReadProviderError, ReadProviderResponse, ReturnType<typeof readProviderQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await readProvider({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: readProviderQueryKey(options)
+});
+
+export const finishOidcQueryKey = (options?: Options<FinishOidcData>) => createQueryKey('finishOidc', options);
+
+/**
+ * Finish Oidc
+ *
+ * End a sign-in: the provider sends browsers here. The answer is a page that leads on.
+ *
+ * It sets the cookie of a session, or leads to the page where the sign-in began, which says what failed.
+ */
+export const finishOidcOptions = (options?: Options<FinishOidcData>) => queryOptions<FinishOidcResponse, FinishOidcError, FinishOidcResponse, ReturnType<typeof finishOidcQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await finishOidc({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: finishOidcQueryKey(options)
+});
+
+/**
+ * Start Oidc
+ *
+ * Begin a sign-in through the provider; the answer sets a cookie that the callback needs, for ten minutes.
+ *
+ * 409 if there is no provider, 503 if it does not answer.
+ */
+export const startOidcMutation = (options?: Partial<Options<StartOidcData>>): UseMutationOptions<StartOidcResponse, StartOidcError, Options<StartOidcData>> => {
+    const mutationOptions: UseMutationOptions<StartOidcResponse, StartOidcError, Options<StartOidcData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await startOidc({
                 ...options,
                 ...fnOptions,
                 throwOnError: true
@@ -1548,6 +1669,83 @@ export const versionOptions = (options?: Options<VersionData>) => queryOptions<V
     },
     queryKey: versionQueryKey(options)
 });
+
+export const listViewsQueryKey = (options?: Options<ListViewsData>) => createQueryKey('listViews', options);
+
+/**
+ * List Views
+ *
+ * List one's own saved views of the dashboard, by name.
+ */
+export const listViewsOptions = (options?: Options<ListViewsData>) => queryOptions<ListViewsResponse, ListViewsError, ListViewsResponse, ReturnType<typeof listViewsQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listViews({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listViewsQueryKey(options)
+});
+
+/**
+ * Create View
+ *
+ * Save a view under a name of one's own. 409: there is one of this name, or there are 100.
+ */
+export const createViewMutation = (options?: Partial<Options<CreateViewData>>): UseMutationOptions<CreateViewResponse, CreateViewError, Options<CreateViewData>> => {
+    const mutationOptions: UseMutationOptions<CreateViewResponse, CreateViewError, Options<CreateViewData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await createView({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Delete View
+ *
+ * Delete a saved view.
+ */
+export const deleteViewMutation = (options?: Partial<Options<DeleteViewData>>): UseMutationOptions<DeleteViewResponse, DeleteViewError, Options<DeleteViewData>> => {
+    const mutationOptions: UseMutationOptions<DeleteViewResponse, DeleteViewError, Options<DeleteViewData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await deleteView({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Change View
+ *
+ * Change the name of a saved view, or what it shows.
+ */
+export const changeViewMutation = (options?: Partial<Options<ChangeViewData>>): UseMutationOptions<ChangeViewResponse, ChangeViewError, Options<ChangeViewData>> => {
+    const mutationOptions: UseMutationOptions<ChangeViewResponse, ChangeViewError, Options<ChangeViewData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await changeView({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
 
 /**
  * Redeliver
