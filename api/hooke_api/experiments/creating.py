@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base import ids
 from hooke_api.base.errors import Conflict, Invalid
-from hooke_api.base.reach import DEFAULT_NAME
+from hooke_api.base.reach import DEFAULT_NAME, reaches
 from hooke_api.calibration.service import latest, outdated
 from hooke_api.experiments.faults import checked_plan
 from hooke_api.experiments.fitting import check_fit
@@ -51,8 +51,8 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str) -> 
     into = open_project(session, project)
     with plain.telling() as unresolved:
         spec = resolve_experiment(unresolved, latest(session))
-        plan = checked_plan(session, spec)
         _check_continued(session, spec, into)
+        plan = checked_plan(session, spec)
         planned = plan.first().runs
         check_fit(session, spec, planned)
         _check_limits(session, spec, who, planned)
@@ -151,8 +151,8 @@ def _create(database: Database, spec: ExperimentSpec, asked: Submission, silence
 
 def _prepare(session: Session, sent: ExperimentSpec, project: str) -> _Prepared:
     spec = resolve_experiment(sent, latest(session))
-    step = checked_plan(session, spec).first()
     _check_continued(session, spec, project)
+    step = checked_plan(session, spec).first()
     check_fit(session, spec, step.runs)
     told = [asdict(each) for each in [*warnings(session, spec, step.runs), *outdated(session, sent)]]
     return _Prepared(spec, project, step, told, registered_cores(session))
@@ -161,14 +161,15 @@ def _prepare(session: Session, sent: ExperimentSpec, project: str) -> _Prepared:
 def _check_continued(session: Session, spec: ExperimentSpec, project: str, *, lock: bool = False) -> None:
     """Raise SpecError if an experiment continues one of another project, whose trials its readers would see.
 
-    `lock`: nobody moves that one until the transaction ends.
+    One that does not exist for the sender is left to the plan. `lock`: nobody moves it until the transaction ends.
     """
-    if lock and spec.tuning is not None and spec.tuning.continues is not None:
-        session.get(Experiment, spec.tuning.continues, with_for_update={"read": True}, populate_existing=True)
-    for earlier in continued(session, spec):
-        if earlier.project_id != project:
-            why = f"experiment {earlier.number} is in another project: continue it there, or move it first"
-            raise SpecError([Fault("/tuning/continues", why)])
+    if spec.tuning is None or spec.tuning.continues is None:
+        return
+    locked = {"read": True} if lock else None
+    earlier = session.get(Experiment, spec.tuning.continues, with_for_update=locked, populate_existing=lock)
+    if earlier is not None and reaches(earlier.project_id) and earlier.project_id != project:
+        why = f"experiment {earlier.number} is in another project: continue it there, or submit this one to that"
+        raise SpecError([Fault("/tuning/continues", why)])
 
 
 def _made_with(session: Session, asked: Submission, project: str, spec: ExperimentSpec) -> Experiment | None:
@@ -193,8 +194,8 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission, prepared:
     if registered_cores(session) != prepared.cores:
         raise _Changed
     spec, step = prepared.spec, prepared.step
-    # it may have been deleted or moved since it was planned
-    _check_continued(session, spec, prepared.project, lock=True)
+    _check_continued(session, spec, prepared.project, lock=True)  # it may have been moved since it was planned,
+    continued(session, spec)  # or deleted
     _check_limits(session, spec, asked.who, step.runs, lock=True)
     at = database_time(session)
     experiment = Experiment(

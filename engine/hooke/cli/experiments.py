@@ -61,7 +61,8 @@ def list_(  # noqa: PLR0913 - the options of the command line
     def told(remote: Remote) -> str:
         if deleted:
             if chosen is not None or project is not None:
-                raise ArgumentError("--filter and --project do not apply to --deleted")
+                option = "--filter" if chosen is not None else "--project"
+                raise ArgumentError(f"{option} does not apply to --deleted")
             items = _pages(remote, "/deleted-experiments", limit)
             rows = [("EXPERIMENT", "NUMBER", "NAME", "DELETED", "BY", "UNTIL")]
             rows += [

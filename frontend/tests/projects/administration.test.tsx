@@ -28,7 +28,8 @@ describe("the card of projects", () => {
   it("says of each whether it is open, and when it deletes; the default one has nothing to decide", async () => {
     open([project("default"), project("vision", { archived: true, keep_runs: "90d" })]);
     const vision = await row("vision");
-    for (const words of ["archived", "after 90d", "Open again"]) expect(vision.getByText(words)).toBeVisible();
+    for (const words of ["archived", "after 90d", "Open again"])
+      expect(vision.getByText(words)).toBeVisible();
     expect((await row("default")).queryAllByRole("button")).toEqual([]);
   });
 
@@ -65,7 +66,11 @@ describe("the members of a project", () => {
     await person.click((await row("vision")).getByTestId("members"));
     const names = await screen.findByTestId("member-name");
     await waitFor(() =>
-      expect(within(names).getAllByRole("option").map((each) => each.textContent)).toEqual(["ana", "eva"]),
+      expect(
+        within(names)
+          .getAllByRole("option")
+          .map((each) => each.textContent),
+      ).toEqual(["ana", "eva"]),
     );
     server.on("PUT /projects/*/members/*", member("eva", "viewer"));
     await person.selectOptions(names, "eva");

@@ -26,10 +26,10 @@ describe("the list of experiments", () => {
     server.on("GET /projects", both).on("GET /experiments", page(1));
     const { user, address } = openApp(server, "/?filter=starred");
     await user.selectOptions(await screen.findByTestId("project"), "vision");
-    await waitFor(() => expect(filters().at(-1)).toBe('project = "vision" and (starred)'));
+    await waitFor(() => expect(filters().at(-1)).toBe("project = vision and (starred)"));
     expect(address()).toBe("/?filter=starred&project=vision");
     await user.clear(screen.getByTestId("filter"));
-    await waitFor(() => expect(filters().at(-1)).toBe('project = "vision"'));
+    await waitFor(() => expect(filters().at(-1)).toBe("project = vision"));
     expect(screen.getByTestId("new-experiment")).toHaveAttribute("href", "/new?project=vision");
     await user.selectOptions(screen.getByTestId("project"), "All projects");
     await waitFor(() => expect(filters().at(-1)).toBeNull());
@@ -40,7 +40,7 @@ describe("the list of experiments", () => {
     server.on("GET /projects", both).on("GET /experiments", page());
     openApp(server, "/?project=vision");
     expect(await screen.findByTestId("nothing-fits")).toBeVisible();
-    expect(screen.getByTestId("project")).toHaveValue("vision");
+    expect(await screen.findByTestId("project")).toHaveValue("vision");
     expect(screen.queryByTestId("empty")).toBeNull();
   });
 

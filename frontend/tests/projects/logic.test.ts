@@ -10,8 +10,8 @@ describe("the filter of a list", () => {
   it.each([
     [undefined, undefined, undefined],
     ["starred", undefined, "starred"],
-    [undefined, "vision", 'project = "vision"'],
-    ["starred or archived", "vision", 'project = "vision" and (starred or archived)'],
+    [undefined, "vision", "project = vision"],
+    ["starred or archived", "vision", "project = vision and (starred or archived)"],
   ])("%s in %s is %s", (filter, of, expected) => {
     expect(inProject(filter, of)).toBe(expected);
   });

@@ -40,7 +40,7 @@ def test_a_project_from_the_first_member_to_its_archive(remote, document):
     both = hooke("experiments", "list", "--project", name, "--filter", "starred or number > 0")
     assert len(both.splitlines()) == 2
     assert "no experiment fits" in hooke("experiments", "list", "--project", name, "--filter", "starred")
-    assert "do not apply" in hooke("experiments", "list", "--project", name, "--deleted", status=1)
+    assert "--project does not apply" in hooke("experiments", "list", "--project", name, "--deleted", status=1)
     assert hooke("projects", "move", "default", id) == f"{id} is in default: first\n"
     hooke("projects", "move", name, id)
     shown = hooke("projects", "change", name, "--archive", "--keep-runs", "never")

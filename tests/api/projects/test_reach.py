@@ -7,7 +7,7 @@ import re
 import pytest
 from hooke_api.base.access import Role
 from hooke_api.base.policy import IDS, LEAST, PLACES, Place
-from hooke_api.events import stream
+from hooke_api.events import hub, stream
 
 from tests.api.databases import ONE_KIND
 from tests.api.hands import SPEC
@@ -163,7 +163,8 @@ def test_who_waits_for_it_is_not_told_its_number(service):
     assert f"experiment {found.running['number']}" in whole["entries"][0]["reason"]
 
 
-def test_no_stream_tells_of_it(service):
+def test_no_stream_tells_of_it(service, monkeypatch):
+    monkeypatch.setattr(hub, "LOOK_SECONDS", 0.05)  # there is no Redis
     found, others = hidden(service), strangers(service)
     shown = submit(service.client)
     assert found.traces(streamed(found.member.client, shown["id"], after=0)), "its member is told"
@@ -183,6 +184,7 @@ def test_no_stream_tells_of_it(service):
 @ONE_KIND
 def test_a_stream_ends_when_its_reader_reaches_less(service, monkeypatch):
     found = hidden(service)
+    monkeypatch.setattr(hub, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(stream, "CHECK_SECONDS", 0.0)
 
     def leave():

@@ -4,7 +4,6 @@ import { changeProjectMutation, listProjectsQueryKey } from "@/lib/client/@tanst
 import type { ProjectView } from "@/lib/client/types.gen";
 import { DEFAULT } from "@/lib/projects/use-projects";
 import { ErrorPanel } from "@/lib/ui/error-panel";
-import ui from "@/lib/ui/ui.module.css";
 import styles from "./people.module.css";
 import { keptWords } from "./project-words";
 
