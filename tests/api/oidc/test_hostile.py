@@ -245,8 +245,8 @@ def test_a_discovery_document_that_cannot_be_right_begins_nothing(site):
         answer = client.post("/oidc/start", json={})
         assert "A password signs in meanwhile" in problem(answer, 503)["detail"], name
         assert "set-cookie" not in answer.headers
-        (warning,) = httpx.get(f"{site.service.url}/readyz").json()["warnings"]
-        assert warning.startswith("nobody signs in through the institute: it "), name
+        warnings = httpx.get(f"{site.service.url}/readyz").json()["warnings"]
+        assert any(each.startswith("nobody signs in through the institute: it") for each in warnings), name
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -277,7 +277,8 @@ def test_a_provider_that_is_away_is_not_asked_in_a_hurry_and_is_found_again(site
     site.idp.replaces = {}
     monkeypatch.setattr(keeping, "PAUSE", 0.0)
     assert site.sign_in().me()["name"] == "ana"
-    assert httpx.get(f"{site.service.url}/readyz").json()["warnings"] == []
+    warnings = httpx.get(f"{site.service.url}/readyz").json()["warnings"]
+    assert not any("institute" in each for each in warnings)
 
 
 def test_what_the_token_endpoint_refuses(site):
