@@ -47,7 +47,7 @@ def test_the_api_loads_neither_torch_nor_mpi():
     packages = loaded("-c", program)
     assert "fastapi" in packages
     assert packages & COMPUTE == set()
-    assert packages & {"authlib", "joserfc", "cryptography"} == set(), "only needed where there is a provider"
+    assert packages & {"authlib", "joserfc"} == set(), "only needed where there is a provider"
 
 
 def test_agent_and_supervisor_load_no_model_no_web_stack_and_no_command_line_of_httpx():

@@ -5,7 +5,6 @@ from http.cookies import SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
-import pytest
 from hooke_api.models import Base, BrowserSession, User, UserIdentity
 from hooke_api.oidc import flows
 from sqlalchemy import select
@@ -201,17 +200,17 @@ def test_a_disabled_user_does_not_come_in(site):
     assert site.sign_in().problem == "disabled"
 
 
-@ONE_KIND
-@pytest.mark.parametrize(
-    "way",
-    [
-        *("//evil.example", "/\\evil.example", "https://evil.example/", "/\t/evil.example", "javascript:alert(1)"),
-        *("/ ", "/é", "/" + "x" * 1500, ""),
-    ],
+WAYS = (
+    *("//evil.example", "/\\evil.example", "https://evil.example/", "/\t/evil.example", "javascript:alert(1)"),
+    *("/ ", "/é", "/" + "x" * 1500, ""),
 )
-def test_the_way_back_is_a_page_of_this_server(site, way):
+
+
+@ONE_KIND
+def test_the_way_back_is_a_page_of_this_server(site):
     named(site)
-    assert site.sign_in(next=way).onward == "/"
+    client = site.browser()
+    assert {way: site.sign_in(client, next=way).onward for way in WAYS} == dict.fromkeys(WAYS, "/")
 
 
 @ONE_KIND
