@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -235,10 +236,29 @@ def _record(session: Session, run: str, known: _State, made: dict[str, Any]) -> 
         _discard(session, [former.key])
     session.merge(CompactedRun(run_id=run, last_chunk=known.last, at=database_time(session), **made))
     session.flush()
-    removed = _count(session, delete(Chunk).where(Chunk.run_id == run))
+    with _freed_as_they_are(session):
+        removed = _count(session, delete(Chunk).where(Chunk.run_id == run))
     if removed != known.chunks:
         raise ObjectError(f"{removed} rows of run {run} were to be deleted instead of {known.chunks}")
     return True
+
+
+@contextmanager
+def _freed_as_they_are(session: Session) -> Iterator[None]:
+    """Let SQLite free pages without overwriting them: that would write all of a run while it has its lock.
+
+    Systems such as Debian build it with SQLITE_SECURE_DELETE.
+    """
+    connection = session.connection()
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    before = connection.exec_driver_sql("PRAGMA secure_delete").scalar_one()
+    connection.exec_driver_sql("PRAGMA secure_delete = FAST")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql(f"PRAGMA secure_delete = {('OFF', 'ON', 'FAST')[before]}")
 
 
 def _give_up(session: Session, key: str) -> None:

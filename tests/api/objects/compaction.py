@@ -14,13 +14,17 @@ from hooke_api.storage.objects import FOLDER
 from sqlalchemy import select
 
 from tests.api.conftest import done, scored, start, steps
-from tests.api.exchange.measured import parts_of
+from tests.api.exchange.measured import TWO, parts_of
 
 AXES = ("clock", "wall", "samples", "step", "bytes")
 METRICS = (
     *("train_loss", "communication_fraction", "throughput", "staleness"),
     *("validation_accuracy", "validation_loss", "test_loss"),
 )
+
+
+PAIR = TWO | {"clusters": [{"name": "local", "workers": [2], "seeds": 1}]}
+"""Changes that leave two runs of two ranks."""
 
 
 def age(service, hours: float = 2.0) -> None:
@@ -114,9 +118,9 @@ def everything(service) -> dict[str, bytes | dict[str, bytes]]:
     for each in experiments:
         whole = (*("comparison", "metrics", "points.csv", "points.csv?metric=train_loss"), "points.parquet")
         addresses += [f"/experiments/{each}/{what}" for what in (*whole, "report.html")]
-        for axis in AXES:
-            for metric in ("train_loss", "validation_accuracy"):
-                addresses.append(f"/experiments/{each}/bands?metric={metric}&axis={axis}")
+        for axis in ("clock", "bytes"):
+            addresses.append(f"/experiments/{each}/bands?metric=train_loss&metric=validation_accuracy&axis={axis}")
+        addresses.append(f"/experiments/{each}/bands?axis=step")
     for each in runs:
         addresses += [f"/runs/{each}", f"/runs/{each}/workers", f"/runs/{each}/workers.csv"]
     found: dict[str, bytes | dict[str, bytes]] = {}
@@ -130,11 +134,11 @@ def everything(service) -> dict[str, bytes | dict[str, bytes]]:
         bundle = parts_of(service.client.get(f"/experiments/{each}/bundle", params={"logs": True}).content)
         del bundle["manifest.json"]  # it has the time, and the checksums of the others
         found[f"bundle of {each}"] = bundle
-    for axis in AXES:
-        for points in (16, 5000):
-            answer = series(service, runs, axis=axis, points=points)
-            assert answer.status_code == 200, answer.text
-            found[f"series {axis} {points}"] = answer.content
+    for axis, points in zip(AXES, (16, 5000, 16, 5000, 300), strict=True):
+        answer = series(service, runs, axis=axis, points=points)
+        assert answer.status_code == 200, answer.text
+        found[f"series {axis}"] = answer.content
+    found["scores"] = series(service, runs, ("validation_accuracy", "validation_loss")).content
     return found
 
 

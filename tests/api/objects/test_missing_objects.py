@@ -16,7 +16,7 @@ from tests.api.conftest import scored, start, steps
 from tests.api.databases import ONE_KIND
 from tests.api.exchange.measured import measured
 from tests.api.objects.bucket import BUCKET, KEY_ID, REGION, SECRET, Bucket
-from tests.api.objects.compaction import age, chunks, compact, forget, look, objects, series, warnings
+from tests.api.objects.compaction import PAIR, age, chunks, compact, forget, look, objects, series, warnings
 from tests.api.test_experiments import problem
 from tests.api.test_ingest import rank
 
@@ -26,7 +26,7 @@ SCORES = ("validation_accuracy", "validation_loss")
 @pytest.fixture
 def compacted(service):
     """Return the id of an experiment, and those of its compacted runs."""
-    made = measured(service)
+    made = measured(service, PAIR)
     compact(service)
     assert service.count(Chunk) == 0
     return made["id"], [run["id"] for run in service.runs(experiment=made["id"])]
@@ -38,6 +38,7 @@ def place(service, run: str):
     return service.settings.home / "objects" / key
 
 
+@ONE_KIND
 def test_a_missing_object_spoils_nothing_but_what_needs_it(service, compacted):
     experiment, runs = compacted
     scores = series(service, runs, SCORES).content
@@ -66,6 +67,7 @@ def test_a_missing_object_spoils_nothing_but_what_needs_it(service, compacted):
     assert warnings(service) == []
 
 
+@ONE_KIND
 def test_a_damaged_object_or_that_of_another_run_is_not_shown(service, compacted):
     _, runs = compacted
     file = place(service, runs[0])
@@ -80,6 +82,7 @@ def test_a_damaged_object_or_that_of_another_run_is_not_shown(service, compacted
     assert f"it is the one of run {runs[1]}" in told
 
 
+@ONE_KIND
 def test_evaluations_and_levels_open_no_object(service, monkeypatch):
     monkeypatch.setattr(thinning, "LEVELS", (32, 64))
     monkeypatch.setattr(thinning, "LEAST_STEPS", 64)
