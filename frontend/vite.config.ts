@@ -34,7 +34,7 @@ const compressed: Plugin = {
 };
 
 /** What a browser loads before any page, by Brotli; bytes. Charts and the editor are no part of it. */
-const FIRST_LOAD = 200_000;
+const FIRST_LOAD = 205_000;
 
 /** Ends the build where the first load is larger. */
 const budget: Plugin = {

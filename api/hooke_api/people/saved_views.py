@@ -42,10 +42,10 @@ def create(session: Session, asked: NewView, actor: Actor) -> SavedView:
 def change(session: Session, view_id: str, asked: ViewChange, actor: Actor) -> SavedView:
     """Change name or path. Raises ResourceNotFound for a view of others, Conflict for a name in use."""
     row = _get(session, view_id, actor)
-    before = {"name": row.name}
+    before, at = {"name": row.name}, database_time(session)  # before the row differs: a query would write it
     row.name = asked.name if asked.name is not None else row.name
     row.path = asked.path if asked.path is not None else row.path
-    row.changed_at = database_time(session)
+    row.changed_at = at
     _flush(session, asked.name or row.name)
     trail.tell(session, before=before, after={"name": row.name})
     return SavedView.model_validate(row)

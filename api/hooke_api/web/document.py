@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Any
 
 from fastapi import FastAPI
@@ -9,12 +10,17 @@ from hooke.spec.events import Ingest
 from pydantic.json_schema import models_json_schema
 
 _REFERENCE = "#/components/schemas/{model}"
+_MAKING = Lock()
+"""Held while the document is made: nobody is to see an unfinished one."""
 
 
 def document(app: FastAPI) -> dict[str, Any]:
     """Return FastAPI's document with problems and the body of ingest, whose endpoint reads the raw request."""
-    if app.openapi_schema:
-        return app.openapi_schema
+    with _MAKING:
+        return app.openapi_schema or _made(app)
+
+
+def _made(app: FastAPI) -> dict[str, Any]:
     found = FastAPI.openapi(app)
     _, definitions = models_json_schema([(Ingest, "validation")], ref_template=_REFERENCE)
     schemas = found["components"]["schemas"]

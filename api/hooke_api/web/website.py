@@ -1,4 +1,4 @@
-"""Routes outside /api/v1: dashboard files, login, API reference."""
+"""Routes outside /api/v1: dashboard files, login, API reference and document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mimetypes import guess_type
 from pathlib import Path
 
 from fastapi import FastAPI, HTTPException, Request
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from hooke_api.base import errors, pages
@@ -38,6 +38,10 @@ def install(app: FastAPI, settings: Settings) -> None:
         answer = RedirectResponse("/", 303)
         sessions.set_cookie(request, answer, cookie)
         return answer
+
+    @app.get("/api/openapi.json", include_in_schema=False)
+    def document(request: Request) -> JSONResponse:  # in a thread: making it takes a second
+        return JSONResponse(request.app.openapi())
 
     @app.get("/api/docs", include_in_schema=False)
     def reference(request: Request) -> HTMLResponse:

@@ -100,6 +100,7 @@ describe("what is wrong", () => {
     const { user } = await openYaml();
     await settled();
     await write("batch: [1", "batch: 32");
+    expect(screen.queryByTestId("plan")).toBeNull(); // it would be that of an earlier text
     expect(screen.getByTestId("start")).toHaveTextContent("Fix 1 problem to start");
     expect(screen.getByTestId("unread")).toHaveTextContent(/The YAML cannot be read.*line \d+, column \d+/);
     expect(await box()).toHaveAttribute("aria-invalid", "true");

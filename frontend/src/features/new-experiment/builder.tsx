@@ -97,8 +97,10 @@ export function Builder({ start, of, project, algorithms, workloads, clusters }:
   const { query, settled } = usePlan(draft, into);
   const { post, renew } = useStart(into, edit.started);
   const own = faultsIn(draft);
-  const faults = own.length > 0 ? own : faultsOf(query.error ?? post.error);
   const unread = typed?.problem;
+  // of a text that cannot be read nothing more is known: what the server said is of an earlier one
+  const blind = asText && unread !== undefined;
+  const faults = blind ? [] : own.length > 0 ? own : faultsOf(query.error ?? post.error);
   const problems = faults.length + (unread ? 1 : 0);
   const refused = post.isError && faults.length === 0; // said beside the button; the plan still stands
 
@@ -194,14 +196,16 @@ export function Builder({ start, of, project, algorithms, workloads, clusters }:
               </Tabs.Tab>
             </Tabs.List>
             <Tabs.Panel value="plan">
-              <PlanPanel
-                plan={query.data}
-                error={own.length > 0 ? own : (query.error ?? (refused ? null : post.error))}
-                faults={faults}
-                settled={settled}
-                focus={focus}
-                lineOf={asText ? (pointer) => yaml.current?.lineOf(pointer) : undefined}
-              />
+              {!blind && (
+                <PlanPanel
+                  plan={query.data}
+                  error={own.length > 0 ? own : (query.error ?? (refused ? null : post.error))}
+                  faults={faults}
+                  settled={settled}
+                  focus={focus}
+                  lineOf={asText ? (pointer) => yaml.current?.lineOf(pointer) : undefined}
+                />
+              )}
             </Tabs.Panel>
             <Tabs.Panel value="json">
               <JsonEditor typed={typed} setTyped={setTyped} />

@@ -94,6 +94,7 @@ export function extensions(label: string, description: string, now: () => Doing)
       "aria-label": label,
       "aria-describedby": description,
       spellcheck: "false",
+      tabindex: "0",
     }),
     EditorView.updateListener.of((update) => {
       const own = update.transactions.some((each) => each.docChanged && !each.isUserEvent("load"));
