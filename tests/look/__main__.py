@@ -86,7 +86,8 @@ def _looked(screen: Screen, made: Platform, page: Page, asked: Any) -> Iterator[
             yield from (f"{where}: {each}" for each in layout.told(found))
             if asked.pictures:
                 asked.pictures.mkdir(parents=True, exist_ok=True)
-                page.screenshot(path=asked.pictures / f"{screen.name}-{width}-{scheme}.png", full_page=True)
+                path = asked.pictures / f"{screen.name}-{width}-{scheme}.png"
+                page.screenshot(path=path, full_page=screen.act is None)  # the whole page would move what is open
     if asked.keep:
         layout.write(screen.name, seen)
     elif not before:

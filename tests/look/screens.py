@@ -54,7 +54,7 @@ def _replace(page: Page) -> None:
 def _find(page: Page) -> None:
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search").fill("sync")
-    page.get_by_role("option").first.wait_for()
+    page.get_by_role("group", name="Algorithms").wait_for()
 
 
 def _complete(page: Page) -> None:

@@ -2,6 +2,7 @@ import { Alert } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { readyz } from "@/lib/client/sdk.gen";
 import type { Ready } from "@/lib/client/types.gen";
+import styles from "./shell.module.css";
 
 const LOOK = 60_000;
 
@@ -24,13 +25,18 @@ function useServerNotes(): readonly string[] {
   return query.data ?? [];
 }
 
+/** A note as a sentence; some end as one. */
+function sentence(note: string): string {
+  return `${note.charAt(0).toUpperCase()}${note.slice(1).replace(/\.+$/, "")}.`;
+}
+
 export function ServerNote() {
   const notes = useServerNotes();
   if (notes.length === 0) return null;
   return (
-    <Alert color="yellow.8" variant="light" mb={20} role="status" data-testid="server-note">
+    <Alert className={styles.serverNote} mb={20} role="status" data-testid="server-note">
       {notes.map((note) => (
-        <div key={note}>{note.charAt(0).toUpperCase() + note.slice(1)}.</div>
+        <div key={note}>{sentence(note)}</div>
       ))}
     </Alert>
   );

@@ -1,7 +1,7 @@
 import { screen, waitFor } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { openApp } from "../support/app";
-import { summary } from "../support/fixtures/experiment";
+import { experiment, summary } from "../support/fixtures/experiment";
 import { apiServer } from "../support/server";
 
 const server = apiServer();
@@ -20,8 +20,9 @@ describe("what opens above the page", () => {
     expect(menu.querySelector("[role=presentation]")).toBeNull();
   });
 
-  it("a dialog belongs to it, and gives the focus back", async () => {
+  it("a dialog belongs to it, and closes by keyboard", async () => {
     list();
+    server.on("GET /experiments/*", experiment());
     const { user } = openApp(server, "/");
     await user.click(await screen.findByRole("button", { name: "More on Comparison 7" }));
     await user.click(await screen.findByRole("menuitem", { name: "Tags and note" }));

@@ -32,7 +32,7 @@ describe("the note of the server", () => {
 
   it("says on every page what will not work if nothing is done", async () => {
     server.on("GET /clusters", { items: [] });
-    server.on("GET /readyz", { ready: true, reasons: [], warnings: ["the disk is 92 % full", "no backup"] });
+    server.on("GET /readyz", { ready: true, reasons: [], warnings: ["the disk is 92 % full", "no backup."] });
     openApp(server, "/clusters");
     const note = await screen.findByTestId("server-note");
     expect(note).toHaveTextContent("The disk is 92 % full.");

@@ -75,4 +75,13 @@ describe("the list", () => {
     const places = screen.getAllByTestId("experiment-item").map((item) => item.childElementCount);
     expect(new Set(places).size).toBe(1);
   });
+
+  it("names six variants and counts the others", async () => {
+    const variants = Array.from({ length: 9 }, (_, n) => `Sync EASGD, period ${n}`);
+    server.on("GET /experiments", { items: [summary(7, { variants })], next_cursor: null });
+    openApp(server, "/");
+    const item = await screen.findByTestId("experiment-item");
+    expect(item).toHaveTextContent("Sync EASGD, period 5and 3 more");
+    expect(item).not.toHaveTextContent("Sync EASGD, period 6");
+  });
 });

@@ -98,8 +98,10 @@ describe("phases by rank", () => {
   });
 
   it("say so before the first step, and call virtual seconds virtual", () => {
-    const view = shown(RankPhases, { phases: [] });
+    const view = shown(RankPhases, { phases: [], state: "running" });
     expect(part("rank-phases").getByText("No rank has taken a step yet.")).toBeVisible();
+    view.again(<RankPhases run={run({ phases: [], state: "failed_user" })} />);
+    expect(screen.getByText("It ended before any rank took a step.")).toBeVisible();
     view.again(<RankPhases run={run({ simulated: true })} />);
     expect(screen.getAllByText(/12 s virtual/)).toHaveLength(2);
   });

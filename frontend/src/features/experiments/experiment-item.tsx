@@ -18,6 +18,9 @@ import styles from "./experiments.module.css";
 import { ItemMenu } from "./item-menu";
 import type { Action } from "./use-actions";
 
+/** Variants that are named; the others are counted. */
+const MOST_VARIANTS = 6;
+
 /** What can be said of the outcome where there is no answer yet. */
 function hint({ state, baseline, runs }: ExperimentSummary): string {
   const failed = (runs.failed_user ?? 0) + (runs.failed_infra ?? 0);
@@ -72,9 +75,12 @@ export function ExperimentItem({ item, now, chosen, choose, act, edit, place }: 
           </div>
         )}
         <div className={styles.chips}>
-          {item.variants.map((name, index) => (
+          {item.variants.slice(0, MOST_VARIANTS).map((name, index) => (
             <VariantChip key={name} name={name} index={index} />
           ))}
+          {item.variants.length > MOST_VARIANTS && (
+            <span className={styles.more}>and {item.variants.length - MOST_VARIANTS} more</span>
+          )}
         </div>
         <div className={styles.facts}>
           <span>#{item.number}</span>

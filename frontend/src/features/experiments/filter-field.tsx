@@ -99,7 +99,7 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
           rightSection={
             text && (
               <CloseButton
-                size="sm"
+                size="md"
                 aria-label="Show all experiments"
                 onClick={() => {
                   clearTimeout(later.current);

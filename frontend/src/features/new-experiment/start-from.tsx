@@ -35,13 +35,7 @@ export function StartFrom({ asks, fill }: StartFromProps) {
           ))}
         </Menu.Dropdown>
       </Menu>
-      <Modal
-        opened={asking}
-        onClose={() => setAsking(false)}
-        title="Replace your draft?"
-        closeButtonProps={{ "aria-label": "Close" }}
-        centered
-      >
+      <Modal opened={asking} onClose={() => setAsking(false)} title="Replace your draft?" centered>
         <Text size="sm">
           “{asked?.label}” takes its place. As long as you stay on this page, you can bring your draft back.
         </Text>

@@ -2,6 +2,7 @@ import type { RunView } from "@/lib/client/types.gen";
 import { hardwareRows } from "@/lib/format/hardware";
 import { formatMoment } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
+import { isTerminal } from "@/lib/ui/states";
 import styles from "./run.module.css";
 
 /** On what it ran: hardware, versions, and the hash of everything that mattered. */
@@ -32,7 +33,9 @@ export function Environment({ run }: { run: RunView }) {
                 </div>
               ))}
             </dl>
-            {entries.length === 0 && <p className={styles.quiet}>Not reported yet.</p>}
+            {entries.length === 0 && (
+              <p className={styles.quiet}>{isTerminal(run.state) ? "Not reported." : "Not reported yet."}</p>
+            )}
           </div>
         ))}
       </div>

@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { PHASES } from "@/lib/theme/palette";
 import { Section } from "@/lib/ui/section";
+import { isTerminal } from "@/lib/ui/states";
 import outcome from "./outcome.module.css";
 import styles from "./run.module.css";
 
@@ -64,7 +65,13 @@ export function RankPhases({ run }: { run: RunView }) {
             <Notes rank={rank} />
           </div>
         ))}
-        {run.phases.length === 0 && <p className={styles.quiet}>No rank has taken a step yet.</p>}
+        {run.phases.length === 0 && (
+          <p className={styles.quiet}>
+            {isTerminal(run.state)
+              ? "It ended before any rank took a step."
+              : "No rank has taken a step yet."}
+          </p>
+        )}
       </div>
     </Section>
   );

@@ -17,6 +17,7 @@ import { variantStyle } from "@/lib/theme/palette";
 import { AxisPicker } from "@/lib/ui/axis-picker";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
+import { isTerminal } from "@/lib/ui/states";
 import styles from "./run.module.css";
 import type { RunSearch } from "./search";
 import { metricsOf, useSeries } from "./use-run";
@@ -101,6 +102,7 @@ function Curve({ metric, answer, run, index, target, zoom, onZoom }: CurveProps)
       title={METRIC_LABELS[metric]}
       testId={`chart-${metric}`}
       height={240}
+      empty={isTerminal(run.state) ? "No points: the run ended before the first" : undefined}
       note={kept && `${formatCount(kept.n)} of ${formatCount(kept.of)} points`}
       series={series.map((one) => ({
         label: METRIC_LABELS[metric],

@@ -13,10 +13,24 @@ const steel: MantineColorsTuple = [
   "#16324a",
 ];
 
+/** Greys of Mantine's parts in the dark scheme, with the hue of tokens.css: 6 is the ground of fields and menus. */
+const dark: MantineColorsTuple = [
+  "#c6ced4",
+  "#b3bcc4",
+  "#8b97a1",
+  "#67727b",
+  "#3a444c",
+  "#30383f",
+  "#1a2025",
+  "#151a1e",
+  "#101417",
+  "#0c1012",
+];
+
 export const theme = createTheme({
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
-  colors: { steel },
+  colors: { steel, dark },
   primaryColor: "steel",
   primaryShade: { light: 8, dark: 6 },
   defaultRadius: "sm",
@@ -31,7 +45,9 @@ export const theme = createTheme({
     },
     // The first item has the focus, not an empty element before it, which is no item of the menu.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
+    Modal: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
     NumberInput: { defaultProps: { hideControls: true } }, // half as high as a finger needs; arrow keys do the same
+    Radio: { styles: { body: { alignItems: "center" }, label: { minHeight: 24, lineHeight: "24px" } } },
     Select: { defaultProps: { allowDeselect: false, comboboxProps: { shadow: "md" } } },
     SegmentedControl: { styles: { label: { minHeight: 24 } } }, // what is touched is at least 24 px high
     Switch: { styles: { body: { minHeight: 24, alignItems: "center" } } },
