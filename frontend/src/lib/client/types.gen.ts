@@ -827,7 +827,7 @@ export type Communication = {
     /**
      * Rows
      *
-     * What an all-reduce sends of a model that touches few rows in a step: all, or those that some worker has touched.
+     * What exchanges send of a model that touches few rows in a step: all, or those that were touched since the exchange before; docs/wide-outputs.md says by which methods.
      */
     rows?: 'all' | 'touched';
     /**
@@ -4592,7 +4592,7 @@ export type Variant = {
     /**
      * Search
      *
-     * With tuning: spaces instead of those that the algorithm declares; null keeps a parameter's default. A parameter given in `parameters` keeps its value.
+     * With tuning: spaces instead of those that the algorithm declares; null keeps a parameter's default. A parameter given in `parameters` keeps its value. `workload.NAME` is a setting of the workload that a variant may set.
      */
     search?: {
         [key: string]: Space | null;
