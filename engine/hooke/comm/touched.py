@@ -132,12 +132,12 @@ def packed(vector: Vector, rows: Touched | None, into: Vector | None = None) -> 
     """Return these rows of a vector as one vector, see `Touched.pack`; None, all rows: the vector itself."""
     if rows is not None:
         return rows.pack(vector, into)  # type: ignore[no-any-return]
-    return vector if into is None else into.copy_(vector)  # type: ignore[no-any-return]
+    return vector if into is None else into.copy_(vector)
 
 
 def front(vector: Vector, rows: Touched | None) -> Vector:
     """Return the part of a vector that holds these rows when they are packed; None, all rows: the vector."""
-    return vector if rows is None else vector[: len(rows)]  # type: ignore[no-any-return]
+    return vector if rows is None else vector[: len(rows)]
 
 
 def add_rows(vector: Vector, values: Vector, rate: float, rows: Touched | None) -> None:

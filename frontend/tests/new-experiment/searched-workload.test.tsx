@@ -70,7 +70,10 @@ describe("settings of the workload in a search", () => {
     await refill(user, field, "5");
     expect(written().variants[1]).toMatchObject({ workload_settings: { hashes: 5 } });
     const spaces = within(card(1).getByTestId("search-spaces"));
-    await user.selectOptions(spaces.getByLabelText("Search another parameter"), "Hashes per table (workload)");
+    await user.selectOptions(
+      spaces.getByLabelText("Search another parameter"),
+      "Hashes per table (workload)",
+    );
     expect(written().variants[1]?.search).toEqual({
       "workload.hashes": { low: 1, high: 24, scale: "log", integer: true },
     });

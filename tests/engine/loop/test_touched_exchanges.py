@@ -74,6 +74,12 @@ def test_a_server_pulls_rows_that_its_worker_has_moved(played, world):
         near(report.weights, x)
 
 
+@pytest.mark.parametrize("name", ["rows, together", "rows, behind", "rows, on the host", "rows, in turn"])
+def test_both_worlds_have_the_same_bits(played, name):
+    virtual, real = (played(name, world).first for world in ("virtual", "mpi"))
+    assert [report.weights.tobytes() for report in virtual] == [report.weights.tobytes() for report in real]
+
+
 @pytest.mark.parametrize("world", ["virtual", "mpi"])
 @pytest.mark.parametrize("name", ["rows, one by one", "rows, unlocked", "rows, read"])
 def test_nothing_of_an_update_is_lost(played, name, world):

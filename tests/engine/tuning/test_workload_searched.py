@@ -93,8 +93,14 @@ def test_the_best_setting_is_measured(tuning):
 
 @pytest.mark.skipif(not installed(), reason="Optuna is not installed")
 def test_optuna_proposes_them_too():
-    steps = play(plan(DOCUMENT | {"tuning": {"trials": 8, "search": "optuna"}}), by_hashes)
-    assert steps
+    document = DOCUMENT | {"tuning": {"trials": 8, "search": "optuna"}}
+    first = plan(document)
+    again = plan(document, tried=tried(first), known=known(first))
+    assert again.settings[HERE][:4] == first.settings[HERE]
+    proposed = again.settings[HERE][4:]
+    assert len(proposed) == 4
+    assert all(2 <= setting["workload.hashes"] <= 12 for setting in proposed)
+    assert all(isinstance(setting["workload.hashes"], int) for setting in proposed)
 
 
 def test_an_end_that_the_setting_could_pass_is_an_edge():
@@ -173,16 +179,12 @@ def test_most_workloads_have_no_such_setting():
 def test_trials_that_were_made_stay_and_count_where_a_space_becomes_wider():
     first = validate_experiment(DOCUMENT)
     made = Plan(first, CORES)
-    tried = {
-        where: {number: Tried(setting) for number, setting in enumerate(settings, 1)}
-        for where, settings in made.settings.items()
-    }
-    assert Plan(first, CORES, tried=tried).settings == made.settings
+    assert Plan(first, CORES, tried=tried(made)).settings == made.settings
     tuning = {"trials": 4, "continues": "exp_1"}
     more = SLIDE["search"] | {"workload.hashes": HASHES | {"high": 20}}
     wider = DOCUMENT | {"tuning": tuning, "variants": [PLAIN, SLIDE | {"search": more}]}
     ended = known(made)
-    again = Plan(validate_experiment(wider), CORES, earlier=[Earlier(first, tried)], known=ended)
+    again = Plan(validate_experiment(wider), CORES, earlier=[Earlier(first, tried(made))], known=ended)
     assert again.settings[HERE][:6] == made.settings[HERE]
     assert len(again.settings[HERE]) == 10
     other = SLIDE | {"workload_settings": {"output": "slide", "active": 30}}
@@ -190,10 +192,17 @@ def test_trials_that_were_made_stay_and_count_where_a_space_becomes_wider():
         Plan(
             validate_experiment(DOCUMENT | {"tuning": tuning, "variants": [PLAIN, other]}),
             CORES,
-            earlier=[Earlier(first, tried)],
+            earlier=[Earlier(first, tried(made))],
             known=ended,
         )
     assert [fault.pointer for fault in refused.value.faults] == ["/variants/1/workload_settings/active"]
+
+
+def tried(made):
+    return {
+        where: {number: Tried(setting) for number, setting in enumerate(settings, 1)}
+        for where, settings in made.settings.items()
+    }
 
 
 def known(made):

@@ -174,9 +174,7 @@ function Actions({
       <>
         {mentioned && button("Keep the value", set(undefined))}
         {button("Search it", () =>
-          change((old) =>
-            withValue(withSweep(old, index, name, undefined), givenAt(index, name), undefined),
-          ),
+          change((old) => withValue(withSweep(old, index, name, undefined), givenAt(index, name), undefined)),
         )}
       </>
     );

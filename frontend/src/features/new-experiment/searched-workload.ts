@@ -27,7 +27,11 @@ export function settingName(name: string): string | undefined {
 /** Where a variant gives a value to what a search calls by this name. */
 export function givenAt(index: number, name: string): Path {
   const setting = settingName(name);
-  return ["variants", index, ...(setting === undefined ? ["parameters", name] : ["workload_settings", setting])];
+  return [
+    "variants",
+    index,
+    ...(setting === undefined ? ["parameters", name] : ["workload_settings", setting]),
+  ];
 }
 
 /** The settings of the workload that a variant gives, under their names in a search. */
