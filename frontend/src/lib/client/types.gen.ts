@@ -73,6 +73,10 @@ export type Across = {
      */
     sentences: Array<string>;
     /**
+     * Spreads
+     */
+    spreads: Array<number> | null;
+    /**
      * Workers
      */
     workers: number;
@@ -641,6 +645,12 @@ export type ClusterChoice = {
      * The registered cluster on which a virtual one is simulated.
      */
     computed_on?: string | null;
+    /**
+     * Groups of workers
+     *
+     * Kinds of worker 0, 1, ... of a real cluster; of a virtual one they are its `devices`. Written as `workers`: [{kind, count, threads, speed}, ...].
+     */
+    groups?: Array<DeviceGroup>;
     /**
      * Name
      */
@@ -1466,21 +1476,45 @@ export type DeliveryView = {
 /**
  * DeviceGroup
  *
- * Workers with the same virtual device.
+ * Workers of the same kind.
  */
 export type DeviceGroup = {
     /**
      * Count
      *
-     * Workers with this device.
+     * Workers of this kind.
      */
     count?: number;
     /**
      * Kind
      *
-     * A profile of `hooke.spec.devices`; its constants are assumptions.
+     * `cpu`: a process on the CPU. `hogwild-cpu`: one with threads that share its weights without locks. `cuda`: one on a CUDA device of its host, real clusters only. Others: virtual devices with a profile of `hooke.spec.devices`, whose constants are assumptions.
      */
-    kind: 'cpu-28' | 'k80' | 'v100' | 'h100';
+    kind: 'cpu' | 'hogwild-cpu' | 'cuda' | 'cpu-28' | 'k80' | 'v100' | 'h100';
+    /**
+     * Precision
+     *
+     * Of forward and backward; empty: that of the run.
+     */
+    precision?: 'fp32' | 'bf16' | null;
+    /**
+     * Speed
+     *
+     * Factor on the speed of its gradients. On a real cluster at most 1: the process sleeps after each gradient, so that it is that much slower than it could be.
+     */
+    speed?: number;
+    /**
+     * Sub-batches
+     *
+     * `hogwild-cpu`: parts of a batch, each of which is an update; empty: one per thread.
+     */
+    sub_batches?: number | null;
+    /**
+     * Threads
+     *
+     * `hogwild-cpu`: threads that compute sub-batches. `cpu`: intra-op threads, real clusters only.
+     */
+    threads?: number;
 };
 
 /**
@@ -4682,7 +4716,7 @@ export type VirtualCluster = {
     /**
      * Devices
      *
-     * Virtual devices of worker 0, 1, ..., with times and links of their own (assumed constants); empty: all as the cluster says.
+     * Kinds of worker 0, 1, ...: virtual devices with times and links of their own (assumed constants), or CPUs; empty: all as the cluster says.
      */
     devices?: Array<DeviceGroup>;
     /**
@@ -4944,6 +4978,10 @@ export type WorkerView = {
      * Sizes
      */
     sizes: Array<number>;
+    /**
+     * Speed
+     */
+    speed: number | null;
     /**
      * Staleness
      */
