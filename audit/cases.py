@@ -176,7 +176,14 @@ Two in both worlds and four in virtual time, without lost updates.
 
 
 UNEQUAL: dict[str, dict[str, Any]] = {
-    "adaptive-sgd": {"lr": 0.03, "smallest": 1, "largest": 4, "mega_batch": 11, "center_momentum": 0.5},
+    "adaptive-sgd": {
+        "lr": 0.03,
+        "smallest": 1,
+        "largest": 4,
+        "scaling": 0.5,
+        "mega_batch": 11,
+        "center_momentum": 0.5,
+    },
     "heterogeneous-easgd": {"alpha": 0.25, "period": 2, "longest": 8, "factor": 2.0},
     "hogbatch": {"lr": 0.03, "sizes": (2, 1), "smallest": 1, "largest": 8, "alpha": 2.0},
     "weighted-sync-sgd": {"lr": 0.04, "sizes": (3, 1)},

@@ -8,8 +8,17 @@ describe("virtual devices as text", () => {
     [" h100 ", [{ kind: "h100" }]],
     ["two of them", [{ kind: "two of them" }]],
     ["hogwild-cpu:8", [{ kind: "hogwild-cpu", threads: 8 }]],
-    ["2 cpu@0.25, cpu@.5", [{ kind: "cpu", count: 2, speed: 0.25 }, { kind: "cpu", speed: 0.5 }]],
-    ["hogwild-cpu:4/16@0.5+bf16", [{ kind: "hogwild-cpu", threads: 4, sub_batches: 16, speed: 0.5, precision: "bf16" }]],
+    [
+      "2 cpu@0.25, cpu@.5",
+      [
+        { kind: "cpu", count: 2, speed: 0.25 },
+        { kind: "cpu", speed: 0.5 },
+      ],
+    ],
+    [
+      "hogwild-cpu:4/16@0.5+bf16",
+      [{ kind: "hogwild-cpu", threads: 4, sub_batches: 16, speed: 0.5, precision: "bf16" }],
+    ],
     ["cpu:", [{ kind: "cpu:" }]],
     ["", undefined],
     [" , ", undefined],
@@ -26,7 +35,9 @@ describe("virtual devices as text", () => {
     ).toBe("2 v100, cpu-28");
     expect(devicesText(undefined)).toBe("");
     expect(devicesText(devicesFrom("3 h100, k80"))).toBe("3 h100, k80");
-    expect(devicesText(devicesFrom("2 hogwild-cpu:4/16@0.5+bf16, cpu"))).toBe("2 hogwild-cpu:4/16@0.5+bf16, cpu");
+    expect(devicesText(devicesFrom("2 hogwild-cpu:4/16@0.5+bf16, cpu"))).toBe(
+      "2 hogwild-cpu:4/16@0.5+bf16, cpu",
+    );
   });
 
   it("has as many workers as devices", () => {
@@ -38,7 +49,10 @@ describe("virtual devices as text", () => {
     expect(withDevices(draft, 0, devicesFrom("hogwild-cpu:8, 2 cpu"), false).clusters[0]).toEqual({
       name: "a",
       workers: [3],
-      groups: [{ kind: "hogwild-cpu", threads: 8 }, { kind: "cpu", count: 2 }],
+      groups: [
+        { kind: "hogwild-cpu", threads: 8 },
+        { kind: "cpu", count: 2 },
+      ],
     });
     const without = withDevices(withDevices(draft, 1, devices), 1, undefined);
     expect(without).toEqual({ clusters: [{ name: "a" }, { workers: [3], virtual: { latency: 0 } }] });

@@ -3,7 +3,6 @@
 from contextlib import contextmanager
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from hooke.catalogue.algorithm import ranks_of, slots_of
 from hooke.catalogue.validation import validate_experiment, validate_run

@@ -15,7 +15,9 @@ export function devicesText(value: unknown): string {
   return value
     .filter(isJson)
     .map((group) => {
-      const marks = MARKS.map(([name, mark]) => (group[name] == null ? "" : `${mark}${group[name]}`)).join("");
+      const marks = MARKS.map(([name, mark]) => (group[name] == null ? "" : `${mark}${group[name]}`)).join(
+        "",
+      );
       const count = group.count ?? 1;
       return `${count === 1 ? "" : `${count} `}${group.kind}${marks}`;
     })
@@ -46,7 +48,11 @@ export function devicesFrom(text: string): Json[] | undefined {
 /** The document with these groups in a cluster, and as many workers; of a virtual cluster they are its devices. */
 export function withDevices<T>(document: T, index: number, devices: Json[] | undefined, virtual = true): T {
   const place = ["clusters", index] as const;
-  const changed = withValue(document, [...place, ...(virtual ? ["virtual", "devices"] : ["groups"])], devices);
+  const changed = withValue(
+    document,
+    [...place, ...(virtual ? ["virtual", "devices"] : ["groups"])],
+    devices,
+  );
   if (!devices) return changed;
   const workers = devices.reduce((sum, { count = 1 }) => sum + Number(count), 0);
   return withValue(changed, [...place, "workers"], [workers]);
