@@ -141,14 +141,8 @@ def stamp() -> str:
     return "\n".join(["", *seen])
 
 
-@functools.cache
-def _installed() -> metadata.EntryPoints:
-    """Return the entry points of all packages: reading them takes as long for one group as for all."""
-    return metadata.entry_points()
-
-
 def _entry_points(kind: Kind) -> Iterator[CatalogueItem | FileFault]:
-    for point in sorted(_installed().select(group=_group(kind)), key=lambda p: p.name):
+    for point in sorted(metadata.entry_points(group=_group(kind)), key=lambda p: p.name):
         package = f" of {point.dist.name}" if point.dist else ""
         load = functools.partial(_read_entry_point, kind, point)
         yield from _offers(kind, point.name, f"{point.value}{package}", "entry point", load)
