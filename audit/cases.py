@@ -61,7 +61,7 @@ class Case:
         """Return the run's specification."""
         of_all = BATCH * self.workers
         slow = {"step_seconds": STEP_SECONDS, "score_seconds": SCORE_SECONDS} if world == "mpi" else {}
-        found = {
+        found: dict[str, Any] = {
             "schema": "hooke.run/1",
             "workload": {"name": "sine-net", "parameters": slow},
             "algorithm": {"name": self.method, "parameters": {"lr": 0.1, **self.settings}},
@@ -219,10 +219,14 @@ def _rows() -> Iterator[Case]:
 
     Where all rows are touched, the equations are those of whole vectors; else those of `audit.rows`.
     """
-    dense = {"sync-sgd": {"momentum": 0.5}, "local-sgd": {"period": 5}, "sync-easgd3": {"beta": 0.6}}
+    dense: dict[str, dict[str, Any]] = {
+        "sync-sgd": {"momentum": 0.5},
+        "local-sgd": {"period": 5},
+        "sync-easgd3": {"beta": 0.6},
+    }
     for method, settings in dense.items():
         yield Case(method, settings, asks="bits", rows="touched")
-    lazy = {"optimizer": "lazy-adam", "lr": 0.02, "weight_decay": 0.0, "alpha": 0.3}
+    lazy: dict[str, Any] = {"optimizer": "lazy-adam", "lr": 0.02, "weight_decay": 0.0, "alpha": 0.3}
     some = Case("sync-easgd", lazy | {"period": 2, "overlap": True}, asks="bits", rows="touched", one_output=True)
     yield some
     yield replace(some, method="sync-easgd1", settings=lazy)
