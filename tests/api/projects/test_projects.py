@@ -202,6 +202,7 @@ def test_an_import_tells_nothing_of_the_same_one_elsewhere(service):
     assert "has this imported experiment already" in problem(answer, 409)["detail"]
 
 
+@ONE_KIND
 @pytest.mark.parametrize(
     ("site", "project_keeps", "gone"),
     [
