@@ -60,9 +60,8 @@ async def let_in(
         return await _enter(provider, database, returned, flow, sent)
     except NotSignedIn as failed:
         log.info("nobody was signed in", problem=failed.problem.value, why=str(failed), request_id=sent.request_id)
-        if (
-            flow is not None
-        ):  # without a sign-in, any other site could have sent the browser here: it does not count
+        # without a sign-in, any other site could have sent the browser here: that does not count
+        if flow is not None:
             with suppress(*CANNOT_STORE):
                 await run_in_threadpool(entering.note, database, failed, sent)
         raise

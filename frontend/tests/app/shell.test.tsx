@@ -99,14 +99,19 @@ describe("pages of those who have not signed in", () => {
   it.each([
     ["/sign-in", "Sign in to Hooke", "Sign in · Hooke"],
     ["/invite#hooke_invite_x", "Welcome to Hooke", "Invitation · Hooke"],
-  ])("%s asks the server for nothing", async (address, heading, title) => {
-    openApp(server, address);
-    expect(await screen.findByRole("heading", { level: 1, name: heading })).toBeVisible();
-    await waitFor(() => expect(document.title).toBe(title));
-    expect(screen.queryByTestId("connection")).toBeNull();
-    expect(screen.queryByTestId("person")).toBeNull();
-    expect(server.asked).toEqual([]);
-  });
+  ])(
+    "%s asks the server only for its provider, for which nobody needs to sign in",
+    async (address, heading, title) => {
+      openApp(server, address);
+      expect(await screen.findByRole("heading", { level: 1, name: heading })).toBeVisible();
+      await waitFor(() => expect(document.title).toBe(title));
+      expect(screen.queryByTestId("connection")).toBeNull();
+      expect(screen.queryByTestId("person")).toBeNull();
+      await waitFor(() => expect(server.asked).not.toEqual([]));
+      expect(server.asked.map(({ operation }) => operation)).toEqual(["GET /oidc"]);
+      expect(server.streams).toEqual([]);
+    },
+  );
 
   it("lead back and forward with the frame of each", async () => {
     server.on("GET /experiments", LIST);
