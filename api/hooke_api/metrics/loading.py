@@ -211,8 +211,9 @@ def _columns(session: Session, run: str, known: ByRank, after: int | None = None
     parts = defaultdict(list, {place: [columns] for place, columns in known.items()})
     if after is None:
         with steps.opened(session, run) as file:
-            for segment in file.segments if file is not None else ():
-                parts[segment.attempt, segment.rank].append(file.columns(segment, COLUMNS))
+            if file is not None:
+                for segment in file.segments:
+                    parts[segment.attempt, segment.rank].append(file.columns(segment, COLUMNS))
     query = select(Chunk.attempt, Chunk.rank, Chunk.n, Chunk.header, Chunk.data)
     query = query.where(Chunk.run_id == run).order_by(Chunk.attempt, Chunk.rank, Chunk.seq)
     if after is not None:

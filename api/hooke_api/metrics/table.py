@@ -77,7 +77,8 @@ class Table:
         return sum(int(array.nbytes) for array in vars(self).values())
 
 
-NOTHING = Table(*[np.empty(0)] * 6, np.empty(0, dtype=np.int64), np.empty(0))
+_NO = np.empty(0)
+NOTHING = Table(_NO, _NO, _NO, _NO, _NO, _NO, np.empty(0, dtype=np.int64), _NO)
 """The table of a run without steps."""
 
 

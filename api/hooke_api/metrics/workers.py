@@ -115,9 +115,10 @@ def _rows(session: Session, run: Run) -> dict[int, Rows]:
 
     parts: dict[int, list[Rows]] = defaultdict(list)
     with steps.opened(session, run.id) as file:
-        for segment in file.segments if file is not None else ():
-            if segment.attempt == run.attempt:
-                parts[segment.rank].append(file.columns(segment, names(segment.rank)))
+        if file is not None:
+            for segment in file.segments:
+                if segment.attempt == run.attempt:
+                    parts[segment.rank].append(file.columns(segment, names(segment.rank)))
     query = select(Chunk.rank, Chunk.n, Chunk.header, Chunk.data)
     query = query.where(Chunk.run_id == run.id, Chunk.attempt == run.attempt).order_by(Chunk.rank, Chunk.seq)
     for rank, n, header, data in session.execute(query):

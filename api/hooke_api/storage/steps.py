@@ -75,8 +75,10 @@ def reading(store: ObjectStore, known: CompactedRun) -> Iterator[StepsFile]:
 def check_objects(session: Session, experiment: str) -> None:
     """Raise Unreadable if an object of an experiment's runs is seen at once to be missing or damaged."""
     store: ObjectStore | None = session.info.get(STORE)
+    if store is None:
+        return
     query = select(CompactedRun).join(Run, Run.id == CompactedRun.run_id).where(Run.experiment_id == experiment)
-    for known in session.scalars(query) if store is not None else ():
+    for known in session.scalars(query):
         if why := store.absent(known.key, known.size):
             why = f"{_told(known.run_id, known)} in {store.name}: {why}"
             store.note(known.run_id, why)
