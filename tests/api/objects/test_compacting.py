@@ -39,6 +39,7 @@ def test_every_reader_answers_the_same_bytes_before_and_after(service):
     assert different(before, everything(service)) == []
 
 
+@ONE_KIND
 def test_rows_come_back_as_they_were(service):
     supervisor = ended(service)
     told = series(service, [supervisor.id]).content
@@ -98,7 +99,7 @@ def resumed(supervisor) -> None:
 answers: list[str] = []
 
 
-@pytest.mark.parametrize("more", [late, resumed])
+@pytest.mark.parametrize("more", [pytest.param(late, marks=ONE_KIND), resumed])
 def test_what_comes_after_a_compaction_is_added(service, more):
     """The same reports, with and without compactions between them."""
     answers.clear()
