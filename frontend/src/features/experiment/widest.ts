@@ -1,5 +1,5 @@
 import type { RunSummary } from "@/lib/client/types.gen";
-import { stateLook } from "@/lib/ui/states";
+import { outcomeOf, stateLook } from "@/lib/ui/states";
 
 /** What may be wide of a run, in letters; a run that waits also says what it waits for. */
 const WIDTHS: readonly ((run: RunSummary) => number)[] = [
@@ -8,7 +8,10 @@ const WIDTHS: readonly ((run: RunSummary) => number)[] = [
   (run) =>
     run.cluster.length +
     [run.simulated, run.oversubscribed, run.overlap !== null].filter(Boolean).length * 12,
-  (run) => stateLook(run.state).label.length + (run.waiting ? 30 + run.waiting.reason.length : 0),
+  (run) =>
+    stateLook(run.state).label.length +
+    (outcomeOf(run, true)?.label.length ?? 0) +
+    (run.waiting ? 30 + run.waiting.reason.length : 0),
   (run) => (run.time_to_target !== null ? (run.simulated ? 2 : 1) : 0),
   (run) => (run.rung === null ? 1 : 0),
 ];
