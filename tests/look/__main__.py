@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Error, Page
 
 from tests.conftest import find_program
 from tests.look import layout
@@ -64,7 +64,11 @@ def _looked(screen: Screen, made: Platform, page: Page, asked: Any) -> Iterator[
         # the width first: what has opened closes when the window changes
         page.set_viewport_size({"width": width, "height": 844 if width < 600 else 900})
         page.emulate_media(color_scheme=SCHEMES[0])
-        go(page, made.url, screen, made.path(screen.path))
+        try:
+            go(page, made.url, screen, made.path(screen.path))
+        except Error as error:
+            yield f"{screen.name} {width}: cannot be reached: {error.message.splitlines()[0]}"
+            return
         for scheme in SCHEMES:
             where = f"{screen.name} {width} {scheme}"
             view, faults = see(page, width, scheme)

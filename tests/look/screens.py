@@ -115,7 +115,7 @@ SCREENS = (
     Screen("run-failed", "/runs/{failed_run}", "text=NaN"),
     Screen("compare", f"/compare?rows={ROWS}", "[data-testid=compared-row]"),
     Screen("compare-empty", "/compare", "h1"),
-    Screen("leaderboard", "/leaderboard", "[data-testid=method]"),
+    Screen("leaderboard", "/leaderboard", "[data-testid=method], [data-testid=empty]"),
     Screen("leaderboard-empty", "/leaderboard", "h1", empty=True),
     Screen("algorithms", "/algorithms", "main a[href^='/algorithms/']"),
     Screen("algorithm", "/algorithms/sync-easgd", "[data-testid=verified-table]"),

@@ -103,20 +103,20 @@ def _fill(service: Service) -> dict[str, str]:
     ids = {}
 
     ids["full"] = _submit(service, name="Who reaches 97% first?", variants=variants, clusters=[local, VIRTUAL])
-    _play(service, lambda run: _succeed(service, run, source))
+    _play(service, lambda run, row: _succeed(run, row, source))
     ids["other"] = _submit(
         service,
         **{"name": "The same on the cluster", "variants": variants[:3]},
         clusters=[local | {"name": "hpc-infiniband"}],
     )
-    _play(service, lambda run: _succeed(service, run, source, 0.55))
+    _play(service, lambda run, row: _succeed(run, row, source, 0.55))
     ids["failed"] = _submit(
         service,
         name="A learning rate that is too large",
         variants=[variants[0], variants[2] | {"parameters": {"lr": 9.0}}],
         clusters=[local | {"seeds": 2}],
     )
-    _play(service, lambda run: _fail(run) if _is(service, run, "Sync SGD") else _succeed(service, run, source))
+    _play(service, lambda run, row: _fail(run) if _is(row, 2) else _succeed(run, row, source))
     ids["long"] = _submit(
         service,
         name=f"{LONG} to 8",
@@ -132,10 +132,7 @@ def _fill(service: Service) -> dict[str, str]:
     }
     service.client.patch(f"/experiments/{ids['full']}", json=marks).raise_for_status()
     ids["running"] = _submit(service, name="Four hosts", variants=variants[:3], clusters=[local | {"seeds": 1}])
-    _play(
-        service,
-        lambda run: (_begin if _is(service, run, METHODS[2][0]) else _succeed)(service, run, source),
-    )
+    _play(service, lambda run, row: (_begin if _is(row, 2) else _succeed)(run, row, source))
 
     Headlines(service.database, service.settings).look()
     with service.database.write() as session:
@@ -160,17 +157,17 @@ def _play(service: Service, act) -> None:
         if not orders:
             return
         before = len(service.line.launched)
+        rows = {row["id"]: row for row in service.runs(state="dispatched")}
         for order in orders:
-            act(Supervisor(service, order))
+            act(Supervisor(service, order), rows[order.run])
 
 
-def _is(service: Service, supervisor: Supervisor, variant: str) -> bool:
-    return service.run(supervisor.id)["variant"] == variant
+def _is(run: dict, method: int) -> bool:
+    return run["variant"] == METHODS[method][0]
 
 
-def _records(service: Service, supervisor: Supervisor, source: random.Random, factor: float, part: float):
+def _records(run: dict, source: random.Random, factor: float, part: float):
     """Return the records of the ranks of a run, up to a part of its way to the target."""
-    run = service.run(supervisor.id)
     _, _, seconds, wire, blocked = next(each for each in METHODS if each[0] == run["variant"])
     seconds *= factor * (0.4 if run["simulated"] else 1) * source.lognormvariate(0, 0.09)
     workers, ranks = run["workers"], run["workers"] + run["servers"]
@@ -207,16 +204,14 @@ def _evaluation(seq: int, n: int, seconds: float):
     return scored(seq, 6000 * n, accuracy, clock=clock, wall=1.03 * clock, reached=n == EVALUATIONS)
 
 
-def _succeed(service: Service, supervisor: Supervisor, source: random.Random, factor: float = 1.0) -> None:
-    supervisor.tell("starting", "running")
-    supervisor.send(*_records(service, supervisor, source, factor, 1))
-    supervisor.tell("succeeded")
-    supervisor.send()
+def _succeed(supervisor: Supervisor, run: dict, source: random.Random, factor: float = 1.0) -> None:
+    supervisor.tell("starting", "running", "succeeded")
+    supervisor.send(*_records(run, source, factor, 1))
 
 
-def _begin(service: Service, supervisor: Supervisor, source: random.Random) -> None:
+def _begin(supervisor: Supervisor, run: dict, source: random.Random) -> None:
     supervisor.tell("starting", "running")
-    supervisor.send(*_records(service, supervisor, source, 1.0, 0.5))
+    supervisor.send(*_records(run, source, 1.0, 0.5))
 
 
 def _fail(supervisor: Supervisor) -> None:

@@ -24,7 +24,7 @@ WITHOUT_A_RULE = """(selector) => {
 WITH = """(text) => { const style = document.createElement("style"); style.textContent = text;
     document.head.append(style); }"""
 FAULTS = {
-    "wide": "main { width: 2000px }",
+    "wide": "main { min-width: 2000px }",
     "cut": "h1 { width: 40px; overflow: hidden; white-space: nowrap }",
     "over": "[data-testid=answer] { margin-top: -22px !important }",
     "small": "button { height: 14px !important; min-height: 0 !important }",
