@@ -65,7 +65,7 @@ class Hogwild(Objective):
         self.notes = {**base.notes, "threads": told}
         self.lost = self.pushed = 0.0
         """L1 norms of the updates that were lost, and of all, so far."""
-        self._shared: Any = base.allocate()
+        self._shared = cast("torch.Tensor", base.allocate())
         self._moved, self._scale = torch.empty_like(self._shared), torch.empty_like(self._shared)
         self._missing = torch.empty_like(self._shared, dtype=torch.float64)
         self._gradients = [base.allocate() for _ in range(threads)]
@@ -85,7 +85,7 @@ class Hogwild(Objective):
 
     @override
     def bind(self, weights: Vector, gradient: Vector) -> None:
-        self._x, self._out = weights, gradient
+        self._x, self._out = cast("torch.Tensor", weights), gradient
 
     @override
     def pick(self, indices: Any) -> Any:
