@@ -26,7 +26,7 @@ import heapq
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -34,7 +34,6 @@ from typing_extensions import override
 
 from hooke.catalogue.workload import Objective, Score
 from hooke.comm.base import Vector
-from hooke.comm.elements import add_scaled, host, tensor
 from hooke.spec.further import FurtherMetric
 from hooke.spec.specification import Part
 
@@ -66,7 +65,9 @@ class Hogwild(Objective):
         self.notes = {**base.notes, "threads": told}
         self.lost = self.pushed = 0.0
         """L1 norms of the updates that were lost, and of all, so far."""
-        self._shared = base.allocate()
+        self._shared = cast("torch.Tensor", base.allocate())
+        self._moved, self._scale = torch.empty_like(self._shared), torch.empty_like(self._shared)
+        self._missing = torch.empty_like(self._shared, dtype=torch.float64)
         self._gradients = [base.allocate() for _ in range(threads)]
 
     @property
@@ -84,7 +85,7 @@ class Hogwild(Objective):
 
     @override
     def bind(self, weights: Vector, gradient: Vector) -> None:
-        self._x, self._out = weights, gradient
+        self._x, self._out = cast("torch.Tensor", weights), gradient
 
     @override
     def pick(self, indices: Any) -> Any:
@@ -121,19 +122,22 @@ class Hogwild(Objective):
 
     def _collect(self, total: Any, mass: float) -> None:
         """Write what arrived of the updates to the bound vector; `total`: sum of (b_k / b) g_k, float64 (n,)."""
-        x = host(self._x).astype(np.float64)
-        moved = x - host(self._shared)
-        missing = self.eta * total - moved
-        rounding = ROUNDING * (self.parts + 1) * (np.abs(x) + np.abs(moved) + np.abs(self.eta * total))
-        lost = np.abs(missing) > rounding  # false where there is a NaN, which the sum then passes on
-        self.lost += float(np.abs(missing[lost]).sum())
+        moved, scale, missing = self._moved, self._scale, self._missing
+        torch.sub(self._x, self._shared, out=moved)
+        torch.abs(self._x, out=scale).add_(moved.abs(), alpha=2).mul_(ROUNDING * (self.parts + 1))
+        torch.mul(total, self.eta, out=missing).sub_(moved)
         self.pushed += self.eta * mass
-        self._out.copy_(tensor(np.where(lost, moved / self.eta, total).astype(np.float32)))
+        self._out.copy_(total)
+        lost = missing.abs() > scale  # false where there is a NaN, which the sum passes on
+        if lost.any():
+            self.lost += float(missing[lost].abs().sum())
+            arrived: Any = self._out
+            arrived[lost] = moved[lost] / self.eta
 
 
 def mass_of(gradient: Vector) -> float:
     """Return the L1 norm."""
-    return float(np.abs(host(gradient)).sum(dtype=np.float64))
+    return float(torch.linalg.vector_norm(cast("torch.Tensor", gradient), 1))
 
 
 class Threads(Hogwild):
@@ -148,7 +152,7 @@ class Threads(Hogwild):
         self._lanes = [base, *others]
         for lane, gradient in zip(self._lanes, self._gradients, strict=True):
             lane.bind(self._shared, gradient)
-        self._sums = [np.zeros(gradient.numel()) for gradient in self._gradients]
+        self._sums = [torch.zeros(gradient.numel(), dtype=torch.float64) for gradient in self._gradients]
         self._pool = ThreadPoolExecutor(self.threads, "hooke-hogwild", torch.set_num_threads, (1,))
 
     @override
@@ -158,14 +162,14 @@ class Threads(Hogwild):
         done = list(self._pool.map(lambda lane: self._work(lane, todo, items), range(self.threads)))
         total = self._sums[0]
         for other in self._sums[1:]:
-            total += other
+            total.add_(other)
         self._collect(total, sum(mass for _, mass in done))
         return sum(loss for loss, _ in done)
 
     def _work(self, lane: int, todo: deque[Any], items: int) -> tuple[float, float]:
         """Compute sub-batches until none is left; return the thread's parts of loss and L1 norm of the updates."""
-        objective, gradient, total = self._lanes[lane], self._gradients[lane], self._sums[lane]
-        total.fill(0)
+        objective, total = self._lanes[lane], self._sums[lane].zero_()
+        gradient: Any = self._gradients[lane]
         loss = mass = 0.0
         while True:
             try:
@@ -175,7 +179,7 @@ class Threads(Hogwild):
             share = len(indices) / items
             loss += share * objective.gradient(objective.pick(indices))
             self._shared.add_(gradient, alpha=-self.eta * share)
-            add_scaled(total, gradient, share)
+            total.add_(gradient, alpha=share)
             mass += share * mass_of(gradient)
 
     @override
@@ -238,14 +242,15 @@ class Interleaved(Hogwild):
     @override
     def gradient(self, batch: Any) -> float:
         w, items = self._shared.copy_(self._x), sum(map(len, batch))
-        total, loss, mass = np.zeros(w.numel()), 0.0, 0.0
+        total, loss, mass = torch.zeros_like(self._missing), 0.0, 0.0
         held: dict[int, Any] = {}
         for _, thread, _, what, part, piece in self._events:
-            share, gradient, at = len(batch[part]) / items, self._gradients[thread], self._pieces[piece]
+            share, at = len(batch[part]) / items, self._pieces[piece]
+            gradient: Any = self._gradients[thread]
             if what == READ:
                 self.base.bind(w, gradient)
                 loss += share * self.base.gradient(self.base.pick(batch[part]))
-                add_scaled(total, gradient, share)
+                total.add_(gradient, alpha=share)
                 mass += share * mass_of(gradient)
             elif what == LOAD:
                 held[thread] = w[at].clone()
