@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+
+if __name__ == "__main__":
+    gc.disable()  # until the application is made
+
 import asyncio
 import faulthandler
 import signal
@@ -90,6 +95,8 @@ def main() -> None:
     with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has shut down in order
         try:
             server = make_server(settings, _LAST_SECONDS)
+            gc.freeze()  # modules and the application stay to the end
+            gc.enable()
             server.run([shared_socket(settings)] if settings.reuse_port else None)
         except HookeError as error:
             sys.exit(f"hooke_api: {error}")

@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 COMPUTE = {"torch", "mpi4py", "numba"}
 WEB = {"fastapi", "starlette", "uvicorn", "sqlalchemy"}
 
@@ -47,8 +49,37 @@ def test_the_api_loads_neither_torch_nor_mpi():
     assert packages & COMPUTE == set()
 
 
-def test_the_agent_loads_no_model_and_no_web_stack():
-    assert loaded("-c", "import hooke.cluster.agent") & (COMPUTE | WEB) == set()
+def test_agent_and_supervisor_load_no_model_no_web_stack_and_no_command_line_of_httpx():
+    packages = loaded("-c", "import hooke.cluster.agent, hooke.cluster.supervisor")
+    assert "httpx" in packages
+    assert packages & (COMPUTE | WEB | {"rich", "pygments"}) == set()
+
+
+STARTED = """
+import gc, runpy, sys
+searched = []
+gc.callbacks.append(lambda phase, found: searched.append((phase, found["generation"])))
+gc.collect()
+before = len(searched)
+sys.argv = ["-", "--help", "more"]
+try:
+    runpy.run_module("{module}", run_name="__main__", alter_sys=True)
+except SystemExit:
+    print(len(searched) - before, gc.get_freeze_count(), gc.isenabled())
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "least"), [("hooke.loop.train", 200_000), ("hooke.cluster.supervisor", 50_000)]
+)
+def test_what_a_process_imports_is_never_searched_for_garbage(module, least):
+    """Not while it is imported, in a measured step, or at the end; what comes after it is."""
+    command = [sys.executable, "-c", STARTED.format(module=module)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    searched, kept, collecting = told.splitlines()[-1].split()
+    assert int(searched) < 50, "of more than a thousand"
+    assert int(kept) > least
+    assert collecting == "True"
 
 
 def test_the_guard_is_light():

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
+from hooke.cluster.http_client import client_options, httpx
 from hooke.cluster.processes import signal_all, start_time
 
 FIRST_PAUSE = 0.5
@@ -133,7 +133,8 @@ class Keeper:
         interval = self.part.hangs_after / 12
         heard: float | None = None
         unheard = 0
-        async with httpx.AsyncClient(timeout=interval, trust_env=False) as client:
+        options = client_options(url) | {"trust_env": False}
+        async with httpx.AsyncClient(timeout=interval, **options) as client:
             while process.returncode is None:
                 if await _answers(client, url):
                     heard, unheard = time.monotonic(), 0

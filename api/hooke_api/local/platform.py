@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
+from hooke.cluster.http_client import client_options, httpx
 from hooke.cluster.processes import signal_all, start_time
 
 from hooke_api.base.settings import Settings, secret
@@ -77,7 +77,8 @@ class Platform:
     def client(self) -> httpx.AsyncClient:
         """Return an HTTP client of the public API."""
         headers = {"authorization": f"Bearer {self.token}"}
-        return httpx.AsyncClient(base_url=f"{self.url}/api/v1", headers=headers, timeout=10, trust_env=False)
+        options = client_options(self.url) | {"trust_env": False}
+        return httpx.AsyncClient(base_url=f"{self.url}/api/v1", headers=headers, timeout=10, **options)
 
     async def start(self) -> None:
         """Start the parts; each of them waits for the others as needed."""

@@ -6,7 +6,12 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch, as in a run
 
-import sys  # noqa: E402 - the line above must come first
+import gc  # noqa: E402 - the line above must come first
+
+if __name__ == "__main__":
+    gc.disable()  # until all is imported, as in a run
+
+import sys  # noqa: E402
 import time  # noqa: E402
 from pathlib import Path  # noqa: E402
 
@@ -56,4 +61,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    gc.freeze()
+    gc.enable()
     main(Path(sys.argv[1]))

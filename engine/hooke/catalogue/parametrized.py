@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict
 class Parametrized(BaseModel):
     """Validated parameters; the name in specifications is derived from that of the class."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+    # validators are built on first use: a rank validates one algorithm and one workload of dozens
 
     @classmethod
     def id(cls) -> str:

@@ -91,7 +91,7 @@ class Remote:
 
     def download(self, path: str, target: IO[bytes]) -> None:
         """Write the file at a path below /api/v1."""
-        import httpx
+        from hooke.cluster.http_client import httpx
 
         try:
             with self._stream("GET", path) as answer:
@@ -105,7 +105,7 @@ class Remote:
 
     def upload(self, path: str, source: IO[bytes]) -> Any:
         """Send a file; return the answer."""
-        import httpx
+        from hooke.cluster.http_client import httpx
 
         try:
             with self._stream("POST", path, content=source) as answer:
@@ -115,14 +115,14 @@ class Remote:
         return answer.json() if answer.is_success else self._refused(answer)
 
     def _stream(self, method: str, path: str, **body: Any) -> AbstractContextManager[httpx.Response]:
-        import httpx
+        from hooke.cluster.http_client import client_options, httpx
 
         return httpx.stream(
             method,
             f"{self.base}/api/v1{path}",
             headers=self._headers | ({"content-type": "application/zip"} if body else {}),
             timeout=TRANSFER_SECONDS,
-            trust_env=_host(self.base) not in _LOOPBACK,
+            **client_options(self.base),
             **body,
         )
 
@@ -157,7 +157,7 @@ class Remote:
             time.sleep(pause)
 
     def _send(self, method: str, path: str, body: Any) -> httpx.Response:
-        import httpx
+        from hooke.cluster.http_client import client_options, httpx
 
         try:
             return httpx.request(
@@ -166,7 +166,7 @@ class Remote:
                 json=body,
                 headers=self._headers,
                 timeout=WAIT_SECONDS,
-                trust_env=_host(self.base) not in _LOOPBACK,
+                **client_options(self.base),
             )
         except httpx.HTTPError as error:
             raise ServerAway(f"{self.base} cannot be reached: {error}; is it running, and --api right?") from None

@@ -7,6 +7,11 @@ existing jobs when it starts.
 
 from __future__ import annotations
 
+import gc
+
+if __name__ == "__main__":
+    gc.disable()  # until all is imported
+
 import argparse
 import faulthandler
 import functools
@@ -215,4 +220,6 @@ def _check_broker(url: str, server: str | None = None) -> None:
 
 
 if __name__ == "__main__":
+    gc.freeze()  # modules stay to the end
+    gc.enable()
     main()

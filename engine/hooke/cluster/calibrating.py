@@ -17,10 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-import httpx
-
 from hooke.cluster.environment import for_user_code
 from hooke.cluster.hello import Refused
+from hooke.cluster.http_client import httpx
 from hooke.cluster.launchers.settings import BatchSettings, LauncherSettings, LocalSettings
 from hooke.cluster.places import Home, write_atomically
 from hooke.cluster.retrying import asked_to_wait

@@ -8,24 +8,19 @@ import random
 import sys
 import time
 from contextlib import suppress
-from urllib.parse import urlsplit
 
-import httpx
 from pydantic import ValidationError
 
 from hooke.cluster.attempt import SupervisedAttempt
+from hooke.cluster.http_client import client_options, httpx
 from hooke.cluster.job import Timing
 from hooke.cluster.retrying import retry_after
 from hooke.spec.events import Ingest, IngestAnswer
 
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-
 
 def make_client(api: str) -> httpx.AsyncClient:
-    """Return an HTTP client for this API; proxies of the environment are not used for this machine."""
-    return httpx.AsyncClient(
-        timeout=httpx.Timeout(10.0, connect=3.0), trust_env=urlsplit(api).hostname not in _LOOPBACK
-    )
+    """Return an HTTP client for this API."""
+    return httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=3.0), **client_options(api))
 
 
 class Refused(Exception):

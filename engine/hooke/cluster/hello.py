@@ -12,13 +12,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-
-import httpx
 
 from hooke.catalogue import discovery as catalogue
 from hooke.catalogue.items import Kind
 from hooke.cluster.environment import for_user_code
+from hooke.cluster.http_client import client_options, httpx
 from hooke.cluster.launchers.mpi import library_of
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
 from hooke.cluster.retrying import asked_to_wait
@@ -44,7 +42,6 @@ NO_CONTENT = 204
 REFUSALS = frozenset({401, 403, 404, 409, 410, 422})
 """Status codes with which the API refuses an agent; all others are failures that may pass."""
 
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _log = logging.getLogger(__name__)
 
 
@@ -59,7 +56,7 @@ class ApiClient:
         """`agent`: the identity with which it proves deaths."""
         self._base = f"{api.rstrip('/')}/api/v1/agents"
         self._token_file, self.agent = token_file, agent
-        self._client = httpx.Client(timeout=5.0, trust_env=urlsplit(api).hostname not in _LOOPBACK)
+        self._client = httpx.Client(timeout=5.0, **client_options(api))
 
     def hello(self, hello: AgentHello) -> AgentWelcome:
         """Send the hello; return the answer. Raises Refused, ArgumentError (the token) or httpx.HTTPError."""

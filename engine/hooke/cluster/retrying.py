@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-import httpx
 from pydantic import ValidationError
+
+from hooke.cluster.http_client import httpx
 
 LIMIT = 60.0
 """Seconds for which a request is repeated, and for which an API is left alone at most, whatever it asks."""

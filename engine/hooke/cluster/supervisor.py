@@ -7,6 +7,11 @@ by the agent, ends the remaining processes and reports the end. A supervisor who
 
 from __future__ import annotations
 
+import gc
+
+if __name__ == "__main__":
+    gc.disable()  # until all is imported
+
 import asyncio
 import os
 import signal
@@ -16,11 +21,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.batch import read_launched
 from hooke.cluster.delivery import Delivery, make_client
+from hooke.cluster.http_client import httpx
 from hooke.cluster.job import Job, read_job
 from hooke.cluster.launchers.batch import BatchLauncher
 from hooke.cluster.launchers.make import make
@@ -201,4 +205,6 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    gc.freeze()  # modules stay to the end
+    gc.enable()
     main(sys.argv[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import math
 import os
@@ -114,7 +115,9 @@ def mpi_library() -> str | None:
     return f"MPICH {wheel}" if wheel else None
 
 
+@functools.cache
 def _installed(name: str) -> str | None:
+    """Return the version of a package. Reading takes as long as several steps, and every run of a process asks."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:

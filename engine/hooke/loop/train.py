@@ -15,7 +15,12 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: runs are bitwise equal only with one intra-op thread
 
-import argparse  # noqa: E402 - the line above must come first
+import gc  # noqa: E402 - the line above must come first
+
+if __name__ == "__main__":
+    gc.disable()  # until all is imported
+
+import argparse  # noqa: E402
 import contextlib  # noqa: E402
 import json  # noqa: E402
 import signal  # noqa: E402
@@ -29,11 +34,7 @@ from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-from hooke.catalogue.algorithm import (
-    algorithm,  # noqa: E402
-    ranks_of,
-    servers_of,
-)
+from hooke.catalogue.algorithm import algorithm, ranks_of, servers_of  # noqa: E402
 from hooke.catalogue.renamed import MODULES  # noqa: E402
 from hooke.catalogue.validation import validate_run  # noqa: E402
 from hooke.catalogue.warnings import said_of_compute_time  # noqa: E402
@@ -125,8 +126,7 @@ def train_rank(
         done = recorder.done(rank)
         if trace is not None:
             trace.finish()
-    holds_center = rank.is_server or not chosen.servers
-    center = host(evaluated(rank)).copy() if holds_center else None
+    center = host(evaluated(rank)).copy() if rank.is_server or not chosen.servers else None
     outcome = Outcome(comm.rank, host(rank.params).copy(), center, done, recorder.evaluations)
     if folder is not None:
         arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})
@@ -295,4 +295,6 @@ def run() -> None:
 
 
 if __name__ == "__main__":
+    gc.freeze()  # modules stay to the end: they are searched for garbage neither in measured steps nor at the exit
+    gc.enable()
     run()

@@ -1,0 +1,41 @@
+"""The HTTP client library httpx, without its command line, and the options of a client of an API.
+
+Where rich and Pygments are installed, `import httpx` imports httpx's command line and, with it, both of them.
+Agents, supervisors and commands import httpx from here and do without.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TypedDict
+from urllib.parse import urlsplit
+
+_COMMAND_LINE = "httpx._main"
+_FIRST = "httpx" not in sys.modules
+if _FIRST:  # its import then raises ImportError, which httpx expects where rich or Pygments is missing
+    sys.modules[_COMMAND_LINE] = None  # type: ignore[assignment]
+import httpx  # noqa: E402 - the line above must come first
+
+if _FIRST:
+    del sys.modules[_COMMAND_LINE]
+
+__all__ = ["ClientOptions", "client_options", "httpx"]
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class ClientOptions(TypedDict):
+    """Arguments of httpx's clients and requests."""
+
+    trust_env: bool
+    verify: bool
+
+
+def client_options(api: str) -> ClientOptions:
+    """Return the options of a client of the API at this address.
+
+    On this machine, proxies of the environment are not used, and over http:// there is no certificate to verify:
+    httpx would read those of all authorities, which takes longer than a request.
+    """
+    place = urlsplit(api)
+    here = place.hostname in _LOOPBACK
+    return {"trust_env": not here, "verify": not (here and place.scheme == "http")}
