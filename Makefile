@@ -61,6 +61,7 @@ up: setup ## Start Hooke and wait for work
 # Python's checkers, and the dashboard's with its tests, do not need one another: side by side from the installation on.
 test: ## Check and test everything
 	@$(MAKE) --no-print-directory -s $(ABREAST) check-python test-frontend
+	@$(VENV)/bin/python -m compileall -q engine/hooke api/hooke_api audit benchmarks # once, not by every worker
 	@$(VENV)/bin/python -m pytest $(or $(TESTS),--numprocesses $(WORKERS))
 
 audit: setup ## Compare every method, in both worlds, with its equations, and check the clocks (minutes; ONLY=METHOD)

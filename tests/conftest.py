@@ -23,6 +23,11 @@ settings.load_profile("hooke")
 
 ROOT = Path(__file__).resolve().parents[1]
 
+for name, value in {"PYDANTIC_DISABLE_PLUGINS": "__all__", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}.items():
+    os.environ.setdefault(name, value)
+"""Pydantic and PyTorch look for plugins, of which there are none here, in every package that is installed. In the
+hundreds of processes that tests start this would take longer than some of them run."""
+
 DEAREST = (
     *("engine/contract/", "e2e/test_up.py", "cluster/acceptance/", "netlab/test_peers.py", "api/"),
     *("e2e/test_demo.py", "cluster/test_slurm", "engine/comm/", "engine/trace/", "engine/loop/"),
@@ -90,7 +95,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection() -> Iterator[None]:
     """Keep the garbage collector away from what is collected, all of which stays until the end.
 
-    Of a heap with all tests each full collection takes half a second, and 27 of them come while it grows.
+    Of a heap with all tests each full collection takes half a second, and 27 of them come while it grows. Tests
+    make much that lives for a moment, so that the collector comes less often than after every 700 objects.
     """
     gc.disable()
     try:
@@ -98,6 +104,7 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.collect()
         gc.freeze()
+        gc.set_threshold(20_000, *gc.get_threshold()[1:])
         gc.enable()
 
 

@@ -15,7 +15,9 @@ from typing import TypeVar
 
 LIMIT = 120.0
 """Seconds after which a wait was in vain; below pytest's own limit of a test, which names nothing."""
-PAUSE = 0.02
+PAUSE, LONGEST_PAUSE = 0.02, 0.1
+"""First and longest pause between two questions, s: many of them are requests, or a look at all processes, which
+take more of a processor than what they wait for."""
 PORTS = range(12_000, 32_000)
 """Below those that the kernel gives to outgoing connections, so that none of them can take a port meanwhile."""
 
@@ -27,7 +29,8 @@ class _Wait:
 
     def __init__(self, condition: Callable[[], T], what: str | Callable[[], str], ignoring: tuple, seconds: float):
         self._condition, self._what, self._ignoring, self._seconds = condition, what, ignoring, seconds
-        self._until = time.monotonic() + seconds
+        self._began = time.monotonic()
+        self._until = self._began + seconds
 
     def ask(self) -> T | None:
         """Return what the condition says; raises AssertionError behind the limit."""
@@ -43,6 +46,10 @@ class _Wait:
             raise AssertionError(f"waited {self._seconds:g} s in vain for {what}") from error
         return None
 
+    def pause(self) -> float:
+        """Return the seconds until the next question: a twentieth of the time waited so far."""
+        return min(LONGEST_PAUSE, max(PAUSE, (time.monotonic() - self._began) / 20))
+
 
 def wait_for(
     condition: Callable[[], T],
@@ -57,7 +64,7 @@ def wait_for(
     """
     wait = _Wait(condition, what, ignoring, seconds)
     while (found := wait.ask()) is None:
-        time.sleep(PAUSE)
+        time.sleep(wait.pause())
     return found
 
 
@@ -65,7 +72,7 @@ async def wait_for_async(condition: Callable[[], T], what: str, *, seconds: floa
     """Do the same in an event loop, which goes on meanwhile."""
     wait = _Wait(condition, what, (), seconds)
     while (found := wait.ask()) is None:
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(wait.pause())
     return found
 
 

@@ -1,6 +1,6 @@
 """The replay of job traces against closed forms and the scheduler's order."""
 
-import math
+import heapq
 import random
 import time
 
@@ -39,31 +39,31 @@ def assert_mean(waits, expected):
     assert waits.mean() == pytest.approx(expected, rel=4 * 0.022)
 
 
-def test_mm1():
-    """Mean wait of M/M/1: rho / (mu - lambda)."""
-    jobs = poisson(1, 0.6, lambda draw: draw.expovariate(1.0))
-    assert_mean(waits_of(jobs), 0.6 / 0.4)
+def first_come(jobs, slots):
+    """Return the waits of first come, first served: Lindley (1952) for one slot, Kiefer and Wolfowitz (1955)."""
+    free, waits = [0.0] * slots, []
+    for job in jobs:
+        start = max(job.submitted_at, free[0])
+        heapq.heapreplace(free, start + job.seconds)
+        waits.append(start - job.submitted_at)
+    return np.array(waits)
 
 
-def test_mmc():
-    """Mean wait of M/M/4: the probability to wait is Erlang's C formula."""
-    offered, c = 2.8, 4
-    jobs = poisson(2, offered, lambda draw: draw.expovariate(1.0))
-    below = sum(offered**k / math.factorial(k) for k in range(c))
-    top = offered**c / math.factorial(c) * c / (c - offered)
-    assert_mean(waits_of(jobs, slots=c), top / (below + top) / (c - offered))
+SERVICES = {
+    "exponential": lambda draw: draw.expovariate(1.0),
+    "constant": lambda draw: 1.0,
+    "of two kinds": lambda draw: 0.5 if draw.random() < 0.9 else 5.5,
+}
 
 
-@pytest.mark.parametrize(
-    ("service", "mean", "square"),
-    [
-        (lambda draw: 1.0, 1.0, 1.0),
-        (lambda draw: 0.5 if draw.random() < 0.9 else 5.5, 1.0, 0.9 * 0.25 + 0.1 * 5.5**2),
-    ],
-)
-def test_mg1_by_pollaczek_and_khinchine(service, mean, square):
-    rate = 0.6
-    assert_mean(waits_of(poisson(3, rate, service)), rate * square / (2 * (1 - rate * mean)))
+@pytest.mark.parametrize(("rate", "slots"), [(0.6, 1), (2.8, 4)])
+@pytest.mark.parametrize("service", SERVICES)
+def test_first_come_first_served_has_every_wait_of_the_recursion(service, rate, slots):
+    jobs = poisson(3, rate, SERVICES[service], 4000, 1)
+    expected = first_come(jobs, slots)
+    assert 0.2 < np.mean(expected > 0) < 0.95
+    found = replay(jobs, slots, QueuePolicy(order=Order.FIRST_COME), "known").waits
+    np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 def test_shortest_job_first_has_the_mean_of_cobham_and_phipps():
@@ -75,7 +75,7 @@ def test_shortest_job_first_has_the_mean_of_cobham_and_phipps():
     expected = rate * 2.0 / 2 * np.trapezoid(np.exp(-x) / (1 - load) ** 2, x)
     found = waits_of(jobs, order=Order.SHORTEST_SERVICE, patience_hours=None)
     assert_mean(found, expected)
-    assert found.mean() < 0.8 * waits_of(jobs).mean()
+    assert found.mean() < 0.8 * first_come(jobs, 1).mean()
 
 
 def test_two_classes_of_priority_have_the_means_of_cobham():

@@ -5,6 +5,7 @@ A case is one run of one method on a `Quadratic`; `play` plays it on one rank of
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -142,6 +143,7 @@ class Case:
         """Return whether the run is one attempt, not stopped and started again."""
         return self.halt is None and self.cancel is None
 
+    @functools.cache  # noqa: B019 - cases live as long as the tests, and every rank of a play asks
     def spec(self, world: World, samples: int | None = None) -> RunSpec:
         """Return the run as the product specifies it, cut at `samples` if asked."""
         document: dict[str, Any] = {
@@ -240,9 +242,12 @@ def train(comm: Comm, case: Case, world: World, folder: Path | None, objective: 
     return train_rank(comm, case.spec(world, cut), folder, objective, resume=not first, options=options)
 
 
-def play(comm: Comm, case: Case, world: World, folder: Path) -> Played:
-    """Play a case on this rank; a case in two is stopped, checkpointed and started anew from its folder."""
-    place = folder if case.journal or not case.whole else None
+def play(comm: Comm, case: Case, world: World, folder: Path, written: bool = False) -> Played:
+    """Play a case on this rank; a case in two is stopped, checkpointed and started anew from its folder.
+
+    `written`: journals are left in the folder, and not looked at here.
+    """
+    place = folder if written or case.journal or not case.whole else None
     objective = objective_of(comm, case, world, folder=folder)
     outcome = train(comm, case, world, place, objective, first=True)
     if case.whole:
@@ -276,9 +281,11 @@ def _report(outcome: Outcome, objective: Quadratic, first: Outcome | None) -> Pl
     )
 
 
-def play_virtual(case: Case, folder: Path) -> list[Played]:
+def play_virtual(case: Case, folder: Path, written: bool = False) -> list[Played]:
     """Play all ranks of a case in the virtual world."""
     network = case.spec("virtual").virtual
     assert network is not None
     with watched():
-        return run_virtual(case.ranks, network, lambda comm: play(comm, case, "virtual", folder), case.collective)
+        return run_virtual(
+            case.ranks, network, lambda comm: play(comm, case, "virtual", folder, written), case.collective
+        )

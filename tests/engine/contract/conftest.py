@@ -93,9 +93,18 @@ def virtual_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("virtual")
 
 
+@pytest.fixture(scope="session")
+def virtual_places() -> dict[Case, Path]:
+    """Return the folder of each case that has been played in the virtual world so far."""
+    return {}
+
+
 @pytest.fixture
 def played(
-    request: pytest.FixtureRequest, virtual_results: dict[Case, list[Played]], virtual_folder: Path
+    request: pytest.FixtureRequest,
+    virtual_results: dict[Case, list[Played]],
+    virtual_places: dict[Case, Path],
+    virtual_folder: Path,
 ) -> Play:
     """Return a function that plays a case in a world, and returns the report of every rank.
 
@@ -106,7 +115,8 @@ def played(
         if world == "mpi":
             return request.getfixturevalue("mpi_results")[case]
         if case not in virtual_results:
-            virtual_results[case] = play_virtual(case, Path(tempfile.mkdtemp(dir=virtual_folder)))
+            virtual_places[case] = Path(tempfile.mkdtemp(dir=virtual_folder))
+            virtual_results[case] = play_virtual(case, virtual_places[case], case in suite.written())
         return virtual_results[case]
 
     return get

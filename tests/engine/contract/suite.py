@@ -246,6 +246,12 @@ def straight(case: Case) -> Case:
     return replace(case, sleeps=2)
 
 
+@functools.cache
+def written() -> frozenset[Case]:
+    """Return the straight cases that leave journals in virtual time: options on two workers, defaults on four."""
+    return frozenset(map(straight, [*family((2,)), *defaults((4,))]))
+
+
 def twins(world: str) -> list[tuple[str, Case]]:
     """Return what to compare bit by bit: options on two workers and defaults on four; less of it under MPI."""
     once = [case for case in family((2,)) if case.kind.deterministic and not preset(case.algorithm)]

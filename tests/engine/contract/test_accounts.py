@@ -11,7 +11,7 @@ from hooke.spec.journal import records, unpack
 from hooke.trace.phases import PHASES
 
 from tests.engine.contract import suite
-from tests.engine.contract.cases import BATCH, WORLDS, Case, play_virtual
+from tests.engine.contract.cases import BATCH, WORLDS, Case
 from tests.engine.contract.objective import Quadratic
 from tests.engine.contract.traffic import moved, transfers
 
@@ -85,7 +85,7 @@ def test_a_restart_spends_no_sample_twice(played, case, world):
 @pytest.mark.parametrize("case", suite.family((2, 4)), ids=ids)
 def test_evaluations_keep_their_cadence(played, case):
     """At 0, after each `every` samples or as soon as the method can, and at the end."""
-    reports = played(case, "virtual")
+    reports = played(suite.straight(case), "virtual")
     deciding = reports[-1] if suite.served(case) else reports[0]
     scored = [samples for samples, _ in deciding.scores]
     assert scored[0] == 0
@@ -196,7 +196,7 @@ def whole_vectors(case):
 )
 def test_packing_changes_the_number_of_messages_alone(played, case):
     """One message per layer instead of one."""
-    one, layers = played(case, "virtual"), played(replace(case, packing="per-layer"), "virtual")
+    one, layers = played(suite.straight(case), "virtual"), played(replace(case, packing="per-layer"), "virtual")
     assert total(layers, "messages") == LAYER_COUNT * total(one, "messages")
     assert total(layers, "wire") == total(one, "wire")
     assert total(layers, "payload") == total(one, "payload")
@@ -217,10 +217,11 @@ def test_phases_sum_to_the_wall(played, case, world):
 
 
 @pytest.mark.parametrize("case", [*suite.family((2,)), *suite.defaults((4,))], ids=ids)
-def test_rows_of_the_journal_add_up(tmp_path, case):
-    reports = play_virtual(replace(case, journal=True), tmp_path)
+def test_rows_of_the_journal_add_up(played, virtual_places, case):
+    reports = played(suite.straight(case), "virtual")
+    folder = virtual_places[suite.straight(case)]
     for rank, report in enumerate(reports):
-        written = list(records(tmp_path / f"journal.{rank}.jsonl"))
+        written = list(records(folder / f"journal.{rank}.jsonl"))
         assert [record.seq for record in written] == list(range(len(written)))
         assert written[0].kind == "start"
         assert written[-1].model_dump() == report.done | {"seq": written[-1].seq}
@@ -238,7 +239,7 @@ def test_rows_of_the_journal_add_up(tmp_path, case):
         for phase in PHASES:
             assert sum(columns[phase]) == pytest.approx(report.done["phases"][phase], rel=1e-5, abs=1e-9)
         assert sum(columns["hidden"]) == pytest.approx(report.done["hidden"], rel=1e-5, abs=1e-9)
-        with np.load(tmp_path / f"final.{rank}.npz") as final:
+        with np.load(folder / f"final.{rank}.npz") as final:
             np.testing.assert_array_equal(final["weights"], report.weights)
             assert ("center" in final.files) == (report is (reports[-1] if case.kind.servers else reports[0]))
         losses = [loss for loss in columns["loss"] if not math.isnan(loss)]
