@@ -34,12 +34,7 @@ from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-from hooke.catalogue.algorithm import (
-    algorithm,  # noqa: E402
-    ranks_of,
-    servers_of,
-    slots_of,
-)
+from hooke.catalogue.algorithm import algorithm, ranks_of, servers_of, slots_of  # noqa: E402
 from hooke.catalogue.renamed import MODULES  # noqa: E402
 from hooke.catalogue.validation import validate_run  # noqa: E402
 from hooke.catalogue.warnings import said_of_compute_time  # noqa: E402
@@ -130,8 +125,7 @@ def train_rank(
         done = recorder.done(rank)
         if trace is not None:
             trace.finish()
-    holds_center = rank.is_server or not chosen.servers
-    center = host(evaluated(rank)).copy() if holds_center else None
+    center = host(evaluated(rank)).copy() if rank.is_server or not chosen.servers else None
     outcome = Outcome(comm.rank, host(rank.params).copy(), center, done, recorder.evaluations)
     if folder is not None:
         arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})
