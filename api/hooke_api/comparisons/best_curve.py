@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from hooke.comparison.report import Row
 from sqlalchemy import ColumnElement, and_, func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from hooke_api.comparisons.service import Reported
 from hooke_api.models import Experiment, Run, StoredEvaluation
@@ -77,7 +77,9 @@ def _best(found: Reported) -> Row | None:
     return None
 
 
-def _series(session: Session, mine: ColumnElement[bool], column: ColumnElement[float | None]) -> Iterator[Series]:
+def _series(
+    session: Session, mine: ColumnElement[bool], column: InstrumentedAttribute[float | None]
+) -> Iterator[Series]:
     """Yield times and finite values of each run that has any, in the order of the runs."""
     of = StoredEvaluation
     counts = and_(of.run_id == Run.id, of.attempt <= Run.attempt, of.attempt >= Run.resume_from)
