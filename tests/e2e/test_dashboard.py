@@ -160,27 +160,6 @@ def fits_a_telephone(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
-def writes_as_text(browsing: Browsing) -> None:
-    """The draft as YAML: completed by keyboard, a fault at its line, and a way out of the editor."""
-    page = browsing.page
-    page.get_by_test_id("mode").get_by_text("YAML").click()
-    editor = page.get_by_role("textbox", name="Specification as YAML")
-    editor.press("Control+End")
-    page.keyboard.type("check")
-    expect(page.get_by_role("option", name=re.compile("^checkpoint_every"))).to_contain_text("optional")
-    page.keyboard.press("Enter")
-    page.keyboard.type("often")
-    expect(page.get_by_test_id("fault")).to_have_text(re.compile(r"checkpoint every.*\(line \d+\)"))
-    expect(page.locator(".cm-lintRange-error")).to_have_text("often")
-    browsing.accessible()
-    page.keyboard.press("Shift+Home")
-    page.keyboard.press("Backspace")
-    expect(page.get_by_test_id("plan-total")).to_have_text("8 runs")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("radio", name="YAML")).to_be_focused()
-    page.get_by_test_id("mode").get_by_text("Form").click()
-
-
 def leaves(page: Page, chart: str, how: str) -> bytes:
     """Take a chart away; return the file."""
     page.get_by_role("button", name=f"Export: {chart}").click()
@@ -204,7 +183,6 @@ def test_from_the_form_to_the_verdict(hooke, browsing):
     expect(page.get_by_test_id("plan-total")).to_have_text("8 runs")
     browsing.accessible()
     fits_a_telephone(page)
-    writes_as_text(browsing)
 
     field(page, "/budget/samples").fill("0")
     expect(page.get_by_test_id("fault")).to_have_attribute("data-pointer", "/budget/samples")
