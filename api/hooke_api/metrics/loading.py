@@ -8,14 +8,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.discovery import built_in
 from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session, aliased
 
 from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
-from hooke_api.metrics.table import COLUMNS, Column, Floats, RankColumns, Table, aggregate, writing_workers
+from hooke_api.metrics.table import (
+    COLUMNS,
+    Column,
+    Floats,
+    RankColumns,
+    Table,
+    aggregate,
+    unequal_batches,
+    writing_workers,
+)
 from hooke_api.models import (
     Attempt,
     CatalogueEntry,
@@ -37,18 +45,6 @@ Left = dict[tuple[int, int], int]
 Key = tuple[int, int, int, int, int, bool]
 """Number of chunks, highest chunk id, numbers of evaluations, started ranks and dropped workers, whether the run
 has ended. Equal keys mean equal curves."""
-
-
-def unequal_batches(algorithm: str, sizes: list[int] | None, workers: int) -> tuple[int, ...]:
-    """Return the batches of every worker's step where a built-in method gives them unequal ones, else ().
-
-    `sizes`: the parameter of that name of the algorithm, if it has one.
-    """
-    item = built_in("algorithm").get(algorithm)
-    if not sizes or item is None or item.cls.batches_of is Algorithm.batches_of:
-        return ()
-    method = item.cls.model_validate({"sizes": sizes})
-    return tuple(method.batches_of(worker, workers) for worker in range(workers))
 
 
 @dataclass(frozen=True)

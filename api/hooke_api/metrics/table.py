@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from hooke.catalogue.algorithm import Algorithm
+from hooke.catalogue.discovery import built_in
 from hooke.spec.journal import EVERY_RANK_WRITES
 from numpy.typing import NDArray
 
@@ -75,6 +77,18 @@ class Table:
     def nbytes(self) -> int:
         """Return the size in memory, bytes."""
         return sum(int(array.nbytes) for array in vars(self).values())
+
+
+def unequal_batches(algorithm: str, sizes: list[int] | None, workers: int) -> tuple[int, ...]:
+    """Return the batches of every worker's step where a built-in method gives them unequal ones, else ().
+
+    `sizes`: the parameter of that name of the algorithm, if it has one.
+    """
+    item = built_in("algorithm").get(algorithm)
+    if not sizes or item is None or item.cls.batches_of is Algorithm.batches_of:
+        return ()
+    method = item.cls.model_validate({"sizes": sizes})
+    return tuple(method.batches_of(worker, workers) for worker in range(workers))
 
 
 def writing_workers(workers: int) -> tuple[int, ...]:
