@@ -128,16 +128,11 @@ class Kept:
         )
 
 
-def _accumulation() -> ColumnElement[int]:
-    """Return the number of batches of a step; null in runs of earlier versions and of methods without it."""
-    found: ColumnElement[int] = Run.spec["algorithm", "parameters", "accumulation"].as_integer()
-    return found
-
-
 def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
     """Return the facts of the runs that match the conditions, in order of number."""
     found = {
-        "batch": Run.spec["batch"].as_integer() * func.coalesce(_accumulation(), 1),
+        "batch": Run.spec["batch"].as_integer()
+        * func.coalesce(Run.spec["algorithm", "parameters", "accumulation"].as_integer(), 1),
         "coordination": CatalogueEntry.document["coordination"].as_string(),
         "sizes": Run.spec["algorithm", "parameters", "sizes"].as_json(),
     }
@@ -152,17 +147,13 @@ def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
     query = select(*columns).select_from(Run).outerjoin(CatalogueEntry, described)
     query = query.join(own, own.id == Run.experiment_id)
     query = query.where(*where).order_by(Run.experiment_id, Run.number)
-    return [_counted(_imported(Facts(*row), origin)) for *row, origin in session.execute(query)]
-
-
-def _counted(run: Facts) -> Facts:
-    """Return the facts of a run, with the mean over workers as the samples of a step of one worker."""
-    weights = unequal_batches(run.algorithm, run.sizes, run.workers)
-    return replace(run, batch=run.batch * sum(weights) // len(weights)) if weights else run
+    return [_imported(Facts(*row), origin) for *row, origin in session.execute(query)]
 
 
 def _imported(run: Facts, origin: Mapping[str, Any] | None) -> Facts:
     """Return the facts of a run; of an imported one with what its bundle says of its algorithm."""
+    if weights := unequal_batches(run.algorithm, run.sizes, run.workers):  # the mean over workers
+        run = replace(run, batch=run.batch * sum(weights) // len(weights))
     if origin is None:
         return run
     told = {each["name"]: each["coordination"] for each in origin["algorithms"]}

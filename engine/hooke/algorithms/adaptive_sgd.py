@@ -49,11 +49,10 @@ class AdaptiveSGD(SizedMerges):
         xs, shares = [r.buffer(c) for _ in range(r.workers)], self.shares(r.workers)
         left, waiting, gone, unheard = self.mega_batch, [], 0, set(range(r.workers if r.t else 0))
         for i in r.requests(x, period=self.largest, last_words=True, holds=True):
-            unheard.discard(i)
             if r.brought:  # its last words
                 xs[i].copy_(x)
                 gone += 1
-            elif left > len(unheard):
+            elif left > len(unheard := unheard - {i}):
                 left -= self.hand_out(r, i, shares, left - len(unheard))
                 continue
             else:
