@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.discovery import built_in
 from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import ColumnElement, and_, func, select
@@ -16,7 +15,16 @@ from sqlalchemy.orm import Session, aliased
 
 from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
 from hooke_api.metrics.evaluations import Evaluations, joined, read_evaluations
-from hooke_api.metrics.table import COLUMNS, NOTHING, Column, RankColumns, Table, aggregate, writing_workers
+from hooke_api.metrics.table import (
+    COLUMNS,
+    NOTHING,
+    Column,
+    RankColumns,
+    Table,
+    aggregate,
+    unequal_batches,
+    writing_workers,
+)
 from hooke_api.models import (
     Attempt,
     CatalogueEntry,
@@ -39,18 +47,6 @@ Left = dict[tuple[int, int], int]
 Key = tuple[int, int, int, int, int, bool]
 """Number of chunks, highest chunk id (both of `hooke_api.storage.steps.counts`), numbers of evaluations, started
 ranks and dropped workers, whether the run has ended. Equal keys mean equal curves."""
-
-
-def unequal_batches(algorithm: str, sizes: list[int] | None, workers: int) -> tuple[int, ...]:
-    """Return the batches of every worker's step where a built-in method gives them unequal ones, else ().
-
-    `sizes`: the parameter of that name of the algorithm, if it has one.
-    """
-    item = built_in("algorithm").get(algorithm)
-    if not sizes or item is None or item.cls.batches_of is Algorithm.batches_of:
-        return ()
-    method = item.cls.model_validate({"sizes": sizes})
-    return tuple(method.batches_of(worker, workers) for worker in range(workers))
 
 
 @dataclass(frozen=True)
@@ -115,16 +111,11 @@ class Kept:
         )
 
 
-def _accumulation() -> ColumnElement[int]:
-    """Return the number of batches of a step; null in runs of earlier versions and of methods without it."""
-    found: ColumnElement[int] = Run.spec["algorithm", "parameters", "accumulation"].as_integer()
-    return found
-
-
 def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
     """Return the facts of the runs that match the conditions, in order of number."""
     found = {
-        "batch": Run.spec["batch"].as_integer() * func.coalesce(_accumulation(), 1),
+        "batch": Run.spec["batch"].as_integer()
+        * func.coalesce(Run.spec["algorithm", "parameters", "accumulation"].as_integer(), 1),
         "coordination": CatalogueEntry.document["coordination"].as_string(),
         "sizes": Run.spec["algorithm", "parameters", "sizes"].as_json(),
     }
@@ -139,17 +130,13 @@ def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
     query = select(*columns).select_from(Run).outerjoin(CatalogueEntry, described)
     query = query.join(own, own.id == Run.experiment_id)
     query = query.where(*where).order_by(Run.experiment_id, Run.number)
-    return [_counted(_imported(Facts(*row), origin)) for *row, origin in session.execute(query)]
-
-
-def _counted(run: Facts) -> Facts:
-    """Return the facts of a run, with the mean over workers as the samples of a step of one worker."""
-    weights = unequal_batches(run.algorithm, run.sizes, run.workers)
-    return replace(run, batch=run.batch * sum(weights) // len(weights)) if weights else run
+    return [_imported(Facts(*row), origin) for *row, origin in session.execute(query)]
 
 
 def _imported(run: Facts, origin: Mapping[str, Any] | None) -> Facts:
     """Return the facts of a run; of an imported one with what its bundle says of its algorithm."""
+    if weights := unequal_batches(run.algorithm, run.sizes, run.workers):  # the mean over workers
+        run = replace(run, batch=run.batch * sum(weights) // len(weights))
     if origin is None:
         return run
     told = {each["name"]: each["coordination"] for each in origin["algorithms"]}

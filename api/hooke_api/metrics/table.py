@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from hooke.catalogue.algorithm import Algorithm
+from hooke.catalogue.discovery import built_in
 from hooke.spec.journal import EVERY_RANK_WRITES
 from numpy.typing import NDArray
 
@@ -80,6 +82,18 @@ class Table:
 _NONE = np.empty(0)
 NOTHING = Table(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE, np.empty(0, dtype=np.int64), _NONE)
 """The table of a run without steps."""
+
+
+def unequal_batches(algorithm: str, sizes: list[int] | None, workers: int) -> tuple[int, ...]:
+    """Return the batches of every worker's step where a built-in method gives them unequal ones, else ().
+
+    `sizes`: the parameter of that name of the algorithm, if it has one.
+    """
+    item = built_in("algorithm").get(algorithm)
+    if not sizes or item is None or item.cls.batches_of is Algorithm.batches_of:
+        return ()
+    method = item.cls.model_validate({"sizes": sizes})
+    return tuple(method.batches_of(worker, workers) for worker in range(workers))
 
 
 def writing_workers(workers: int) -> tuple[int, ...]:

@@ -16,10 +16,9 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
 from hooke_api.base.tables import csv_lines
-from hooke_api.metrics.loading import unequal_batches
 from hooke_api.metrics.m4 import m4
 from hooke_api.metrics.schemas import WorkersAnswer, WorkerView
-from hooke_api.metrics.table import Column, Floats
+from hooke_api.metrics.table import Column, Floats, unequal_batches
 from hooke_api.models import Chunk, RankTotals, Run
 from hooke_api.storage import blocks, steps
 from hooke_api.storage.database import Database

@@ -23,8 +23,7 @@ class AdaptiveSGD(SizedMerges):
     Readings, its text not at hand: sizes are multiples of the run's batch, b_max at first, and M counts batches of
     the run. A change beyond a bound ends at it. The perturbation (off by default; published: 0.1) applies if
     |x_i| / |W| is below its threshold for all i that have updated, unless all u_i are equal. No warm-up. Sizes and
-    counts begin anew in a further attempt, in which workers go on from their own weights; a batch of its first
-    merge is kept for each.
+    counts begin anew in a further attempt: workers go on from their own weights, each with a batch of its merge.
 
     Reference: Ma, Rusu and Torres 2021 (arXiv 2110.07029).
     """
@@ -48,14 +47,12 @@ class AdaptiveSGD(SizedMerges):
         """Hand out batches; once those of a merge are spent, merge what all workers bring."""
         c, before, x = r.params, r.state("before", like=r.params), r.buffer(r.params)
         xs, shares = [r.buffer(c) for _ in range(r.workers)], self.shares(r.workers)
-        left, waiting, gone = self.mega_batch, [], 0
-        unheard = set(range(r.workers)) if r.t else set()  # they bring steps from before a restart to the merge
+        left, waiting, gone, unheard = self.mega_batch, [], 0, set(range(r.workers if r.t else 0))
         for i in r.requests(x, period=self.largest, last_words=True, holds=True):
-            unheard.discard(i)
             if r.brought:  # its last words
                 xs[i].copy_(x)
                 gone += 1
-            elif left > len(unheard):
+            elif left > len(unheard := unheard - {i}):
                 left -= self.hand_out(r, i, shares, left - len(unheard))
                 continue
             else:

@@ -174,10 +174,10 @@ class Polls:
 
 
 class Grants:
-    """Distribution of the budget's steps by a server: exactly `total` steps, at least one for every worker."""
+    """Distribution of the budget's steps by a server: exactly `total` steps, but one for every worker at least."""
 
     def __init__(self, total: int, workers: int) -> None:
-        self.left = total
+        self.left = max(total, workers)
         self.active = workers
         self.ending = False
 

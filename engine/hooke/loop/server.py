@@ -83,8 +83,7 @@ class ServerLoop:
         self._period, self._last_words, self._holds = period, last_words, holds
         self._asks_empty = into is None  # vectors are sent outside of the requests
         self._base = r.samples
-        left = r.schedule.total_steps - r.samples // r.schedule.step_samples
-        self._grants = Grants(max(left, r.workers), r.workers)  # a worker that asks takes at least one step
+        self._grants = Grants(r.schedule.total_steps - r.samples // r.schedule.step_samples, r.workers)
         self._left = set(range(r.workers))
         r.recorder.begin(r, self._evaluate_start)
         self._evaluate_if_due()

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from hooke.catalogue.groups import RATE
-from hooke.catalogue.workload import Objective
+from hooke.catalogue.workload import Objective, Place, workload
+from hooke.hardware.placing import Placed
 from hooke.spec.devices import DeviceGroup
 from hooke.spec.specification import Compute, RunSpec
 
@@ -44,6 +45,17 @@ def shared_by_threads(
     if spec.virtual is not None:
         return Interleaved(base, eta, group.parts, group.threads, 1 / spec.virtual.memory_bandwidth)
     return Threads(base, [make(thread) for thread in range(1, group.threads)], eta, group.parts)
+
+
+def built(spec: RunSpec, rank: int, placed: Placed | None) -> Objective:
+    """Return the objective of a rank: of the device, precision and threads of its group, if it has one."""
+    chosen, group = workload(spec.workload.name).model_validate(spec.workload_parameters), spec.group(rank)
+    compute = compute_of(spec, placed.compute(spec.compute) if placed else spec.compute, group)
+
+    def make(thread: int) -> Objective:
+        return chosen.build(Place(compute, spec.seed, rank, thread))
+
+    return shared_by_threads(make(0), make, spec, group)
 
 
 def virtual_seconds(

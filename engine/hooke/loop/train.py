@@ -38,7 +38,7 @@ from hooke.catalogue.algorithm import algorithm, ranks_of, servers_of, slots_of 
 from hooke.catalogue.renamed import MODULES  # noqa: E402
 from hooke.catalogue.validation import validate_run  # noqa: E402
 from hooke.catalogue.warnings import said_of_compute_time  # noqa: E402
-from hooke.catalogue.workload import Objective, Place, workload  # noqa: E402
+from hooke.catalogue.workload import Objective  # noqa: E402
 from hooke.comm.base import Comm  # noqa: E402
 from hooke.comm.elements import host  # noqa: E402
 from hooke.comm.wrappers.cuda import staging  # noqa: E402
@@ -54,7 +54,7 @@ from hooke.loop.rank import TrainingRank  # noqa: E402
 from hooke.loop.recorder import Recorder  # noqa: E402
 from hooke.loop.replay import read_order  # noqa: E402
 from hooke.loop.state import RankOptions, RankSetup  # noqa: E402
-from hooke.loop.threads import compute_of, shared_by_threads  # noqa: E402
+from hooke.loop.threads import built  # noqa: E402
 from hooke.spec.events import Done, Evaluation  # noqa: E402
 from hooke.spec.specification import RunSpec  # noqa: E402
 from hooke.spec.states import DIVERGED, INFRASTRUCTURE, USER_RAISED  # noqa: E402
@@ -95,7 +95,7 @@ def train_rank(
     if comm.size != ranks_of(spec):
         raise LaunchError(f"{comm.size} ranks were started, but this run needs {ranks_of(spec)}")
     if objective is None:
-        objective = _built(spec, comm.rank, options)
+        objective = built(spec, comm.rank, options.placed if options else None)
     copies = staging(objective.device)
     ledger = Ledger(comm.clock) if trace is None else TracedLedger(comm.clock, trace)
     timed = connect(comm, spec.communication, objective.layout, ledger, copies, spec.seed)
@@ -131,18 +131,6 @@ def train_rank(
         arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})
         np.savez(folder / f"final.{comm.rank}.npz", **arrays)
     return outcome
-
-
-def _built(spec: RunSpec, rank: int, options: RankOptions | None) -> Objective:
-    """Return the objective of a rank: of the device, precision and threads of its group, if it has one."""
-    chosen, group = workload(spec.workload.name).model_validate(spec.workload_parameters), spec.group(rank)
-    placed = options.placed.compute(spec.compute) if options and options.placed else spec.compute
-    compute = compute_of(spec, placed, group)
-
-    def make(thread: int) -> Objective:
-        return chosen.build(Place(compute, spec.seed, rank, thread))
-
-    return shared_by_threads(make(0), make, spec, group)
 
 
 def trace_of(folder: Path, spec: RunSpec, rank: int) -> Trace:

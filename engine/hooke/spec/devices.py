@@ -23,7 +23,7 @@ modelled. Measure a device of your own and give `speeds`, `compute_seconds_per_s
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -53,6 +53,10 @@ PROFILES: dict[Kind, Profile] = {
     "v100": Profile(8.0, 400e-6, 8.3e-11),
     "h100": Profile(32.0, 250e-6, 2e-11),
 }
+
+
+def _absent(value: Any) -> bool:
+    return not value
 
 
 def _one(value: Any) -> bool:
@@ -123,6 +127,18 @@ class DeviceGroup(Frozen):
         return self.parts > 1
 
 
+Groups = Annotated[
+    tuple[DeviceGroup, ...],
+    Field(
+        max_length=256,
+        exclude_if=_absent,  # documents without it keep their fingerprint
+        title="Groups of workers",
+        description="Kinds of worker 0, 1, ... of a real cluster; of a virtual one they are its `devices`. Written as "
+        "`workers`: [{kind, count, threads, speed}, ...].",
+    ),
+]
+
+
 def of_worker(groups: tuple[DeviceGroup, ...], worker: int) -> DeviceGroup | None:
     """Return the group of worker 0, 1, ..., from the beginning again for further workers; None without groups."""
     total = sum(group.count for group in groups)
@@ -132,3 +148,37 @@ def of_worker(groups: tuple[DeviceGroup, ...], worker: int) -> DeviceGroup | Non
             return group
         left -= group.count
     return None
+
+
+class Grouped:
+    """What follows from the groups of a run's workers."""
+
+    if TYPE_CHECKING:
+        workers: int
+        groups: tuple[DeviceGroup, ...]
+        virtual: Any
+        world: str
+
+    @property
+    def worker_groups(self) -> tuple[DeviceGroup, ...]:
+        """Return the kinds of worker 0, 1, ... in the run's world."""
+        found: tuple[DeviceGroup, ...] = (
+            self.virtual.devices if self.virtual and self.world == "virtual" else self.groups
+        )
+        return found
+
+    def group(self, rank: int) -> DeviceGroup | None:
+        """Return the group of a worker; None of a server, and where workers have no kinds."""
+        return of_worker(self.worker_groups, rank) if rank < self.workers else None
+
+    @property
+    def shares_weights(self) -> bool:
+        """Return whether a worker has threads that share its weights without locks."""
+        found = (self.group(rank) for rank in range(self.workers))
+        return any(group.shares_weights for group in found if group is not None)
+
+    @property
+    def worker_slots(self) -> int:
+        """Return the cores that the workers use: their threads."""
+        found = [self.group(rank) for rank in range(self.workers)]
+        return sum(1 if group is None else group.threads for group in found)

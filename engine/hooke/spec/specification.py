@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ModelWrapValidatorHandler, PrivateAttr, StringConstraints, model_validator
 
 from hooke.spec.communication import Communication
-from hooke.spec.devices import DeviceGroup, of_worker
+from hooke.spec.devices import Grouped, Groups
 from hooke.spec.frozen import Frozen, Label, Name, Parameter
 from hooke.spec.limits import Budget, EvaluationSettings
 from hooke.spec.measured import MeasuredConstants
@@ -156,14 +156,7 @@ class ClusterChoice(Frozen):
     )
     seeds: int = Field(3, ge=1, le=100, description="Runs of each variant with each number of workers.")
     virtual: VirtualCluster | None = None
-    groups: tuple[DeviceGroup, ...] = Field(
-        (),
-        max_length=256,
-        exclude_if=lambda value: not value,  # documents without it keep their fingerprint
-        title="Groups of workers",
-        description="Kinds of worker 0, 1, ... of a real cluster; of a virtual one they are its `devices`. "
-        "Written as `workers`: [{kind, count, threads, speed}, ...].",
-    )
+    groups: Groups = ()
     _by_earlier_name: bool = PrivateAttr(default=False)
 
     @model_validator(mode="wrap")
@@ -265,7 +258,7 @@ class AlgorithmChoice(Frozen):
     """SHA-256 of the source file, for user files only. A cluster with a different file rejects the run."""
 
 
-class RunSpec(Frozen):
+class RunSpec(Grouped, Frozen):
     """One cell of an experiment, fully resolved: the complete input of the engine."""
 
     schema_: Literal["hooke.run/1"] = Field("hooke.run/1", alias="schema")
@@ -280,17 +273,13 @@ class RunSpec(Frozen):
     seed: int = Field(0, ge=0, le=2**32)
     world: Literal["mpi", "virtual"] = "mpi"
     virtual: VirtualCluster | None = None
-    groups: tuple[DeviceGroup, ...] = Field((), max_length=256, exclude_if=lambda value: not value)
-    """Kinds of worker 0, 1, ... under MPI; in a virtual world they are the devices of `virtual`."""
+    groups: Groups = ()
     budget: Budget
     target: Target | None = None
     evaluation: EvaluationSettings
     compute: Compute = Compute()
     checkpoint: Literal["never", "on-stop", "always"] = "on-stop"
-    """When to keep a checkpoint: `on-stop`, if the run ends early (cancelled, wall limit).
-
-    `always`, at every end.
-    """
+    """When to keep a checkpoint: `on-stop`, if it ends early (cancelled, wall limit); `always`, at every end."""
     checkpoint_every: int | None = Field(None, ge=1, le=10**12)
     """Samples between checkpoints during the run (unless `checkpoint` is `never`); None: none."""
     on_bad_worker: Literal["fail", "drop"] = "fail"
@@ -300,25 +289,6 @@ class RunSpec(Frozen):
     def workload_parameters(self) -> dict[str, Any]:
         """Return the parameters of the workload as it is trained."""
         return self.workload.parameters | self.workload_settings
-
-    def group(self, rank: int) -> DeviceGroup | None:
-        """Return the group of a worker; None of a server, and where workers have no kinds."""
-        if rank >= self.workers:
-            return None
-        simulated = self.virtual is not None and self.world == "virtual"
-        return of_worker(self.virtual.devices if simulated and self.virtual else self.groups, rank)
-
-    @property
-    def shares_weights(self) -> bool:
-        """Return whether a worker has threads that share its weights without locks."""
-        found = (self.group(rank) for rank in range(self.workers))
-        return any(group.shares_weights for group in found if group is not None)
-
-    @property
-    def worker_slots(self) -> int:
-        """Return the cores that the workers use: their threads."""
-        found = [self.group(rank) for rank in range(self.workers)] if self.groups else []
-        return sum(1 if group is None else group.threads for group in found) if found else self.workers
 
 
 def canonical(spec: BaseModel) -> str:

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from hooke.spec.events import ABSENT
 from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
-from hooke_api.metrics.loading import unequal_batches
-from hooke_api.metrics.table import COLUMNS, RankColumns, aggregate, writing_workers
+from hooke_api.metrics.table import COLUMNS, RankColumns, aggregate, unequal_batches, writing_workers
 
 
 def rank(number: int, rows: list[dict], server: bool = False) -> RankColumns:
