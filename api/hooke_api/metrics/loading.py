@@ -132,7 +132,6 @@ def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
     accumulation = Run.spec["algorithm", "parameters", "accumulation"]
     found = {
         "batch": Run.spec["batch"].as_integer() * func.coalesce(accumulation.as_integer(), 1),
-        * func.coalesce(Run.spec["algorithm", "parameters", "accumulation"].as_integer(), 1),
         "coordination": CatalogueEntry.document["coordination"].as_string(),
         "sizes": Run.spec["algorithm", "parameters", "sizes"].as_json(),
     }
