@@ -69,8 +69,7 @@ class Facts:
     """Samples of one step of one worker."""
     coordination: str | None
     """Coordination reported by its cluster for the algorithm; None if not reported."""
-    sizes: list[int] | None
-    """The parameter `sizes` of the algorithm, if it has one."""
+    sizes: list[int] | None  # the parameter of that name of the algorithm
 
     @property
     def lockstep(self) -> bool:
@@ -113,9 +112,9 @@ class Kept:
 
 def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
     """Return the facts of the runs that match the conditions, in order of number."""
+    accumulation = Run.spec["algorithm", "parameters", "accumulation"]
     found = {
-        "batch": Run.spec["batch"].as_integer()
-        * func.coalesce(Run.spec["algorithm", "parameters", "accumulation"].as_integer(), 1),
+        "batch": Run.spec["batch"].as_integer() * func.coalesce(accumulation.as_integer(), 1),
         "coordination": CatalogueEntry.document["coordination"].as_string(),
         "sizes": Run.spec["algorithm", "parameters", "sizes"].as_json(),
     }
@@ -128,15 +127,14 @@ def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
         CatalogueEntry.name == Run.algorithm,
     )
     query = select(*columns).select_from(Run).outerjoin(CatalogueEntry, described)
-    query = query.join(own, own.id == Run.experiment_id)
-    query = query.where(*where).order_by(Run.experiment_id, Run.number)
+    query = query.join(own, own.id == Run.experiment_id).where(*where).order_by(Run.experiment_id, Run.number)
     return [_imported(Facts(*row), origin) for *row, origin in session.execute(query)]
 
 
 def _imported(run: Facts, origin: Mapping[str, Any] | None) -> Facts:
     """Return the facts of a run; of an imported one with what its bundle says of its algorithm."""
-    if weights := unequal_batches(run.algorithm, run.sizes, run.workers):  # the mean over workers
-        run = replace(run, batch=run.batch * sum(weights) // len(weights))
+    if w := unequal_batches(run.algorithm, run.sizes, run.workers):
+        run = replace(run, batch=run.batch * sum(w) // len(w))
     if origin is None:
         return run
     told = {each["name"]: each["coordination"] for each in origin["algorithms"]}
@@ -249,7 +247,7 @@ def _curves(
     gone = {worker: step for (attempt, worker), step in left.items() if attempt == newest}
     ranks = [_rank(rank, rank >= run.workers, kept.get(rank, nothing), gone.get(rank)) for rank in expected]
     weights = unequal_batches(run.algorithm, run.sizes, run.workers) if run.lockstep else ()
-    table = aggregate(ranks, run.workers, run.batch, lockstep=run.lockstep, ended=run.ended, weights=weights)
+    table = aggregate(ranks, run.workers, run.batch, run.lockstep, run.ended, weights)
     earlier = [len(kept[w]["step"]) - _length(columns.get((newest, w))) for w in writers if w in kept]
     restored = sum(earlier) * run.batch * run.workers // len(writers)
     return Curves(table, joined(keep_evaluations(evaluations, begun, restored)))

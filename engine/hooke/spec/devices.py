@@ -133,8 +133,8 @@ Groups = Annotated[
         max_length=256,
         exclude_if=_absent,  # documents without it keep their fingerprint
         title="Groups of workers",
-        description="Kinds of worker 0, 1, ... of a real cluster; of a virtual one, its `devices`. Written as "
-        "`workers`: [{kind, count, threads, speed}, ...].",
+        description="Kinds of worker 0, 1, ... of a real cluster; of a virtual one they are its `devices`. "
+        "Written as `workers`: [{kind, count, threads, speed}, ...].",
     ),
 ]
 
