@@ -691,7 +691,7 @@ export type ClusterChoice = {
     /**
      * Groups of workers
      *
-     * Kinds of worker 0, 1, ... of a real cluster; of a virtual one, its `devices`. Written as `workers`: [{kind, count, threads, speed}, ...].
+     * Kinds of worker 0, 1, ... of a real cluster; of a virtual one they are its `devices`. Written as `workers`: [{kind, count, threads, speed}, ...].
      */
     groups?: Array<DeviceGroup>;
     /**
