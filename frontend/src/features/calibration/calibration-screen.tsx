@@ -12,6 +12,7 @@ import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 import { formatMoment } from "@/lib/format/time";
 import { Allowed } from "@/lib/people/allowed";
+import { useMay } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Section } from "@/lib/ui/section";
@@ -49,6 +50,7 @@ export function CalibrationScreen() {
     ...cancelCalibrationMutation(),
     onSettled: () => client.invalidateQueries({ queryKey: options.queryKey }),
   });
+  const mayStart = useMay("operator");
   const [asked, setAsked] = useState(USUALLY);
   const refresh = useRefresh(options.queryKey, 1000);
   useStream({}, (event) => {
@@ -88,9 +90,7 @@ export function CalibrationScreen() {
         cluster with <code>like: {name}</code> takes its constants from the latest calibration; in the form of
         a new experiment it is under Add virtual cluster.
       </p>
-      <Allowed least="operator">
-        <WhatToMeasure asked={asked} change={setAsked} />
-      </Allowed>
+      {mayStart && <WhatToMeasure asked={asked} change={setAsked} />}
       {query.isError && (
         <ErrorPanel
           what="The calibrations could not be read."
