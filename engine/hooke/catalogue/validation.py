@@ -5,12 +5,13 @@ Algorithms and workloads come from a catalogue (`hooke.catalogue.offers`), by de
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from hooke.catalogue import groups
+from hooke.catalogue.chosen_clusters import check_cluster, twice
 from hooke.catalogue.joined import Searchable, offer_of
 from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, WorkloadOffer, conflict, here, unknown
 from hooke.catalogue.partial import further
@@ -21,7 +22,6 @@ from hooke.spec.pointers import faults as told
 from hooke.spec.pointers import pointer
 from hooke.spec.specification import (
     AlgorithmChoice,
-    ClusterChoice,
     ExperimentSpec,
     RunSpec,
     Target,
@@ -33,29 +33,6 @@ from hooke.spec.sweeps import expanded
 
 Catalogues = Mapping[str, Catalogue]
 """Registered cluster -> its catalogue."""
-
-
-def _twice(names: Sequence[object]) -> list[int]:
-    return [i for i, name in enumerate(names) if name in names[:i]]
-
-
-def _check_cluster(cluster: ClusterChoice, *prefix: object) -> list[Fault]:
-    found = [
-        Fault(pointer(*prefix, "workers", j), "this number of workers is listed twice")
-        for j in _twice(cluster.workers)
-    ]
-    if cluster.computed_on and not cluster.virtual:
-        found.append(Fault(pointer(*prefix, "computed_on"), "only a virtual cluster is computed on another one"))
-    if cluster.virtual and not cluster.computed_on:
-        found.append(Fault(pointer(*prefix, "computed_on"), "name the cluster that computes this virtual one"))
-    if cluster.virtual and (described := cluster.virtual.described):
-        for j, workers in enumerate(cluster.workers):
-            if workers != described:
-                why = f"the devices are those of {described} workers: write workers: [{described}]"
-                found.append(Fault(pointer(*prefix, "workers", j), why))
-    if cluster.virtual and "auto" in cluster.workers:
-        found.append(Fault(pointer(*prefix, "workers"), "a virtual cluster needs a number of workers"))
-    return found
 
 
 def _check_communication(chosen: Communication, simulated: bool, *prefix: object) -> list[Fault]:
@@ -223,13 +200,13 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
             faults += groups.check_methods(spec, i, next(iter(offers)).resolve(variant.parameters)[0])
         simulated = any(c.virtual for c in spec.clusters)
         faults += _check_communication(variant.communication, simulated, "variants", i)
-    for i in _twice([v.name for v in spec.variants]):
+    for i in twice([v.name for v in spec.variants]):
         faults.append(Fault(f"/variants/{i}/name", "another variant has the same name"))
-    for i in _twice([c.name for c in spec.clusters]):
+    for i in twice([c.name for c in spec.clusters]):
         faults.append(Fault(f"/clusters/{i}/name", "another cluster has the same name"))
     for i, cluster in enumerate(spec.clusters):
         faults += [
-            *_check_cluster(cluster, "clusters", i),
+            *check_cluster(cluster, "clusters", i),
             *groups.check_cluster(cluster, spec.batch, "clusters", i),
         ]
     if spec.baseline not in [v.name for v in spec.variants]:

@@ -2,11 +2,11 @@
 
 Each folder holds a `spec.json` (a RunSpec) and receives the journals, `final.<rank>.npz` and checkpoints.
 Several folders run one after the other in the same processes, and share their imports; a folder that contains a
-file named `cancel` before its run starts is skipped. With --trace, or with `trace` in the
-specification, every rank also writes `trace.<rank>.bin`.
+file named `cancel` before its run starts is skipped. With --trace, or `trace` in the specification, every rank also
+writes `trace.<rank>.bin`.
 
-Exit status: 0 regular end (also after a cancel: the `done` record has the reason), 3 the algorithm, workload or
-specification raised, 4 anything else. SIGTERM and SIGINT cancel the run, SIGUSR1 requests a checkpoint.
+Exit status: 0 regular end (also after a cancel: see the `done` record), 3 the algorithm, workload or specification
+raised, 4 anything else. SIGTERM and SIGINT cancel the run, SIGUSR1 requests a checkpoint.
 """
 
 from __future__ import annotations
@@ -204,8 +204,7 @@ def _run_folder(folder: Path, asked: _Asked, world: Any = None) -> None:
     """Run one folder; `world`: its ranks' MPI communicator, if other runs follow."""
     spec = _spec_of(folder)
     if spec.world == "virtual":
-        order = read_order(asked.replay) if asked.replay else None
-        options = RankOptions(asked.cancel, asked.checkpoint, order)
+        options = RankOptions(asked.cancel, asked.checkpoint, read_order(asked.replay) if asked.replay else None)
         run_spec_virtual(spec, folder, None, asked.resume, options, trace=asked.trace, cores=asked.cores)
         return
     if asked.replay:
@@ -214,8 +213,7 @@ def _run_folder(folder: Path, asked: _Asked, world: Any = None) -> None:
     from hooke.hardware.description import usable_cores
 
     comm = MpiComm(spec.communication.collective, world)
-    group = spec.group(comm.rank)
-    threads = 1 if group is None else group.threads
+    threads = 1 if (group := spec.group(comm.rank)) is None else group.threads
     beside = comm.ranks_on_this_machine - 1
     used = slots_of(spec) if beside + 1 == comm.size else beside + threads  # elsewhere: of others one thread each
     crowded = used > usable_cores()
@@ -243,8 +241,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--trace", action="store_true", help="write a timeline of every rank to the folder")
     parser.add_argument("--cores", type=int, default=1, help="virtual time: gradients computed at once")
     options = parser.parse_args(arguments)
-    events = Flag(), Flag()
-    asked = _Asked(*events, options.resume, options.replay, options.trace, options.cores)
+    asked = _Asked(Flag(), Flag(), options.resume, options.replay, options.trace, options.cores)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: asked.cancel.set())
     signal.signal(signal.SIGUSR1, lambda *_: asked.checkpoint.set())

@@ -243,8 +243,7 @@ class ExperimentSpec(Frozen):
         None,
         exclude_if=lambda value: value is None,  # documents without it keep their fingerprint
         title="Retry",
-        description="Further attempts after ends without a fault of the run; empty: the server's default. Ignored "
-        "by `hooke run`.",
+        description="Attempts after ends without a fault of it; empty: the server's default. Not of `hooke run`.",
     )
     trace: bool = Field(default=False, exclude_if=lambda value: not value, description=_TRACE)
 

@@ -34,6 +34,7 @@ def test_a_first_sign_in_makes_a_user_and_a_second_one_finds_it(site):
     came = site.sign_in(next="/runs?state=running")
     assert came.onward == "/runs?state=running"
     me = came.me()
+    assert me.pop("projects") == {}
     assert me == {"name": name, "role": "viewer", "credential": "session", "is_user": True, "users": True}
     site.idp.person["email"], site.idp.person["preferred_username"] = "other@example.org", "other"
     assert site.sign_in().me()["name"] == name, "the account is known by issuer and subject"
