@@ -2,7 +2,7 @@
 
 Each folder holds a `spec.json` (a RunSpec) and receives the journals, `final.<rank>.npz` and checkpoints.
 Several folders run one after the other in the same processes, and share their imports; a folder that contains a
-file named `cancel` before its run starts is skipped. With --trace, or `trace` in the specification, every rank also
+file named `cancel` before its run starts is skipped. With --trace, or `trace` in the specification, each rank also
 writes `trace.<rank>.bin`.
 
 Exit status: 0 regular end (also after a cancel: see the `done` record), 3 the algorithm, workload or specification

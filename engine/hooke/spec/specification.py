@@ -243,7 +243,7 @@ class ExperimentSpec(Frozen):
         None,
         exclude_if=lambda value: value is None,  # documents without it keep their fingerprint
         title="Retry",
-        description="Attempts after ends without a fault of it; empty: the server's default. Not of `hooke run`.",
+        description="After ends without a fault of the run; empty: the server's default. Not of `hooke run`.",
     )
     trace: bool = Field(default=False, exclude_if=lambda value: not value, description=_TRACE)
 

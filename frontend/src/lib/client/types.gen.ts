@@ -1843,7 +1843,7 @@ export type ExperimentSpec = {
     /**
      * Retry
      *
-     * Attempts after ends without a fault of it; empty: the server's default. Not of `hooke run`.
+     * After ends without a fault of the run; empty: the server's default. Not of `hooke run`.
      */
     retry?: RetryPolicy | null;
     /**
