@@ -59,7 +59,7 @@ export function AlgorithmsScreen() {
 function Family({ family, methods }: { family: string; methods: readonly AlgorithmView[] }) {
   return (
     <Section title={family} testId="family">
-      <TableRegion label={family}>
+      <TableRegion label={`Methods: ${family}`}>
         <table className={`${ui.table} ${ui.sticky} ${styles.methods}`}>
           <thead>
             <tr>

@@ -82,7 +82,13 @@ function NewWebhook() {
         <Checkbox.Group label="Events" value={events} onChange={setEvents}>
           <Group gap="8px 22px" mt={4} mb={14}>
             {EVENTS.map(([event, words]) => (
-              <Checkbox key={event} value={event} label={words} size="xs" />
+              <Checkbox
+                key={event}
+                value={event}
+                label={words}
+                size="xs"
+                styles={{ label: { paddingBlock: 4 } }}
+              />
             ))}
           </Group>
         </Checkbox.Group>
