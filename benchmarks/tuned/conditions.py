@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from benchmarks.evidence.conditions import PLACES, Place
@@ -36,6 +37,10 @@ class Task:
     """Batches per worker; if there are several, every entry searches its own."""
     precision: Literal["fp32", "bf16"] = "fp32"
     """Of gradients, for every entry."""
+    model: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of the workload."""
+    optimizer: Literal["sgd", "adamw"] = "sgd"
+    """Of the workers' steps, for every entry; AdamW with weight decay 0.01, PyTorch's default, not searched."""
     gradient: tuple[float, float] | None = None
     """Seconds of a gradient in virtual time: in any case, and per sample; None: those of the place, per sample."""
 
@@ -59,6 +64,20 @@ TASKS = {
         Task("mnist-batch", "MNIST, LeNet, own batch", "mnist-lenet", 0.988, 480_000, 3_200, **SEARCHED),
         Task(
             "fashion-batch", "Fashion-MNIST, LeNet, own batch", "fashion-lenet", 0.88, 192_000, 3_200, **SEARCHED
+        ),
+        Task(
+            "cifar", "CIFAR-10 of JPEG files, ResNet-20", "cifar-resnet20", 0.40, 32_000, 3_200, precision="bf16"
+        ),
+        Task(
+            "text",
+            "The Python documentation's topics, Transformer with AdamW",
+            "text-transformer",
+            0.40,
+            32_000,
+            1_600,
+            batches=(4,),
+            precision="bf16",
+            optimizer="adamw",
         ),
     )
 }

@@ -23,10 +23,17 @@ from benchmarks.tuned.conditions import AT, BATCH, Place, Task
 
 NARROW = {"wire": "bf16"}
 """Wire type of all methods of the catalogue, with error feedback."""
+ADAMW = {"optimizer": "adamw", "weight_decay": 0.01}
+ADAMW_SPACES: Mapping[str, Space | None] = {
+    "lr": Space(low=0.0003, high=0.03, scale="log"),
+    "momentum": None,
+    "momentum_kind": None,
+}
+"""Of a task with AdamW, for every entry."""
 
 
 class PeerSgd(Algorithm):
-    """PyTorch's SGD with Nesterov momentum."""
+    """PyTorch's SGD with Nesterov momentum, or its AdamW."""
 
     search = {
         "lr": Space(low=0.003, high=1.0, scale="log"),
@@ -35,6 +42,8 @@ class PeerSgd(Algorithm):
 
     lr: float = Field(0.1, gt=0, description="Learning rate.")
     momentum: float = Field(0.0, ge=0, lt=1, description="Nesterov momentum.")
+    optimizer: Literal["sgd", "adamw"] = Field("sgd", description="Optimizer.")
+    weight_decay: float = Field(0.0, ge=0, description="Of AdamW.")
 
 
 class PeerDdp(PeerSgd):
@@ -79,10 +88,14 @@ class Entry:
     """Parameters that are not searched."""
     batches: tuple[int, ...] = (BATCH,)
     """Batches per worker; several are searched, as a parameter `batch`."""
+    spaces: Mapping[str, Space | None] = field(default_factory=dict)
+    """Spaces instead of the declared ones; None: not searched."""
 
     def on(self, task: Task) -> Entry:
-        """Return it with the batches of a task."""
-        return replace(self, batches=task.batches)
+        """Return it with the batches and the optimizer of a task."""
+        if task.optimizer == "sgd":
+            return replace(self, batches=task.batches)
+        return replace(self, batches=task.batches, given={**self.given, **ADAMW}, spaces=ADAMW_SPACES)
 
     @property
     def offer(self) -> AlgorithmOffer:
@@ -97,7 +110,9 @@ class Entry:
     @property
     def variant(self) -> Variant:
         """Return it as a variant of an experiment."""
-        return Variant(name=self.name, algorithm=self.method, parameters=dict(self.given))
+        return Variant(
+            name=self.name, algorithm=self.method, parameters=dict(self.given), search=dict(self.spaces)
+        )
 
     @property
     def named(self) -> set[str]:
@@ -111,13 +126,14 @@ class Entry:
 
         In virtual time a peer is represented by the method of the catalogue with the same equations.
         """
-        batch = parameters.get("batch", BATCH)
+        batch = parameters.get("batch", self.batches[0])
         parameters = {name: value for name, value in parameters.items() if name != "batch"}
         common = {"workload": task.workload, "seed": seed, "workers": place.hosts, "batch": batch}
         virtual = _constants(task, place, batch) if place.world == "virtual" else None
         if self.peer and not virtual:
             ends = {"samples": samples, "every": task.every, "target": task.target}
             ends |= {"precision": task.precision} if task.precision != "fp32" else {}
+            ends |= {"model": dict(task.model)} if task.model else {}
             one = {"buckets": "one"} if parameters.get("wire") == "powersgd" else {}
             settings = {"method": self.method, **common, **parameters, **one, **ends}
             return {"schema": "hooke.peer/1", "settings": settings}
@@ -126,7 +142,7 @@ class Entry:
             common
             | {
                 "schema": "hooke.run/1",
-                "workload": {"name": task.workload},
+                "workload": {"name": task.workload} | ({"parameters": dict(task.model)} if task.model else {}),
                 "algorithm": {"name": method, "parameters": parameters},
                 "communication": sent,
                 "world": "virtual" if virtual else "mpi",
@@ -145,7 +161,8 @@ class Entry:
             return self.method, dict(parameters), NARROW
         method, names = TWINS[self.method]
         found = {names.get(name, name): value for name, value in parameters.items() if name != "wire"}
-        return method, found | {"momentum_kind": "nesterov"}, {"wire": parameters.get("wire", "fp32")}
+        kind = {} if found.get("optimizer") == "adamw" else {"momentum_kind": "nesterov"}
+        return method, found | kind, {"wire": parameters.get("wire", "fp32")}
 
 
 FEWER = {"accumulation": Space(choices=[1, 2])}
