@@ -7,6 +7,7 @@ Each is the loop of its documentation only: model, data order, initial weights, 
                       backward returns
     post-local        the same, and averaging
     hierarchical      the same, and averaging
+    torchft-...       torchft's hook after a step (`replicas`)
     mpi4py            the blocking call
 
 This module does not postpone annotations, because DDP inspects those of its hook.
@@ -271,6 +272,10 @@ def make(settings: Settings, model: nn.Module, ledger: Ledger, folder: Path, ran
         return PostLocal(model, settings, ledger, folder, rank)
     if settings.method == "hierarchical":
         return Hierarchical(model, settings, ledger, folder, rank)
+    if settings.method in ("torchft-local", "torchft-diloco"):
+        from benchmarks.peers.replicas import Replicas
+
+        return Replicas(model, settings, ledger, folder, rank)
     if settings.method == "mpi4py":
         return Mpi4py(model, settings, ledger)
     return Plain(model, settings, ledger)

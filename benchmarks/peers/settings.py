@@ -10,7 +10,8 @@ from typing import Any
 from hooke.catalogue.validation import validate_run
 from hooke.spec.specification import RunSpec
 
-METHODS = ("ddp", "post-local", "hierarchical", "mpi4py", "plain")
+METHODS = ("ddp", "post-local", "hierarchical", "torchft-local", "torchft-diloco", "mpi4py", "plain")
+AVERAGED = ("post-local", "hierarchical", "torchft-local", "torchft-diloco")
 WIRES, BUCKETS = ("fp32", "bf16", "powersgd"), ("default", "one")
 WORKLOADS = ("mnist-lenet", "fashion-lenet", "cifar-resnet20", "text-transformer")
 OPTIMIZERS = ("sgd", "adamw")
@@ -22,7 +23,8 @@ class Settings:
     """One run of a peer. `period` and `warmup` (steps) are those of averaging; `samples` is the budget.
 
     `group` and `factor` are those of hierarchical averaging: workers in a group, which averages every `period`
-    steps, and periods between averages over all workers.
+    steps, and periods between averages over all workers. `outer_lr` and `outer_momentum` are those of torchft's
+    DiLoCo, Nesterov.
     `momentum` is Nesterov momentum as in PyTorch, of SGD; `weight_decay` is AdamW's. `model` are the parameters of
     the workload. `wire`, `buckets` and `accumulation` are DDP's: its bf16 or
     PowerSGD hook; gradients in buckets that are sent while others are computed (PyTorch's sizes), or in `one`
@@ -47,6 +49,8 @@ class Settings:
     wire: str = "fp32"
     buckets: str = "default"
     accumulation: int = 1
+    outer_lr: float = 0.7
+    outer_momentum: float = 0.9
     workload: str = "mnist-lenet"
     model: dict[str, Any] = field(default_factory=dict)
     optimizer: str = "sgd"
@@ -89,9 +93,11 @@ class Settings:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the method."""
-        averaged = self.method in ("post-local", "hierarchical")
-        own = {"period": self.period, "warmup": self.warmup} if averaged else {}
+        own: dict[str, Any] = {"period": self.period} if self.method in AVERAGED else {}
+        own |= {"warmup": self.warmup} if self.method in ("post-local", "hierarchical") else {}
         own |= {"group": self.group, "factor": self.factor} if self.method == "hierarchical" else {}
+        outer = {"outer_lr": self.outer_lr, "outer_momentum": self.outer_momentum}
+        own |= outer if self.method == "torchft-diloco" else {}
         own |= {"momentum": self.momentum} if self.momentum else {}
         own |= {} if self.optimizer == "sgd" else {"optimizer": self.optimizer, "weight_decay": self.weight_decay}
         ddp = {"wire": self.wire, "buckets": self.buckets, "accumulation": self.accumulation}

@@ -65,6 +65,7 @@ TASKS = {
         Task(
             "fashion-batch", "Fashion-MNIST, LeNet, own batch", "fashion-lenet", 0.88, 192_000, 3_200, **SEARCHED
         ),
+        Task("fashion-early", "Fashion-MNIST, LeNet, early", "fashion-lenet", 0.85, 64_000, 1_600),
         Task(
             "cifar", "CIFAR-10 of JPEG files, ResNet-20", "cifar-resnet20", 0.40, 32_000, 3_200, precision="bf16"
         ),
@@ -81,4 +82,12 @@ TASKS = {
         ),
     )
 }
-AT: dict[str, Place] = {name: PLACES[name] for name in ("8-hosts", "2-hosts", "4-hosts", "1-host", "virtual")}
+WORKERS = (1, 4, 16)
+"""Of virtual clusters beside that of 8 workers."""
+AT: dict[str, Place] = {
+    place.name: place
+    for place in (
+        *(PLACES[name] for name in ("8-hosts", "2-hosts", "4-hosts", "1-host", "virtual")),
+        *(Place(f"virtual-{n}", f"{n} workers on a virtual cluster of 1 Gb/s", "virtual", n) for n in WORKERS),
+    )
+}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import Any, Literal
 
 from hooke.catalogue.algorithm import Algorithm, algorithm
@@ -74,6 +75,26 @@ class PeerHierarchical(PeerPostLocal):
 
     group: int = Field(2, ge=1, description="Workers in a group.")
     factor: int = Field(4, ge=2, description="Averages of a group per average of all workers.")
+
+
+class PeerTorchftLocal(PeerSgd):
+    """torchft's LocalSGD."""
+
+    search = {"period": Space(low=1, high=64, scale="log", integer=True)}
+
+    period: int = Field(10, ge=1, description="Local steps per average.")
+
+
+class PeerTorchftDiloco(PeerTorchftLocal):
+    """torchft's DiLoCo, with AdamW inside: the spaces of the catalogue's method."""
+
+    search = ADAMW_SPACES | {
+        "outer_lr": Space(low=0.2, high=1.2),
+        "outer_momentum": Space(low=0.0, high=0.95, scale="reverse-log"),
+    }
+
+    outer_lr: float = Field(0.7, gt=0, description="Learning rate of the outer steps.")
+    outer_momentum: float = Field(0.9, ge=0, lt=1, description="Nesterov momentum of the outer steps.")
 
 
 @dataclass(frozen=True)
@@ -191,6 +212,8 @@ PEERS: dict[str, type[Algorithm]] = {
     "ddp": PeerDdp,
     "post-local": PeerPostLocal,
     "hierarchical": PeerHierarchical,
+    "torchft-local": PeerTorchftLocal,
+    "torchft-diloco": PeerTorchftDiloco,
     "mpi4py": PeerSgd,
 }
 DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY = (
@@ -205,9 +228,16 @@ TWINS: dict[str, tuple[str, dict[str, str]]] = {
     "ddp": ("sync-sgd", {}),
     "mpi4py": ("sync-sgd", {}),
     "post-local": ("post-local-sgd", {"warmup": "switch"}),
+    "torchft-local": ("local-sgd", {}),
+    "torchft-diloco": ("diloco", {}),
 }
 """Peer -> the method of the catalogue with its equations, and other names of its parameters there."""
-PEER_NAMES = tuple(each.name for each in (DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY))
+TORCHFT = (
+    Entry("torchft LocalSGD", "torchft-local", peer=True),
+    Entry("torchft DiLoCo", "torchft-diloco", peer=True, given=ADAMW),
+)
+"""Entries where torchft is installed."""
+PEER_NAMES = tuple(each.name for each in (DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY, *TORCHFT))
 SYNC = "sync-sgd"
 """The baseline in virtual time: what DDP does, without overlap."""
 FIRST = (
@@ -231,7 +261,7 @@ TWO_LEVELS = 4
 
 def entry_of(name: str) -> Entry:
     """Return an entry by its name."""
-    return next(entry for entry in entries(AT["8-hosts"]) if entry.name == name)
+    return next(entry for entry in (*entries(AT["8-hosts"]), *TORCHFT) if entry.name == name)
 
 
 def entries(place: Place) -> list[Entry]:
@@ -242,7 +272,8 @@ def entries(place: Place) -> list[Entry]:
         return ours
     peers = [DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL]
     levels = [HIERARCHICAL] if place.hosts > TWO_LEVELS else []
-    return [*peers, *ours[: len(FIRST)], *levels, MPI4PY, *ours[len(FIRST) :]]
+    replicas = TORCHFT if find_spec("torchft") else ()
+    return [*peers, *ours[: len(FIRST)], *levels, *replicas, MPI4PY, *ours[len(FIRST) :]]
 
 
 def elastic(name: str) -> bool:
