@@ -7,6 +7,7 @@ Each is the loop of its documentation only: model, data order, initial weights, 
                       backward returns
     post-local        the same, and averaging
     hierarchical      the same, and averaging
+    torchft-...       torchft's hook after a step (`replicas`)
     mpi4py            the blocking call
 
 This module does not postpone annotations, because DDP inspects those of its hook.
@@ -54,8 +55,10 @@ def charged(ledger: Ledger, phase: Phase) -> Iterator[None]:
     ledger.enter(before)
 
 
-def sgd(model: nn.Module, settings: Settings) -> torch.optim.SGD:
-    """Return PyTorch's SGD for these settings."""
+def optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimizer:
+    """Return PyTorch's SGD or AdamW for these settings."""
+    if settings.optimizer == "adamw":
+        return torch.optim.AdamW(model.parameters(), settings.lr, weight_decay=settings.weight_decay)
     mu = settings.momentum
     return torch.optim.SGD(model.parameters(), settings.lr, momentum=mu, nesterov=mu > 0)
 
@@ -72,7 +75,7 @@ class Plain:
         if settings.workers != 1:
             raise SystemExit("the plain loop has one worker")
         self._model, self._ledger = model, ledger
-        self._optimizer = sgd(model, settings)
+        self._optimizer = optimizer(model, settings)
 
     def step(self, loss: Callable[[nn.Module], Tensor]) -> float:
         """Take one step."""
@@ -103,7 +106,7 @@ class Mpi4py:
 
         self._comm, self._in_place = MPI.COMM_WORLD, MPI.IN_PLACE
         self._model, self._ledger = model, ledger
-        self._optimizer = sgd(model, settings)
+        self._optimizer = optimizer(model, settings)
 
     def step(self, loss: Callable[[nn.Module], Tensor]) -> float:
         """Take one step."""
@@ -147,10 +150,13 @@ class Ddp:
         dist.init_process_group("gloo", init_method=store, rank=rank, world_size=settings.workers)
         # An explicit size also applies to the first bucket, which PyTorch makes smaller by default.
         sizes = {"bucket_cap_mb": ALL_IN_ONE} if settings.buckets == "one" else {}
-        self._model = DistributedDataParallel(model, gradient_as_bucket_view=True, **sizes)
+        # Running statistics of batch normalisation need not be sent: an evaluation computes its own.
+        self._model = DistributedDataParallel(
+            model, gradient_as_bucket_view=True, forward_sync_buffers=False, **sizes
+        )
         self._last_gradient = 0.0
         self._gradients, self._each = 0, settings.accumulation
-        self._optimizer: Any = sgd(self._model, settings)
+        self._optimizer: Any = optimizer(self._model, settings)
         state, hook = self._hook(settings)
         self._model.register_comm_hook(state, self._marking(hook))
 
@@ -266,6 +272,10 @@ def make(settings: Settings, model: nn.Module, ledger: Ledger, folder: Path, ran
         return PostLocal(model, settings, ledger, folder, rank)
     if settings.method == "hierarchical":
         return Hierarchical(model, settings, ledger, folder, rank)
+    if settings.method in ("torchft-local", "torchft-diloco"):
+        from benchmarks.peers.replicas import Replicas
+
+        return Replicas(model, settings, ledger, folder, rank)
     if settings.method == "mpi4py":
         return Mpi4py(model, settings, ledger)
     return Plain(model, settings, ledger)

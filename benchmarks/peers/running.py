@@ -23,6 +23,8 @@ HOW = {
     "ddp": "from the hand-over of the last bucket until backward returns",
     "post-local": "from the hand-over of the last bucket until backward returns, and averaging",
     "hierarchical": "from the hand-over of the last bucket until backward returns, and averaging",
+    "torchft-local": "torchft's hook after a step: quorum, all-reduce, commit",
+    "torchft-diloco": "torchft's hook after a step: quorum, all-reduce, commit, outer step",
     "mpi4py": "the blocking all-reduce",
     "plain": "none",
 }

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hooke.catalogue.validation import validate_run
 from hooke.spec.specification import RunSpec
 
-METHODS = ("ddp", "post-local", "hierarchical", "mpi4py", "plain")
+METHODS = ("ddp", "post-local", "hierarchical", "torchft-local", "torchft-diloco", "mpi4py", "plain")
+AVERAGED = ("post-local", "hierarchical", "torchft-local", "torchft-diloco")
 WIRES, BUCKETS = ("fp32", "bf16", "powersgd"), ("default", "one")
-WORKLOADS = ("mnist-lenet", "fashion-lenet")
+WORKLOADS = ("mnist-lenet", "fashion-lenet", "cifar-resnet20", "text-transformer")
+OPTIMIZERS = ("sgd", "adamw")
 METRIC = "validation_accuracy"
 
 
@@ -21,8 +23,10 @@ class Settings:
     """One run of a peer. `period` and `warmup` (steps) are those of averaging; `samples` is the budget.
 
     `group` and `factor` are those of hierarchical averaging: workers in a group, which averages every `period`
-    steps, and periods between averages over all workers.
-    `momentum` is Nesterov momentum as in PyTorch. `wire`, `buckets` and `accumulation` are DDP's: its bf16 or
+    steps, and periods between averages over all workers. `outer_lr` and `outer_momentum` are those of torchft's
+    DiLoCo, Nesterov.
+    `momentum` is Nesterov momentum as in PyTorch, of SGD; `weight_decay` is AdamW's. `model` are the parameters of
+    the workload. `wire`, `buckets` and `accumulation` are DDP's: its bf16 or
     PowerSGD hook; gradients in buckets that are sent while others are computed (PyTorch's sizes), or in `one`
     bucket at the end; gradients per step, of which only the last is followed by an exchange (`no_sync`).
     """
@@ -45,7 +49,12 @@ class Settings:
     wire: str = "fp32"
     buckets: str = "default"
     accumulation: int = 1
+    outer_lr: float = 0.7
+    outer_momentum: float = 0.9
     workload: str = "mnist-lenet"
+    model: dict[str, Any] = field(default_factory=dict)
+    optimizer: str = "sgd"
+    weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
         if self.wire not in WIRES or self.buckets not in BUCKETS:
@@ -58,6 +67,8 @@ class Settings:
             raise ValueError("hierarchical: factor is at least 2, and groups of equal size hold all workers")
         if self.accumulation < 1 or self.workload not in WORKLOADS:
             raise ValueError(f"accumulation is at least 1, the workload one of {WORKLOADS}")
+        if self.optimizer not in OPTIMIZERS or (self.momentum if self.optimizer == "adamw" else self.weight_decay):
+            raise ValueError(f"the optimizer is one of {OPTIMIZERS}; SGD has momentum, AdamW weight decay")
 
     def spec(self) -> RunSpec:
         """Return the Hooke run with the same data order, budget, target and evaluations.
@@ -67,7 +78,7 @@ class Settings:
         return validate_run(
             {
                 "schema": "hooke.run/1",
-                "workload": {"name": self.workload},
+                "workload": {"name": self.workload, "parameters": self.model},
                 "algorithm": {"name": "sync-sgd", "parameters": {"lr": self.lr}},
                 "batch": self.batch,
                 "workers": self.workers,
@@ -82,10 +93,13 @@ class Settings:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the method."""
-        averaged = self.method in ("post-local", "hierarchical")
-        own = {"period": self.period, "warmup": self.warmup} if averaged else {}
+        own: dict[str, Any] = {"period": self.period} if self.method in AVERAGED else {}
+        own |= {"warmup": self.warmup} if self.method in ("post-local", "hierarchical") else {}
         own |= {"group": self.group, "factor": self.factor} if self.method == "hierarchical" else {}
+        outer = {"outer_lr": self.outer_lr, "outer_momentum": self.outer_momentum}
+        own |= outer if self.method == "torchft-diloco" else {}
         own |= {"momentum": self.momentum} if self.momentum else {}
+        own |= {} if self.optimizer == "sgd" else {"optimizer": self.optimizer, "weight_decay": self.weight_decay}
         ddp = {"wire": self.wire, "buckets": self.buckets, "accumulation": self.accumulation}
         own |= ddp if self.method == "ddp" else {}
         return {"lr": self.lr, **own}

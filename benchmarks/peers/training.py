@@ -18,21 +18,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from hooke.catalogue.workload import Place
+from hooke.catalogue.workload import Place, workload
 from hooke.cluster.guard import rank_of
 from hooke.loop.decisions import RunSchedule
 from hooke.objective.batches import Batches
-from hooke.objective.models.lenet import lenet
+from hooke.objective.task import cross_entropy
 from hooke.spec.specification import Part
 from hooke.trace.phases import Ledger, Phase
-from hooke.workloads.fashion_lenet import FashionLenet
-from hooke.workloads.mnist_lenet import MnistLenet
 from torch import Tensor, nn
 
 from benchmarks.peers import methods
 from benchmarks.peers.settings import Settings
-
-LENETS: dict[str, type[MnistLenet | FashionLenet]] = {"mnist-lenet": MnistLenet, "fashion-lenet": FashionLenet}
 
 
 @dataclass
@@ -66,11 +62,11 @@ class Worker:
         self._settings, self._rank, self._folder = settings, rank, folder
         spec = self._spec = settings.spec()
         self._schedule = RunSchedule(spec)
-        self.objective = LENETS[settings.workload]().build(Place(spec.compute, spec.seed, rank))
+        self.objective = workload(settings.workload)(**settings.model).build(Place(spec.compute, spec.seed, rank))
         self._batches = Batches(
             self.objective.train_size, spec.batch, spec.seed, rank, spec.workers, spec.sharding
         )
-        model = lenet()
+        model = self.objective.make()
         nn.utils.vector_to_parameters(self.objective.initial(spec.seed).clone(), model.parameters())
         model = model.to(memory_format=torch.channels_last)  # as the images; 5% faster
         self._ledger = Ledger(time.perf_counter)
@@ -131,7 +127,7 @@ class Worker:
         low = self._settings.precision == "bf16"
         with torch.autocast("cpu", torch.bfloat16) if low else contextlib.nullcontext():
             output = model(inputs)
-        return nn.functional.cross_entropy(output.float(), labels)
+        return cross_entropy(output.float(), labels)
 
     def _evaluate(self) -> None:
         """Score the weights on the validation part while all ranks stop; end if they diverged."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from benchmarks.evidence.conditions import PLACES, Place
@@ -36,6 +37,10 @@ class Task:
     """Batches per worker; if there are several, every entry searches its own."""
     precision: Literal["fp32", "bf16"] = "fp32"
     """Of gradients, for every entry."""
+    model: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of the workload."""
+    optimizer: Literal["sgd", "adamw"] = "sgd"
+    """Of the workers' steps, for every entry; AdamW with weight decay 0.01, PyTorch's default, not searched."""
     gradient: tuple[float, float] | None = None
     """Seconds of a gradient in virtual time: in any case, and per sample; None: those of the place, per sample."""
 
@@ -60,6 +65,29 @@ TASKS = {
         Task(
             "fashion-batch", "Fashion-MNIST, LeNet, own batch", "fashion-lenet", 0.88, 192_000, 3_200, **SEARCHED
         ),
+        Task("fashion-early", "Fashion-MNIST, LeNet, early", "fashion-lenet", 0.85, 64_000, 1_600),
+        Task(
+            "cifar", "CIFAR-10 of JPEG files, ResNet-20", "cifar-resnet20", 0.40, 32_000, 3_200, precision="bf16"
+        ),
+        Task(
+            "text",
+            "The Python documentation's topics, Transformer with AdamW",
+            "text-transformer",
+            0.40,
+            32_000,
+            1_600,
+            batches=(4,),
+            precision="bf16",
+            optimizer="adamw",
+        ),
     )
 }
-AT: dict[str, Place] = {name: PLACES[name] for name in ("8-hosts", "2-hosts", "4-hosts", "1-host", "virtual")}
+WORKERS = (1, 4, 16)
+"""Of virtual clusters beside that of 8 workers."""
+AT: dict[str, Place] = {
+    place.name: place
+    for place in (
+        *(PLACES[name] for name in ("8-hosts", "2-hosts", "4-hosts", "1-host", "virtual")),
+        *(Place(f"virtual-{n}", f"{n} workers on a virtual cluster of 1 Gb/s", "virtual", n) for n in WORKERS),
+    )
+}

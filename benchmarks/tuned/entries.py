@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import Any, Literal
 
 from hooke.catalogue.algorithm import Algorithm, algorithm
@@ -23,10 +24,17 @@ from benchmarks.tuned.conditions import AT, BATCH, Place, Task
 
 NARROW = {"wire": "bf16"}
 """Wire type of all methods of the catalogue, with error feedback."""
+ADAMW = {"optimizer": "adamw", "weight_decay": 0.01}
+ADAMW_SPACES: Mapping[str, Space | None] = {
+    "lr": Space(low=0.0003, high=0.03, scale="log"),
+    "momentum": None,
+    "momentum_kind": None,
+}
+"""Of a task with AdamW, for every entry."""
 
 
 class PeerSgd(Algorithm):
-    """PyTorch's SGD with Nesterov momentum."""
+    """PyTorch's SGD with Nesterov momentum, or its AdamW."""
 
     search = {
         "lr": Space(low=0.003, high=1.0, scale="log"),
@@ -35,6 +43,8 @@ class PeerSgd(Algorithm):
 
     lr: float = Field(0.1, gt=0, description="Learning rate.")
     momentum: float = Field(0.0, ge=0, lt=1, description="Nesterov momentum.")
+    optimizer: Literal["sgd", "adamw"] = Field("sgd", description="Optimizer.")
+    weight_decay: float = Field(0.0, ge=0, description="Of AdamW.")
 
 
 class PeerDdp(PeerSgd):
@@ -67,6 +77,26 @@ class PeerHierarchical(PeerPostLocal):
     factor: int = Field(4, ge=2, description="Averages of a group per average of all workers.")
 
 
+class PeerTorchftLocal(PeerSgd):
+    """torchft's LocalSGD."""
+
+    search = {"period": Space(low=1, high=64, scale="log", integer=True)}
+
+    period: int = Field(10, ge=1, description="Local steps per average.")
+
+
+class PeerTorchftDiloco(PeerTorchftLocal):
+    """torchft's DiLoCo, with AdamW inside: the spaces of the catalogue's method."""
+
+    search = ADAMW_SPACES | {
+        "outer_lr": Space(low=0.2, high=1.2),
+        "outer_momentum": Space(low=0.0, high=0.95, scale="reverse-log"),
+    }
+
+    outer_lr: float = Field(0.7, gt=0, description="Learning rate of the outer steps.")
+    outer_momentum: float = Field(0.9, ge=0, lt=1, description="Nesterov momentum of the outer steps.")
+
+
 @dataclass(frozen=True)
 class Entry:
     """What takes part: a method of the catalogue, or a peer."""
@@ -79,10 +109,14 @@ class Entry:
     """Parameters that are not searched."""
     batches: tuple[int, ...] = (BATCH,)
     """Batches per worker; several are searched, as a parameter `batch`."""
+    spaces: Mapping[str, Space | None] = field(default_factory=dict)
+    """Spaces instead of the declared ones; None: not searched."""
 
     def on(self, task: Task) -> Entry:
-        """Return it with the batches of a task."""
-        return replace(self, batches=task.batches)
+        """Return it with the batches and the optimizer of a task."""
+        if task.optimizer == "sgd":
+            return replace(self, batches=task.batches)
+        return replace(self, batches=task.batches, given={**self.given, **ADAMW}, spaces=ADAMW_SPACES)
 
     @property
     def offer(self) -> AlgorithmOffer:
@@ -97,7 +131,9 @@ class Entry:
     @property
     def variant(self) -> Variant:
         """Return it as a variant of an experiment."""
-        return Variant(name=self.name, algorithm=self.method, parameters=dict(self.given))
+        return Variant(
+            name=self.name, algorithm=self.method, parameters=dict(self.given), search=dict(self.spaces)
+        )
 
     @property
     def named(self) -> set[str]:
@@ -111,13 +147,14 @@ class Entry:
 
         In virtual time a peer is represented by the method of the catalogue with the same equations.
         """
-        batch = parameters.get("batch", BATCH)
+        batch = parameters.get("batch", self.batches[0])
         parameters = {name: value for name, value in parameters.items() if name != "batch"}
         common = {"workload": task.workload, "seed": seed, "workers": place.hosts, "batch": batch}
         virtual = _constants(task, place, batch) if place.world == "virtual" else None
         if self.peer and not virtual:
             ends = {"samples": samples, "every": task.every, "target": task.target}
             ends |= {"precision": task.precision} if task.precision != "fp32" else {}
+            ends |= {"model": dict(task.model)} if task.model else {}
             one = {"buckets": "one"} if parameters.get("wire") == "powersgd" else {}
             settings = {"method": self.method, **common, **parameters, **one, **ends}
             return {"schema": "hooke.peer/1", "settings": settings}
@@ -126,7 +163,7 @@ class Entry:
             common
             | {
                 "schema": "hooke.run/1",
-                "workload": {"name": task.workload},
+                "workload": {"name": task.workload} | ({"parameters": dict(task.model)} if task.model else {}),
                 "algorithm": {"name": method, "parameters": parameters},
                 "communication": sent,
                 "world": "virtual" if virtual else "mpi",
@@ -145,7 +182,8 @@ class Entry:
             return self.method, dict(parameters), NARROW
         method, names = TWINS[self.method]
         found = {names.get(name, name): value for name, value in parameters.items() if name != "wire"}
-        return method, found | {"momentum_kind": "nesterov"}, {"wire": parameters.get("wire", "fp32")}
+        kind = {} if found.get("optimizer") == "adamw" else {"momentum_kind": "nesterov"}
+        return method, found | kind, {"wire": parameters.get("wire", "fp32")}
 
 
 FEWER = {"accumulation": Space(choices=[1, 2])}
@@ -174,6 +212,8 @@ PEERS: dict[str, type[Algorithm]] = {
     "ddp": PeerDdp,
     "post-local": PeerPostLocal,
     "hierarchical": PeerHierarchical,
+    "torchft-local": PeerTorchftLocal,
+    "torchft-diloco": PeerTorchftDiloco,
     "mpi4py": PeerSgd,
 }
 DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY = (
@@ -188,9 +228,16 @@ TWINS: dict[str, tuple[str, dict[str, str]]] = {
     "ddp": ("sync-sgd", {}),
     "mpi4py": ("sync-sgd", {}),
     "post-local": ("post-local-sgd", {"warmup": "switch"}),
+    "torchft-local": ("local-sgd", {}),
+    "torchft-diloco": ("diloco", {}),
 }
 """Peer -> the method of the catalogue with its equations, and other names of its parameters there."""
-PEER_NAMES = tuple(each.name for each in (DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY))
+TORCHFT = (
+    Entry("torchft LocalSGD", "torchft-local", peer=True),
+    Entry("torchft DiLoCo", "torchft-diloco", peer=True, given=ADAMW),
+)
+"""Entries where torchft is installed."""
+PEER_NAMES = tuple(each.name for each in (DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY, *TORCHFT))
 SYNC = "sync-sgd"
 """The baseline in virtual time: what DDP does, without overlap."""
 FIRST = (
@@ -214,7 +261,7 @@ TWO_LEVELS = 4
 
 def entry_of(name: str) -> Entry:
     """Return an entry by its name."""
-    return next(entry for entry in entries(AT["8-hosts"]) if entry.name == name)
+    return next(entry for entry in (*entries(AT["8-hosts"]), *TORCHFT) if entry.name == name)
 
 
 def entries(place: Place) -> list[Entry]:
@@ -225,7 +272,8 @@ def entries(place: Place) -> list[Entry]:
         return ours
     peers = [DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL]
     levels = [HIERARCHICAL] if place.hosts > TWO_LEVELS else []
-    return [*peers, *ours[: len(FIRST)], *levels, MPI4PY, *ours[len(FIRST) :]]
+    replicas = TORCHFT if find_spec("torchft") else ()
+    return [*peers, *ours[: len(FIRST)], *levels, *replicas, MPI4PY, *ours[len(FIRST) :]]
 
 
 def elastic(name: str) -> bool:

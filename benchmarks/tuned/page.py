@@ -41,7 +41,7 @@ seed, corrected for the number of comparisons in a table. Seconds of two tables 
 
 A search of few trials is itself random: another draw of trials may find a better setting for any entry. A
 verdict is on the settings that were found. How the tables came about, and what limits them:
-[decision 38](../decisions/0038-virtual-time-proposes.md)."""
+decisions [38](../decisions/0038-virtual-time-proposes.md) and [82](../decisions/0082-two-more-workloads.md)."""
 
 
 class Row:
@@ -165,7 +165,10 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
 
 def _step(task: Task) -> str:
     if not task.searches_batch:
-        return ""
+        batch = f"Batch {task.batches[0]} per worker. " if task.batches != (BATCH,) else ""
+        passes = f"Passes, also those of evaluations, in {task.precision}. " if task.precision != "fp32" else ""
+        inner = "Every worker steps by AdamW with weight decay 0.01. " if task.optimizer == "adamw" else ""
+        return batch + passes + inner
     choices = ", ".join(map(str, task.batches))
     return (
         f"Every entry searches its batch per worker ({choices}), and DDP its accumulation among 1 and 2. Forward "

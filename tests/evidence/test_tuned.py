@@ -11,7 +11,7 @@ from hooke.catalogue.validation import validate_run
 
 from benchmarks.peers.settings import Settings
 from benchmarks.tuned.conditions import AT, TASKS, TRIALS
-from benchmarks.tuned.entries import DDP, POST_LOCAL, Entry, entries
+from benchmarks.tuned.entries import DDP, POST_LOCAL, TORCHFT, Entry, entries
 from benchmarks.tuned.page import page, rows, table
 from benchmarks.tuned.publishing import DATA, PAGE, publish, published
 from benchmarks.tuned.records import collect
@@ -211,7 +211,32 @@ def test_settings_that_a_peer_cannot_run_are_refused():
     with pytest.raises(ValueError, match="settings of ddp"):
         Settings("post-local", accumulation=2)
     with pytest.raises(ValueError, match="workload"):
-        Settings("ddp", workload="text-transformer")
+        Settings("ddp", workload="xmlc-mlp")
+    with pytest.raises(ValueError, match="AdamW weight decay"):
+        Settings("ddp", optimizer="adamw", momentum=0.9)
+
+
+WITH_ADAMW = [*(entry for entry in entries(PLACE) if entry.name in (DDP.name, "slowmo", "sync-easgd")), *TORCHFT]
+
+
+@pytest.mark.parametrize("entry", WITH_ADAMW, ids=lambda entry: entry.name)
+def test_the_optimizer_of_a_task_is_given_to_every_entry(entry):
+    task = TASKS["text"]
+    plays = [play for play in itertools.islice(Rounds(task, PLACE, entry).missing({}), TRIALS) if play.rung == 0]
+    assert len(plays) == TRIALS
+    for play in plays:
+        if entry.peer:
+            settings = Settings(**play.document["settings"])
+            assert (settings.workload, settings.batch, settings.momentum) == (task.workload, 4, 0.0)
+            told = settings.optimizer, settings.weight_decay, settings.lr
+        else:
+            spec = validate_run(play.document)
+            method = spec.algorithm.parameters
+            assert (spec.workload.name, spec.batch, method["momentum"]) == (task.workload, 4, 0.0)
+            told = method["optimizer"], method["weight_decay"], method["lr"]
+        assert told[:2] == ("adamw", 0.01)
+        assert 0.0003 <= told[2] <= 0.03
+        assert "momentum" not in play.edges
 
 
 SEARCHED = TASKS["mnist-batch"]

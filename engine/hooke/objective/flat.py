@@ -42,7 +42,7 @@ AUGMENTATION, DROPOUT = 2, 3
 class FlatObjective:
     """A model bound to the parts of a data set (implements `Objective`).
 
-    `make` returns the model. `initialise(model, generator)` draws its weights in place. By default, weights with
+    `make` returns a new model. `initialise(model, generator)` draws its weights in place. By default, weights with
     two or more dimensions are drawn from Kaiming's uniform distribution over the fan-in for `nonlinearity`,
     weights of normalisations are one, biases zero; `"own"` keeps the weights that the constructor draws from a
     seeded generator. `place` sets device, precision and threads; `notes` describes the result. Without a
@@ -77,7 +77,7 @@ class FlatObjective:
             train, validation = split_off(train)
         self.train_size, self.validation_size, self.test_size = len(train), len(validation), len(test)
         self.train, self.validation, self.test, self._task = train, validation, test, task
-        self._make, self._place = make, place
+        self.make, self._place = make, place
         self._initialise = initialise or kaiming(nonlinearity)
         self._lowers = compute.precision == "bf16"
         self.model = self._constructed(0).to(self.device)
@@ -101,7 +101,7 @@ class FlatObjective:
     def _constructed(self, seed: int) -> nn.Module:
         with CONSTRUCTION, torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            model = localise(self._make())
+            model = localise(self.make())
             check_own(model)
             return model
 
