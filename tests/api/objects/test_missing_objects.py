@@ -1,5 +1,6 @@
 """Objects that are missing, damaged or out of reach: a clear error there, and answers everywhere else."""
 
+import httpx
 import pytest
 from hooke_api.experiments.purging import Purger
 from hooke_api.metrics import thinning
@@ -54,7 +55,11 @@ def test_a_missing_object_spoils_nothing_but_what_needs_it(service, compacted):
     whole = [f"/experiments/{experiment}/{what}" for what in ("points.csv", "points.parquet", "bundle")]
     for address in (*whole, f"/runs/{runs[1]}/workers", f"/runs/{runs[1]}/workers.csv"):
         assert runs[1] in problem(service.client.get(address), 500)["detail"], address
-    assert runs[1] in warnings(service)[0]
+    (warning,) = warnings(service)
+    assert warning.startswith("the steps of 1 run cannot be read")
+    home = str(service.settings.home)
+    open_to_all = httpx.get(f"{service.url}/readyz").text
+    assert not any(name in open_to_all for name in (runs[1], file.name, home)), "it needs no credential"
     others = [run for run in runs if run != runs[1]]
     assert series(service, others).status_code == 200
     assert series(service, runs, SCORES).content == scores
@@ -64,6 +69,23 @@ def test_a_missing_object_spoils_nothing_but_what_needs_it(service, compacted):
         assert service.client.get(address).status_code == 200, address
     file.write_bytes(content)
     assert series(service, runs).status_code == 200
+    assert warnings(service) == []
+
+
+@ONE_KIND
+def test_nothing_is_said_of_a_run_that_is_gone(service, compacted):
+    experiment, runs = compacted
+    place(service, runs[1]).unlink()
+    assert series(service, runs).status_code == 500
+    look(service)
+    assert len(warnings(service)) == 1
+    service.client.delete(f"/experiments/{experiment}").raise_for_status()
+    with service.database.write() as session:
+        session.execute(update(Experiment).values(purge_at=Experiment.deleted_at))
+    purger = Purger(service.database, service.settings)
+    purger.look()
+    purger.close()
+    look(service)
     assert warnings(service) == []
 
 
