@@ -136,8 +136,8 @@ def begin(  # noqa: PLR0913 - what the entry says
 def sign_in_owner(database: Database, known: Sessions, token: str, address: str, request_id: str) -> str | None:
     """Return the cookie of a session of the owner, or None if this is not the start-up token.
 
-    Any page elsewhere can open `/login` in a browser, so wrong tokens keep nobody from signing in: they do not count
-    for the address, and only the first ones from there are in the audit trail. 256 random bits are not guessed.
+    Any page elsewhere can open `/login` in a browser, so wrong tokens keep nobody from signing in: they do not
+    count for the address, and only the first ones are in the audit trail. 256 random bits are not guessed.
     """
     if not known.opens(token):
         with database.read() as session:
