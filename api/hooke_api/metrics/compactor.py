@@ -15,7 +15,7 @@ from hooke_api.models import Run
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.storage import compacting
 from hooke_api.storage.database import Database
-from hooke_api.storage.objects import ObjectError, ObjectStore, Trouble
+from hooke_api.storage.objects import ObjectError, ObjectFault, ObjectStore
 from hooke_api.storage.steps_file import UnusualChunk
 
 SECONDS = 30.0
@@ -56,9 +56,9 @@ class Compactor(Repeating):
                 store.tidy()
                 self._tidy_at = time.monotonic() + TIDY_SECONDS
             compacting.sweep(self.database)
-            store.note(Trouble.REMOVING, None)
+            store.note(ObjectFault.REMOVING, None)
         except ObjectError as error:
-            store.note(Trouble.REMOVING, str(error))
+            store.note(ObjectFault.REMOVING, str(error))
         if self.after is None:
             return
         with self.database.read() as session:
@@ -78,10 +78,10 @@ class Compactor(Repeating):
 
     def _forget_gone(self, store: ObjectStore) -> None:
         """Forget what has failed of runs that have been purged; in every process, for each has its own faults."""
-        if troubled := sorted(store.troubled()):
+        if faulty := sorted(store.faulty()):
             with self.database.read() as session:
-                there = set(session.scalars(select(Run.id).where(Run.id.in_(troubled))))
-            for run in troubled:
+                there = set(session.scalars(select(Run.id).where(Run.id.in_(faulty))))
+            for run in faulty:
                 if run not in there:
                     store.forget(run)
 
@@ -91,7 +91,7 @@ class Compactor(Repeating):
         self._not_before.pop(run, None)
         try:
             compacting.compact(self.database, run, self._goes_on)
-            store.note(Trouble.MOVING, None, run)
+            store.note(ObjectFault.MOVING, None, run)
         except compacting.Stopped:
             return
         except UnusualChunk as error:
@@ -99,7 +99,7 @@ class Compactor(Repeating):
             log.info("the steps of a run stay rows", run=run, why=str(error))
         except Exception as error:  # any error; those of the database end the look if they go on
             self._not_before[run] = began + AGAIN_SECONDS
-            store.note(Trouble.MOVING, f"{type(error).__name__}: {error}"[:300], run)
+            store.note(ObjectFault.MOVING, f"{type(error).__name__}: {error}"[:300], run)
             if isinstance(error, SQLAlchemyError):
                 raise
         self.ended.wait(min(time.monotonic() - began, MOST_PAUSE_SECONDS))

@@ -38,7 +38,7 @@ _BLOCK = 1 << 20
 log = structlog.get_logger("hooke.objects")
 
 
-class Trouble(StrEnum):
+class ObjectFault(StrEnum):
     """What fails, as it is said to who needs no credential: without names of runs, folders or buckets."""
 
     READING = "the steps of {runs} cannot be read: `hooke objects` names them, and says why"
@@ -79,7 +79,7 @@ class ObjectStore(ABC):
     def __init__(self, drafts: Path) -> None:
         """`drafts`: the folder in which contents are written before they are stored."""
         self._drafts = drafts
-        self._faults: dict[tuple[Trouble, str], str] = {}
+        self._faults: dict[tuple[ObjectFault, str], str] = {}
         """What fails, and of which run -> why."""
         self._lock = threading.Lock()
 
@@ -119,33 +119,33 @@ class ObjectStore(ABC):
         with file:
             yield file
 
-    def note(self, trouble: Trouble, why: str | None, run: str = "") -> None:
+    def note(self, fault: ObjectFault, why: str | None, run: str = "") -> None:
         """Remember, and log once, what has failed, and of which run; None: that works now."""
         with self._lock:
-            before = self._faults.pop((trouble, run), None)
+            before = self._faults.pop((fault, run), None)
             if why is not None and len(self._faults) < MOST_FAULTS:
-                self._faults[trouble, run] = why
+                self._faults[fault, run] = why
         if why is not None and why != before:
-            log.error("a fault of stored objects", trouble=trouble.name.lower(), run=run, why=why)
+            log.error("a fault of stored objects", fault=fault.name.lower(), run=run, why=why)
 
-    def troubled(self) -> set[str]:
+    def faulty(self) -> set[str]:
         """Return the runs of which something has failed in this process."""
         with self._lock:
             return {run for _, run in self._faults if run}
 
     def forget(self, run: str) -> None:
         """Forget what has failed of a run that is gone."""
-        for trouble in Trouble:
-            self.note(trouble, None, run)
+        for fault in ObjectFault:
+            self.note(fault, None, run)
 
     def warnings(self) -> list[str]:
         """Return what has failed in this process, and does so still as far as is known; no names, no places."""
         with self._lock:
-            counted = Counter(trouble for trouble, _ in self._faults)
+            counted = Counter(fault for fault, _ in self._faults)
         return [
-            trouble.format(runs=f"{counted[trouble]} run{'s' * (counted[trouble] != 1)}")
-            for trouble in Trouble
-            if counted[trouble]
+            fault.format(runs=f"{counted[fault]} run{'s' * (counted[fault] != 1)}")
+            for fault in ObjectFault
+            if counted[fault]
         ]
 
 
