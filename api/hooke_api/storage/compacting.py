@@ -167,7 +167,8 @@ def sweep(database: Database, read_for: timedelta = READ_FOR) -> int:
         some = select(LooseObject.key).where(_over(session, read_for)).limit(SWEPT)
         keys = list(session.scalars(some.with_for_update()))
         session.execute(update(LooseObject).where(LooseObject.key.in_(keys)).values(discarded=True))
-    removed, failed = [], None
+    removed: list[str] = []
+    failed: ObjectError | None = None
     for key in keys:
         try:
             store.delete(key)
