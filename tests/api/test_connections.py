@@ -139,6 +139,21 @@ def test_what_one_client_may_hold_and_what_all_may(strict):
     wait_for(lambda: strict.app.state.bodies.held == 0, "the release of what clients that have gone held")
 
 
+def test_browsers_count_one_by_one(strict):
+    """One user's uploads must not keep all others who have signed in from changing anything."""
+    token = {"token": strict.app.state.settings.token}
+    answers = [httpx.get(f"{strict.running.url}/login", params=token) for _ in range(2)]
+    head = strict.head("POST", "/api/v1/experiments", 1_000_000)[:-2]
+    head += f"Origin: http://localhost:{strict.address[1]}\r\n".encode()
+    with ExitStack() as stack:
+        for answer in answers:
+            cookie = answer.headers["set-cookie"].partition(";")[0].encode()
+            browser = stack.enter_context(strict.connect())
+            browser.sendall(head + b"Cookie: " + cookie + b"\r\n\r\n" + b"x" * 700_000)
+        wait_for(lambda: strict.app.state.bodies.held == 1_400_000, "the bodies of both")
+    wait_for(lambda: strict.app.state.bodies.held == 0, "the release of what browsers that have gone held")
+
+
 def test_slow_heads_and_silent_connections_are_ended(strict):
     with ExitStack() as stack:
         begun = (b"", b"GET /livez HTT", b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ", b"\r\n", b"\r\n\r\n")

@@ -119,6 +119,26 @@ def test_an_agent_confirms_for_its_own_cluster_only(service):
     assert service.count(Removal) == 1
 
 
+def test_what_somebody_has_restored_is_not_deleted_again_at_once(service):
+    _, experiment = ended(service)
+    past, hour = now() - timedelta(hours=2), timedelta(hours=1)
+
+    def age(column: str) -> None:
+        with service.database.write() as session:
+            session.execute(update(Experiment).values({column: past}))
+
+    age("finished_at")
+    purge(service, keep_runs=hour)
+    (gone,) = service.get("/deleted-experiments")["items"]
+    assert gone["deleted_by"] == "retention"
+    service.client.post(f"/experiments/{experiment}/restore").raise_for_status()
+    purge(service, keep_runs=hour)
+    assert service.client.get(f"/experiments/{experiment}").status_code == 200
+    age("restored_at")
+    purge(service, keep_runs=hour)
+    assert service.client.get(f"/experiments/{experiment}").status_code == 404
+
+
 def test_an_idempotency_key_of_a_deleted_experiment_is_refused_and_free_after_the_purge(service):
     service.hello()
     post = {"json": SPEC, "headers": {"Idempotency-Key": "once"}}

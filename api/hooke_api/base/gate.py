@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hooke_api.base.access import address_of, changing
+from hooke_api.base.access import Actor, address_of, changing
 from hooke_api.base.bodies import Bodies, HeldBody
 from hooke_api.base.door import Door
 from hooke_api.base.errors import (
@@ -68,7 +68,7 @@ class Gate:
             await send(message)
 
         request = Request(scope)
-        held = HeldBody(_client(request))
+        held = HeldBody("")
         try:
             passed = await self._admit(request, receive, held)
             if isinstance(passed, Response):
@@ -130,6 +130,7 @@ class Gate:
             return receive  # nobody reads it
         if imported:
             return receive  # its handler writes it to a file as it comes, within its own limits
+        held.client = _client(request)
         message = await self.bodies.read(receive, held, limit)
         if not ingest:
             check_shape(message.get("body", b""), ORDINARY)
@@ -140,7 +141,10 @@ def _client(request: Request) -> str:
     """Return whose bodies count together: those of one token, of one session, or of one address without either."""
     if request.scope["path"] in SIGN_IN:
         return f"address {address_of(request)}"
-    return request.headers.get("authorization", "session")
+    sender: Actor | None = getattr(request.state, "sender", None)
+    if sender is not None and sender.id:
+        return f"{sender.credential} {sender.id}"
+    return request.headers.get("authorization", "")
 
 
 def _replay(first: Message, receive: Receive) -> Receive:

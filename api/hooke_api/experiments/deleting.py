@@ -79,6 +79,7 @@ def restore(session: Session, experiment_id: str) -> Experiment:
     if earlier is not None and earlier.deleted_at is not None:
         raise Conflict(f"experiment {experiment.number} continues another one: {deleted(earlier)}")
     experiment.deleted_at = experiment.deleted_by = experiment.purge_at = None
+    experiment.restored_at = database_time(session)
     session.flush()
     announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
     return present_experiment(session, experiment_id)
@@ -100,14 +101,15 @@ def page(session: Session, cursors: Cursors, limit: int, cursor: str | None) -> 
 def retire(session: Session, project: str, keep: timedelta, undo: timedelta, limit: int) -> list[int]:
     """Delete up to `limit` experiments of a project that ended longer than `keep` ago; return their numbers.
 
-    The time of an imported one counts from its import. Those that are starred or protected stay, and those that
-    another one continues.
+    The time of an imported one counts from its import, that of a restored one from then on. Those that are starred
+    or protected stay, and those that another one continues.
     """
     at = database_time(session)
     old = select(Experiment).where(
         Experiment.project_id == project,
         Experiment.finished_at < at - keep,
         or_(Experiment.imported_at.is_(None), Experiment.imported_at < at - keep),
+        or_(Experiment.restored_at.is_(None), Experiment.restored_at < at - keep),
         Experiment.deleted_at.is_(None),
         ~Experiment.starred,
         ~Experiment.protected,

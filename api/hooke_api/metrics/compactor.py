@@ -6,14 +6,16 @@ import time
 from datetime import timedelta
 
 import structlog
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
 
-from hooke_api.base.errors import ApiError
 from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Repeating
+from hooke_api.models import Run
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.storage import compacting
 from hooke_api.storage.database import Database
-from hooke_api.storage.objects import ObjectError
+from hooke_api.storage.objects import ObjectError, ObjectFault, ObjectStore
 from hooke_api.storage.steps_file import UnusualChunk
 
 SECONDS = 30.0
@@ -25,8 +27,6 @@ TIDY_SECONDS = 3600.0
 """Interval between two looks for what interrupted writers have left, s."""
 MOST_PAUSE_SECONDS = 5.0
 """Longest pause after a run; it is as long as the run has taken, so that requests have half of a core."""
-WORK = "compaction"
-"""Subject of its faults."""
 
 log = structlog.get_logger("hooke.compaction")
 
@@ -46,16 +46,19 @@ class Compactor(Repeating):
     def look(self) -> None:
         """Remove objects that no run has; move the steps of every run that is due."""
         store = self.database.objects
-        if store is None or not self.leadership.hold():
+        if store is None:
+            return
+        self._forget_gone(store)
+        if not self.leadership.hold():
             return
         try:
             if self._tidy_at <= time.monotonic():
                 store.tidy()
                 self._tidy_at = time.monotonic() + TIDY_SECONDS
             compacting.sweep(self.database)
-            store.note(WORK, None)
+            store.note(ObjectFault.REMOVING, None)
         except ObjectError as error:
-            self._tell(WORK, f"objects that no run has cannot be removed: {error}")
+            store.note(ObjectFault.REMOVING, str(error))
         if self.after is None:
             return
         with self.database.read() as session:
@@ -64,7 +67,7 @@ class Compactor(Repeating):
             if not self._goes_on():
                 return
             if self._not_before.get(run, 0.0) <= time.monotonic():
-                self._compact(run)
+                self._compact(store, run)
 
     def close(self) -> None:
         """Let another process do it at once."""
@@ -73,25 +76,30 @@ class Compactor(Repeating):
     def _goes_on(self) -> bool:
         return self.lives() and self.leadership.hold()
 
-    def _compact(self, run: str) -> None:
+    def _forget_gone(self, store: ObjectStore) -> None:
+        """Forget what has failed of runs that have been purged; in every process, for each has its own faults."""
+        if faulty := sorted(store.faulty()):
+            with self.database.read() as session:
+                there = set(session.scalars(select(Run.id).where(Run.id.in_(faulty))))
+            for run in faulty:
+                if run not in there:
+                    store.forget(run)
+
+    def _compact(self, store: ObjectStore, run: str) -> None:
+        """Move the steps of a run; what fails waits a while, and keeps no other run from being moved."""
         began = time.monotonic()
         self._not_before.pop(run, None)
-        subject = f"{WORK} of {run}"
         try:
             compacting.compact(self.database, run, self._goes_on)
-            self._tell(subject, None)
+            store.note(ObjectFault.MOVING, None, run)
         except compacting.Stopped:
             return
         except UnusualChunk as error:
             self._not_before[run] = float("inf")  # it was imported so
             log.info("the steps of a run stay rows", run=run, why=str(error))
-        except (ObjectError, ApiError, OSError) as error:
+        except Exception as error:  # any error; those of the database end the look if they go on
             self._not_before[run] = began + AGAIN_SECONDS
-            self._tell(subject, f"the steps of run {run} cannot be compacted: {error}")
+            store.note(ObjectFault.MOVING, f"{type(error).__name__}: {error}"[:300], run)
+            if isinstance(error, SQLAlchemyError):
+                raise
         self.ended.wait(min(time.monotonic() - began, MOST_PAUSE_SECONDS))
-
-    def _tell(self, subject: str, why: str | None) -> None:
-        if why is not None:
-            log.error("compaction failed", why=why)
-        if self.database.objects is not None:
-            self.database.objects.note(subject, why)

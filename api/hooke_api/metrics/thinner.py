@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 
 import structlog
 from hooke.spec.states import TERMINAL
 from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from hooke_api.base.errors import ApiError
 from hooke_api.base.workers import Repeating
 from hooke_api.metrics import thinning
 from hooke_api.models import Event, NumberSequence, RankTotals, Run, ThinnedSeries
@@ -18,6 +21,8 @@ from hooke_api.storage.database import Database
 SECONDS = 2.0
 """Interval between two looks for runs that have ended, s."""
 TERM = timedelta(seconds=60)
+AGAIN_SECONDS = 600.0
+"""Time after which a run is tried again whose steps could not be read."""
 
 log = structlog.get_logger("hooke.thinner")
 
@@ -31,6 +36,8 @@ class Thinner(Repeating):
         self.leadership = Leadership(database, TERM, "thinner")
         self._seen: int | None = None
         """Position of the newest event that has been looked at; None: nothing yet, or another process led."""
+        self._left: dict[str, float] = {}
+        """Runs whose steps could not be read -> when they are tried again, by the clock that never jumps."""
 
     def look(self) -> None:
         """Store what is missing of every run that has ended or changed since the last look."""
@@ -40,7 +47,8 @@ class Thinner(Repeating):
         with self.database.read() as session:
             newest = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
             runs = _missing(session) if self._seen is None else _changed(session, self._seen)
-        for run in runs:
+        again = [run for run, at in self._left.items() if at <= time.monotonic()]
+        for run in dict.fromkeys((*runs, *again)):
             if not (self.lives() and self.leadership.hold()):
                 return  # what is left is found again
             self._store(run)
@@ -51,9 +59,16 @@ class Thinner(Repeating):
         self.leadership.give_back()
 
     def _store(self, run: str) -> None:
+        """Store the levels of a run; one that has none is read whole, and keeps no other from its own."""
+        self._left.pop(run, None)
         try:
             thinning.store(self.database, run)
-        except (ValueError, KeyError, IndexError):  # the others still get theirs; this one is read whole
+        except SQLAlchemyError:
+            raise
+        except ApiError as error:  # its object is missing, the store away, or too many write
+            self._left[run] = time.monotonic() + AGAIN_SECONDS
+            log.warning("the series of a run cannot be thinned out now", run=run, why=error.detail)
+        except Exception:  # any other error
             log.exception("the series of a run cannot be thinned out", run=run)
 
 

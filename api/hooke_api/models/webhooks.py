@@ -17,6 +17,8 @@ class Webhook(Base):
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     url: Mapped[str] = mapped_column(Text)
+    project_id: Mapped[str | None] = mapped_column(String(40))
+    """Of the project that it tells of; null: it tells of all."""
     events: Mapped[list[str]]
     """Names of the events that it is told of."""
     secret_sha256: Mapped[str] = mapped_column(String(64))

@@ -78,6 +78,8 @@ class Experiment(Owned, Base):
     headlines_at: Mapped[datetime | None]
     """When they were computed last."""
 
+    restored_at: Mapped[datetime | None]
+    """When it was restored last: retention counts from then on, or it would be deleted again at once."""
     imported_at: Mapped[datetime | None]
     """When it was imported; null: it was submitted here. Runs of an imported one are never tried again."""
     bundle_sha256: Mapped[str | None] = mapped_column(String(64))

@@ -171,7 +171,8 @@ class _Reader:
             parts = urlsplit("")
         if parts.scheme not in ("http", "https") or not parts.netloc:
             self._fault("public_url", "must be an address such as https://hooke.example.org")
-        return f"{parts.scheme}://{parts.netloc.lower()}"
+        usual = ":443" if parts.scheme == "https" else ":80"  # which browsers leave out of Host
+        return f"{parts.scheme}://{parts.netloc.lower().removesuffix(usual)}"
 
     def _texts(self, name: str) -> list[str]:
         """Return a JSON list of texts."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.access import OWNER, Actor, Credential
@@ -52,8 +52,8 @@ def sign_in(database: Database, passwords: Passwords, asked: Attempt) -> str:
     has. Failures are counted in the audit trail, which all processes share.
     """
     name = asked.name.strip().lower()
-    if not _NAME.fullmatch(name):
-        name = "?"  # what is no name is not stored
+    if not _NAME.fullmatch(name) or name == OWNER:
+        name = "?"  # what is no name of a user is not stored
     with database.read() as session:
         at = database_time(session)
         user = session.scalars(select(User).where(User.name == name)).first()
@@ -81,9 +81,13 @@ def _check_failures(session: Session, name: str, address: str, user: User | None
 
 
 def check_address(session: Session, address: str, at: datetime) -> None:
-    """Raise TooMany after too many failed sign-ins from an address, of whatever kind."""
-    if _failures(session, TrailEntry.address == address, at - WINDOW) >= MOST_OF_ADDRESS:
+    """Raise TooMany after too many failed sign-ins from an address, with passwords or through a provider."""
+    if _failures_from(session, address, TrailEntry.subject != OWNER, at) >= MOST_OF_ADDRESS:
         raise TooMany(_blocked("this address"), round(WINDOW.total_seconds()))
+
+
+def _failures_from(session: Session, address: str, of: ColumnElement[bool], at: datetime) -> int:
+    return _failures(session, and_(TrailEntry.address == address, of), at - WINDOW)
 
 
 def _failures(session: Session, which: ColumnElement[bool], since: datetime) -> int:
@@ -132,15 +136,19 @@ def begin(  # noqa: PLR0913 - what the entry says
 def sign_in_owner(database: Database, known: Sessions, token: str, address: str, request_id: str) -> str | None:
     """Return the cookie of a session of the owner, or None if this is not the start-up token.
 
-    Raises TooMany after too many failures from an address.
+    Any page elsewhere can open `/login` in a browser, so wrong tokens keep nobody from signing in: they do not
+    count for the address, and only the first ones are in the audit trail. 256 random bits are not guessed.
     """
-    with database.read() as session:
-        check_address(session, address, database_time(session))
-    opens = known.opens(token)
+    if not known.opens(token):
+        with database.read() as session:
+            noted = _failures_from(session, address, TrailEntry.subject == OWNER, database_time(session))
+        if noted < MOST_OF_ADDRESS:
+            with database.write() as session:
+                trail.add(session, OWNER, FAILED, OWNER, address=address, request_id=request_id)
+        return None
     with database.write() as session:
-        action = "sign_in" if opens else FAILED
-        trail.add(session, OWNER, action, OWNER, address=address, request_id=request_id)
-        return sessions.begin(session, None, known.digest_for_owner, database_time(session)) if opens else None
+        trail.add(session, OWNER, "sign_in", OWNER, address=address, request_id=request_id)
+        return sessions.begin(session, None, known.digest_for_owner, database_time(session))
 
 
 def accept(database: Database, passwords: Passwords, invite: str, password: str, sent: Sent) -> str:

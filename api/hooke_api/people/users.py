@@ -27,7 +27,8 @@ MOST = 1000
 """Maximum number of users."""
 PROVIDER = "oidc"
 """Name under which users are made and changed by what a provider says."""
-RESERVED = frozenset({OWNER, PROVIDER, "agent", "lease", "planner", "scheduler", "supervisor", "machine"})
+_OTHERS = ("agent", "lease", "machine", "planner", "retention", "scheduler", "supervisor")
+RESERVED = frozenset({OWNER, PROVIDER, *_OTHERS})
 """Names under which others appear in histories."""
 
 

@@ -15,25 +15,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 import structlog
 from hooke.spec.states import TERMINAL
-from sqlalchemy import ColumnElement, CursorResult, Delete, and_, delete, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, CursorResult, and_, delete, exists, func, insert, or_, select, update
 from sqlalchemy.orm import Session
+from sqlalchemy.sql.dml import UpdateBase
 
-from hooke_api.models import (
-    Chunk,
-    CompactedRun,
-    Event,
-    Experiment,
-    LooseObject,
-    Run,
-    ThinnedSeries,
-    database_time,
-)
+from hooke_api.models import Chunk, CompactedRun, Event, Experiment, LooseObject, Run, ThinnedSeries, database_time
 from hooke_api.storage import steps
 from hooke_api.storage.database import Database
 from hooke_api.storage.objects import DamagedObject, ObjectError, ObjectStore, digest_of, new_key, system_errors
@@ -107,16 +99,25 @@ def compact(database: Database, run: str, go_on: Callable[[], bool] = lambda: Tr
             made = digest_of(draft)
             store.put(key, draft)
             _compare(store, key, made, told.hexdigest(), go_on)
-        except (ObjectError, OSError, Stopped):
+            counted = {"chunks": writer.chunks, "steps": writer.steps, "raw": writer.raw}
+            told_of_it = {"key": key, "size": made[0], "sha256": made[1], **counted}
             with database.write() as session:
-                _give_up(session, key)
+                recorded = _record(session, run, known, told_of_it)
+        except Exception:  # whatever it is: what was written is of no use, and would stay for hours
+            with suppress(Exception):  # then it goes with the discarded ones
+                _abandon(database, store, key)
             raise
-    counted = {"chunks": writer.chunks, "steps": writer.steps, "raw": writer.raw}
-    with database.write() as session:
-        recorded = _record(session, run, known, {"key": key, "size": made[0], "sha256": made[1], **counted})
     if recorded:
         log.info("the steps of a run were compacted", run=run, **counted, bytes=made[0])
     return recorded
+
+
+def _abandon(database: Database, store: ObjectStore, key: str) -> None:
+    """Remove an object at once unless it was recorded: its name, which was noted, tells. Nobody else has it."""
+    with database.write() as session:
+        given_up = _give_up(session, key)
+    if given_up:
+        store.delete(key)
 
 
 def expand(database: Database, run: str) -> bool:
@@ -153,7 +154,10 @@ def check(database: Database, known: CompactedRun, quick: bool = False) -> str |
 
 
 def sweep(database: Database, read_for: timedelta = READ_FOR) -> int:
-    """Remove the objects that no run has, and that nobody reads or writes any more; return their number."""
+    """Remove the objects that no run has, and that nobody reads or writes any more; return their number.
+
+    Raises ObjectError if one of them cannot be removed, after all others.
+    """
     store = _store(database)
     with database.read() as session:
         over = _over(session, read_for)
@@ -163,11 +167,19 @@ def sweep(database: Database, read_for: timedelta = READ_FOR) -> int:
         some = select(LooseObject.key).where(_over(session, read_for)).limit(SWEPT)
         keys = list(session.scalars(some.with_for_update()))
         session.execute(update(LooseObject).where(LooseObject.key.in_(keys)).values(discarded=True))
+    removed: list[str] = []
+    failed: ObjectError | None = None
     for key in keys:
-        store.delete(key)
+        try:
+            store.delete(key)
+            removed.append(key)
+        except ObjectError as error:  # one that has to stay, or a store that is away, which says so at once
+            failed = error
     with database.write() as session:
-        session.execute(delete(LooseObject).where(LooseObject.key.in_(keys)))
-    return len(keys)
+        session.execute(delete(LooseObject).where(LooseObject.key.in_(removed)))
+    if failed is not None:
+        raise failed
+    return len(removed)
 
 
 def discard_of(session: Session, experiment: str, limit: int) -> int:
@@ -261,8 +273,9 @@ def _freed_as_they_are(session: Session) -> Iterator[None]:
         connection.exec_driver_sql(f"PRAGMA secure_delete = {('OFF', 'ON', 'FAST')[before]}")
 
 
-def _give_up(session: Session, key: str) -> None:
-    session.execute(update(LooseObject).where(LooseObject.key == key).values(discarded=True))
+def _give_up(session: Session, key: str) -> bool:
+    """Discard an object that is not recorded; return whether there is one of this name."""
+    return _count(session, update(LooseObject).where(LooseObject.key == key).values(discarded=True)) == 1
 
 
 def _deleted(session: Session, run: Run) -> bool:
@@ -277,7 +290,7 @@ def _discard(session: Session, keys: Iterable[str]) -> None:
         session.execute(insert(LooseObject), rows)
 
 
-def _count(session: Session, query: Delete) -> int:
+def _count(session: Session, query: UpdateBase) -> int:
     result = session.execute(query)
-    assert isinstance(result, CursorResult)  # noqa: S101 - a DELETE has a count
+    assert isinstance(result, CursorResult)  # noqa: S101 - both have a count
     return result.rowcount

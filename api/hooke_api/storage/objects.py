@@ -15,11 +15,14 @@ import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import IO
 
+import structlog
 from hooke.errors import HookeError
 
 FOLDER = "objects"
@@ -27,10 +30,20 @@ FOLDER = "objects"
 DRAFT = ".draft-"
 DRAFT_SECONDS = 86_400.0
 """Age at which the draft of an object belongs to nobody any more."""
-MOST_FAULTS, SHOWN = 100, 3
-"""Subjects of which a fault is remembered, and shown."""
+MOST_FAULTS = 1000
+"""Faults that are remembered."""
 _KEY = re.compile(r"[0-9a-f]{2}/[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _BLOCK = 1 << 20
+
+log = structlog.get_logger("hooke.objects")
+
+
+class ObjectFault(StrEnum):
+    """What fails, as it is said to who needs no credential: without names of runs, folders or buckets."""
+
+    READING = "the steps of {runs} cannot be read: `hooke objects` names them, and says why"
+    MOVING = "the steps of {runs} cannot be compacted: the log of the server says why"
+    REMOVING = "objects that no run has cannot be removed: the log of the server says why"
 
 
 class ObjectError(HookeError):
@@ -66,7 +79,8 @@ class ObjectStore(ABC):
     def __init__(self, drafts: Path) -> None:
         """`drafts`: the folder in which contents are written before they are stored."""
         self._drafts = drafts
-        self._faults: dict[str, str] = {}
+        self._faults: dict[tuple[ObjectFault, str], str] = {}
+        """What fails, and of which run -> why."""
         self._lock = threading.Lock()
 
     @property
@@ -105,20 +119,34 @@ class ObjectStore(ABC):
         with file:
             yield file
 
-    def note(self, subject: str, why: str | None) -> None:
-        """Remember what has failed, by what it is about; None: that works now."""
+    def note(self, fault: ObjectFault, why: str | None, run: str = "") -> None:
+        """Remember, and log once, what has failed, and of which run; None: that works now."""
         with self._lock:
-            if why is None:
-                self._faults.pop(subject, None)
-            elif subject in self._faults or len(self._faults) < MOST_FAULTS:
-                self._faults[subject] = why
+            before = self._faults.pop((fault, run), None)
+            if why is not None and len(self._faults) < MOST_FAULTS:
+                self._faults[fault, run] = why
+        if why is not None and why != before:
+            log.error("a fault of stored objects", fault=fault.name.lower(), run=run, why=why)
+
+    def faulty(self) -> set[str]:
+        """Return the runs of which something has failed in this process."""
+        with self._lock:
+            return {run for _, run in self._faults if run}
+
+    def forget(self, run: str) -> None:
+        """Forget what has failed of a run that is gone."""
+        for fault in ObjectFault:
+            self.note(fault, None, run)
 
     def warnings(self) -> list[str]:
-        """Return what has failed in this process, and does so still as far as is known."""
+        """Return what has failed in this process, and does so still as far as is known; no names, no places."""
         with self._lock:
-            told = list(self._faults.values())
-        more = len(told) - SHOWN
-        return [*told[:SHOWN], *([f"there are {more} further faults of objects"] if more > 0 else [])]
+            counted = Counter(fault for fault, _ in self._faults)
+        return [
+            fault.format(runs=f"{counted[fault]} run{'s' * (counted[fault] != 1)}")
+            for fault in ObjectFault
+            if counted[fault]
+        ]
 
 
 class FolderStore(ObjectStore):

@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import re
 import ssl
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -23,10 +24,15 @@ import httpx
 
 from hooke_api.storage.objects import MissingObject, ObjectError, ObjectStore, digest_of, system_errors
 
-SECONDS = 30.0
-"""Time for a connection, and for which the service may be silent."""
+SECONDS, CONNECT_SECONDS = 30.0, 5.0
+"""Time for which the service may be silent, and in which it has to be connected."""
 PAUSES = (0.2, 1.0)
-"""Seconds before each further try of a request that got no answer, or one of AGAIN."""
+"""Seconds before each further try of a request that was refused or broken off, or got one of AGAIN."""
+REST = 10.0
+"""Seconds for which a service that did not answer is not asked again."""
+AT_ONCE, WAIT = 8, 5.0
+"""Objects that are fetched at a time, and seconds that others wait for: 40 threads handle requests, and a service
+that is away or slow must leave some of them to those that need nothing of it."""
 AGAIN = frozenset({429, 500, 502, 503, 504})
 NOTHING = hashlib.sha256(b"").hexdigest()
 _CODE = re.compile(r"<Code>([A-Za-z]{1,60})</Code>")
@@ -79,7 +85,10 @@ class S3Store(ObjectStore):
         self._endpoint = endpoint.rstrip("/")
         self._signer = signer
         own = ssl.create_default_context()  # the authorities of this host
-        self._client = httpx.Client(timeout=SECONDS, trust_env=False, verify=own)
+        limits = httpx.Timeout(SECONDS, connect=CONNECT_SECONDS)
+        self._client = httpx.Client(timeout=limits, trust_env=False, verify=own)
+        self._silent_until = 0.0
+        self._slots = threading.BoundedSemaphore(AT_ONCE)
 
     @property
     def name(self) -> str:
@@ -99,7 +108,7 @@ class S3Store(ObjectStore):
     def open(self, key: str) -> Iterator[IO[bytes]]:
         """Yield an object as a file with positions: a copy of it. Raises MissingObject."""
         with self.draft() as copy:
-            with self._sent("GET", key) as answer:
+            with self._slot(), self._sent("GET", key) as answer:
                 self._check(answer)
                 for block in answer.iter_raw():
                     with system_errors():
@@ -120,11 +129,24 @@ class S3Store(ObjectStore):
         return None
 
     @contextmanager
+    def _slot(self) -> Iterator[None]:
+        if not self._slots.acquire(timeout=WAIT):
+            raise ObjectError(f"{self.name} is slow: {AT_ONCE} objects are being fetched, and no more at a time")
+        try:
+            yield
+        finally:
+            self._slots.release()
+
+    @contextmanager
     def _sent(self, method: str, key: str, file: IO[bytes] | None = None) -> Iterator[httpx.Response]:
         """Yield the answer to a request. Raises ObjectError if there is none."""
+        left = self._silent_until - time.monotonic()
+        if left > 0:
+            raise ObjectError(f"{self.name} does not answer, and is asked again in {left:.0f} s")
         try:
             answer = self._try(method, key, file)
         except httpx.HTTPError as error:
+            self._silent_until = time.monotonic() + REST
             raise ObjectError(f"{self.name} does not answer: {_said(error)}") from error
         try:
             yield answer
@@ -136,7 +158,7 @@ class S3Store(ObjectStore):
     def _try(self, method: str, key: str, file: IO[bytes] | None) -> httpx.Response:
         payload = NOTHING if file is None else digest_of(file)[1]
         for pause in PAUSES:
-            with suppress(httpx.TransportError):
+            with suppress(httpx.NetworkError, httpx.ProtocolError):  # who is silent once is not asked at once
                 answer = self._client.send(self._request(method, key, file, payload), stream=True)
                 if answer.status_code not in AGAIN:
                     return answer

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import Unavailable, Unreadable
 from hooke_api.models import Chunk, CompactedRun, Run
-from hooke_api.storage.objects import DamagedObject, MissingObject, ObjectError, ObjectStore
+from hooke_api.storage.objects import DamagedObject, MissingObject, ObjectError, ObjectFault, ObjectStore
 from hooke_api.storage.steps_file import StepsFile, StoredChunk
 
 STORE = "hooke_objects"
@@ -52,10 +52,10 @@ def opened(session: Session, run: str) -> Iterator[StepsFile | None]:
             yield file
     except (ObjectError, OSError) as error:
         why = f"{_told(run, known)} in {store.name}: {error}"
-        store.note(run, why)
+        store.note(ObjectFault.READING, why, run)
         kind = Unreadable if isinstance(error, MissingObject | DamagedObject) else Unavailable
         raise kind(why) from error
-    store.note(run, None)
+    store.note(ObjectFault.READING, None, run)
 
 
 def _told(run: str, known: CompactedRun) -> str:
@@ -81,7 +81,7 @@ def check_objects(session: Session, experiment: str) -> None:
     for known in session.scalars(query):
         if why := store.absent(known.key, known.size):
             why = f"{_told(known.run_id, known)} in {store.name}: {why}"
-            store.note(known.run_id, why)
+            store.note(ObjectFault.READING, why, known.run_id)
             raise Unreadable(why)
 
 

@@ -76,8 +76,12 @@ class Facts:
     def __init__(self, session: Session, told: Sequence[Told]) -> None:
         experiments = {each.experiment_id for each in told}
         runs = {each.run_id for each in told if each.run_id}
-        query = select(Experiment.id, Experiment.number, Experiment.name).where(Experiment.id.in_(experiments))
-        self._experiments = {row.id: dict(row._mapping) for row in session.execute(query)}
+        told_of = (Experiment.id, Experiment.number, Experiment.name)
+        query = select(Experiment.project_id, *told_of).where(Experiment.id.in_(experiments))
+        rows = [dict(row._mapping) for row in session.execute(query)]
+        self.projects = {row["id"]: row.pop("project_id") for row in rows}
+        """Experiment -> id of its project."""
+        self._experiments = {row["id"]: row for row in rows}
         self._runs = {row.id: dict(row._mapping) for row in session.execute(select(*_RUN).where(Run.id.in_(runs)))}
 
     def body(self, message_id: str, told: Told, base: str) -> str | None:
@@ -120,6 +124,8 @@ def _store(
     waiting = dict(session.execute(waits.group_by(WebhookDelivery.webhook_id)).all())
     for hook in hooks:
         asked = [each for each in told if each.position > hook.position and each.event in hook.events]
+        if hook.project_id is not None:  # the one in which an experiment is now counts
+            asked = [each for each in asked if facts.projects.get(each.experiment_id) == hook.project_id]
         room = max(0, MOST_WAITING - waiting.get(hook.id, 0))
         for each in asked[:room]:
             message_id = ids.delivery_id()

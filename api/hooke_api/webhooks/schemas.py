@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from hooke_api.base.names import ProjectName
 from hooke_api.base.schema import View
 
 
@@ -65,6 +66,7 @@ class NewWebhook(Request):
 
     url: Url = Field(description="An https address of a server in the internet; port 443, or one from 1024 on.")
     events: Events = Field(default_factory=lambda: list(USUAL))
+    project: ProjectName | None = Field(None, description="Tell of what is in this project; null: in all.")
 
 
 class WebhookChange(Request):
@@ -81,6 +83,8 @@ class WebhookView(View):
     id: str
     url: str
     events: list[WebhookEvent]
+    project: str | None = None
+    """Name of the project that it tells of; null: it tells of all."""
     active: bool
     off_why: str | None
     """Why the server switched it off; null: it is on, or an administrator did."""

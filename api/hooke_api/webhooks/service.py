@@ -18,6 +18,7 @@ from hooke_api.base.security import digest
 from hooke_api.base.settings import Settings
 from hooke_api.models import Webhook, WebhookDelivery, database_time
 from hooke_api.storage import trail
+from hooke_api.storage.reach import names_of, project_of
 from hooke_api.webhooks import guard, signing
 from hooke_api.webhooks.delivering import discard
 from hooke_api.webhooks.messages import add_test, newest_position
@@ -53,15 +54,21 @@ def _views(session: Session, hooks: Sequence[Webhook]) -> list[WebhookView]:
         WebhookDelivery.state == DeliveryState.WAITING.value
     )
     waiting = dict(session.execute(waits.group_by(WebhookDelivery.webhook_id)).all())
+    projects = names_of(session, {hook.project_id for hook in hooks if hook.project_id})
     found = []
     for hook in hooks:
-        known = {name: getattr(hook, name) for name in WebhookView.model_fields if name != "waiting"}
-        found.append(WebhookView(**known, waiting=waiting.get(hook.id, 0)))
+        columns = [name for name in WebhookView.model_fields if name not in ("project", "waiting")]
+        known = {name: getattr(hook, name) for name in columns}
+        project = projects[hook.project_id] if hook.project_id else None
+        found.append(WebhookView(**known, project=project, waiting=waiting.get(hook.id, 0)))
     return found
 
 
 def create(session: Session, asked: NewWebhook, actor: Actor, settings: Settings) -> CreatedWebhook:
-    """Add a webhook, which is told of events from now on. Raises Invalid for its address, Conflict if too many."""
+    """Add a webhook, which is told of events from now on.
+
+    Raises Invalid for its address, or a project that is none, and Conflict if there are too many.
+    """
     _check_url(asked.url, settings)
     if session.execute(select(func.count()).select_from(Webhook)).scalar_one() >= MOST:
         raise Conflict(f"there are {MOST} webhooks, which is the limit: remove one")
@@ -71,6 +78,7 @@ def create(session: Session, asked: NewWebhook, actor: Actor, settings: Settings
         id=webhook_id,
         url=asked.url,
         events=_names(asked.events),
+        project_id=_project(session, asked.project),
         secret_sha256=digest(secret),
         active=True,
         position=newest_position(session),
@@ -80,8 +88,17 @@ def create(session: Session, asked: NewWebhook, actor: Actor, settings: Settings
     )
     session.add(hook)
     session.flush()
-    trail.tell(session, subject=webhook_id, after=_state(hook))
+    after = _state(hook) | ({"project": asked.project} if asked.project else {})
+    trail.tell(session, subject=webhook_id, after=after)
     return CreatedWebhook(**_views(session, [hook])[0].model_dump(), secret=secret)
+
+
+def _project(session: Session, name: str | None) -> str | None:
+    """Return the id of a project; None: of all. Raises Invalid for one that is none."""
+    found = project_of(session, {"project": name}) if name is not None else None
+    if found is None and name is not None:
+        raise Invalid(f"no project has the name {name}", [Fault("/project", "no project has this name")])
+    return found
 
 
 def _check_url(url: str, settings: Settings) -> None:

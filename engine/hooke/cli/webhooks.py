@@ -37,10 +37,11 @@ def list_(api: ApiOption = None, home: HomeOption = None) -> None:
 
     def told(remote: Remote) -> str:
         items = remote.get("/webhooks")["items"]
-        rows = [("WEBHOOK", "STATE", "EVENTS", "LAST SENT", "OUTCOME", "WAITING", "DROPPED", "URL")]
+        rows = [("WEBHOOK", "STATE", "PROJECT", "EVENTS", "LAST SENT", "OUTCOME", "WAITING", "DROPPED", "URL")]
         rows += [
             (
-                *(each["id"], state(each), ",".join(each["events"]), moment(each["last_at"])),
+                *(each["id"], state(each), each.get("project") or "all", ",".join(each["events"])),
+                moment(each["last_at"]),
                 *(each["last_why"] or "-", str(each["waiting"]), str(each["dropped"]), each["url"]),
             )
             for each in items
@@ -67,6 +68,9 @@ def add(
             show_default="run.failed and the ends of experiments",
         ),
     ] = None,
+    project: Annotated[
+        str | None, typer.Option(help="Tell of this project alone.", show_default="of all projects")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="File for the secret, mode 0600.", show_default="print it")
     ] = None,
@@ -77,6 +81,8 @@ def add(
     document: dict[str, Any] = {"url": url}
     if event:
         document["events"] = event
+    if project is not None:
+        document["project"] = project
 
     def made(remote: Remote) -> dict[str, Any]:
         found = remote.post("/webhooks", document)

@@ -4,7 +4,7 @@ import pytest
 from hooke.spec.events import RankRecords
 from hooke_api.models import Chunk, CompactedRun, LooseObject, Run
 from hooke_api.storage import compacting
-from hooke_api.storage.objects import DamagedObject, FolderStore, ObjectError
+from hooke_api.storage.objects import FolderStore, ObjectError
 from hooke_api.storage.steps import rows
 from sqlalchemy import func, select, update
 
@@ -24,7 +24,6 @@ from tests.api.objects.compaction import (
     objects,
     series,
     served,
-    warnings,
 )
 
 
@@ -305,44 +304,3 @@ def test_an_import_is_compacted_unless_its_chunks_are_unusual(service):
         assert set(session.scalars(select(Chunk.run_id))) == {left}
     assert service.count(CompactedRun) == 3
     assert service.client.get(f"/experiments/{view['id']}/points.csv").content == points
-
-
-@ONE_KIND
-def test_a_fault_of_the_store_is_told_and_tried_again(service, monkeypatch):
-    from hooke_api.metrics.compactor import Compactor
-
-    supervisor = ended(service)
-    age(service)
-    compactor = Compactor(service.database, service.settings)
-    compactor.ended.set()
-    compactor.lives = lambda: True
-    with monkeypatch.context() as patched:
-        put_nothing(patched)
-        compactor.look()
-        assert compactor.fault() is None
-    (warning,) = warnings(service)
-    assert supervisor.id in warning and "the disk is full" in warning
-    compactor.look()
-    assert service.count(CompactedRun) == 0, "not before ten minutes have passed"
-    compactor._not_before.clear()
-    compactor.look()
-    compactor.close()
-    assert service.count(CompactedRun) == 1
-    assert warnings(service) == []
-
-
-@ONE_KIND
-def test_a_run_that_cannot_be_compared_stays_as_it_is(service, monkeypatch):
-    supervisor = ended(service)
-    wanted = chunks(service, supervisor.id)
-    real = compacting._tell
-    calls = []
-
-    def tell(told, chunk):
-        calls.append(chunk)
-        real(told, chunk._replace(seq=chunk.seq + (len(calls) == len(wanted) + 1)))
-
-    monkeypatch.setattr(compacting, "_tell", tell)
-    with pytest.raises(DamagedObject, match="does not have the steps that it was made of"):
-        compacting.compact(service.database, supervisor.id)
-    assert chunks(service, supervisor.id) == wanted and service.count(CompactedRun) == 0

@@ -1,10 +1,11 @@
 """Objects that are missing, damaged or out of reach: a clear error there, and answers everywhere else."""
 
+import httpx
 import pytest
 from hooke_api.experiments.purging import Purger
 from hooke_api.metrics import thinning
 from hooke_api.metrics.thinner import Thinner
-from hooke_api.models import Chunk, CompactedRun, Experiment, LooseObject, Run
+from hooke_api.models import Chunk, CompactedRun, Experiment, LooseObject, Run, ThinnedSeries
 from hooke_api.storage import compacting, s3
 from hooke_api.storage import steps as stored
 from hooke_api.storage.database import Database
@@ -54,7 +55,11 @@ def test_a_missing_object_spoils_nothing_but_what_needs_it(service, compacted):
     whole = [f"/experiments/{experiment}/{what}" for what in ("points.csv", "points.parquet", "bundle")]
     for address in (*whole, f"/runs/{runs[1]}/workers", f"/runs/{runs[1]}/workers.csv"):
         assert runs[1] in problem(service.client.get(address), 500)["detail"], address
-    assert runs[1] in warnings(service)[0]
+    (warning,) = warnings(service)
+    assert warning.startswith("the steps of 1 run cannot be read")
+    home = str(service.settings.home)
+    open_to_all = str(httpx.get(f"{service.url}/readyz").json()["warnings"])
+    assert not any(name in open_to_all for name in (runs[1], file.name, home)), "it needs no credential"
     others = [run for run in runs if run != runs[1]]
     assert series(service, others).status_code == 200
     assert series(service, runs, SCORES).content == scores
@@ -64,6 +69,23 @@ def test_a_missing_object_spoils_nothing_but_what_needs_it(service, compacted):
         assert service.client.get(address).status_code == 200, address
     file.write_bytes(content)
     assert series(service, runs).status_code == 200
+    assert warnings(service) == []
+
+
+@ONE_KIND
+def test_nothing_is_said_of_a_run_that_is_gone(service, compacted):
+    experiment, runs = compacted
+    place(service, runs[1]).unlink()
+    assert series(service, runs).status_code == 500
+    look(service)
+    assert len(warnings(service)) == 1
+    service.client.delete(f"/experiments/{experiment}").raise_for_status()
+    with service.database.write() as session:
+        session.execute(update(Experiment).values(purge_at=Experiment.deleted_at))
+    purger = Purger(service.database, service.settings)
+    purger.look()
+    purger.close()
+    look(service)
     assert warnings(service) == []
 
 
@@ -102,6 +124,45 @@ def test_evaluations_and_levels_open_no_object(service, monkeypatch):
     file.unlink()
     assert [series(service, [supervisor.id], *ask).content for ask in asks] == before
     assert series(service, [supervisor.id], ("train_loss",), points=500).status_code == 500
+
+
+@ONE_KIND
+def test_a_missing_object_keeps_no_other_run_from_its_levels(service, monkeypatch):
+    """More comes from a long run whose object is missing: the thread has to read it, and cannot."""
+    monkeypatch.setattr(thinning, "LEVELS", (32, 64))
+    monkeypatch.setattr(thinning, "LEAST_STEPS", 64)
+
+    def long():
+        supervisor = service.launch()
+        supervisor.report("starting", "running")
+        supervisor.send(rank(0, start(), steps(1, 90)), rank(1, start(), steps(1, 90)))
+        supervisor.report("starting", "running", "failed_user")
+        return supervisor
+
+    def levels() -> set[str]:
+        with service.database.read() as session:
+            return set(session.scalars(select(ThinnedSeries.run_id)))
+
+    thinner = Thinner(service.database)
+    first = long()
+    compact(service)
+    thinner.look()
+    assert levels() == {first.id}
+    (file,) = objects(service)
+    content = file.read_bytes()
+    file.unlink()
+    first.send(rank(0, steps(2, 20, first=91)))
+    second = long()
+    thinner.look()
+    assert levels() == {first.id, second.id}
+    file.write_bytes(content)
+    thinner.look()
+    assert not thinning.store(service.database, second.id), "it is up to date"
+    assert thinner._left.keys() == {first.id}, "not in a hurry"
+    thinner._left[first.id] = 0.0
+    thinner.look()
+    thinner.close()
+    assert thinner._left == {} and not thinning.store(service.database, first.id)
 
 
 def test_objects_of_a_purged_experiment_go_after_its_undo_period(service, compacted):

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import socket
 import time
 
 import pytest
@@ -192,6 +193,37 @@ def test_a_bucket_says_why_it_refuses(made, bucket):
     away = made(s3_endpoint="http://127.0.0.1:9")
     with pytest.raises(ObjectError, match="does not answer"):
         get(away, "ab/x")
+
+
+def test_a_silent_service_does_not_hold_one_thread_after_the_other(made, monkeypatch):
+    monkeypatch.setattr(s3, "SECONDS", 0.1)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        silent.setblocking(False)
+        store = made(s3_endpoint=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(ObjectError, match="does not answer"):
+            get(store, "ab/x")
+        for work in (lambda: get(store, "ab/x"), lambda: store.delete("ab/x"), lambda: put(store, "ab/x")):
+            with pytest.raises(ObjectError, match=r"does not answer, and is asked again in \d+ s"):
+                work()
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            silent.accept()
+        store._silent_until = 0.0
+        with pytest.raises(ObjectError, match="does not answer: "):
+            get(store, "ab/x")
+
+
+def test_a_slow_service_holds_some_threads_only(made, monkeypatch):
+    monkeypatch.setattr(s3, "AT_ONCE", 1)
+    monkeypatch.setattr(s3, "WAIT", 0.01)
+    store = made()
+    put(store, "ab/x")
+    with store._slot(), pytest.raises(ObjectError, match="1 objects are being fetched"):
+        get(store, "ab/x")
+    with store.open("ab/x"):
+        assert get(store, "ab/x") == CONTENT, "what has been fetched takes no room"
 
 
 def test_settings_of_a_bucket_are_checked(made, tmp_path, bucket):

@@ -58,6 +58,22 @@ def test_everything_is_read(monkeypatch, tmp_path):
     assert "s3cret" not in repr(found)
 
 
+@pytest.mark.parametrize(
+    ("given_url", "address"),
+    [
+        ("https://Hooke.example.org:443/", "https://hooke.example.org"),
+        ("http://localhost:80", "http://localhost"),
+        ("https://hooke.example.org:8443", "https://hooke.example.org:8443"),
+        ("https://hooke.example.org:80", "https://hooke.example.org:80"),
+    ],
+)
+def test_a_public_address_is_written_as_browsers_do(monkeypatch, tmp_path, given_url, address):
+    """A browser leaves the usual port out of Host: nobody could sign in at an address that has it."""
+    monkeypatch.setenv("HOOKE_PUBLIC_URL", given_url)
+    found, faults = given(monkeypatch, tmp_path)
+    assert faults == [] and found.public_url == address
+
+
 def test_the_least_is_issuer_and_client(monkeypatch, tmp_path):
     found, faults = given(monkeypatch, tmp_path)
     assert faults == []

@@ -25,7 +25,7 @@ def test_from_the_first_webhook_to_none(remote, receiver, tmp_path):
     id, secret = made
     assert re.fullmatch(r"whsec_[A-Za-z0-9+/]{43}=", secret)
     listed = hooke("webhooks", "list")
-    assert f"{id}  on     run.started,run.failed  -" in listed
+    assert f"{id}  on     all      run.started,run.failed  -" in listed
     assert secret not in listed
     assert "has been sent nothing" in hooke("webhooks", "deliveries", id)
     sender = remote.sender(webhook_seconds=0.02)
@@ -54,4 +54,7 @@ def test_from_the_first_webhook_to_none(remote, receiver, tmp_path):
     assert out.stat().st_mode & 0o777 == 0o600
     id = hooke("webhooks", "list").splitlines()[1].split()[0]
     assert "the connection failed" in hooke("webhooks", "test", id, status=1)
+    hooke("webhooks", "add", url, "--project", "default")
+    assert "  on     default  " in hooke("webhooks", "list")
+    assert "no project has this name" in hooke("webhooks", "add", url, "--project", "none", status=1)
     assert "webhooks do not reach a private address" in hooke("webhooks", "add", "https://10.0.0.1/", status=1)

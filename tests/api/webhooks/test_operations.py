@@ -6,6 +6,7 @@ from hooke_api.webhooks.schemas import USUAL
 from sqlalchemy import select
 
 from tests.api.databases import ONE_KIND
+from tests.api.persons import unique
 from tests.api.test_experiments import pointers, problem
 from tests.api.webhooks.conftest import look
 
@@ -41,6 +42,21 @@ def test_what_cannot_be_a_webhook_is_refused(service, monkeypatch):
     service.client.post("/webhooks", json={"url": SECRET_PATH}).raise_for_status()
     refused = problem(service.client.post("/webhooks", json={"url": SECRET_PATH}), 409)
     assert "which is the limit" in refused["detail"]
+
+
+def test_a_webhook_of_a_project_says_so(webhooks):
+    client, name, other = webhooks.service.client, unique("vision"), unique("text")
+    client.post("/projects", json={"name": name}).raise_for_status()
+    made = webhooks.add(SECRET_PATH, project=name)
+    assert made["project"] == name
+    assert webhooks.add(SECRET_PATH)["project"] is None
+    (created,) = webhooks.service.get("/audit", subject=made["id"])["items"]
+    assert created["after"]["project"] == name
+    client.patch(f"/projects/{name}", json={"name": other}).raise_for_status()
+    assert webhooks.view(made)["project"] == other, "it is the same project"
+    answer = client.post("/webhooks", json={"url": SECRET_PATH, "project": name})
+    assert pointers(answer) == {"/project"}
+    assert pointers(client.patch(f"/webhooks/{made['id']}", json={"project": "default"})) == {"/project"}
 
 
 def test_a_change_is_checked_and_leaves_the_rest(webhooks):

@@ -17,6 +17,7 @@ from hooke_api.webhooks.signing import signature
 from sqlalchemy import func, select, update
 
 from tests.api.databases import ONE_KIND
+from tests.api.projects.group import submit
 from tests.api.test_deleting import let_undo_end, purge
 from tests.api.webhooks.conftest import look
 from tests.checkout import ROOT
@@ -91,6 +92,33 @@ def test_a_run_is_told_from_its_start_to_its_end(webhooks, receiver):
     with service.database.read() as session:
         events = {row.position: row.data.get("event") for row in session.scalars(select(Event))}
     assert all(events[each["position"]] == each["event"] for each in found)
+
+
+def test_a_webhook_of_a_project_is_told_of_nothing_else(webhooks, receivers):
+    service, receiver, every, other = webhooks.service, receivers(), receivers(), receivers()
+    for name in ("vision", "text"):
+        service.client.post("/projects", json={"name": name}).raise_for_status()
+    webhooks.add(receiver.url, events=EVERY, project="vision")
+    webhooks.add(other.url, events=EVERY, project="text")
+    webhooks.add(every.url, events=EVERY)
+    sender = webhooks.sender()
+    service.hello()
+    mine, default, moved = (submit(service.client, name) for name in ("vision", None, "vision"))
+    for made in (mine, default):
+        service.client.post(f"/experiments/{made['id']}/cancel").raise_for_status()
+    service.client.put(f"/experiments/{moved['id']}/project", json={"project": "text"}).raise_for_status()
+    service.client.post(f"/experiments/{moved['id']}/cancel").raise_for_status()
+    look(sender)
+
+    def of(told) -> list[str]:
+        return [json.loads(each.body)["experiment"]["id"] for each in told.requests]
+
+    assert of(receiver) == [mine["id"]] * 2
+    assert of(other) == [moved["id"]] * 2
+    assert of(every) == [mine["id"]] * 2 + [default["id"]] * 2 + [moved["id"]] * 2
+    assert json.loads(receiver.requests[0].body)["experiment"] == {
+        name: mine[name] for name in ("id", "number", "name")
+    }
 
 
 @ONE_KIND

@@ -1353,6 +1353,10 @@ export type CreatedWebhook = {
      */
     off_why: string | null;
     /**
+     * Project
+     */
+    project?: string | null;
+    /**
      * Secret
      */
     secret: string;
@@ -2816,6 +2820,12 @@ export type NewWebhook = {
      * Events
      */
     events?: Array<WebhookEvent>;
+    /**
+     * Project
+     *
+     * Tell of what is in this project; null: in all.
+     */
+    project?: string | null;
     /**
      * Url
      *
@@ -5382,6 +5392,10 @@ export type WebhookView = {
      * Off Why
      */
     off_why: string | null;
+    /**
+     * Project
+     */
+    project?: string | null;
     /**
      * Url
      */
