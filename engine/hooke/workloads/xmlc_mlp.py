@@ -229,7 +229,8 @@ class XmlcMlp(Workload):
         from hooke.hashing.active import Assembler
 
         size = min(self.active, labels)
-        seed, share = 4096 * place.seed + place.rank, self.uniform_share if self.output == "slide" else 0.0
+        seed = 4096 * place.seed + place.rank + (place.thread << 45)  # above the largest of a worker
+        share = self.uniform_share if self.output == "slide" else 0.0
         return Assembler(labels, size, int(size * share), 0 if self.output == "slide" else size, seed=seed)
 
     def _hashed(self, labels: int, place: Place) -> tuple[Family, Tables, Assembler, RebuildSchedule]:
