@@ -336,20 +336,3 @@ def test_retrieved_labels_have_larger_outputs_than_random_ones(data):
     chosen = slide.choose(np.array([1]), torch.from_numpy(hidden), torch.from_numpy(rows), random).ids.numpy()
     best = np.argsort(-(hidden @ rows.T), axis=1)[:, :5]
     assert np.isin(best, chosen).mean() > 2 * len(chosen) / 600
-
-
-@pytest.mark.parametrize("policy", ["fifo", "reservoir"])
-def test_which_labels_are_retrieved_does_not_depend_on_their_numbers(policy):
-    """All rows are equal, so that all labels are in one bucket of every table, and more than the cap takes."""
-    family = make_family("simhash", 8, 2, 3, 0)
-    slide = Slide(
-        family, Tables(3, family.bits, 100, policy), Assembler(100, 30, 0, seed=1), RebuildSchedule(50, 0.1)
-    )
-    own, seen, steps = np.arange(10), np.zeros(100), 400
-    for _ in range(steps):
-        chosen = slide.choose(own, torch.ones(2, 8), torch.ones(100, 8), np.random.default_rng(0))
-        assert 15 <= len(chosen.ids) <= 30
-        seen[chosen.ids.numpy()] += 1
-    assert (seen[own] == steps).all()
-    assert 0.1 < seen[10:].min() / steps
-    assert seen[10:].max() / steps < 0.35
