@@ -2,6 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
+from hooke.comm.base import Slice
+from hooke.comm.virtual.communicator import run_virtual
+from hooke.comm.wrappers.timed import connect
+from hooke.spec.communication import Communication
+from hooke.trace.phases import Ledger
 
 from tests.engine.loop.row_rules import gradient, in_turn, together
 from tests.engine.loop.setup import Setup, play_virtual
@@ -67,3 +73,46 @@ def test_exchanges_in_turn(tmp_path, workers, mode):
     rule = in_turn(reports[0].start, items, LR, 0.3)
     for report, x in zip(reports, [*rule.xs, rule.c], strict=True):
         near(report.weights, x)
+
+
+LAYOUT = (Slice("matrix", 0, 12, (6, 2)), Slice("bias", 12, 16, (4,)))
+
+
+@pytest.mark.parametrize("wire", ["fp32", "bf16"])
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_updates_without_any_row_send_none(ranks, wire):
+    communication = Communication(rows="touched", wire=wire, error_feedback=False)
+
+    def main(comm):
+        sums = connect(comm, communication, LAYOUT, Ledger(comm.clock)).sending("updates")
+        zeros, into, one = torch.zeros(16), torch.full((16,), 7.0), torch.zeros(16)
+        sums.allreduce(zeros)
+        sums.iallreduce(zeros, into).wait()
+        one[13] = comm.rank + 1.0
+        sums.allreduce(one)
+        return zeros.tolist(), into.tolist(), one.tolist()
+
+    network = Setup("sync-sgd").spec("virtual").virtual
+    for zeros, into, one in run_virtual(ranks, network, main):
+        assert zeros == into == [0.0] * 16
+        assert one == [0.0] * 13 + [ranks * (ranks + 1) / 2, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_averages_of_equal_vectors_send_no_row_and_stay(ranks):
+    """As after a round in which no row was touched: what the first average left is what the next one leaves."""
+
+    def main(comm):
+        timed = connect(comm, Communication(rows="touched"), LAYOUT, Ledger(comm.clock))
+        sums, x = timed.sending("averages"), torch.arange(16.0) / 3
+        sent = []
+        for _ in range(3):
+            sums.allreduce(x)
+            x.mul_(1 / ranks)
+            sent.append(comm.traffic.payload)
+        return x.tolist(), np.diff(sent).tolist()
+
+    network = Setup("sync-sgd").spec("virtual").virtual
+    for x, sent in run_virtual(ranks, network, main):
+        assert x == pytest.approx((np.arange(16) / 3).tolist(), rel=1e-6)
+        assert all(more < 4 * 16 for more in sent)
