@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hooke.comparison.cells import Cell
+from hooke.comparison.effort import trained
 from hooke.comparison.trials import trials_made
 from hooke.comparison.wording import count, describe_target
 from hooke.spec.specification import ClusterChoice, ExperimentSpec, WorkloadChoice
@@ -146,6 +147,8 @@ def _entry(
     chosen: Mapping[str, _Chosen],
 ) -> Entry | LeftOut:
     first = next(iter(cells.values())).runs[0]
+    if first.simulated and len(set(trained(spec).values())) > 1:
+        return LeftOut(experiment, "its variants set the workload differently, which simulated time prices alike")
     of_method: dict[str, list[MethodTimes]] = defaultdict(list)
     for variant in spec.variants:
         if variant.name not in trials:

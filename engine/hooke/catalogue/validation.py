@@ -253,7 +253,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
     if spec.world == "virtual" and spec.virtual is None:
         faults.append(Fault("/virtual", "the virtual world needs the constants of its network"))
     if spec.world == "mpi" and spec.virtual is not None:
-        why = "constants of a simulated network are those of a run with `world: virtual`: choose it, or leave them out"
+        why = "constants of a simulated network belong to `world: virtual`: choose it, or leave them out"
         faults.append(Fault("/virtual", why))
     if not faults:
         method = offered.algorithms[spec.algorithm.name]
