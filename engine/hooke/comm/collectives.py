@@ -77,7 +77,7 @@ def sum_of_equals(x: Any, ranks: int, collective: Collective = "tree") -> Any:
 
 
 def _sum_of_places(x: Any, places: int, doubled: int, known: dict[tuple[int, int], Any]) -> Any:
-    """Return the sum over so many places of a tree, 2^k, of which the first `doubled` hold 2 x and the others x."""
+    """Return the sum over so many places of a tree, 2^k, of which the first `doubled` hold 2 x, the others x."""
     if doubled in (0, places):
         return x * (places + doubled)  # a power of two: exact, as every addition of equal numbers is
     if (places, doubled) not in known:

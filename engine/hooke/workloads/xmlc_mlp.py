@@ -192,9 +192,7 @@ class XmlcMlp(Workload):
                 f"{assembler.cap}: raise `active`, lower `uniform_share`, or choose `sets: batch`"
             )
         sets = (
-            SlideSets(*self._hashed(train.label_count, place))
-            if self.output == "slide"
-            else RandomSets(assembler)
+            SlideSets(*self._hashed(train.label_count, place)) if self.output == "slide" else RandomSets(assembler)
         )
         return ItemObjective(train, test, self.hidden, sets, validation_items=self.validation_items, place=place)
 

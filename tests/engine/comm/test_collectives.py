@@ -157,5 +157,5 @@ def test_the_sum_of_equal_vectors_has_the_bits_of_the_schedule(ranks, collective
     found = sum_of_equals(x, ranks, collective)
     assert found.dtype == np.float32
     assert {found.tobytes()} == {each.tobytes() for each in expected}
-    if ranks in (5, 7):
+    if ranks in (5, 7) and collective != "ring":
         assert found.tobytes() != (x * np.float32(ranks)).tobytes(), "the test can tell"

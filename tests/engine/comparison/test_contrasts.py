@@ -142,5 +142,8 @@ def test_simulated_contrasts_of_settings_of_the_workload_make_no_claim(simulated
         for seconds, output in ((20.0, "full"), (10.0, "sampled"))
     ]
     assert only(*sides, reference=0).verdict.claim == claimed
-    alike = [replace(each, setting=SETTING | {"workload output": "full", "lr": lr}) for each, lr in zip(sides, (1, 2))]
+    alike = [
+        replace(each, setting=SETTING | {"workload output": "full", "lr": lr})
+        for each, lr in zip(sides, (1, 2), strict=True)
+    ]
     assert only(*alike, reference=0).verdict.claim == "faster"

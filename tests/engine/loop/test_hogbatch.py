@@ -101,7 +101,7 @@ def granted(order, steps, counts, alpha=2.0, largest=16):
 
 @pytest.mark.parametrize("surviving", [1.0, 0.5])
 def test_an_update_of_threads_counts_as_often_as_their_updates_survive(tmp_path, surviving):
-    """Property 15 for a worker with 4 threads, each as fast as the other worker: it updates the center less often."""
+    """Property 15 for a worker with 4 threads, each as fast as the other worker: it updates less often."""
     kinds = [{"kind": "hogwild-cpu", "threads": 4}, {"kind": "cpu"}]
     order, steps = served(
         tmp_path, spec(virtual={"devices": kinds, "memory_bandwidth": 1e15}, largest=64, surviving=surviving)

@@ -1,4 +1,4 @@
-"""Exchanges of touched rows at odd sizes, against float64 NumPy: one worker, five, seven; periods of 1 and beyond."""
+"""Exchanges of touched rows at odd sizes, against float64 NumPy: one worker, five, seven, any period."""
 
 import numpy as np
 import pytest
@@ -22,9 +22,7 @@ FOR_EVER = 50
 def played(folder, name, workers, *parameters):
     """Return what each rank reports, and the items of the batches of each worker."""
     steps = STEPS * workers
-    setup = Setup(
-        name, (("lr", LR), *parameters), workers, steps=steps, every=steps, rows="some", changes=TOUCHED
-    )
+    setup = Setup(name, (("lr", LR), *parameters), workers, steps=steps, every=steps, rows="some", changes=TOUCHED)
     reports = [attempts[0] for attempts in play_virtual(setup, folder)]
     return reports, [report.items for report in reports[:workers]]
 

@@ -1,4 +1,4 @@
-"""The network with a wide output layer at its edges: items without features, sets that are too small, many ties."""
+"""The network with a wide output layer at its edges: items without features, small sets, many ties."""
 
 import numpy as np
 import pytest
@@ -70,5 +70,5 @@ def test_which_labels_are_retrieved_does_not_depend_on_their_numbers(policy):
         assert 15 <= len(chosen.ids) <= 30
         seen[chosen.ids.numpy()] += 1
     assert (seen[own] == steps).all()
-    assert 0.1 < seen[10:].min() / steps
+    assert seen[10:].min() / steps > 0.1
     assert seen[10:].max() / steps < 0.35

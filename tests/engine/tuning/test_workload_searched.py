@@ -235,7 +235,10 @@ SIMULATED = {"name": "sim", "computed_on": "local", "workers": [1], "seeds": 2, 
     ("variants", "told"),
     [
         ([PLAIN, SLIDE], ["/variants/1/search/workload.hashes"]),
-        ([PLAIN | {"workload_settings": {"output": "full"}}, PLAIN | {"name": "b"}], ["/variants/0/workload_settings"]),
+        (
+            [PLAIN | {"workload_settings": {"output": "full"}}, PLAIN | {"name": "b"}],
+            ["/variants/0/workload_settings"],
+        ),
         ([PLAIN | {"workload_settings": {"output": "full"}, "name": name} for name in ("plain", "b")], []),
     ],
 )

@@ -11,7 +11,6 @@ from hooke.comm.touched import Touched, nonzero
 from hooke.comm.union import UNKNOWN, row_counts, union
 from hooke.comm.wrappers.wrapper import Wrapper
 
-
 LATEST = "latest average"
 """Name of the state of a rank: the latest average of whole vectors of weights."""
 
@@ -25,7 +24,7 @@ class Supports:
         self.learn: Callable[[Vector, Touched], None] = lambda _, __: None
         """Take note of the rows of a vector that was summed over ranks."""
         self.keep: Callable[[str], tuple[Any, bool]] = lambda _: (None, False)
-        """Return a vector of this name that is part of checkpoints, and whether it is from one; None: there is none."""
+        """Return a vector of this name that is part of checkpoints, and whether it is from one; None: none is."""
         self.summed: Touched | None = None
         """The rows of the latest sum, until the operation is complete."""
 
@@ -45,7 +44,7 @@ class TouchedSums(Wrapper):
     are not zero. Of weights that are averaged they are those that differ from the latest average: the others are
     equal on all ranks, and their sum is computed in the order of `collective`. The first average, and every vector
     of which one rank does not know the rows, is summed as a whole. The latest average is part of checkpoints: a
-    resumed run sums the same rows, and adds the same numbers, as an undisturbed one. Other operations are forwarded.
+    resumed run sums the same rows and numbers as an undisturbed one. Other operations are forwarded.
     """
 
     def __init__(
