@@ -211,8 +211,8 @@ def test_negatives_depend_on_seed_rank_thread_and_step_alone(data):
 @pytest.mark.parametrize("output", ["random-active", "slide"])
 def test_threads_of_a_worker_draw_uniform_labels_of_their_own(output):
     workload = XmlcMlp(labels=200, features=100, items=100, output=output, active=50)
-    draws = [workload._assembler(200, Place(Compute(), 3, 2, thread)).draws(0).tolist() for thread in (0, 0, 1)]
-    assert draws[0] == draws[1] != draws[2]
+    orders = [workload._assembler(200, Place(Compute(), 3, 2, thread))._order(0).tolist() for thread in (0, 0, 1)]
+    assert orders[0] == orders[1] != orders[2]
 
 
 def test_the_number_of_gradients_is_restored(data):
