@@ -164,11 +164,12 @@ def _entry(
         where = f"on {first.cluster} with {count(first.workers, 'worker')}"
         return LeftOut(experiment, f"none of its reported runs {where} has a result")
     cluster = next(each for each in spec.clusters if each.name == first.cluster)
-    kinds = cluster.model_dump(mode="json", include={"virtual", "groups"})
+    virtual = cluster.virtual.model_dump(mode="json") if cluster.virtual else None
+    kinds = [group.model_dump(mode="json") for group in cluster.groups]
     number = next(iter(trials.values()))
     return Entry(
         experiment=experiment,
-        place=(first.cluster, first.workers, json.dumps([cluster.host, kinds], sort_keys=True)),
+        place=(first.cluster, first.workers, json.dumps([cluster.host, virtual, kinds], sort_keys=True)),
         workload=in_words(spec.workload),
         resolved=chosen[first.variant].workload,
         sources={v.algorithm: chosen[v.name].source for v in spec.variants if v.name in chosen},
