@@ -177,7 +177,7 @@ def _row(
     side = Side(
         experiment=experiment.number,
         cell=cell,
-        place=json.dumps([row.first.cluster, document.get("virtual"), _server(experiment, row)], sort_keys=True),
+        place=_measured_at(experiment, row, document),
         conditions=conditions(spec, document),
         setting=setting(document),
         has_target=spec.target is not None,
@@ -186,6 +186,13 @@ def _row(
     )
     task = json.dumps([document.get("workload"), document.get("target")], sort_keys=True)
     return _Row(experiment, row, side, flat_settings(spec, document), task)
+
+
+def _measured_at(experiment: Experiment, row: Row, document: Mapping[str, Any]) -> str:
+    """Return what the cluster of a row is: the same text for the same kinds of workers, constants and server."""
+    simulated = row.first.simulated
+    kinds = document.get("virtual") if simulated else document.get("groups")
+    return json.dumps([row.first.cluster, simulated, kinds, _server(experiment, row)], sort_keys=True)
 
 
 def _server(experiment: Experiment, row: Row) -> str | None:

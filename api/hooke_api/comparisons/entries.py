@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hooke.comparison.cells import Cell
+from hooke.comparison.effort import trained
 from hooke.comparison.trials import trials_made
 from hooke.comparison.wording import count, describe_target
 from hooke.spec.specification import ClusterChoice, ExperimentSpec, WorkloadChoice
@@ -146,6 +147,8 @@ def _entry(
     chosen: Mapping[str, _Chosen],
 ) -> Entry | LeftOut:
     first = next(iter(cells.values())).runs[0]
+    if first.simulated and len(set(trained(spec).values())) > 1:
+        return LeftOut(experiment, "its variants set the workload differently, which simulated time prices alike")
     of_method: dict[str, list[MethodTimes]] = defaultdict(list)
     for variant in spec.variants:
         if variant.name not in trials:
@@ -162,10 +165,11 @@ def _entry(
         return LeftOut(experiment, f"none of its reported runs {where} has a result")
     cluster = next(each for each in spec.clusters if each.name == first.cluster)
     virtual = cluster.virtual.model_dump(mode="json") if cluster.virtual else None
+    kinds = [group.model_dump(mode="json") for group in cluster.groups]
     number = next(iter(trials.values()))
     return Entry(
         experiment=experiment,
-        place=(first.cluster, first.workers, json.dumps([cluster.host, virtual], sort_keys=True)),
+        place=(first.cluster, first.workers, json.dumps([cluster.host, virtual, kinds], sort_keys=True)),
         workload=in_words(spec.workload),
         resolved=chosen[first.variant].workload,
         sources={v.algorithm: chosen[v.name].source for v in spec.variants if v.name in chosen},

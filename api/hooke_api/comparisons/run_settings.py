@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from hooke.comparison.contrasts import OF_THE_WORKLOAD
 from hooke.spec.pointers import pointer
 from hooke.spec.specification import ExperimentSpec
 
@@ -35,7 +36,7 @@ def setting(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return algorithm, parameters, settings of the workload and communication of a run by name."""
     algorithm = document["algorithm"]
     named = {"algorithm": algorithm["name"], "source": algorithm.get("hash"), **algorithm["parameters"]}
-    named |= {f"workload {name}": value for name, value in document.get("workload_settings", {}).items()}
+    named |= {OF_THE_WORKLOAD + name: value for name, value in document.get("workload_settings", {}).items()}
     return named | {f"communication {name}": value for name, value in document["communication"].items()}
 
 

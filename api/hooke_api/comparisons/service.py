@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hooke.comparison import across as engine
 from hooke.comparison import wording
-from hooke.comparison.effort import Effort
+from hooke.comparison.effort import Effort, trained
 from hooke.comparison.figures import RunFigures
 from hooke.comparison.intervals import Interval
 from hooke.comparison.report import Report, Row, report
@@ -76,7 +76,7 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
 def effort_of(session: Session, experiment: Experiment, spec: ExperimentSpec, measured: bool) -> Effort:
     """Return the tuning behind an experiment; `measured`: whether any chosen setting has runs."""
     if spec.tuning is None:
-        return Effort()
+        return Effort(trained=trained(spec))
     runs = trial_runs(session, spec, experiment.id)
     return Effort(
         spec.tuning,
@@ -86,6 +86,7 @@ def effort_of(session: Session, experiment: Experiment, spec: ExperimentSpec, me
         made=trials_made(runs),
         earlier=sum(trials_of(each) for each in continued(session, spec)),
         outcomes=tuple(outcomes(runs)),
+        trained=trained(spec),
     )
 
 

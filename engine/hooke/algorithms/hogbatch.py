@@ -14,7 +14,7 @@ class Hogbatch(Sized):
     """Hogbatch.
 
     worker i   x = c;  u = sum of g_i(x) over b_i batches;  push u
-    server     c' = c - lr u                      whoever comes first;   n_i' = n_i + 1
+    server     c' = c - lr u                      whoever comes first;   n_i' = n_i + m_i
                b_i' = max(smallest, b_i / alpha)  if n_i' < n_j for all others j
                b_i' = min(largest, b_i alpha)     if n_i' > n_j for all others j
 
@@ -23,9 +23,9 @@ class Hogbatch(Sized):
 
     Readings: sizes are multiples of the run's batch, b_i / alpha rounded down and b_i alpha up, from those in
     `sizes`. The change u is added to a center that others have updated meanwhile (delta merge; the released code
-    of the paper overwrites it). Every batch of an update begins at the pulled weights; the threads of a worker of
-    kind `hogwild-cpu` move them within a batch, and its update counts once. Counts n_i begin anew in a further
-    attempt.
+    of the paper overwrites it). An update counts once, m_i = 1; that of a worker of kind `hogwild-cpu` beta T_i
+    times, whatever b_i is, where T_i are its sub-batches, one per thread, and beta is `surviving`. Every batch of
+    an update begins at the pulled weights, which threads move within it. Counts begin anew in a further attempt.
 
     Reference: Ma and Rusu 2020 (arXiv 2004.08771), CPU+GPU Hogbatch (alpha = 1) and Adaptive Hogbatch.
     """
@@ -52,7 +52,7 @@ class Hogbatch(Sized):
     def serve(self, r: Rank) -> None:
         """Apply each update, reply with the center and the worker's next number of batches."""
         c, u = r.params, r.buffer(r.params)
-        sizes = Sizes(self, r.workers)
+        sizes = Sizes(self, r.workers, counts=self.counts(r))
         for i in r.requests(u, order="arrival", period=self.largest, last_words=True):
             if r.brought:
                 c.add_(u, alpha=-self.lr)

@@ -12,7 +12,7 @@ from hooke.catalogue.offers import Catalogue, Offer, here
 from hooke.catalogue.validation import (
     Catalogues,
 )
-from hooke.catalogue.warnings import of_compute_time, of_earlier_names, of_method, of_target
+from hooke.catalogue.warnings import of_compute_time, of_earlier_names, of_method, of_settings, of_target
 from hooke.errors import Fault, SpecError
 from hooke.spec.pointers import pointer
 from hooke.spec.specification import (
@@ -203,7 +203,7 @@ def experiment_warnings(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> 
 
     found = _of_each(spec, planned, say)
     found += dict.fromkeys(warning for run in planned for warning in of_target(run.spec, run.offered))
-    found += of_earlier_names(spec)
+    found += [*of_earlier_names(spec), *of_settings(spec)]
     for i, cluster in enumerate(spec.clusters):
         place = pointer("clusters", i, "virtual", "compute_seconds_per_sample")
         found += [Fault(place, why) for why in of_compute_time(cluster.virtual)] if cluster.virtual else []

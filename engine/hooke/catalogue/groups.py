@@ -40,14 +40,24 @@ def check_run(spec: RunSpec) -> list[Fault]:
     groups = spec.virtual.devices if simulated and spec.virtual else spec.groups
     told = [*_of_threads(groups, spec.batch), *([] if simulated else _of_real(groups))]
     told += _of_method(groups, spec.algorithm.name, spec.algorithm.parameters)
+    if simulated and spec.groups and not groups:
+        return [Fault("/groups", "the kinds of workers of a simulated run are `virtual.devices`: give them there")]
+    described = sum(group.count for group in groups)
+    if not simulated and 0 < described < spec.workers:  # a method may take fewer workers than there are
+        told.append(f"the groups are those of {described} workers, but the run has {spec.workers}")
     return [Fault("/virtual/devices" if simulated else "/groups", why) for why in told]
 
 
 def check_methods(spec: ExperimentSpec, variant: int, resolved: Mapping[str, Any]) -> list[Fault]:
     """Return why a variant cannot run on workers with threads; `resolved`: its parameters, with defaults."""
     groups = [group for cluster in spec.clusters for group in groups_of(cluster)]
-    told = _of_method(groups, spec.variants[variant].algorithm, resolved)
-    return [Fault(pointer("variants", variant, "algorithm"), why) for why in told]
+    chosen = spec.variants[variant]
+    have, space = dict(resolved), chosen.search.get("optimizer")
+    if chosen.search.get(RATE) is not None:
+        have.setdefault(RATE, 1.0)
+    tried = [have.get("optimizer", "sgd")] if space is None or space.choices is None else space.choices
+    told = [why for each in tried for why in _of_method(groups, chosen.algorithm, have | {"optimizer": each})]
+    return [Fault(pointer("variants", variant, "algorithm"), why) for why in dict.fromkeys(told)]
 
 
 def _of_real(groups: Iterable[DeviceGroup]) -> list[str]:

@@ -252,6 +252,9 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
     faults += _check_target(spec.target)
     if spec.world == "virtual" and spec.virtual is None:
         faults.append(Fault("/virtual", "the virtual world needs the constants of its network"))
+    if spec.world == "mpi" and spec.virtual is not None:
+        why = "constants of a simulated network belong to `world: virtual`: choose it, or leave them out"
+        faults.append(Fault("/virtual", why))
     if not faults:
         method = offered.algorithms[spec.algorithm.name]
         network = spec.virtual if spec.world == "virtual" else None

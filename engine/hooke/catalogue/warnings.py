@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from hooke.catalogue.joined import setting_name
 from hooke.catalogue.offers import AlgorithmOffer, Catalogue, here
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
@@ -87,6 +88,26 @@ def of_earlier_names(spec: ExperimentSpec) -> list[Fault]:
     """Return a hint for each key of the document that has an earlier name."""
     why = "`on` is now `computed_on`: readers of YAML 1.1 take `on` for true. The earlier name still works"
     return [Fault(f"/clusters/{i}/on", why) for i, cluster in enumerate(spec.clusters) if cluster.by_earlier_name]
+
+
+def of_settings(spec: ExperimentSpec) -> list[Fault]:
+    """Return a warning for each variant whose settings of the workload simulated time does not price."""
+    told: list[Fault] = []
+    if not any(cluster.virtual for cluster in spec.clusters):
+        return told
+    alike = all(variant.workload_settings == spec.variants[0].workload_settings for variant in spec.variants)
+    for i, variant in enumerate(spec.variants):
+        searched = [name for name, space in variant.search.items() if space and setting_name(name)]
+        if searched or (variant.workload_settings and not alike):
+            place = ("search", searched[0]) if searched else ("workload_settings",)
+            told.append(Fault(pointer("variants", i, *place), UNPRICED))
+    return told
+
+
+UNPRICED = (
+    "a simulated gradient takes as long with every setting of the workload: variants that differ in them are "
+    "compared on real clusters only"
+)
 
 
 def of_target(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:

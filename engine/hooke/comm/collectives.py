@@ -60,6 +60,34 @@ def add_up(x: list[Any], collective: Collective = "tree") -> None:
         distance *= 2
 
 
+def sum_of_equals(x: Any, ranks: int, collective: Collective = "tree") -> Any:
+    """Return the sum of `ranks` vectors that all equal x, in the documented order: the bits of `ordered_sum`.
+
+    That of the MPI library has no documented order: `ranks` times x.
+    """
+    if collective == "ring":
+        total = x
+        for _ in range(1, ranks):
+            total = total + x
+        return total
+    if collective == "library":
+        return x * ranks
+    q = largest_power_of_two(ranks)
+    return _sum_of_places(x, q, ranks - q, {})
+
+
+def _sum_of_places(x: Any, places: int, doubled: int, known: dict[tuple[int, int], Any]) -> Any:
+    """Return the sum over so many places of a tree, 2^k, of which the first `doubled` hold 2 x, the others x."""
+    if doubled in (0, places):
+        return x * (places + doubled)  # a power of two: exact, as every addition of equal numbers is
+    if (places, doubled) not in known:
+        half = places // 2
+        first, second = min(doubled, half), max(doubled - half, 0)
+        left = _sum_of_places(x, half, first, known)
+        known[places, doubled] = left + _sum_of_places(x, half, second, known)
+    return known[places, doubled]
+
+
 def _add_up_around(x: list[Any]) -> None:
     ranks = len(x)
     for segment, part in enumerate(_segments(ranks, x[0].size)):

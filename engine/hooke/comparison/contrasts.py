@@ -13,10 +13,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from hooke.comparison.cells import Cell
+from hooke.comparison.effort import UNPRICED
 from hooke.comparison.figures import RunFigures
 from hooke.comparison.verdict import Verdict, compare, holm
 from hooke.comparison.wording import count, listed, sentence
 
+OF_THE_WORKLOAD = "workload "
+"""Beginning of the names of settings of the workload among those of a side."""
 Positions = tuple[int, int]
 """Of the side whose time is divided, and of the one whose time it is divided by."""
 
@@ -33,7 +36,7 @@ class Side:
     conditions: Mapping[str, object]
     """What has to be equal for times to be comparable, by name."""
     setting: Mapping[str, object]
-    """Algorithm, parameters and communication, by name."""
+    """Algorithm, parameters and communication, by name, and settings of the workload after OF_THE_WORKLOAD."""
     has_target: bool
     trials: int | None = None
     """Trials that its setting is the best of; None: it is as given."""
@@ -137,11 +140,21 @@ def _unequal(one: Mapping[str, object], other: Mapping[str, object]) -> list[str
 
 
 def _unfair(one: Side, other: Side) -> str | None:
-    """Return why tuning does not allow a claim, or None. The same setting has had the same tuning."""
+    """Return why tuning or simulated time does not allow a claim, or None.
+
+    The same setting has had the same tuning.
+    """
+    if one.run.simulated and _trained(one) != _trained(other):
+        return UNPRICED
     if one.setting != other.setting and one.trials != other.trials:
         first, second = _names(one, other)
         return f"unequal tuning: {_effort(other)} of {second}, but {_effort(one)} of {first}"
     return one.refuted or other.refuted
+
+
+def _trained(side: Side) -> dict[str, object]:
+    """Return how a side trains the workload: simulated time prices all alike."""
+    return {name: value for name, value in side.setting.items() if name.startswith(OF_THE_WORKLOAD)}
 
 
 def _effort(side: Side) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from hooke.catalogue.joined import setting_name
 from hooke.comparison.cells import Cell
 from hooke.comparison.figures import FINISHED
 from hooke.comparison.verdict import Verdict
 from hooke.comparison.wording import count
+from hooke.spec.specification import ExperimentSpec
 from hooke.spec.tuning import Tuning
 from hooke.tuning.plan import Where
 
@@ -18,6 +21,25 @@ HOW = {
     "optuna": "model-based search of Optuna",
 }
 AS_GIVEN = "Settings are as given: no trials were made, so a claim is about these settings, not about the methods."
+
+
+UNPRICED = (
+    "simulated gradients take as long with all settings of the workload, in which the two differ: compare them "
+    "on a real cluster"
+)
+
+
+def trained(spec: ExperimentSpec) -> dict[str, str]:
+    """Return how each variant trains the workload, as text: other texts mean gradients of another cost.
+
+    A variant that searches settings of the workload is like no other one.
+    """
+    found = {}
+    for variant in spec.variants:
+        searched = any(space and setting_name(name) for name, space in variant.search.items())
+        own = [variant.workload_settings, variant.name if searched else ""]
+        found[variant.name] = json.dumps(own, sort_keys=True)
+    return found
 
 
 def refuted(name: str, cell: Mapping[int, bool], tuning_seeds: int) -> str | None:
@@ -51,6 +73,8 @@ class Effort:
     """Trials per variant of the experiments that this one continues."""
     outcomes: tuple[str, ...] = ()
     """How the runs of all trials ended, in words."""
+    trained: Mapping[str, str] = field(default_factory=dict)
+    """How each variant trains the workload (`trained`); empty: all alike."""
 
     @property
     def sentence(self) -> str:
@@ -73,26 +97,29 @@ class Effort:
     def judged(
         self, cells: Mapping[str, Cell], baseline: str, verdicts: Mapping[str, Verdict]
     ) -> dict[str, Verdict]:
-        """Return the verdicts, without a claim where tuning does not allow one.
+        """Return the verdicts, without a claim where tuning or simulated time does not allow one.
 
-        It does not if the two sides had different numbers of trials, or if the setting that was chosen for either
-        diverged with most seeds (`refuted`).
+        Tuning does not if the two sides had different numbers of trials, or if the setting that was chosen for
+        either diverged with most seeds (`refuted`); simulated time does not if they differ in `trained`.
         """
-        if self.tuning is None or baseline not in cells:
+        if baseline not in cells:
             return dict(verdicts)
-        theirs = self.trials_of(cells[baseline])
         found = {}
         for name, verdict in verdicts.items():
-            own = self.trials_of(cells[name])
-            why: str | None
-            if name != baseline and own != theirs:
-                why = f"unequal tuning: {count(own, 'trial')}, but {theirs} of {baseline}"
-            else:
-                why = self.refuted_setting(cells[baseline]) or self.refuted_setting(cells[name])
-            if why and name != baseline:
-                verdict = replace(verdict, claim="no claim", unfair=why)  # noqa: PLW2901 - the corrected one
-            found[name] = verdict
+            why = None if name == baseline else self._unfair(cells[baseline], cells[name])
+            found[name] = replace(verdict, claim="no claim", unfair=why) if why else verdict
         return found
+
+    def _unfair(self, base: Cell, cell: Cell) -> str | None:
+        """Return why a variant is not compared with another one, or None."""
+        if cell.runs[0].simulated and self.trained.get(base.variant) != self.trained.get(cell.variant):
+            return UNPRICED
+        if self.tuning is None:
+            return None
+        own, theirs = self.trials_of(cell), self.trials_of(base)
+        if own != theirs:
+            return f"unequal tuning: {count(own, 'trial')}, but {theirs} of {base.variant}"
+        return self.refuted_setting(base) or self.refuted_setting(cell)
 
     def unchosen(self, cells: Mapping[str, Cell]) -> list[str]:
         """Return the variants whose search for this place gave no setting, once all searches have ended."""

@@ -14,6 +14,7 @@ from hooke.hashing.lists import Longs
 UNION, VANILLA, TOP, THRESHOLD = 0, 1, 2, 3
 
 _FREE = np.int32(-1)
+_32 = np.uint64(32)
 
 
 @compiled()
@@ -82,7 +83,8 @@ def collect(
 ) -> None:  # fmt: skip
     """Write lists[i, :sizes[i]], the different ids in the buckets codes[i, t] of all tables t, as `strategy` says.
 
-    Tables are read in an order drawn from (key, i). Ids and their frequencies are found by a hash table with open
+    Tables are read in an order drawn from (key, i), and each bucket from a place drawn likewise, so that ids have
+    equal chances where not all can be taken. Ids and their frequencies are found by a hash table with open
     addresses whose size follows from the buckets, not from the number of rows.
     """
     tables = codes.shape[1]
@@ -105,8 +107,14 @@ def collect(
         n = 0
         for o in range(tables):
             t = order[o]
-            for e in range(starts[t, codes[i, t]], starts[t, codes[i, t] + 1]):
-                row = ids[t, e]
+            first = np.int64(starts[t, codes[i, t]])
+            size = np.int64(starts[t, codes[i, t] + 1]) - first
+            at = np.int64((mix(key, i * tables + t) >> _32) % np.uint64(max(size, 1)))
+            for _ in range(size):
+                row = ids[t, first + at]
+                at += 1
+                if at == size:
+                    at = 0
                 s = ((np.int64(row) * 2654435761) >> 12) & (slots - 1)
                 while place[s] != _FREE and found[place[s]] != row:
                     s = (s + 1) & (slots - 1)

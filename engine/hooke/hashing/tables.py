@@ -167,14 +167,15 @@ class Tables:
             threads.over(b, work)
         return Lists.of_matrix(lists, sizes)
 
-    def union_of_batch(self, codes: Ints, limit: int, threads: Threads = ONE) -> Ints:
+    def union_of_batch(self, codes: Ints, limit: int, step: int = 0, threads: Threads = ONE) -> Ints:
         """Return at most `limit` different ids, sorted, for a batch that shares them; `codes` (b, L).
 
-        Each sample contributes the limit / b ids that are in most of its buckets.
+        Each sample contributes the limit / b ids that are in most of its buckets; of equal ones those drawn by
+        (seed, step).
         """
         if limit < len(codes):
             raise ArgumentError(f"a batch of {len(codes)} samples shares {limit} ids: at least one each is needed")
-        return np.unique(self.query(codes, "top-k", limit // max(len(codes), 1), threads=threads).ids)
+        return np.unique(self.query(codes, "top-k", limit // max(len(codes), 1), step=step, threads=threads).ids)
 
     def bucket(self, table: int, code: int) -> Ints:
         """Return the ids in a bucket."""

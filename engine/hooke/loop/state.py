@@ -127,7 +127,7 @@ class RankState(Rank):
         self.batches, self.dispatch = self._data()
         self.compute_time = ComputeTime(spec, self.rank)
         if (supports := comm.account.supports) is not None:
-            supports.of, supports.learn = self.touched, self._learn
+            supports.of, supports.learn, supports.keep = self.touched, self._learn, self._keep
 
     def _data(self) -> tuple[Batches | DispatchedBatches, Dispatch | None]:
         """Return this rank's batches and, on a server that hands them out, the account of them."""
@@ -211,6 +211,10 @@ class RankState(Rank):
         """Take note of the rows of a sum of gradients."""
         if x is self._gradient:
             self._touched = touched, getattr(x, "_version", None)
+
+    def _keep(self, name: str) -> tuple[Vector, bool]:
+        """Return a state for the communicator, and whether it is restored; on all ranks at the same step."""
+        return self.state(name), name in self.restored
 
     def _next_gradient(self) -> float:
         """Write the gradient of the next batch to the bound vector; return the mean loss."""

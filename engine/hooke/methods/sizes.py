@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
-from typing import Annotated, NamedTuple, Protocol
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol
 
 from pydantic import Field
 
 from hooke.catalogue.algorithm import Algorithm
 from hooke.spec.spaces import Space
+
+if TYPE_CHECKING:
+    from hooke.catalogue.rank import Rank
 
 Size = Annotated[int, Field(ge=1, le=10_000)]
 
@@ -29,6 +32,19 @@ class Sized(Algorithm):
     smallest: int = Field(1, ge=1, le=10_000, title="Smallest", description="Least number of batches (b_min).")
     largest: int = Field(16, ge=1, le=10_000, title="Largest", description="Largest number of batches (b_max).")
     alpha: float = Field(2.0, ge=1, le=100, title="Factor", description="Of a change of size; 1: none (static).")
+
+    surviving: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        title="Surviving",
+        description="Share of the updates by threads of a worker (kind hogwild-cpu) that count (beta).",
+    )
+
+    def counts(self, r: Rank) -> list[float]:
+        """Return by how much an update of each worker counts: 1, or beta T with T sub-batches for its threads."""
+        groups = [r.spec.group(i) for i in range(r.workers)]
+        return [self.surviving * g.parts if g is not None and g.shares_weights else 1.0 for g in groups]
 
     def exchange_period(self) -> int:
         """Return the largest number of batches of an update."""
@@ -77,12 +93,16 @@ class Sizes:
     """The sizes of all workers, by their numbers of updates n: the rule of Adaptive Hogbatch (arXiv 2004.08771).
 
     b_i / alpha, rounded down, if n_i is less than that of all others; b_i alpha, rounded up, if it is more than
-    that of all others; within the bounds of the method. `margin`: less or more by more than this.
+    that of all others; within the bounds of the method. `margin`: less or more by more than this. `counts`: by how
+    much n_i grows with an update of worker i; empty: by 1.
     """
 
-    def __init__(self, method: Bounded, workers: int, margin: int = 0) -> None:
+    def __init__(
+        self, method: Bounded, workers: int, margin: int = 0, counts: Sequence[float] | None = None
+    ) -> None:
         self._method, self._margin = method, margin
-        self.updates = [0] * workers
+        self._counts = [1.0] * workers if counts is None else list(counts)
+        self.updates = [0.0] * workers
         self.now = [method.sizes[i % len(method.sizes)] for i in range(workers)]
 
     def share(self, worker: int, dropped: Collection[int] = ()) -> float:
@@ -96,7 +116,7 @@ class Sizes:
         The count of a dropped worker stands still: no other one would have fewer updates, and none shrink.
         """
         method, size = self._method, self.now[worker]
-        self.updates[worker] += 1
+        self.updates[worker] += self._counts[worker]
         mine = self.updates[worker]
         others = [count for i, count in enumerate(self.updates) if i != worker and i not in dropped]
         if others and mine < min(others) - self._margin:

@@ -23,6 +23,7 @@ Source: Niu, Recht, Re, Wright 2011 (Hogwild); Ma and Rusu 2020 (arXiv 2004.0877
 from __future__ import annotations
 
 import heapq
+import math
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -126,11 +127,13 @@ class Hogwild(Objective):
         torch.sub(self._x, self._shared, out=moved)
         torch.abs(self._x, out=scale).add_(moved.abs(), alpha=2).mul_(ROUNDING * (self.parts + 1))
         torch.mul(total, self.eta, out=missing).sub_(moved)
-        self.pushed += self.eta * mass
         self._out.copy_(total)
         lost = missing.abs() > scale  # false where there is a NaN, which the sum passes on
+        gone = float(missing[lost].abs().sum())
+        if math.isfinite(mass + gone):  # else the worker fails, or leaves a run whose account stays
+            self.pushed += self.eta * mass
+            self.lost += gone
         if lost.any():
-            self.lost += float(missing[lost].abs().sum())
             arrived: Any = self._out
             arrived[lost] = moved[lost] / self.eta
 

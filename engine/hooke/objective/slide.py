@@ -20,6 +20,8 @@ from hooke.objective.wide_metrics import NO_TABLES
 
 STATE = "slide."
 """Beginning of the names of its state."""
+_ORDER = 9
+"""Purpose of a random stream, part of its seed: the order in which retrieved labels are taken up to the cap."""
 
 
 class Rebuilt:
@@ -92,6 +94,8 @@ class Slide(Rebuilt):
         del random  # draws and tables have streams of their own
         step = self.advance(weights.numpy())
         room = max(len(hidden), self._assembler.cap - self._assembler.uniform)
-        found = self.tables.union_of_batch(self.family.codes(hidden.float().numpy()), room)
+        found = self.tables.union_of_batch(self.family.codes(hidden.float().numpy()), room, step)
+        drawn = np.random.default_rng((self._assembler.seed, _ORDER, step))
+        found = drawn.permutation(found)  # up to the cap the first ones are taken, which had the lowest numbers
         labels = Lists(np.array([0, len(own)]), own.astype(np.int32))
         return Active(torch.from_numpy(self._assembler.shared(step, labels, found).ids.astype(np.int64)))

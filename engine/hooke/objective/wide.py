@@ -155,8 +155,9 @@ class WideObjective:
 
     def _active(self, batch: Bags, hidden: Tensor, weights: Tensor) -> Active:
         own = np.unique(batch.labels.ids).astype(np.int64)
-        stream = np.random.SeedSequence([self._place.seed, self._place.rank, NEGATIVES, self._computed])
-        random = np.random.Generator(np.random.PCG64(stream))
+        place = self._place
+        words = [place.seed, place.rank, NEGATIVES, self._computed, *([place.thread] if place.thread else [])]
+        random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
         chosen = self._chooser.choose(own, hidden, weights, random)
         self._metrics.note(len(weights) if chosen.ids is None else len(chosen.ids))
         return chosen

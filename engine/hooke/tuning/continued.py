@@ -14,7 +14,7 @@ from hooke.catalogue.joined import Searchable, given, setting_name
 from hooke.catalogue.searched import with_defaults
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
-from hooke.spec.specification import ExperimentSpec, Variant
+from hooke.spec.specification import ClusterChoice, ExperimentSpec, Variant
 from hooke.tuning.search import Bracket, rungs, tuning_seeds
 from hooke.tuning.settings import free_spaces
 
@@ -77,8 +77,13 @@ def differences(spec: ExperimentSpec, earlier: ExperimentSpec) -> Iterator[Fault
     clusters = {cluster.name: cluster for cluster in earlier.clusters}
     for i, cluster in enumerate(spec.clusters):
         place = clusters.get(cluster.name)
-        if place and (cluster.host, cluster.virtual) != (place.host, place.virtual):
+        if place and _place(cluster) != _place(place):
             yield Fault(pointer("clusters", i), OTHER)
+
+
+def _place(cluster: ClusterChoice) -> tuple[object, ...]:
+    """Return what a cluster is, apart from its name: how many run there, and how often, may change."""
+    return cluster.host, cluster.virtual, cluster.groups
 
 
 def _of_tuning(spec: ExperimentSpec, earlier: ExperimentSpec) -> Iterator[Fault]:

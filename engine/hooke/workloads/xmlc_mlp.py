@@ -182,13 +182,17 @@ class XmlcMlp(Workload):
         return WideObjective(train, test, self.hidden, layer, validation_items=self.validation_items, place=place)
 
     def _of_items(self, train: Bags, test: Bags, place: Place) -> WideObjective:
-        """Return the objective with an active set for each item."""
+        """Return the objective with an active set for each item. Raises LaunchError if one has too many labels."""
         from hooke.objective.item_sets import ItemObjective, RandomSets, SlideSets
 
+        assembler, most = self._assembler(train.label_count, place), int(train.labels.counts.max(initial=0))
+        if most + assembler.uniform > assembler.cap < train.label_count:
+            raise LaunchError(
+                f"an item has {most} labels, which with {assembler.uniform} uniform ones exceed an active set of "
+                f"{assembler.cap}: raise `active`, lower `uniform_share`, or choose `sets: batch`"
+            )
         sets = (
-            SlideSets(*self._hashed(train.label_count, place))
-            if self.output == "slide"
-            else RandomSets(self._assembler(train.label_count, place))
+            SlideSets(*self._hashed(train.label_count, place)) if self.output == "slide" else RandomSets(assembler)
         )
         return ItemObjective(train, test, self.hidden, sets, validation_items=self.validation_items, place=place)
 
@@ -229,7 +233,8 @@ class XmlcMlp(Workload):
         from hooke.hashing.active import Assembler
 
         size = min(self.active, labels)
-        seed, share = 4096 * place.seed + place.rank, self.uniform_share if self.output == "slide" else 0.0
+        seed = 4096 * place.seed + place.rank + (place.thread << 45)  # above the largest of a worker
+        share = self.uniform_share if self.output == "slide" else 0.0
         return Assembler(labels, size, int(size * share), 0 if self.output == "slide" else size, seed=seed)
 
     def _hashed(self, labels: int, place: Place) -> tuple[Family, Tables, Assembler, RebuildSchedule]:

@@ -114,6 +114,25 @@ def test_clusters_are_compared_over_experiments_and_the_rest_is_explained(servic
     )
 
 
+def test_other_kinds_of_workers_are_another_cluster(service):
+    """The same name, and two workers each: times tell of method and machine together."""
+    kinds = LOCAL | {"workers": [{"kind": "cpu"}, {"kind": "cpu", "speed": 0.25}]}
+    plain, slowed = submit(service, LOCAL), submit(service, kinds)
+    for made, variant, times in (
+        (plain, "Sync EASGD", [4.0, 3.0, 5.0]),
+        (slowed, "Original EASGD", [8.2, 6.1, 9.9]),
+        (slowed, "Sync EASGD", [8.1, 6.2, 9.8]),
+    ):
+        finish(service, made, "local", variant, times)
+    answer = ask(service, "1///Sync EASGD", "2", against="1///Sync EASGD")
+    original, sync = answer["contrasts"]
+    assert original["speed_up"] is None
+    assert "the cluster and the algorithm differ" in original["sentence"]
+    assert sync["speed_up"]["claim"] == "slower", "one thing differs: the cluster"
+    (across,) = [each for each in ask(service, "1", "2")["contrasts"] if each["speed_up"]["claim"] == "slower"]
+    assert across["sentence"].startswith("Sync EASGD on local (#2) takes")
+
+
 def test_one_row_against_the_others(service):
     made = submit(service, LOCAL)
     again = submit(service, LOCAL, budget={"samples": 20_000})

@@ -189,6 +189,18 @@ def test_times_under_other_conditions_are_not_combined(service, changes, name):
 
 
 @ONE_KIND
+def test_other_kinds_of_workers_have_a_board_of_their_own(service):
+    times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
+    kinds = [{"kind": "cpu"}, {"kind": "cpu", "speed": 0.25}]
+    measured(service, times, VARIANTS[:2])
+    slowed = {"clusters": [{"name": "local", "workers": kinds, "seeds": 3}]}
+    measured(service, times, VARIANTS[:2], workload={"name": "mnist-lenet"}, **slowed)
+    boards = service.get("/leaderboard")["boards"]
+    assert sorted(each["name"] for board in boards for each in board["workloads"]) == ["digits-mlp", "mnist-lenet"]
+    assert len(boards) == 2
+
+
+@ONE_KIND
 def test_a_workload_is_the_same_with_a_default_written_out(service):
     times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
     measured(service, times, VARIANTS[:2])

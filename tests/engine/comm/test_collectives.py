@@ -6,7 +6,7 @@ from math import ceil, log2
 import numpy as np
 import pytest
 from hooke.comm import collectives
-from hooke.comm.collectives import ordered_sum
+from hooke.comm.collectives import ordered_sum, sum_of_equals
 from hooke.comm.schedule import Part, Schedule, sent
 from hooke.errors import CommError
 from hypothesis import given
@@ -147,3 +147,15 @@ def test_no_message_is_empty_when_elements_are_fewer_than_ranks():
             assert turn.send or turn.receive
             assert turn.send is None or len(turn.send) > 0
             assert turn.receive is None or len(turn.receive) > 0
+
+
+@pytest.mark.parametrize("collective", ["tree", "halving", "ring"])
+@pytest.mark.parametrize("ranks", range(1, 18))
+def test_the_sum_of_equal_vectors_has_the_bits_of_the_schedule(ranks, collective):
+    (x,) = vectors(1, 500)
+    expected = execute(collectives.allreduce(ranks, 500, collective), [x] * ranks)
+    found = sum_of_equals(x, ranks, collective)
+    assert found.dtype == np.float32
+    assert {found.tobytes()} == {each.tobytes() for each in expected}
+    if ranks in (5, 7) and collective != "ring":
+        assert found.tobytes() != (x * np.float32(ranks)).tobytes(), "the test can tell"

@@ -133,3 +133,17 @@ def test_unequal_tuning_makes_no_claim():
     assert found.sentence == "No claim on b: unequal tuning: 16 trials of b, but a setting as given of a."
     assert only(replace(tuned, setting=SETTING), side(), reference=1).verdict.claim == "faster"
     assert only(side("hpc", refuted="it diverged"), side()).sentence == "No claim on a on lab: it diverged."
+
+
+@pytest.mark.parametrize(("simulated", "claimed"), [(True, "no claim"), (False, "faster")])
+def test_simulated_contrasts_of_settings_of_the_workload_make_no_claim(simulated, claimed):
+    sides = [
+        side(seconds=seconds, setting=SETTING | {"workload output": output}, simulated=simulated)
+        for seconds, output in ((20.0, "full"), (10.0, "sampled"))
+    ]
+    assert only(*sides, reference=0).verdict.claim == claimed
+    alike = [
+        replace(each, setting=SETTING | {"workload output": "full", "lr": lr})
+        for each, lr in zip(sides, (1, 2), strict=True)
+    ]
+    assert only(*alike, reference=0).verdict.claim == "faster"

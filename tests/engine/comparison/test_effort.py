@@ -49,3 +49,16 @@ def test_a_setting_that_was_given_keeps_its_bound():
 def test_half_of_the_seeds_are_not_most():
     assert refuted("a", dict.fromkeys((0, 1), True) | dict.fromkeys((2, 3), False), 1) is None
     assert refuted("a", {}, 1) is None
+
+
+@pytest.mark.parametrize(("simulated", "claimed"), [(True, "no claim"), (False, "faster")])
+@pytest.mark.parametrize("effort", [Effort(), TUNED])
+def test_simulated_gradients_of_other_settings_of_the_workload_make_no_claim(effort, simulated, claimed):
+    """Virtual time does not know what an output layer costs."""
+    found = [replace(run, simulated=simulated) for run in runs("here", {"base": 100.0, "a": 10.0})]
+    assert claims(found, replace(effort, trained={"base": "all", "a": "all"})).claim == "faster"
+    verdict = claims(found, replace(effort, trained={"base": "all", "a": "sampled"}))
+    assert verdict.claim == claimed
+    assert (verdict.unfair or "").startswith("simulated gradients") == simulated
+    (fastest,) = report(found, "base", TARGET, replace(effort, trained={"base": "all", "a": "sampled"})).fastest
+    assert fastest is None if simulated else fastest.variant == "a"

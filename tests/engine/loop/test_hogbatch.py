@@ -79,6 +79,49 @@ def test_large_static_batches_of_one_worker(tmp_path):
     assert steps[0] / steps[1] == pytest.approx(1, rel=0.1)
 
 
+def granted(order, steps, counts, alpha=2.0, largest=16):
+    """The steps that each worker is granted by B.2 of Ma and Rusu 2020, given the order of its requests.
+
+    u[E] grows by beta T with every batch of a CPU worker with T threads, by 1 with one of another worker.
+    """
+    updates, size, done, now = [0.0] * len(steps), [1] * len(steps), [0] * len(steps), [0] * len(steps)
+    for place, i in enumerate(order):
+        if i in order[:place]:
+            assert now[i] > 0, "a request follows steps"
+            done[i] += now[i]
+            updates[i] += counts[i]
+            others = updates[:i] + updates[i + 1 :]
+            if updates[i] < min(others):
+                size[i] = max(1, int(size[i] / alpha))
+            elif updates[i] > max(others):
+                size[i] = min(largest, int(np.ceil(size[i] * alpha)))
+        now[i] = min(size[i], steps[i] - done[i])
+    return done
+
+
+@pytest.mark.parametrize("surviving", [1.0, 0.5])
+def test_an_update_of_threads_counts_as_often_as_their_updates_survive(tmp_path, surviving):
+    """Property 15 for a worker with 4 threads, each as fast as the other worker: it updates less often."""
+    kinds = [{"kind": "hogwild-cpu", "threads": 4}, {"kind": "cpu"}]
+    order, steps = served(
+        tmp_path, spec(virtual={"devices": kinds, "memory_bandwidth": 1e15}, largest=64, surviving=surviving)
+    )
+    counts = [4 * surviving, 1.0]
+    assert granted(order, steps, counts, largest=64) == steps
+    updates = Counter(order)
+    assert 0.45 <= counts[0] * updates[0] / updates[1] <= 2.2
+    assert steps[0] / steps[1] == pytest.approx(4, rel=0.3)
+
+
+def test_plain_workers_count_once_whatever_survives(tmp_path):
+    (order, steps), other = (
+        served(tmp_path / name, spec(virtual={"speeds": [1, 0.4]}, surviving=share))
+        for name, share in (("one", 1.0), ("half", 0.5))
+    )
+    assert (order, steps) == other
+    assert granted(order, steps, [1.0, 1.0]) == steps
+
+
 def test_sizes_stay_within_bounds_on_any_path():
     """Property 16, in a random order of updates by three workers."""
     method = Hogbatch(smallest=2, largest=12, alpha=1.7, sizes=(3,))

@@ -101,14 +101,15 @@ def test_slots_are_threads_and_both_worlds_have_the_kinds():
     assert back.virtual.devices == real.groups and back.shares_weights
 
 
-def experiment(name="hogbatch", parameters=None, **cluster):
+def experiment(name="hogbatch", parameters=None, variants=None, tuning=None, **cluster):
     return validate_experiment(
         {
             "name": "kinds",
             "workload": {"name": "digits-mlp"},
             "batch": 8,
-            "variants": [{"name": "a", "algorithm": name, "parameters": parameters or {}}],
+            "variants": variants or [{"name": "a", "algorithm": name, "parameters": parameters or {}}],
             "baseline": "a",
+            "tuning": tuning,
             "budget": {"samples": 1000},
             "evaluation": {"every": 500},
             "clusters": [{"name": "local"} | cluster],
@@ -125,6 +126,31 @@ def test_workers_of_a_real_cluster_may_be_written_as_kinds():
     ]
     (plain,) = experiment(workers=[3]).clusters
     assert "groups" not in canonical(plain), "documents without groups keep their fingerprint"
+
+
+def test_optimizers_that_are_searched_are_those_of_threads():
+    def searched(*choices):
+        variant = {"name": "a", "algorithm": "local-sgd", "search": {"optimizer": {"choices": list(choices)}}}
+        return experiment(variants=[variant], tuning={"trials": 2}, workers=[THREADS])
+
+    assert searched("sgd").tuning.trials == 2
+    with pytest.raises(SpecError, match="adamw"):
+        searched("sgd", "adamw")
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "why"),
+    [
+        ({"world": "mpi"}, "/virtual", "world: virtual"),
+        ({"groups": [{"kind": "cpu", "count": 2}]}, "/groups", "virtual.devices"),
+        ({"world": "mpi", "virtual": None, "groups": [{"kind": "cpu"}]}, "/groups", "of 1 workers"),
+    ],
+)
+def test_a_run_that_contradicts_itself_is_refused(changes, pointer, why):
+    with pytest.raises(SpecError) as refused:
+        validate_run(document() | changes)
+    (fault,) = refused.value.faults
+    assert (fault.pointer, why in fault.message) == (pointer, True)
 
 
 @pytest.mark.parametrize(

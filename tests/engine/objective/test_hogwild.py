@@ -167,10 +167,13 @@ def test_a_nan_of_a_thread_is_passed_on_and_an_exception_raised():
     bad = Pulled()
     threaded = Threads(Pulled(), [bad], 0.1, 2)
     bound(threaded)
+    threaded.gradient(threaded.pick(np.arange(4)))
+    account = threaded.lost, threaded.pushed
     for objective in threaded._lanes:
         objective.forces = torch.full((ITEMS, SIZE), float("nan"))
     threaded.gradient(threaded.pick(np.arange(4)))
     assert threaded._out.isnan().all()
+    assert (threaded.lost, threaded.pushed) == account, "the account of a run that goes on without the worker"
     for objective in threaded._lanes:
         objective.forces = None
     with pytest.raises(TypeError):

@@ -16,6 +16,7 @@ from hooke.objective.planted import Planted
 from hooke.objective.slide import Slide
 from hooke.objective.wide import WideObjective
 from hooke.spec.specification import Compute
+from hooke.workloads.xmlc_mlp import XmlcMlp
 
 LABELS, FEATURES, HIDDEN = 60, 90, 7
 
@@ -194,9 +195,9 @@ def test_evaluation_scores_all_labels(data):
     assert not gradient.any(), "what is bound stays as it is"
 
 
-def test_negatives_depend_on_seed_rank_and_step_alone(data):
-    def drawn(seed, rank, steps):
-        objective = made(data, Sampled(LABELS, 25), place=Place(Compute(), seed, rank))
+def test_negatives_depend_on_seed_rank_thread_and_step_alone(data):
+    def drawn(seed, rank, steps, thread=0):
+        objective = made(data, Sampled(LABELS, 25), place=Place(Compute(), seed, rank, thread))
         bound(objective)
         for step in range(steps):
             objective.gradient(objective.pick([step]))
@@ -204,6 +205,14 @@ def test_negatives_depend_on_seed_rank_and_step_alone(data):
 
     assert drawn(1, 0, 3) == drawn(1, 0, 3)
     assert len({tuple(map(tuple, drawn(*given, 2))) for given in ((1, 0), (1, 1), (2, 0))}) == 3
+    assert drawn(1, 0, 3, thread=1) != drawn(1, 0, 3), "threads of a worker draw apart"
+
+
+@pytest.mark.parametrize("output", ["random-active", "slide"])
+def test_threads_of_a_worker_draw_uniform_labels_of_their_own(output):
+    workload = XmlcMlp(labels=200, features=100, items=100, output=output, active=50)
+    orders = [workload._assembler(200, Place(Compute(), 3, 2, thread))._order(0).tolist() for thread in (0, 0, 1)]
+    assert orders[0] == orders[1] != orders[2]
 
 
 def test_the_number_of_gradients_is_restored(data):

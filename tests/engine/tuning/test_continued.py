@@ -164,6 +164,23 @@ def test_a_cluster_is_that_of_every_experiment_with_trials_of_it():
         assert faults == refused
 
 
+@pytest.mark.parametrize(("speed", "refused"), [(0.5, []), (0.25, ["/clusters/0"])])
+def test_trials_of_other_kinds_of_workers_do_not_count(speed, refused):
+    def slowed(by):
+        workers = [{"kind": "cpu"}, {"kind": "cpu", "speed": by}]
+        return {"clusters": [{"name": "local", "workers": workers, "seeds": 3}]}
+
+    earlier, known = made(FIRST | slowed(0.5), by_rate)
+    tuning = {"trials": 4, "continues": "exp_1"}
+    spec = validate_experiment(FIRST | slowed(speed) | {"tuning": tuning})
+    try:
+        Plan(spec, CORES, None, None, [earlier], known)
+        faults = []
+    except SpecError as error:
+        faults = [fault.pointer for fault in error.faults]
+    assert faults == refused
+
+
 def test_a_choice_that_was_tried_and_is_gone_is_a_fault_for_every_search():
     both = {"search": {"momentum_kind": {"choices": ["heavy-ball", "nesterov"]}}, "parameters": {"momentum": 0.5}}
     one = {"search": {"momentum_kind": {"choices": ["heavy-ball"]}}, "parameters": {"momentum": 0.5}}

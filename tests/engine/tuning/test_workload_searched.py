@@ -1,10 +1,12 @@
 """Searches over settings of the workload: `workload.NAME` in a variant's `search`."""
 
 import pytest
+from hooke.catalogue.expand import experiment_warnings
 from hooke.catalogue.joined import offer_of
 from hooke.catalogue.offers import here
 from hooke.catalogue.searched import check_search
 from hooke.catalogue.validation import validate_experiment, validate_run
+from hooke.comparison.effort import trained
 from hooke.errors import SpecError
 from hooke.spec.specification import Variant, WorkloadChoice, fingerprint
 from hooke.tuning.model_based import installed
@@ -224,3 +226,26 @@ def test_a_workload_known_by_its_schema_alone_is_searched_by_that():
         variant = Variant.model_validate({"name": "v", "algorithm": "sgd", "search": {"workload.depth": space}})
         offer = offer_of(variant, here().algorithms["sgd"], reported, WorkloadChoice(name="own"))
         assert [fault.pointer for fault in check_search(variant, offer)] == told
+
+
+SIMULATED = {"name": "sim", "computed_on": "local", "workers": [1], "seeds": 2, "virtual": {"compute_source": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("variants", "told"),
+    [
+        ([PLAIN, SLIDE], ["/variants/1/search/workload.hashes"]),
+        (
+            [PLAIN | {"workload_settings": {"output": "full"}}, PLAIN | {"name": "b"}],
+            ["/variants/0/workload_settings"],
+        ),
+        ([PLAIN | {"workload_settings": {"output": "full"}, "name": name} for name in ("plain", "b")], []),
+    ],
+)
+def test_settings_of_the_workload_that_simulated_time_does_not_price(variants, told):
+    """A warning at submission, and variants that are told apart where verdicts are made."""
+    for cluster, expected in ((SIMULATED, told), (DOCUMENT["clusters"][0], [])):
+        made = plan(DOCUMENT | {"variants": variants, "clusters": [cluster]})
+        warnings = experiment_warnings(made.spec, made.first().runs)
+        assert [each.pointer for each in warnings if "every setting of the workload" in each.message] == expected
+        assert (len(set(trained(made.spec).values())) > 1) == bool(told)

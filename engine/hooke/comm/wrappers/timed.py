@@ -49,7 +49,7 @@ def connect(
         inner = Staged(inner, staging)
     supports = Supports() if communication.rows == "touched" else None
     if supports is not None:
-        inner = TouchedSums(inner, supports, layout)
+        inner = TouchedSums(inner, supports, layout, collective=communication.collective)
     return Timed(inner, ledger, Account(supports=supports), residuals)
 
 

@@ -6,19 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 from hooke.comm.base import Comm, Content, Pending, Slice, Vector
+from hooke.comm.collectives import Collective, sum_of_equals
 from hooke.comm.touched import Touched, nonzero
 from hooke.comm.union import UNKNOWN, row_counts, union
 from hooke.comm.wrappers.wrapper import Wrapper
 
+LATEST = "latest average"
+"""Name of the state of a rank: the latest average of whole vectors of weights."""
+
 
 class Supports:
-    """What a rank knows of the rows of a vector, and what an all-reduce tells it. The rank sets both functions."""
+    """What a rank knows of the rows of a vector, and what an all-reduce tells it. The rank sets the functions."""
 
     def __init__(self) -> None:
         self.of: Callable[[Vector], Touched | None] = lambda _: None
         """Return the rows that a vector consists of; None: it is not known."""
         self.learn: Callable[[Vector, Touched], None] = lambda _, __: None
         """Take note of the rows of a vector that was summed over ranks."""
+        self.keep: Callable[[str], tuple[Any, bool]] = lambda _: (None, False)
+        """Return a vector of this name that is part of checkpoints, and whether it is from one; None: none is."""
         self.summed: Touched | None = None
         """The rows of the latest sum, until the operation is complete."""
 
@@ -36,17 +42,26 @@ class TouchedSums(Wrapper):
     in the order of `layout`. Where all rows are touched, this is the vector itself, and the bits are those of the
     all-reduce of it. The rows of a gradient are those that the objective tells; of other updates, those that
     are not zero. Of weights that are averaged they are those that differ from the latest average: the others are
-    equal on all ranks. The first average, and every vector of which one rank does not know the rows, is summed
-    as a whole. Other operations are forwarded.
+    equal on all ranks, and their sum is computed in the order of `collective`. The first average, and every vector
+    of which one rank does not know the rows, is summed as a whole. The latest average is part of checkpoints: a
+    resumed run sums the same rows and numbers as an undisturbed one. Other operations are forwarded.
     """
 
     def __init__(
-        self, inner: Comm, supports: Supports, layout: tuple[Slice, ...], content: Content | None = None
+        self,
+        inner: Comm,
+        supports: Supports,
+        layout: tuple[Slice, ...],
+        content: Content | None = None,
+        collective: Collective = "tree",
     ) -> None:
         super().__init__(inner)
         self._supports, self._layout, self._content = supports, layout, content
+        self._collective: Collective = collective
         self._average: Any = None
-        """The latest average of weights, if this communicator forms any."""
+        """The latest average of weights, once there is one; only where this communicator forms any."""
+        self._kept: Any = None
+        """The vector that is part of checkpoints, once it has been asked for."""
 
     def allreduce(self, x: Vector) -> None:
         """Overwrite x on every rank with the sum over ranks."""
@@ -57,11 +72,12 @@ class TouchedSums(Wrapper):
             packed = rows.pack(x)
             self.inner.allreduce(packed)
             if self._content == "averages":
-                x.copy_(self._average).mul_(self.size)
+                x.copy_(sum_of_equals(self._average, self.size, self._collective))
             rows.unpack(packed, x)
             self._supports.summed = rows
         if self._content == "averages" and self._whole(x):
-            self._average = x.clone().mul_(1 / self.size)
+            self._latest(x)
+            self._average = self._kept.copy_(x).mul_(1 / self.size)
 
     def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
         """Begin an all-reduce in the background; of updates, only rows that are not zero on some rank travel.
@@ -89,9 +105,17 @@ class TouchedSums(Wrapper):
         """
         if self._content == "updates":
             return nonzero(self._layout, x)
-        if self._content == "averages" and self._average is not None:
+        if self._content == "averages" and self._latest(x) is not None:
             return nonzero(self._layout, x != self._average)
         return None
+
+    def _latest(self, x: Any) -> Any:
+        """Return the latest average of vectors such as x, which may be from before a restart; None: none yet."""
+        if self._kept is None:
+            kept, restored = self._supports.keep(LATEST)
+            self._kept = x.clone() if kept is None else kept
+            self._average = self._kept if restored else None
+        return self._average
 
     def _whole(self, x: Any) -> bool:
         return bool(self._layout) and len(x) == self._layout[-1].stop
@@ -103,12 +127,12 @@ class TouchedSums(Wrapper):
     def without_feedback(self) -> Comm:
         """Return the same sums by a communicator without error feedback."""
         inner = self.inner.without_feedback() if isinstance(self.inner, Wrapper) else self.inner
-        return TouchedSums(inner, self._supports, self._layout, self._content)
+        return TouchedSums(inner, self._supports, self._layout, self._content, self._collective)
 
     def sending(self, content: Content) -> Comm:
         """Return the same sums for vectors of this content."""
         inner = self.inner.sending(content) if isinstance(self.inner, Wrapper) else self.inner
-        return TouchedSums(inner, self._supports, self._layout, content)
+        return TouchedSums(inner, self._supports, self._layout, content, self._collective)
 
 
 class Unpacking:

@@ -1,0 +1,74 @@
+"""The network with a wide output layer at its edges: items without features, small sets, many ties."""
+
+import numpy as np
+import pytest
+import torch
+from hooke.errors import LaunchError
+from hooke.hashing.active import Assembler
+from hooke.hashing.families import make_family
+from hooke.hashing.schedule import RebuildSchedule
+from hooke.hashing.tables import Tables
+from hooke.objective.bags import Bags, Csr
+from hooke.objective.slide import Slide
+from hooke.workloads.xmlc_mlp import XmlcMlp
+
+from tests.engine.objective.test_wide import bound, hidden_of, items
+
+
+def test_an_item_with_more_labels_than_its_set_takes_is_found_before_the_run():
+    workload = XmlcMlp(labels=200, features=100, items=100, output="random-active", sets="item", active=1)
+    with pytest.raises(LaunchError, match=r"an item has \d labels, .* active set of 1: raise `active`"):
+        workload.build()
+
+
+@pytest.mark.parametrize("output", ["full", "sampled", "random-active", "in-batch", "slide"])
+@pytest.mark.parametrize("sets", ["batch", "item"])
+def test_items_without_features_are_items(output, sets):
+    """All hidden units are then those of the bias alone; the gradient has no row of W1."""
+    workload = XmlcMlp(labels=60, features=90, items=100, output=output, sets=sets, active=30, hidden=7)
+    objective = workload.build()
+    weights, gradient = bound(objective)
+    whole = objective.pick(np.arange(6))
+    starts = np.zeros(7, np.int64)
+    none = Bags(Csr(starts, np.zeros(0, np.int32), np.zeros(0, np.float32)), whole.labels, 90, 60)
+    mixed = Bags(
+        Csr(
+            whole.features.starts.clip(max=whole.features.starts[3]),
+            whole.features.ids[: whole.features.starts[3]],
+            whole.features.values[: whole.features.starts[3]],
+        ),
+        whole.labels,
+        90,
+        60,
+    )
+    for batch in (none, mixed):
+        assert np.isfinite(objective.gradient(batch))
+        rows = objective.touched.slices[0].ids.tolist()
+        assert rows == np.unique(batch.features.ids).tolist()
+        found = gradient.clone()
+        h = torch.stack([hidden_of([weights[p.start : p.stop].view(p.shape) for p in objective.layout], *item[:2])
+                         for item in items(batch)])  # fmt: skip
+        np.testing.assert_allclose(objective.hidden_units(batch), h, rtol=1e-5, atol=1e-6)
+        for rows_of, part in zip(objective.touched, objective.layout, strict=True):
+            told = found[part.start : part.stop].view(rows_of.count, -1)
+            ids = range(rows_of.count) if rows_of.ids is None else rows_of.ids.tolist()
+            others = np.setdiff1d(np.arange(rows_of.count), list(ids))
+            assert not told[others].any()
+    assert found[: 90 * 7].any(), "features of the first three items"
+
+
+@pytest.mark.parametrize("policy", ["fifo", "reservoir"])
+def test_which_labels_are_retrieved_does_not_depend_on_their_numbers(policy):
+    """All rows are equal, so that all labels are in one bucket of every table, and more than the cap takes."""
+    family = make_family("simhash", 8, 2, 3, 0)
+    slide = Slide(
+        family, Tables(3, family.bits, 100, policy), Assembler(100, 30, 0, seed=1), RebuildSchedule(50, 0.1)
+    )
+    own, seen, steps = np.arange(10), np.zeros(100), 400
+    for _ in range(steps):
+        chosen = slide.choose(own, torch.ones(2, 8), torch.ones(100, 8), np.random.default_rng(0))
+        assert 15 <= len(chosen.ids) <= 30
+        seen[chosen.ids.numpy()] += 1
+    assert (seen[own] == steps).all()
+    assert seen[10:].min() / steps > 0.1
+    assert seen[10:].max() / steps < 0.35
