@@ -16,6 +16,8 @@ SEEDS = (1, 2, 3)
 """Seeds of the results."""
 MANY = 8
 """Workers of the clusters whose speeds spread."""
+THREADS = 8
+"""Of a CPU whose threads share their weights."""
 LINK = {"latency": 10e-6, "seconds_per_byte": 0.8e-9}
 """10 Gb/s, where no device has a link of its own."""
 COMPUTE = {"compute_seconds_per_sample": 20e-6, "compute_jitter": 0.05}
@@ -79,6 +81,8 @@ class Condition:
     """Constants of the simulated cluster; empty if it is real."""
     speeds: tuple[float, ...]
     """Samples per second of each worker at a batch of 256, relative to the slowest: what a measurement yields."""
+    only: tuple[str, ...] = ()
+    """Tasks, if not all of its kind."""
 
     @property
     def workers(self) -> int:
@@ -93,7 +97,7 @@ class Condition:
     @property
     def tasks(self) -> tuple[str, ...]:
         """Return what is trained there."""
-        return {"spread": ("digits",), "real": ("a9a-wide",)}.get(self.kind, ("digits", "w8a", "a9a"))
+        return self.only or {"spread": ("digits",), "real": ("a9a-wide",)}.get(self.kind, ("digits", "w8a", "a9a"))
 
     def alone(self, worker: int) -> dict[str, Any]:
         """Return what a document has of the cluster of one of its workers."""
@@ -138,6 +142,15 @@ def seconds_of(kind: str, batch: int) -> float:
     return profile.overhead + batch * COMPUTE["compute_seconds_per_sample"] / profile.speed
 
 
+def of_threads(kind: str) -> Condition:
+    """Return a simulated device beside a CPU as fast as one of 28 cores, whose threads share their weights."""
+    cpu = {"kind": "hogwild-cpu", "threads": THREADS, "speed": 1 / THREADS}
+    virtual = LINK | COMPUTE | {"devices": [{"kind": kind}, cpu]}
+    return Condition(
+        f"{kind.upper()} and {THREADS} threads without locks", "box", virtual, of_box(kind).speeds, ("digits",)
+    )
+
+
 def of_spread(title: str, speeds: tuple[float, ...] = (1.0,) * MANY, **virtual: float) -> Condition:
     """Return MANY simulated CPUs whose speeds spread."""
     own = {"speeds": list(speeds)} if len(set(speeds)) > 1 else {}
@@ -165,6 +178,7 @@ CONDITIONS = {
     "spread": of_spread("from 1 to a quarter", tuple(4 ** (-k / (MANY - 1)) for k in range(MANY))),
     "jitter": of_spread("jitter 0.5", compute_jitter=0.5),
     "straggling": of_spread("2% take 20 times", straggling=0.02, straggling_factor=20),
+    "v100-threads": of_threads("v100"),
     **{f"real-{ratio}": of_real(ratio) for ratio in (1, 2, 4, 8)},
 }
 """By name, those that are run first at the beginning."""
