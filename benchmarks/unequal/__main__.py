@@ -35,7 +35,7 @@ def run_all(
     todo: Sequence[tuple[str, str]], path: Path, minutes: float, processes: int = 1, really: bool = False
 ) -> None:
     """Carry out what is missing, (task, condition) by (task, condition), for at most `minutes`."""
-    known = records.read(path, run_of)
+    known, left = records.read(path, run_of), list(todo)
 
     def keep(run: Run, record: dict[str, Any]) -> None:
         known[run] = record
@@ -47,7 +47,7 @@ def run_all(
         real.run_all(known, todo, keep, minutes)
     else:
         carry_out(
-            lambda busy, room: runs.following(known, todo, busy, room), runs.carried_out, keep, minutes, processes
+            lambda busy, room: runs.following(known, left, busy, room), runs.carried_out, keep, minutes, processes
         )
 
 

@@ -98,9 +98,14 @@ def fits(task: str, condition: str) -> bool:
 
 
 def following(
-    records: Mapping[Run, Record], todo: Sequence[tuple[str, str]], busy: Sequence[Run], room: int
+    records: Mapping[Run, Record], todo: list[tuple[str, str]], busy: Sequence[Run], room: int
 ) -> list[Run]:
-    """Return the next runs in virtual time, at most `room`, without those that are under way."""
+    """Return the next runs in virtual time, at most `room`, without those that are under way.
+
+    Leaves what is complete at the beginning of `todo` out of it.
+    """
+    while todo and complete(records, *todo[0]):
+        del todo[0]
     found: list[Run] = []
     for task, condition in todo:
         for entry in entries(condition):

@@ -254,7 +254,7 @@ def test_real_runs_share_one_start(tmp_path, monkeypatch):
         Run("digits", "real-4", "Async SGD", 0, 1),
         Run("digits", "real-4", STATIC, 0, 1),
     ]
-    documents = {run: run.document | {"budget": {"samples": 1600}, "target": None} for run in chosen}
+    documents = {run: run.document | {"batch": 16, "budget": {"samples": 1600}, "target": None} for run in chosen}
     documents[chosen[1]]["algorithm"] = {"name": "async-sgd", "parameters": {"lr": 10.0, "weight_decay": 1.0}}
     monkeypatch.setattr(Run, "document", property(lambda run: documents[run]))
     monkeypatch.setattr(real, "entries", lambda condition: ["all"])
