@@ -2,7 +2,7 @@
 
     python -m benchmarks.unequal run [--tasks digits a9a w8a] [--conditions ratio-4 v100] [--minutes 40]
     python -m benchmarks.unequal run --real [--minutes 15]      two processes, one of them slowed down
-    python -m benchmarks.unequal publish        write docs/results/heterogeneous.md, its figures and raw data
+    python -m benchmarks.unequal publish [--measure]            write docs/results/heterogeneous.md with its data
 
 Virtual time does not depend on the load of the machine; for `--real` leave it alone. Both continue an earlier run.
 All but digits need HOOKE_DATA with a folder `libsvm-binary`. Only conditions with all trials and seeds of all
@@ -62,7 +62,11 @@ def main() -> int:
     parser.add_argument("--conditions", nargs="+", choices=CONDITIONS, default=list(CONDITIONS), metavar="NAME")
     parser.add_argument("--minutes", type=float, default=600.0, help="start no run after so many minutes")
     parser.add_argument("--processes", type=int, default=1, help="of runs in virtual time")
-    parser.add_argument("--measure", action="store_true", help="publish: measure the cost of dispatching again")
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="publish: the costs of dispatching, for real, too: leave the machine alone",
+    )
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "unequal.jsonl")
     options = parser.parse_args()
     if options.do == "run":
@@ -70,7 +74,8 @@ def main() -> int:
         todo = list(runs.cells(options.tasks, [each for each in those if each in options.conditions]))
         run_all(todo, options.store, options.minutes, options.processes, options.real)
         return 0
-    costs = dispatching.measure(COSTS) if options.measure or not COSTS.exists() else dispatching.read(COSTS)
+    fresh = options.measure or not COSTS.exists()
+    costs = dispatching.measure(COSTS, options.measure) if fresh else dispatching.read(COSTS)
     found = records.publish(PAGE, DATA, options.store, run_of, lambda known: page(known, costs))
     draw(found, DATA.parent)
     print(PAGE)

@@ -1,11 +1,13 @@
-"""What it costs to hand out work to 32 workers: simulated share of a step, and processor time of a decision."""
+"""What it costs to hand out work: a simulated share of a step, processor time of a decision, a real wait."""
 
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from benchmarks.unequal.conditions import COMPUTE, LINK, OF_CPUS
 
@@ -19,13 +21,30 @@ LIMIT = 0.02
 """Largest share of a step, asked for."""
 
 Costs = Mapping[str, float]
-"""`share-N`: of a worker's step of N batches, waiting for its range; `decision`: processor seconds of one."""
+"""`share-N`: of a worker's step of N batches, waiting for its range; `decision`: processor seconds of one; `ask`:
+seconds for which a real worker waits in a step, with another one and a server, if they were measured."""
+
+
+def document(size: int, workers: int, asks: int) -> dict[str, Any]:
+    """Return a run of Adaptive SGD without a merge, in which every step of `size` batches is asked for."""
+    parameters = {"largest": size, "smallest": size, "scaling": 0.0, "mega_batch": 10**6}
+    return {
+        "schema": "hooke.run/1",
+        "workload": {"name": "digits-mlp", "parameters": TINY},
+        "algorithm": {"name": "adaptive-sgd", "parameters": parameters},
+        "batch": BATCH,
+        "sharding": "dispatched",
+        "workers": workers,
+        "budget": {"samples": BATCH * workers * asks * size},
+        "evaluation": {"every": 10**9},
+        "checkpoint": "never",
+    }
 
 
 def share(size: int) -> float:
     """Return the simulated share of a worker's time in which it waits for the next range of batches.
 
-    Adaptive SGD without a merge, with equal speeds and without jitter, so that all ask at the same time.
+    Speeds are equal, without jitter, so that all ask at the same time.
     """
     from hooke.catalogue.validation import validate_run
     from hooke.catalogue.workload import workload
@@ -33,25 +52,9 @@ def share(size: int) -> float:
 
     from benchmarks.core._objectives import Weightless
 
-    parameters = {"largest": size, "smallest": size, "scaling": 0.0, "mega_batch": 10**6}
-    outcomes = run_spec_virtual(
-        validate_run(
-            {
-                "schema": "hooke.run/1",
-                "workload": {"name": "digits-mlp", "parameters": TINY},
-                "algorithm": {"name": "adaptive-sgd", "parameters": parameters},
-                "batch": BATCH,
-                "sharding": "dispatched",
-                "workers": WORKERS,
-                "world": "virtual",
-                "virtual": LINK | COMPUTE | OF_CPUS | {"compute_jitter": 0.0},
-                "budget": {"samples": BATCH * WORKERS * ASKS * size},
-                "evaluation": {"every": 10**9},
-            }
-        ),
-        None,
-        lambda: Weightless(workload("digits-mlp")(**TINY).build()),
-    )
+    constants = LINK | COMPUTE | OF_CPUS | {"compute_jitter": 0.0}
+    spec = validate_run(document(size, WORKERS, ASKS) | {"world": "virtual", "virtual": constants})
+    outcomes = run_spec_virtual(spec, None, lambda: Weightless(workload("digits-mlp")(**TINY).build()))
     done = [each.done for each in outcomes[:WORKERS]]
     return 1 - sum(each.phases["compute"] for each in done) / sum(each.clock for each in done)
 
@@ -75,9 +78,31 @@ def decision() -> float:
     return best
 
 
-def measure(path: Path) -> Costs:
-    """Measure both, keep them in a file and return them."""
+def ask(asks: int = 2000) -> float:
+    """Return the seconds for which a worker waits in a step, with another worker and a server, for real."""
+    from hooke.catalogue.validation import validate_run
+    from hooke.comparison.journals import read as read_journals
+    from hooke.spec.specification import canonical
+
+    from benchmarks.unequal.real import launch
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "run"
+        folder.mkdir()
+        (folder / "spec.json").write_text(canonical(validate_run(document(1, 2, asks))))
+        launch([folder], 3, Path(place) / "launcher.log", time.monotonic() + 120)
+        done = [rank.done for rank in read_journals(folder, 2) if rank.done is not None]
+    work = ("data", "compute", "update")
+    return sum(each.clock - sum(each.phases[name] for name in work) for each in done) / sum(
+        each.step for each in done
+    )
+
+
+def measure(path: Path, really: bool = False) -> Costs:
+    """Measure, `really` also real processes, which need an idle machine; keep it in a file and return it."""
     found = {f"share-{size}": round(share(size), 5) for size in SIZES} | {"decision": float(f"{decision():.3g}")}
+    found |= {"ask": float(f"{ask():.3g}")} if really else {}
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found) + "\n")
     return found
 

@@ -66,7 +66,7 @@ def _together(runs: Sequence[Run], place: Path, until: float) -> Iterator[tuple[
         folder.mkdir()
         (folder / "spec.json").write_text(canonical(spec))
     about = {"machine": machine.title_of(machine.hardware()), "machine_ms": round(speed.probe(), 2)}
-    _launch(folders, max(map(ranks_of, specs)), place / "launcher.log", until)
+    launch(folders, max(map(ranks_of, specs)), place / "launcher.log", until)
     ended = 0
     for run, folder, spec in zip(runs, folders, specs, strict=True):
         if (found := _ended(folder, spec)) is not None:
@@ -78,8 +78,8 @@ def _together(runs: Sequence[Run], place: Path, until: float) -> Iterator[tuple[
         raise Failed(f"{runs[0]} did not end:\n" + "\n".join(map(str, logs)))
 
 
-def _launch(folders: Sequence[Path], ranks: int, log: Path, until: float) -> None:
-    """Run all folders; after `until` those that have not begun are left out."""
+def launch(folders: Sequence[Path], ranks: int, log: Path, until: float) -> None:
+    """Run all folders, which have specifications; after `until` those that have not begun are left out."""
     ids = tuple(f"unequal-{uuid.uuid4().hex[:12]}.1" for _ in folders)
     runner = RankRunner(Launch("mpi", ranks, tuple(folders), ids), LocalLauncher(), log)
     try:
