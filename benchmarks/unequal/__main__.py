@@ -47,7 +47,11 @@ def run_all(
         real.run_all(known, todo, keep, minutes)
     else:
         carry_out(
-            lambda busy, room: runs.following(known, left, busy, room), runs.carried_out, keep, minutes, processes
+            lambda busy, room: runs.following(known, left, busy, room),
+            runs.carried_out,
+            lambda todo, record: keep(todo[0], record),
+            minutes,
+            processes,
         )
 
 

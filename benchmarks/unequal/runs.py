@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +45,23 @@ def run_of(record: Record) -> Run:
     return Run(*(record[name] for name in ("task", "condition", "entry", "trial", "seed")))
 
 
-def carried_out(run: Run) -> dict[str, Any]:
+Todo = tuple[Run, float | None]
+"""A run, and the virtual seconds after which it is ended; None: it is not."""
+BEHIND, SHORT = 1.25, 5e-3
+"""A trial is ended at so many times the seconds of the best one before it, and so many more: evaluations, which do
+not count, take a little virtual time."""
+
+
+def carried_out(todo: Todo) -> dict[str, Any]:
     """Carry out a run in virtual time; return its record, with the curve of a result."""
     from hooke.catalogue.validation import validate_run
     from hooke.errors import NumericalError
     from hooke.loop.train import run_spec_virtual
 
-    spec = validate_run(run.document)
+    run, limit = todo
+    document = run.document
+    document["budget"] |= {} if limit is None else {"max_seconds": limit}
+    spec = validate_run(document)
     with tempfile.TemporaryDirectory() as folder:
         try:
             run_spec_virtual(spec, Path(folder))
@@ -98,21 +108,32 @@ def fits(task: str, condition: str) -> bool:
 
 
 def following(
-    records: Mapping[Run, Record], todo: list[tuple[str, str]], busy: Sequence[Run], room: int
-) -> list[Run]:
+    records: Mapping[Run, Record], todo: list[tuple[str, str]], busy: Sequence[Todo], room: int
+) -> list[Todo]:
     """Return the next runs in virtual time, at most `room`, without those that are under way.
 
     Leaves what is complete at the beginning of `todo` out of it.
     """
     while todo and complete(records, *todo[0]):
         del todo[0]
-    found: list[Run] = []
+    found: list[Todo] = []
+    under_way = {run for run, _ in busy}
     for task, condition in todo:
         for entry in entries(condition):
-            found += [each for each in missing(records, task, condition, entry) if each not in busy]
+            new = [each for each in missing(records, task, condition, entry) if each not in under_way]
+            found += [(each, _limit(records, each)) for each in new]
             if len(found) >= room:
                 return found[:room]
     return found
+
+
+def _limit(records: Mapping[Run, Record], run: Run) -> float | None:
+    """Return when a trial cannot be the best any more; None of a result, and as long as none met the target."""
+    before = [
+        records[each]["seconds"] for number in range(TRIALS) if (each := replace(run, trial=number)) in records
+    ]
+    met = [seconds for seconds in before if seconds is not None]
+    return BEHIND * min(met) + SHORT if met and run.seed == TUNING_SEED else None
 
 
 def results(records: Mapping[Run, Record], task: str, condition: str, entry: str) -> list[Record] | None:

@@ -202,9 +202,9 @@ def test_the_share_of_a_split_step_is_that_of_its_batches():
 def test_records_are_kept_and_a_run_goes_on(tmp_path, monkeypatch, capsys):
     carried = []
 
-    def carry(run):
-        carried.append(run)
-        return record(run, float(len(carried)))
+    def carry(todo):
+        carried.append(todo[0])
+        return record(todo[0], float(len(carried)))
 
     monkeypatch.setattr(runs, "carried_out", carry)
     path = tmp_path / "records.jsonl"
@@ -221,14 +221,28 @@ def test_no_piece_of_work_is_begun_after_the_time_is_over():
 
 def test_a_run_yields_its_record():
     """Updates are those of the workers: counted by the server, each with as many batches as its size."""
-    found = runs.carried_out(Run("digits", "ratio-4", STATIC, 0, 1))
+    found = runs.carried_out((Run("digits", "ratio-4", STATIC, 0, 1), None))
     sizes = found["settings"]["sizes"]
     assert len(found["curve"]) > 1
     assert 0 < found["computing"][0] <= 1
     for steps, updates, size in zip(found["steps"], found["updates"], sizes, strict=True):
         assert steps / size == pytest.approx(updates, abs=2)
-    alone = runs.carried_out(Run("digits", "ratio-4", FASTEST, 0, TUNING_SEED))
+    alone = runs.carried_out((Run("digits", "ratio-4", FASTEST, 0, TUNING_SEED), None))
     assert (alone["updates"], "curve" in alone) == (alone["steps"], False)
+
+
+@pytest.mark.parametrize("entry", [SYNC, STATIC, MERGING])
+def test_a_trial_is_ended_once_it_is_behind_the_best(entry):
+    """The limit follows from the trials before, and cuts only what would have been slower."""
+    run = Run("digits", "ratio-4", entry, 0, TUNING_SEED)
+    todo = [("digits", "ratio-4")]
+    assert {limit for _, limit in runs.following({}, todo, (), 100)} == {None}
+    known = {replace(run, trial=1): record(run, 0.02), replace(run, trial=2): record(run, None)}
+    limits = dict(runs.following(known, todo, (), 100))
+    assert limits[run] == pytest.approx(runs.BEHIND * 0.02 + runs.SHORT)
+    ended = runs.carried_out((replace(run, trial=3), limits[run]))
+    assert ended["clock"] < 5 * limits[run]
+    assert ended["seconds"] is None or ended["seconds"] > 0
 
 
 def test_a_figure_is_drawn_for_every_task_with_a_complete_condition(tmp_path):
