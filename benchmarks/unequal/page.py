@@ -27,9 +27,10 @@ assumptions, not measurements. Simulated seconds do not say how fast a real mach
 Every entry has {TRIALS} trials in every condition: one learning rate from each of {TRIALS} equal parts of
 {LEAST_RATE:g} to {MOST_RATE:g} on a logarithmic scale (where sizes differ, that of the largest update), and
 batches and own settings drawn at random (`benchmarks/unequal/entries.py`), the same in every condition. The trial
-that meets the target first is run again with {len(SEEDS)} seeds that no trial had; in virtual time a trial ends once
-it is behind the best of its entry. Targets are those of the validation part. Data are handed out, every example once per epoch. No entry has momentum in its local steps;
-Adaptive SGD may have momentum of the merged model.
+that meets the target first is run again with {len(SEEDS)} seeds that no trial had; in virtual time a trial ends
+once it is behind the best of its entry. Targets are those of the validation part. Data are handed out, every
+example once per epoch. No entry has momentum in its local steps; Adaptive SGD may have momentum of the merged
+model.
 
 Seconds are medians over the seeds, with the least and the largest; *missed*: seeds that did not meet the target in
 the budget, which count as longer than all others. *over Sync SGD*: the ratio of the medians, above 1 faster.
