@@ -185,5 +185,8 @@ CONDITIONS = {
 
 
 def of_kind(*kinds: Kind) -> list[str]:
-    """Return the conditions of these kinds."""
-    return [name for name, condition in CONDITIONS.items() if condition.kind in kinds]
+    """Return the conditions of these kinds, in the order of a page: by kind and ratio of speeds."""
+    found = [
+        (kinds.index(each.kind), max(each.speeds), name) for name, each in CONDITIONS.items() if each.kind in kinds
+    ]
+    return [name for *_, name in sorted(found, key=lambda each: each[:2])]

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.common.records import Record
 from benchmarks.evidence.drawing import PALETTE, STYLE, svg
-from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS
+from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS, of_kind
 from benchmarks.unequal.entries import ENTRIES, entries
 from benchmarks.unequal.runs import Run, complete, results
 
@@ -22,8 +22,7 @@ LINES = {name: (PALETTE[i % len(PALETTE)], ("-", "--", ":")[i // len(PALETTE)]) 
 
 def panels(records: Mapping[Run, Record], task: str) -> list[str]:
     """Return the conditions of two workers that are complete for a task."""
-    pairs = (name for name, each in CONDITIONS.items() if each.kind != "spread")
-    return [name for name in pairs if complete(records, task, name)]
+    return [name for name in of_kind("cpus", "box", "real") if complete(records, task, name)]
 
 
 def name_of(task: str) -> str:

@@ -12,7 +12,7 @@ from benchmarks.unequal import dispatching, findings
 from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS, TRIALS, Kind, of_kind
 from benchmarks.unequal.curves import name_of, panels
 from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SYNC, entries
-from benchmarks.unequal.runs import Run, best, complete, fits, median, results
+from benchmarks.unequal.runs import Run, best, complete, median, results
 
 HEAD = f"""\
 # Unequal workers
@@ -82,7 +82,8 @@ def _real(records: Mapping[Run, Record]) -> list[str]:
     ]
     machines = " and ".join(sorted({each["machine"] for each in runs}))
     told = [REAL, f"{machines}. {speed.told(each['machine_ms'] for each in runs)}", ""]
-    return [*summary(records, "Two workers, for real", "real", said=told), *_achieved(records, cells), ""]
+    found = [*summary(records, "Two workers, for real", "real", said=told), *_achieved(records, cells)]
+    return [*found, *findings.gains(records, cells), ""]
 
 
 def _achieved(records: Mapping[Run, Record], cells: Sequence[findings.Cell]) -> Iterator[str]:
@@ -128,7 +129,7 @@ def _mean_ratio(records: Mapping[Run, Record], condition: str, entry: str) -> st
 
 
 def _task(records: Mapping[Run, Record], task: str) -> Iterator[str]:
-    shown = [each for each in CONDITIONS if fits(task, each) and complete(records, task, each)]
+    shown = [each for each in of_kind("cpus", "box", "spread", "real") if complete(records, task, each)]
     if not shown:
         return
     what, real = TASKS[task], CONDITIONS[shown[0]].kind == "real"
