@@ -54,7 +54,7 @@ TASKS = {
     ),
     "w8a": Task(
         "w8a (sparse rows), perceptron 300 - 64 - 64 - 2", _libsvm("w8a", 64),
-        "validation_loss", 0.06, 40_000, 1600,
+        "validation_loss", 0.06, 60_000, 1600,
     ),
     "a9a": Task(
         "a9a (sparse rows), perceptron 123 - 64 - 64 - 2", _libsvm("a9a", 64),
