@@ -39,6 +39,14 @@ def test_times_without_gradients_are_those_of_the_run(method):
             assert found["seconds_before"] == pytest.approx(before.clock, rel=1e-12)
 
 
+def test_a_method_may_change_a_gradient_of_no_cost():
+    """Sync SGD sums it over 8 workers in its place: in 60 steps it would become Inf."""
+    document = Entry("sync-sgd", "sync-sgd").document(TASKS["mnist"], FULL.regimes[0].place(8), {}, 7_680, 1)
+    document |= {"workload": {"name": "digits-mlp"}, "target": None, "evaluation": {"every": 3_840}}
+    found = times(document, 3_840)
+    assert 0 < found["seconds_before"] < found["seconds"]
+
+
 def test_a_trajectory_says_between_which_samples_the_target_was_met():
     document = {
         "schema": "hooke.run/1",
