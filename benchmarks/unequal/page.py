@@ -66,9 +66,10 @@ def page(records: Mapping[Run, Record], costs: dispatching.Costs) -> str:
         *findings.gains(records, pairs),
     ]
     lines += ["", "### The papers' findings", "", SHAPES, *findings.shapes(records)]
-    lines += ["", "## Which method survives an unequal cluster best (simulated)", "", SURVIVAL]
-    lines += [*findings.survival(records), "", *summary(records, "Two workers (simulated)", "cpus", "box")]
-    lines += _real(records)
+    if findings.found_in(records, "spread"):
+        lines += ["", "## Which method survives an unequal cluster best (simulated)", "", SURVIVAL]
+        lines += findings.survival(records)
+    lines += ["", *summary(records, "Two workers (simulated)", "cpus", "box"), *_real(records)]
     for task in TASKS:
         lines += _task(records, task)
     return "\n".join(lines).rstrip() + "\n"
