@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,15 +11,12 @@ from typing import Any
 from hooke.comparison.crossing import Crossing
 from hooke.tuning.search import FIRST_TUNING_SEED
 
+from benchmarks.common.records import Record
 from benchmarks.regimes import store
-from benchmarks.regimes.conditions import LAB, REGIMES, Regime
-from benchmarks.regimes.runs import Run
-from benchmarks.tuned.conditions import PROPOSED, PROPOSING, SEEDS, TASKS
+from benchmarks.regimes.conditions import LAB, TASKS, Plan, Regime, plan_of
+from benchmarks.regimes.runs import Run, Todo
+from benchmarks.tuned.conditions import PROPOSED
 from benchmarks.tuned.entries import entry_of
-
-Record = Mapping[str, Any]
-Todo = tuple[Run, dict[str, Any], int, int]
-"""Arguments of `runs.carried_out`."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +28,15 @@ class Cell:
     method: str
     records: dict[Run, Record]
 
+    @property
+    def plan(self) -> Plan:
+        """Return how much is made of the task's map."""
+        return plan_of(self.task)
+
     @cached_property
     def settings(self) -> list[dict[str, Any]]:
         """Return the settings of its trials."""
-        return entry_of(self.method).on(TASKS[self.task]).settings(PROPOSING, self.workers)
+        return entry_of(self.method).on(TASKS[self.task]).settings(self.plan.trials, self.workers)
 
     def run(self, trial: int, seed: int, regime: Regime | None = None) -> Run:
         """Return a trajectory, or its times under a link and spread."""
@@ -62,7 +64,7 @@ class Cell:
     def crossings(self, regime: Regime) -> dict[int, Crossing]:
         """Return the times to the target of the chosen setting, by reported seed."""
         trial, found = self.chosen(regime), {}
-        for seed in range(SEEDS) if trial is not None else ():
+        for seed in range(self.plan.seeds) if trial is not None else ():
             learnt = self.records.get(self.run(trial, seed))
             timed = self.records.get(self.run(trial, seed, regime))
             if learnt is not None and learnt["diverged"]:
@@ -73,18 +75,18 @@ class Cell:
                 found[seed] = Crossing(after, by)
         return found
 
-    def missing(self, regimes: Sequence[Regime] = REGIMES, seeds: int = SEEDS) -> Iterator[Todo]:
-        """Yield what can be carried out now and has no record."""
+    def missing(self, regimes: Sequence[Regime] = (), seeds: int | None = None) -> Iterator[Todo]:
+        """Yield what can be carried out now and has no record; without regimes and seeds those of the plan."""
         todo = [self._trajectory(k, FIRST_TUNING_SEED) for k in range(1, len(self.settings) + 1)]
         if lacking := [each for each in todo if each[0] not in self.records]:
             yield from lacking
             return
-        for regime in regimes:
+        for regime in regimes or self.plan.regimes:
             met = [k for k, record in self._trials.items() if record["met"] is not None]
             clocks = [self._times(k, FIRST_TUNING_SEED, regime) for k in met]
             yield from (each for each in clocks if each and each[0] not in self.records)
             trial = self.chosen(regime)
-            for seed in range(seeds) if trial is not None else ():
+            for seed in range(self.plan.seeds if seeds is None else seeds) if trial is not None else ():
                 following = self._times(trial, seed, regime) or self._trajectory(trial, seed)
                 if following[0] not in self.records:
                     yield following

@@ -11,21 +11,22 @@ from hooke.comparison.crossing import Crossing
 from hooke.comparison.verdict import Verdict, compare, holm
 from hooke.comparison.wording import short
 
+from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
-from benchmarks.regimes.cells import Cell, Record
-from benchmarks.regimes.conditions import LINKS, METHODS, REGIMES, Regime
+from benchmarks.regimes.cells import Cell
+from benchmarks.regimes.conditions import METHODS, TASKS, Regime, plan_of
 from benchmarks.regimes.runs import Run
-from benchmarks.tuned.conditions import BATCH, PROPOSING, SEEDS, TASKS
+from benchmarks.tuned.conditions import BATCH
 from benchmarks.tuned.entries import elastic
 
 INTRODUCTION = f"""\
-All figures are **simulated**: virtual seconds until the target was met on the validation part, with constants that
-are assumptions ({", ".join(LINKS)}; 160 us per sample; batch {BATCH} per worker; bf16 on the wire with error
-feedback). *Jitter* is the sigma of the log-normal factor on the time of each gradient. Each method has {PROPOSING}
-trials with the whole budget, at settings drawn from the space that it declares, on a seed that no result has; the
-one that met the target first under a link and jitter is measured on {SEEDS} other seeds. Seconds are geometric
-means over them. Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed,
-corrected for the number of rows, but not for the choice of the two methods that a row compares. Real hosts:
+All figures are **simulated**: virtual seconds until the target was met on the validation part, with constants
+that are assumptions (160 us per sample; batch {BATCH} per worker; bf16 on the wire with error feedback). *Jitter*
+is the sigma of the log-normal factor on the time of each gradient. Each method has the same number of trials with
+the whole budget, at settings drawn from the space that it declares, on a seed that no result has; the one that met
+the target first under a link and jitter is measured on other seeds. Seconds are geometric means over them.
+Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number
+of rows, but not for the choice of the two methods that a row compares. Real hosts:
 [the tuned comparison](tuned.md)."""
 
 
@@ -38,27 +39,32 @@ class Row:
     elastic: str
     other: str
     times: Mapping[str, Mapping[int, Crossing]]
+    seeds: int
+
+    def mean(self, method: str) -> float | None:
+        """Return the geometric mean of a method's times; None unless all seeds met the target."""
+        found = [each.by for each in self.times[method].values() if each.by is not None]
+        return statistics.geometric_mean(found) if len(found) == self.seeds else None
 
     def seconds(self, method: str) -> str:
-        """Return the geometric mean of a method's times; of those of all seeds, or the number that met it."""
-        found = [each.by for each in self.times[method].values() if each.by is not None]
-        if len(found) < SEEDS:
-            return f"{len(found)} of {SEEDS} met it"
-        return f"{statistics.geometric_mean(found):.1f}"
+        """Return the geometric mean of a method's times, or the number of seeds that met the target."""
+        if (mean := self.mean(method)) is not None:
+            return f"{mean:.3g}"
+        return f"{sum(each.by is not None for each in self.times[method].values())} of {self.seeds} met it"
 
 
 def rows(task: str, records: dict[Run, Record]) -> list[Row]:
     """Return all rows of a task of which both sides are complete."""
-    found = []
+    found, plan = [], plan_of(task)
     for workers in sorted({run.workers for run in records if run.task == task}):
         cells = {method: Cell(task, workers, method, records) for method in METHODS}
-        for regime in REGIMES:
+        for regime in plan.regimes:
             times = {method: cell.crossings(regime) for method, cell in cells.items()}
-            times = {method: each for method, each in times.items() if len(each) == SEEDS}
+            times = {method: each for method, each in times.items() if len(each) == plan.seeds}
             mine = min((m for m in times if elastic(m)), key=lambda m: _order(times[m]), default=None)
             other = min((m for m in times if not elastic(m)), key=lambda m: _order(times[m]), default=None)
             if mine and other:
-                found.append(Row(workers, regime, mine, other, times))
+                found.append(Row(workers, regime, mine, other, times, plan.seeds))
     return found
 
 
@@ -80,7 +86,9 @@ def page(records: dict[Run, Record]) -> str:
     lines += [_conclusion([v for each in verdicts.values() for v in each]), "", INTRODUCTION]
     for task, each in found.items():
         title = f"## {TASKS[task].title} to {TASKS[task].target:.1%} (simulated)"
-        lines += ["", title, "", *_against(each, verdicts[task]), "", *_all(each)]
+        plan = plan_of(task)
+        effort = f"{plan.trials} trials of every method, {plan.seeds} seeds of the result."
+        lines += ["", title, "", effort, "", *_against(each, verdicts[task]), "", *_all(each), "", *_spread(each)]
     return "\n".join(lines) + "\n"
 
 
@@ -112,3 +120,23 @@ def _all(found: Sequence[Row]) -> Iterable[str]:
     header = ("method", *(f"{row.workers} w., {row.regime.link}, {row.regime.jitter:g}" for row in found))
     methods = [method for method in METHODS if any(method in row.times for row in found)]
     return table(header, ((m, *(row.seconds(m) if m in row.times else "" for row in found)) for m in methods))
+
+
+def _spread(found: Sequence[Row]) -> Iterable[str]:
+    """Yield what every jitter costs a method: its seconds over those with the least one, geometric means."""
+    jitters = sorted({row.regime.jitter for row in found})
+    yield f"Seconds over those with jitter {jitters[0]:g}, geometric mean over workers and links with both:"
+    yield ""
+    at = {(row.workers, row.regime.link, row.regime.jitter): row for row in found}
+    lines = []
+    for method in METHODS:
+        ratios: dict[float, list[float]] = {jitter: [] for jitter in jitters[1:]}
+        for (workers, link, jitter), row in at.items():
+            least = at.get((workers, link, jitters[0]))
+            here = row.mean(method) if method in row.times else None
+            base = least.mean(method) if least is not None and method in least.times else None
+            if jitter in ratios and here and base:
+                ratios[jitter].append(here / base)
+        said = [f"{statistics.geometric_mean(each):.2f}" if each else "-" for each in ratios.values()]
+        lines.append((method, *said))
+    yield from table(("method", *(f"jitter {jitter:g}" for jitter in jitters[1:])), lines)

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.regimes.conditions import REGIMES, Regime
-from benchmarks.tuned.conditions import TASKS
+from benchmarks.regimes.conditions import LAB, TASKS, Regime
 from benchmarks.tuned.entries import entry_of
 
 
@@ -38,18 +37,20 @@ class Run:
 
     def document(self, parameters: Mapping[str, Any], samples: int) -> dict[str, Any]:
         """Return its specification; for times, without the target."""
-        regime = REGIMES[0] if self.link is None or self.jitter is None else Regime(self.link, self.jitter)
+        regime = LAB if self.link is None or self.jitter is None else Regime(self.link, self.jitter)
         entry, task = entry_of(self.method), TASKS[self.task]
         found = entry.document(task, regime.place(self.workers), parameters, samples, self.seed)
         return found | ({"target": None} if self.timed else {})
 
 
-def carried_out(run: Run, parameters: Mapping[str, Any], end: int, before: int) -> dict[str, Any]:
-    """Carry out one half of a run in this process; return its record.
+Todo = tuple[Run, dict[str, Any], int, int]
+"""A half of a run, its parameters, and samples: of its last evaluation, and of the last one that missed the
+target; of a trajectory its budget and 0."""
 
-    `end`, `before`: samples of its last evaluation, and of the last one that missed the target; for a trajectory,
-    its budget and 0.
-    """
+
+def carried_out(todo: Todo) -> dict[str, Any]:
+    """Carry out one half of a run in this process; return its record."""
+    run, parameters, end, before = todo
     document = run.document(parameters, end)
     found = times(document, before) if run.timed else trajectory(document)
     return asdict(run) | {"parameters": dict(parameters)} | found
@@ -86,11 +87,15 @@ def _free(name: str) -> Any:
     from benchmarks.core._objectives import Weightless
 
     class Constant(Weightless):
-        """A gradient other than 0, because a method may divide by its norm."""
+        """A gradient other than 0: a method may divide by its norm, and may change it in its place."""
 
         def bind(self, weights: Any, gradient: Any) -> None:
             del weights
-            gradient.fill_(1e-6)
+            self._bound = gradient
+
+        def gradient(self, batch: Any) -> float:
+            self._bound.fill_(1e-6)
+            return super().gradient(batch)
 
     return Constant(_objective(name))
 

@@ -1,43 +1,58 @@
-"""Methods on unequal workers in virtual time, each at the best of as many trials.
+"""Methods on unequal workers, each at the best of as many trials: in virtual time, and for real.
 
-    python -m benchmarks.unequal run [--tasks digits a9a w8a] [--conditions ratio-4 v100] [--minutes 20]
-    python -m benchmarks.unequal publish        write docs/results/heterogeneous.md and its raw data
+    python -m benchmarks.unequal run [--tasks digits a9a w8a] [--conditions ratio-4 v100] [--minutes 40]
+    python -m benchmarks.unequal run --real [--minutes 15]      two processes, one of them slowed down
+    python -m benchmarks.unequal publish [--measure]            write docs/results/heterogeneous.md with its data
 
-Virtual time does not depend on the load of the machine. `run` continues an earlier one, in one process; a9a and
-w8a need HOOKE_DATA with a folder `libsvm-binary`. Only cells with all trials and seeds are published.
+Virtual time does not depend on the load of the machine; for `--real` leave it alone. Both continue an earlier run.
+All but digits need HOOKE_DATA with a folder `libsvm-binary`. Only conditions with all trials and seeds of all
+entries are published.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from benchmarks.common import records
+from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.store import ROOT
-from benchmarks.unequal import runs
-from benchmarks.unequal.conditions import CONDITIONS, ENTRIES, TASKS
+from benchmarks.unequal import dispatching, real, runs
+from benchmarks.unequal.conditions import CONDITIONS, TASKS, of_kind
+from benchmarks.unequal.curves import draw
 from benchmarks.unequal.page import page
+from benchmarks.unequal.runs import Run, run_of
 
 PAGE = ROOT / "docs" / "results" / "heterogeneous.md"
 DATA = ROOT / "docs" / "results" / "heterogeneous" / "records.jsonl"
+COSTS = DATA.with_name("dispatching.json")
 
 
-def run_all(tasks: list[str], conditions: list[str], path: Path, minutes: float) -> None:
-    """Carry out what is missing, cell by cell, until nothing is or `minutes` are over."""
-    records, until = runs.read(path), time.monotonic() + 60 * minutes
-    for task in tasks:
-        for condition in conditions:
-            for entry in ENTRIES:
-                while todo := runs.missing(records, task, condition, entry):
-                    for each in todo:
-                        if time.monotonic() > until:
-                            return
-                        records[each] = record = runs.carried_out(each)
-                        runs.add(path, record)
-                        print(
-                            *(record[name] for name in ("task", "condition", "entry", "trial", "seed", "seconds"))
-                        )
+def run_all(
+    todo: Sequence[tuple[str, str]], path: Path, minutes: float, processes: int = 1, really: bool = False
+) -> None:
+    """Carry out what is missing, (task, condition) by (task, condition), for at most `minutes`."""
+    known, left = records.read(path, run_of), list(todo)
+
+    def keep(run: Run, record: dict[str, Any]) -> None:
+        known[run] = record
+        records.add(path, record)
+        told = record["seconds"] if not record["diverged"] else "diverged"
+        print(run.task, run.condition, run.entry, run.trial, run.seed, told, flush=True)
+
+    if really:
+        real.run_all(known, todo, keep, minutes)
+    else:
+        carry_out(
+            lambda busy, room: runs.following(known, left, busy, room),
+            runs.carried_out,
+            lambda todo, record: keep(todo[0], record),
+            minutes,
+            processes,
+        )
 
 
 def main() -> int:
@@ -46,16 +61,27 @@ def main() -> int:
         prog="benchmarks.unequal", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("do", choices=("run", "publish"))
+    parser.add_argument("--real", action="store_true", help="processes of this machine, not virtual time")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="NAME")
     parser.add_argument("--conditions", nargs="+", choices=CONDITIONS, default=list(CONDITIONS), metavar="NAME")
     parser.add_argument("--minutes", type=float, default=600.0, help="start no run after so many minutes")
+    parser.add_argument("--processes", type=int, default=1, help="of runs in virtual time")
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="publish: the costs of dispatching, for real, too: leave the machine alone",
+    )
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "unequal.jsonl")
     options = parser.parse_args()
     if options.do == "run":
-        run_all(options.tasks, options.conditions, options.store, options.minutes)
+        those = of_kind("real") if options.real else of_kind("cpus", "box", "spread")
+        todo = list(runs.cells(options.tasks, [each for each in those if each in options.conditions]))
+        run_all(todo, options.store, options.minutes, options.processes, options.real)
         return 0
-    runs.write(DATA, (runs.read(DATA) | runs.read(options.store)).values())
-    PAGE.write_text(page(runs.read(DATA)))
+    fresh = options.measure or not COSTS.exists()
+    costs = dispatching.measure(COSTS, options.measure) if fresh else dispatching.read(COSTS)
+    found = records.publish(PAGE, DATA, options.store, run_of, lambda known: page(known, costs))
+    draw(found, DATA.parent)
     print(PAGE)
     return 0
 

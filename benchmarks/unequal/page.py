@@ -3,151 +3,194 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from benchmarks.unequal.conditions import (
-    BASELINE,
-    CONDITIONS,
-    ENTRIES,
-    SEEDS,
-    TASKS,
-    TRIALS,
-)
-from benchmarks.unequal.runs import Record, Run, best, results
+from benchmarks import speed
+from benchmarks.common.records import Record
+from benchmarks.evidence.wording import table
+from benchmarks.unequal import dispatching, findings
+from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS, TRIALS, Kind, of_kind
+from benchmarks.unequal.curves import name_of, panels
+from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SYNC, entries
+from benchmarks.unequal.runs import Run, best, complete, median, results
 
 HEAD = f"""\
-# Unequal workers: simulated
+# Unequal workers
 
 <!-- written by `python -m benchmarks.unequal publish` -->
 
-**Everything on this page is simulated.** Gradients, messages and updates are computed by the code of the methods;
-seconds are those of a virtual clock. A gradient takes 20 us per sample and 50 us, over the worker's speed, with 5%
-jitter; a message 10 us and 0.8 ns per byte. The boxes have the device profiles of `hooke.spec.devices`, whose
-constants are assumptions, not measurements. Nothing here says how fast a real machine is.
+**What is called simulated has seconds of a virtual clock.** Gradients, messages and updates are computed by the
+code of the methods; a gradient takes 20 us per sample and 50 us, over the worker's speed, with 5% jitter; a
+message 10 us and 0.8 ns per byte. Boxes have the device profiles of `hooke.spec.devices`, whose constants are
+assumptions, not measurements. Simulated seconds do not say how fast a real machine is.
 
-Every entry has {TRIALS} trials in every condition: the learning rate from 0.01 to 1, the batch of a worker from
-16, 32 and 64, and the entry's own settings (`benchmarks/unequal/conditions.py`), drawn at random, the same in
-every condition. The trial that meets the target first is run again with {len(SEEDS)} seeds that no trial had.
-Targets are those of the validation part. Data are handed out, every example once per epoch. No entry has momentum
-in its local steps; Adaptive SGD may have momentum of the merged model.
+Every entry has {TRIALS} trials in every condition: one learning rate from each of {TRIALS} equal parts of
+{LEAST_RATE:g} to {MOST_RATE:g} on a logarithmic scale (where sizes differ, that of the largest update), and
+batches and own settings drawn at random (`benchmarks/unequal/entries.py`), the same in every condition. The trial
+that meets the target first is run again with {len(SEEDS)} seeds that no trial had; in virtual time a trial ends
+once it is behind the best of its entry. Targets are those of the validation part. Data are handed out, every
+example once per epoch. No entry has momentum in its local steps; Adaptive SGD may have momentum of the merged
+model.
 
 Seconds are medians over the seeds, with the least and the largest; *missed*: seeds that did not meet the target in
 the budget, which count as longer than all others. *over Sync SGD*: the ratio of the medians, above 1 faster.
 {TRIALS} trials are few: another draw may find a better setting for any entry, and a difference below a third is
-not to be read as one. Conditions in which an entry is incomplete are left out; `benchmarks.unequal run` goes on.
-Where mega_batch is P times the largest batch, Adaptive SGD gives each of P workers one batch between two merges,
-so that it is synchronous.
+not to be read as one. A best of several methods is chosen by the seconds that are shown, and looks better than it
+is. Conditions in which an entry is incomplete are left out; `benchmarks.unequal run` goes on.
+"""
+SHAPES = """\
+Ma and Rusu (arXiv 2004.08771) report, by a reading of their figures, that the CPU makes 85% to 99% of the updates
+with static sizes and 52% to 81% with adaptive ones; and that static sizes are better on low-dimensional data,
+adaptive ones on sparse high-dimensional data (on w8a with a K80, about 9 s and 4.5 s). Their data with many
+features, real-sim, is not among the tasks here. Their CPU counts one update for each of its threads and ours one
+for each batch, so that shares cannot be compared as numbers; the CPU here is one simulated worker without threads.
+"""
+SURVIVAL = f"""\
+{CONDITIONS["equal"].workers} CPUs, simulated, seconds to the target; in brackets over the same method's where all
+are equally fast. Each method is tuned anew in every column, with as many trials.
+"""
+REAL = """\
+Two processes on this machine, of which one sleeps after its gradients so that it is slower by the given factor; a
+method with a server has a third process, which takes its time from the cores of the two. Seconds are real.
 """
 
 
-def page(records: Mapping[Run, Record]) -> str:
+def page(records: Mapping[Run, Record], costs: dispatching.Costs) -> str:
     """Return the page."""
-    parts = [HEAD, *summary(records)]
-    for task, what in TASKS.items():
-        cells = [section(records, task, condition) for condition in CONDITIONS]
-        if found := [each for each in cells if each]:
-            target = f"{'loss' if what.metric.endswith('loss') else 'accuracy'} {what.value:g}"
-            parts += [f"## {what.title}, to {target}\n", f"Budget {what.samples:,} samples.\n", *found]
-    return "\n".join(parts)
-
-
-def complete(records: Mapping[Run, Record], task: str, condition: str) -> bool:
-    """Return whether all entries have all runs: only then they are shown side by side."""
-    return all(results(records, task, condition, entry) for entry in ENTRIES)
-
-
-def shown(records: Mapping[Run, Record]) -> list[str]:
-    """Return the conditions that are complete for a task."""
-    return [each for each in CONDITIONS if any(complete(records, task, each) for task in TASKS)]
-
-
-def median(found: Sequence[Record]) -> float | None:
-    """Return the median of the seconds; None if it lies among the seeds that missed the target."""
-    seconds = sorted(each["seconds"] for each in found if each["seconds"] is not None)
-    middle = len(found) // 2
-    return seconds[middle] if middle < len(seconds) else None
-
-
-def summary(records: Mapping[Run, Record]) -> list[str]:
-    """Return a table of the ratios to the baseline: entries by conditions, geometric mean over the tasks."""
-    lines = [
-        "## Summary\n",
-        f"Ratio of {BASELINE}'s seconds to those of the entry, geometric mean over the tasks that both have "
-        "(number of tasks, where it is not all). *-*: the median missed the target.\n",
-        "| entry | " + " | ".join(CONDITIONS[each].title for each in shown(records)) + " |",
-        "|---|" + "---|" * len(shown(records)),
+    pairs = findings.found_in(records, "cpus", "box")
+    lines = [HEAD, "## What was asked", "", *findings.answers(records, costs)]
+    lines += [
+        "",
+        "### The fastest worker alone, and with the other one (simulated)",
+        "",
+        *findings.gains(records, pairs),
     ]
-    for entry in ENTRIES:
-        row = [_mean_ratio(records, condition, entry) for condition in shown(records)]
-        lines.append(f"| {entry} | " + " | ".join(row) + " |")
-    return ["\n".join(lines) + "\n"]
+    lines += ["", "### The papers' findings", "", SHAPES, *findings.shapes(records)]
+    if findings.found_in(records, "spread"):
+        lines += ["", "## Which method survives an unequal cluster best (simulated)", "", SURVIVAL]
+        lines += findings.survival(records)
+    lines += ["", *summary(records, "Two workers (simulated)", "cpus", "box"), *_real(records)]
+    for task in TASKS:
+        lines += _task(records, task)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _real(records: Mapping[Run, Record]) -> list[str]:
+    if not (cells := findings.found_in(records, "real")):
+        return []
+    runs = [
+        each for cell in cells for name in entries(cell.condition) for each in results(records, *cell, name) or ()
+    ]
+    machines = " and ".join(sorted({each["machine"] for each in runs}))
+    told = [REAL, f"{machines}. {speed.told(each['machine_ms'] for each in runs)}", ""]
+    found = [*summary(records, "Two workers, for real", "real", said=told), *_achieved(records, cells)]
+    return [*found, *findings.gains(records, cells), ""]
+
+
+def _achieved(records: Mapping[Run, Record], cells: Sequence[findings.Cell]) -> Iterator[str]:
+    """Yield the speed of the slowed process, as it was measured."""
+    for cell in cells:
+        every = [each for name in entries(cell.condition) for each in results(records, *cell, name) or ()]
+        shares = [share for each in every for share in each.get("slowed_to", ()) if share is not None]
+        if shares:
+            asked = 1 / max(CONDITIONS[cell.condition].speeds)
+            yield f"Slowed to {asked:g}: measured {min(shares):.3f} to {max(shares):.3f} in {len(shares)} runs."
+            yield ""
+
+
+def summary(records: Mapping[Run, Record], title: str, *kinds: Kind, said: Sequence[str] = ()) -> Iterator[str]:
+    """Yield a table of the ratios to the baseline: entries by conditions, geometric mean over the tasks."""
+    shown = [each for each in of_kind(*kinds) if any(complete(records, task, each) for task in TASKS)]
+    yield from (f"## {title}", "", *said)
+    yield f"Ratio of {SYNC}'s seconds to those of the entry, geometric mean over the tasks in which both meet the"
+    yield "target in the median (number of tasks, where it is not all). *-*: none."
+    yield ""
+    names = [name for name, entry in ENTRIES.items() if set(entry.kinds) & set(kinds)]
+    rows = ((name, *(_mean_ratio(records, each, name) for each in shown)) for name in names)
+    yield from table(("entry", *(CONDITIONS[each].title for each in shown)), rows)
+    yield ""
 
 
 def _mean_ratio(records: Mapping[Run, Record], condition: str, entry: str) -> str:
+    if entry not in entries(condition):
+        return ""
     ratios, counted = [], 0
     for task in TASKS:
-        mine, other = (results(records, task, condition, each) for each in (entry, BASELINE))
-        if mine is None or other is None or not complete(records, task, condition):
+        if not complete(records, task, condition):
             continue
         counted += 1
-        here, there = median(mine), median(other)
+        here, there = (median(results(records, task, condition, each) or ()) for each in (entry, SYNC))
         if here and there:
             ratios.append(there / here)
     if not ratios:
-        return "-" if counted else ""
+        return "-"
     return f"{statistics.geometric_mean(ratios):.2f}" + (
         f" ({len(ratios)} of {counted})" if len(ratios) < counted else ""
     )
 
 
-def section(records: Mapping[Run, Record], task: str, condition: str) -> str:
-    """Return the table of a cell, or nothing as long as an entry is incomplete."""
-    if not complete(records, task, condition):
-        return ""
-    base = results(records, task, condition, BASELINE)
-    rows = []
-    for entry in ENTRIES:
-        found = results(records, task, condition, entry)
-        number = best(records, task, condition, entry)
-        if found is not None and number is not None:
-            rows.append(_row(entry, Run(task, condition, entry, number, SEEDS[0]), found, base))
-    head = [
-        f"### {CONDITIONS[condition].title}\n",
-        "| entry | chosen setting | seconds (least to largest) | missed | over Sync SGD | thousand samples "
-        "| computing, by worker | share of the work, by worker |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    return "\n".join([*head, *rows]) + "\n"
+def _task(records: Mapping[Run, Record], task: str) -> Iterator[str]:
+    shown = [each for each in of_kind("cpus", "box", "spread", "real") if complete(records, task, each)]
+    if not shown:
+        return
+    what, real = TASKS[task], CONDITIONS[shown[0]].kind == "real"
+    yield from (f"## {what.title}, to {what.target}{'' if real else ' (simulated)'}", "")
+    yield from (f"Budget {what.samples:,} samples, evaluated every {what.every:,}.", "")
+    if panels(records, task):
+        yield from (f"![Loss against time, seed {SEEDS[0]}](heterogeneous/{name_of(task)})", "")
+    for condition in shown:
+        yield from section(records, task, condition)
 
 
-def _row(entry: str, run: Run, found: Sequence[Record], base: Sequence[Record] | None) -> str:
+def section(records: Mapping[Run, Record], task: str, condition: str) -> Iterator[str]:
+    """Yield the table of a cell."""
+    header = (
+        "entry", "chosen setting", "seconds (least to largest)", "missed", "over Sync SGD", "thousand samples",
+        "computing, by worker", "share of the samples", "share of the updates",
+    )  # fmt: skip
+    base = median(results(records, task, condition, SYNC) or ())
+    rows = [_row(records, task, condition, entry, base) for entry in entries(condition)]
+    yield from (f"### {CONDITIONS[condition].title}", "", *table(header, rows), "")
+
+
+def _row(
+    records: Mapping[Run, Record], task: str, condition: str, entry: str, base: float | None
+) -> tuple[str, ...]:
+    found, number = results(records, task, condition, entry) or [], best(records, task, condition, entry)
+    settings = Run(task, condition, entry, number or 0, SEEDS[0]).settings
     seconds = [each["seconds"] for each in found if each["seconds"] is not None]
-    missed = len(found) - len(seconds)
-    middle, other = median(found), median(base) if base else None
+    middle, missed = median(found), len(found) - len(seconds)
     shown = f"{middle:.3g}" if middle else "-"
-    spread = f"{shown} ({min(seconds):.3g} to {max(seconds):.3g})" if seconds else shown
-    ratio = f"{other / middle:.2f}" if middle and other else "-"
     samples = [each["samples"] for each in found if each["samples"] is not None]
-    setting = ", ".join(f"{name} {_short(value)}" for name, value in run.settings.items())
     worked = [each for each in found if not each["diverged"]]
-    cells = [
-        entry, setting, spread, str(missed or ""), ratio,
+    return (
+        entry,
+        ", ".join(f"{name} {_short(value)}" for name, value in settings.items()),
+        f"{shown} ({min(seconds):.3g} to {max(seconds):.3g})" if seconds else shown,
+        str(missed or ""),
+        f"{base / middle:.2f}" if middle and base else "-",
         f"{statistics.median(samples) / 1000:.1f}" if samples else "-",
         _per_worker([each["computing"] for each in worked]),
-        _per_worker([_shares(entry, each) for each in worked]),
-    ]  # fmt: skip
-    return "| " + " | ".join(cells) + " |"
+        _per_worker([_shares(each, "steps", entry) for each in worked]),
+        _per_worker([_shares(each, "updates") for each in worked]),
+    )
 
 
-def _shares(entry: str, record: Record) -> list[float]:
-    """Return each worker's share of the batches: where a step has unequal parts, by their sizes."""
-    parts = record["settings"]["sizes"] if ENTRIES[entry].algorithm == "weighted-sync-sgd" else None
-    taken = [n * (parts[i] if parts else 1) for i, n in enumerate(record["steps"])]
+def _shares(record: Record, name: str, entry: str = "") -> list[float]:
+    """Return each worker's share of the batches, or of the updates; a split step's batches are its sizes."""
+    parts = record["settings"]["sizes"] if entry and ENTRIES[entry].algorithm == "weighted-sync-sgd" else None
+    taken = [n * (parts[i] if parts else 1) for i, n in enumerate(record[name])]
     return [n / max(1, sum(taken)) for n in taken]
 
 
 def _per_worker(rows: Sequence[Sequence[float]]) -> str:
-    return ", ".join(f"{100 * statistics.mean(column):.0f}%" for column in zip(*rows, strict=True)) or "-"
+    """Return the means over the runs, by worker; of more than two workers the least and the largest."""
+    means = [statistics.mean(column) for column in zip(*rows, strict=True)]
+    if not means:
+        return "-"
+    if len(means) > 2:
+        return f"{min(means):.0%} to {max(means):.0%}"
+    return ", ".join(f"{each:.0%}" for each in means)
 
 
 def _short(value: object) -> str:

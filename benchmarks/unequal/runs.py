@@ -1,17 +1,18 @@
-"""One run in virtual time, and what is kept of it; records as lines of JSON."""
+"""The runs of the comparison: which there are, which is the best trial, one of them in virtual time."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.unequal.conditions import SEEDS, TRIALS, TUNING_SEED, Settings, document, trial
-
-Record = Mapping[str, Any]
+from benchmarks.common.records import Record
+from benchmarks.unequal import journals
+from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS, TRIALS, TUNING_SEED
+from benchmarks.unequal.entries import Settings, document, entries, trial
 
 
 @dataclass(frozen=True)
@@ -29,30 +30,44 @@ class Run:
         """Return the batch and the parameters."""
         return trial(self.entry, self.condition, self.trial)
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """Return its specification."""
+        return document(self.task, self.condition, self.entry, self.settings, self.seed)
 
-def carried_out(run: Run) -> dict[str, Any]:
-    """Carry out a run; return its record: seconds and samples to the target (None: missed), work of each."""
+    def record(self, figures: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is kept of it."""
+        return asdict(self) | {"settings": self.settings} | figures
+
+
+def run_of(record: Record) -> Run:
+    """Return the run that a record describes."""
+    return Run(*(record[name] for name in ("task", "condition", "entry", "trial", "seed")))
+
+
+Todo = tuple[Run, float | None]
+"""A run, and the virtual seconds after which it is ended; None: it is not."""
+BEHIND, SHORT = 1.25, 5e-3
+"""A trial is ended at so many times the seconds of the best one before it, and so many more: evaluations, which do
+not count, take a little virtual time."""
+
+
+def carried_out(todo: Todo) -> dict[str, Any]:
+    """Carry out a run in virtual time; return its record, with the curve of a result."""
     from hooke.catalogue.validation import validate_run
     from hooke.errors import NumericalError
     from hooke.loop.train import run_spec_virtual
 
-    spec = validate_run(document(run.task, run.condition, run.entry, run.settings, run.seed))
-    known = asdict(run) | {"settings": run.settings}
-    try:
-        outcomes = run_spec_virtual(spec)
-    except NumericalError:
-        return known | {"diverged": True, "seconds": None, "samples": None, "loss": None}
-    evaluations = next(each.evaluations for each in reversed(outcomes) if each.evaluations)
-    met = next((each for each in evaluations if each.reached), None)
-    workers = [each.done for each in outcomes[: spec.workers]]
-    return known | {
-        "diverged": False,
-        "seconds": met.clock if met else None,
-        "samples": met.samples if met else None,
-        "loss": min(each.loss for each in evaluations),
-        "steps": [each.step for each in workers],
-        "computing": [each.phases["compute"] / each.clock if each.clock else 0.0 for each in workers],
-    }
+    run, limit = todo
+    document = run.document
+    document["budget"] |= {} if limit is None else {"max_seconds": limit}
+    spec = validate_run(document)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            run_spec_virtual(spec, Path(folder))
+        except NumericalError:
+            return run.record(journals.DIVERGED)
+        return run.record(journals.figures(Path(folder), spec.workers, curve=run.seed != TUNING_SEED))
 
 
 def score(record: Record) -> tuple[float, float]:
@@ -79,6 +94,48 @@ def missing(records: Mapping[Run, Record], task: str, condition: str, entry: str
     return [each for each in wanted if each not in records]
 
 
+def cells(tasks: Sequence[str], conditions: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (task, condition), those that are run first at the beginning."""
+    for task in TASKS:
+        yield from (
+            (task, each) for each in CONDITIONS if task in tasks and each in conditions and fits(task, each)
+        )
+
+
+def fits(task: str, condition: str) -> bool:
+    """Return whether the task is trained in the condition."""
+    return task in CONDITIONS[condition].tasks
+
+
+def following(
+    records: Mapping[Run, Record], todo: list[tuple[str, str]], busy: Sequence[Todo], room: int
+) -> list[Todo]:
+    """Return the next runs in virtual time, at most `room`, without those that are under way.
+
+    Leaves what is complete at the beginning of `todo` out of it.
+    """
+    while todo and complete(records, *todo[0]):
+        del todo[0]
+    found: list[Todo] = []
+    under_way = {run for run, _ in busy}
+    for task, condition in todo:
+        for entry in entries(condition):
+            new = [each for each in missing(records, task, condition, entry) if each not in under_way]
+            found += [(each, _limit(records, each)) for each in new]
+            if len(found) >= room:
+                return found[:room]
+    return found
+
+
+def _limit(records: Mapping[Run, Record], run: Run) -> float | None:
+    """Return when a trial cannot be the best any more; None of a result, and as long as none met the target."""
+    before = [
+        records[each]["seconds"] for number in range(TRIALS) if (each := replace(run, trial=number)) in records
+    ]
+    met = [seconds for seconds in before if seconds is not None]
+    return BEHIND * min(met) + SHORT if met and run.seed == TUNING_SEED else None
+
+
 def results(records: Mapping[Run, Record], task: str, condition: str, entry: str) -> list[Record] | None:
     """Return the results of the best trial, by seed; None as long as one is missing."""
     number = best(records, task, condition, entry)
@@ -86,24 +143,15 @@ def results(records: Mapping[Run, Record], task: str, condition: str, entry: str
     return [records[each] for each in runs] if runs and all(each in records for each in runs) else None
 
 
-def read(path: Path) -> dict[Run, Record]:
-    """Return the records in a file by run; none without the file."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    return {_run_of(record): record for record in map(json.loads, lines)}
+def complete(records: Mapping[Run, Record], task: str, condition: str) -> bool:
+    """Return whether all entries have all runs: only then they are shown side by side."""
+    return fits(task, condition) and all(
+        results(records, task, condition, entry) is not None for entry in entries(condition)
+    )
 
 
-def _run_of(record: Record) -> Run:
-    return Run(*(record[name] for name in ("task", "condition", "entry", "trial", "seed")))
-
-
-def add(path: Path, record: Record) -> None:
-    """Append a record."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        file.write(json.dumps(record) + "\n")
-
-
-def write(path: Path, records: Iterable[Record]) -> None:
-    """Write records to a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+def median(found: Sequence[Record]) -> float | None:
+    """Return the median of the seconds; None if it lies among the seeds that missed the target."""
+    seconds = sorted(each["seconds"] for each in found if each["seconds"] is not None)
+    middle = len(found) // 2
+    return float(seconds[middle]) if middle < len(seconds) else None

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import psutil
@@ -14,7 +15,7 @@ from hooke.tuning.search import FIRST_TUNING_SEED
 from benchmarks.regimes import __main__ as command
 from benchmarks.regimes import store
 from benchmarks.regimes.cells import Cell
-from benchmarks.regimes.conditions import METHODS, REGIMES
+from benchmarks.regimes.conditions import COARSE, FULL, METHODS
 from benchmarks.regimes.page import page, rows
 from benchmarks.regimes.runs import times, trajectory
 from benchmarks.tuned.conditions import PROPOSING, SEEDS, TASKS
@@ -26,7 +27,7 @@ from tests.waiting import wait_for
 @pytest.mark.parametrize("method", METHODS)
 def test_times_without_gradients_are_those_of_the_run(method):
     """The same evaluations at the same virtual seconds, for links and spreads of all kinds."""
-    for regime in (REGIMES[1], REGIMES[2]):
+    for regime in (FULL.regimes[1], FULL.regimes[2]):
         place = regime.place(3)
         document = Entry(method, method).document(
             TASKS["mnist"], place, {"lr": 0.05} if method != "sync-sgd" else {}, 1600, 1
@@ -36,6 +37,14 @@ def test_times_without_gradients_are_those_of_the_run(method):
             found = times(document | {"budget": {"samples": last.samples}}, before.samples)
             assert found["seconds"] == pytest.approx(last.clock, rel=1e-12)
             assert found["seconds_before"] == pytest.approx(before.clock, rel=1e-12)
+
+
+def test_a_method_may_change_a_gradient_of_no_cost():
+    """Sync SGD sums it over 8 workers in its place: in 60 steps it would become Inf."""
+    document = Entry("sync-sgd", "sync-sgd").document(TASKS["mnist"], FULL.regimes[0].place(8), {}, 7_680, 1)
+    document |= {"workload": {"name": "digits-mlp"}, "target": None, "evaluation": {"every": 3_840}}
+    found = times(document, 3_840)
+    assert 0 < found["seconds_before"] < found["seconds"]
 
 
 def test_a_trajectory_says_between_which_samples_the_target_was_met():
@@ -99,24 +108,41 @@ def test_each_link_has_its_own_choice_among_the_same_trials(records):
     cell = Cell("fashion", 2, "local-sgd", records)
     trials = [run for run in records if run.method == "local-sgd" and run.seed == FIRST_TUNING_SEED]
     assert sum(not run.timed for run in trials) == PROPOSING
-    chosen = {regime.link: cell.chosen(regime) for regime in REGIMES}
+    chosen = {regime.link: cell.chosen(regime) for regime in FULL.regimes}
     assert chosen == {"100 Mb/s": 1, "1 Gb/s": 16, "10 Gb/s": 16}
-    for regime in REGIMES:
+    for regime in FULL.regimes:
         assert len(cell.crossings(regime)) == SEEDS
     reported = {run.trial for run in records if run.method == "local-sgd" and run.seed < SEEDS}
     assert reported == {1, 16}
-    assert Cell("fashion", 2, "slowmo", records).chosen(REGIMES[0]) == 2, "the first that does not diverge"
+    assert Cell("fashion", 2, "slowmo", records).chosen(FULL.regimes[0]) == 2, "the first that does not diverge"
 
 
 def test_the_page_compares_the_fastest_of_both_kinds(records):
     found = rows("fashion", records)
-    assert [(row.workers, row.regime) for row in found] == [(2, regime) for regime in REGIMES]
+    assert [(row.workers, row.regime) for row in found] == [(2, regime) for regime in FULL.regimes]
     assert {row.elastic for row in found} == {"elastic-slowmo"}
     told = page(records)
     assert told.splitlines()[0] == "# Where is elastic averaging faster?"
     assert "in 6 simulated conditions: " in told
     assert "## Fashion-MNIST, LeNet to 88.0% (simulated)" in told
     assert all(method in told for method in METHODS)
+
+
+def test_a_coarse_map_says_what_jitter_costs():
+    """Fewer trials, equal for all; a method's seconds over its own with the least jitter, by hand."""
+    found = {}
+    cells = [Cell("digits", 2, method, found) for method in METHODS]
+    while todo := [each for cell in cells for each in cell.missing()]:
+        for run, _, _, before in todo:
+            found[run] = known = simulated(run, before)
+            if run.timed:
+                found[run] = known | {"seconds": known["seconds"] * (1 + run.jitter)}
+    trials = Counter(run.method for run in found if not run.timed and run.seed == FIRST_TUNING_SEED)
+    assert trials == dict.fromkeys(METHODS, COARSE.trials)
+    told = page(found)
+    assert f"{COARSE.trials} trials of every method" in told
+    (line,) = [line for line in told.splitlines() if line.startswith("| local-sgd | 1.1")]
+    assert line == "| local-sgd | 1.19 | 1.43 | 1.90 |"
 
 
 def test_records_are_read_as_they_were_written(records, tmp_path):
@@ -138,7 +164,7 @@ def test_the_published_map_is_that_of_its_records():
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_no_process_of_the_pool_is_left_when_the_command_is_ended(number):
     program = (
-        "import os, time; from benchmarks.regimes.pool import make_pool\n"
+        "import os, time; from benchmarks.common.pool import make_pool\n"
         "with make_pool() as pool: print(pool.submit(os.getpid).result(), flush=True); time.sleep(1000)"
     )
     command = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=ROOT)

@@ -116,9 +116,19 @@ def held_until(cluster: Cluster, at: datetime) -> float | None:
     return until.timestamp() if until is not None and until > at else None
 
 
-def ranks_of(slots: int, run: Columns) -> int:
-    """Return the slots that a run needs; a simulated one uses the whole cluster, whatever it simulates."""
-    return slots if run.simulated else run.workers + run.servers
+CLUSTERS = Experiment.spec["clusters"].label("clusters")
+
+
+def ranks_of(cluster: Cluster, about: Columns, run: Columns) -> int:
+    """Return the slots that a run needs: one of each rank, or as many as its threads; `about`: with CLUSTERS.
+
+    A simulated run uses the whole cluster, whatever it simulates.
+    """
+    if run.simulated:
+        return cluster.slots
+    mine = next((each for each in about.clusters or () if each["name"] == cluster.name), {})
+    more = sum(group.get("count", 1) * (group.get("threads", 1) - 1) for group in mine.get("groups", ()))
+    return int(run.workers + run.servers + more)
 
 
 def _entries(
@@ -141,7 +151,7 @@ def _entries(
         Run.host == cluster.name, Run.state == RunState.QUEUED, Run.experiment_id == Experiment.id
     )
     told = select(
-        Experiment.id, Experiment.number, Experiment.name, *ABOUT, Experiment.created_by,
+        Experiment.id, Experiment.number, Experiment.name, *ABOUT, CLUSTERS, Experiment.created_by,
         Experiment.created_at, Experiment.priority, begun.label("begun"),
     ).where(waits)  # fmt: skip
     return tuple(
@@ -162,7 +172,7 @@ def _entries(
 
 def _batch(cluster: Cluster, about: Columns, row: Columns, known: Known) -> Batch:
     predicted = known.durations.predict(kind_of(cluster.name, about, row))
-    return Batch(row.runs, ranks_of(cluster.slots, row), predicted)
+    return Batch(row.runs, ranks_of(cluster, about, row), predicted)
 
 
 def _turns(session: Session, cluster: Cluster, at: datetime, known: Known) -> tuple[Turn, ...]:
@@ -170,7 +180,7 @@ def _turns(session: Session, cluster: Cluster, at: datetime, known: Known) -> tu
     query = (
         select(
             Run.id, Run.experiment_id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget,
-            Run.samples, Run.state, Run.started_at, *ABOUT, Experiment.created_by, Experiment.number,
+            Run.samples, Run.state, Run.started_at, *ABOUT, CLUSTERS, Experiment.created_by, Experiment.number,
             Attempt.created_at.label("sent"),
         )
         .join(Experiment, Experiment.id == Run.experiment_id)
@@ -190,7 +200,7 @@ def _turn(cluster: Cluster, row: Columns, known: Known, at: datetime, last: floa
         experiment=row.experiment_id,
         user=row.created_by,
         number=row.number,
-        ranks=ranks_of(cluster.slots, row),
+        ranks=ranks_of(cluster, row, row),
         state=row.state,
         left=left,
         late=late,

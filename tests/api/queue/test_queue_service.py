@@ -258,6 +258,21 @@ def test_a_simulated_run_needs_the_whole_cluster(service):
     assert entry["ranks"] == 4
 
 
+def test_every_thread_of_a_worker_takes_a_slot(service):
+    """Two workers, of which one has three threads, and a server: while they wait, and while they run."""
+    service.hello(cores=8)
+    threads = [{"kind": "hogwild-cpu", "threads": 3}, {"kind": "cpu"}]
+    method = [{"name": "original", "algorithm": "original-easgd"}]
+    service.submit(
+        variants=method, baseline="original", clusters=[{"name": "local", "workers": threads, "seeds": 1}]
+    )
+    (entry,) = service.get("/clusters/local/queue")["entries"]
+    assert entry["ranks"] == 5
+    service.scheduler.look()
+    (active,) = service.get("/clusters/local/queue")["active"]
+    assert active["ranks"] == 5
+
+
 def test_the_history_is_a_trace_that_can_be_replayed(service):
     from hooke_api.queue import trace
 

@@ -1,0 +1,43 @@
+"""Records on disk, one line of JSON each, and the page that is published with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+Record = Mapping[str, Any]
+Key = TypeVar("Key", bound=Hashable)
+
+
+def read(path: Path, key: Callable[[Record], Key]) -> dict[Key, Record]:
+    """Return the records in a file by key, of several with the same the last; none without the file."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {key(record): record for record in map(json.loads, lines)}
+
+
+def add(path: Path, record: Record) -> None:
+    """Append a record."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(json.dumps(record) + "\n")
+
+
+def write(path: Path, records: Iterable[Record]) -> None:
+    """Write records to a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def publish(
+    page: Path, data: Path, store: Path, key: Callable[[Record], Key], make: Callable[[dict[Key, Record]], str]
+) -> dict[Key, Record]:
+    """Add the records of a store to the published `data`, and write the page of all of them; return them.
+
+    A record of the store replaces a published one with the same key.
+    """
+    records = read(data, key) | read(store, key)
+    write(data, records.values())
+    page.write_text(make(records))
+    return records

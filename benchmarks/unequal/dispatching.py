@@ -1,0 +1,114 @@
+"""What it costs to hand out work: a simulated share of a step, processor time of a decision, a real wait."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.unequal.conditions import COMPUTE, LINK, OF_CPUS
+
+WORKERS, BATCH = 32, 32
+SIZES = (1, 8)
+"""Batches of a step."""
+ASKS, TURNS = 20, 5
+TINY = {"hidden1": 2, "hidden2": 2}
+"""Of the model: weights, which are sent at the end alone, shall not count."""
+LIMIT = 0.02
+"""Largest share of a step, asked for."""
+
+Costs = Mapping[str, float]
+"""`share-N`: of a worker's step of N batches, waiting for its range; `decision`: processor seconds of one; `ask`:
+seconds for which a real worker waits in a step, with another one and a server, if they were measured."""
+
+
+def document(size: int, workers: int, asks: int) -> dict[str, Any]:
+    """Return a run of Adaptive SGD without a merge, in which every step of `size` batches is asked for."""
+    parameters = {"largest": size, "smallest": size, "scaling": 0.0, "mega_batch": 10**6}
+    return {
+        "schema": "hooke.run/1",
+        "workload": {"name": "digits-mlp", "parameters": TINY},
+        "algorithm": {"name": "adaptive-sgd", "parameters": parameters},
+        "batch": BATCH,
+        "sharding": "dispatched",
+        "workers": workers,
+        "budget": {"samples": BATCH * workers * asks * size},
+        "evaluation": {"every": 10**9},
+        "checkpoint": "never",
+    }
+
+
+def share(size: int) -> float:
+    """Return the simulated share of a worker's time in which it waits for the next range of batches.
+
+    Speeds are equal, without jitter, so that all ask at the same time. The worker is that which computes longest:
+    others wait for it at the end.
+    """
+    from hooke.catalogue.validation import validate_run
+    from hooke.catalogue.workload import workload
+    from hooke.loop.train import run_spec_virtual
+
+    from benchmarks.core._objectives import Weightless
+
+    constants = LINK | COMPUTE | OF_CPUS | {"compute_jitter": 0.0}
+    spec = validate_run(document(size, WORKERS, ASKS) | {"world": "virtual", "virtual": constants})
+    outcomes = run_spec_virtual(spec, None, lambda: Weightless(workload("digits-mlp")(**TINY).build()))
+    done = [each.done for each in outcomes[:WORKERS]]
+    return 1 - max(each.phases["compute"] for each in done) / max(each.clock for each in done)
+
+
+def decision() -> float:
+    """Return the processor seconds of a decision: size and range of the next step, the account of the former."""
+    from hooke.loop.dispatch import Dispatch
+    from hooke.methods.sizes import Bounds, Sizes
+
+    best = float("inf")
+    for _ in range(TURNS):
+        sizes, account = Sizes(Bounds((1,), 1, 16, 2.0), WORKERS), Dispatch(WORKERS, 1)
+        began, count = time.process_time(), 0
+        for _ in range(200):
+            for worker in range(WORKERS):
+                sizes.updated(worker)
+                account.words(worker, 1)
+                account.done(worker, 1)
+                count += 1
+        best = min(best, (time.process_time() - began) / count)
+    return best
+
+
+def ask(asks: int = 2000) -> float:
+    """Return the seconds for which a worker waits in a step, with another worker and a server, for real."""
+    from hooke.catalogue.validation import validate_run
+    from hooke.comparison.journals import read as read_journals
+    from hooke.spec.specification import canonical
+
+    from benchmarks.unequal.real import launch
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "run"
+        folder.mkdir()
+        (folder / "spec.json").write_text(canonical(validate_run(document(1, 2, asks))))
+        launch([folder], 3, Path(place) / "launcher.log", time.monotonic() + 120)
+        done = [rank.done for rank in read_journals(folder, 2) if rank.done is not None]
+    work = ("data", "compute", "update")
+    return sum(each.clock - sum(each.phases[name] for name in work) for each in done) / sum(
+        each.step for each in done
+    )
+
+
+def measure(path: Path, really: bool = False) -> Costs:
+    """Measure, `really` also real processes, which need an idle machine; keep it in a file and return it."""
+    found = {f"share-{size}": round(share(size), 5) for size in SIZES} | {"decision": float(f"{decision():.3g}")}
+    found |= {"ask": float(f"{ask():.3g}")} if really else {}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found) + "\n")
+    return found
+
+
+def read(path: Path) -> Costs:
+    """Return what `measure` has kept."""
+    found: Costs = json.loads(path.read_text())
+    return found

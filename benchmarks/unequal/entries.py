@@ -1,0 +1,170 @@
+"""Methods and baselines of the comparison, the draw of their trials, and the documents of their runs."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from benchmarks.unequal.conditions import CONDITIONS, TASKS, TRIALS, Condition, Kind
+
+LEAST_RATE, MOST_RATE = 0.03, 2.0
+"""Of a step, where batches differ of one with the largest batch: every method's trials cover this range."""
+MISFIT = 1.1
+"""How much longer than with a perfect split a step of a static split may take."""
+
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What a trial is drawn from: the rate, and random numbers for everything else."""
+
+    rate: float
+    random: random.Random
+    where: Condition
+
+    def pick(self, *options: Any) -> Any:
+        """Return one of several; takes one random number, however many there are."""
+        return options[int(self.random.random() * len(options))]
+
+    def batch(self) -> int:
+        """Return the batch of a worker."""
+        return int(self.pick(*self.where.batches))
+
+    def small(self) -> int:
+        """Return the batch of which a method with sizes of its own takes several."""
+        return int(self.pick(*self.where.batches[:2]))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method, or a baseline, as it is compared."""
+
+    algorithm: str
+    draw: Callable[[Draw], Settings]
+    alone: Literal["", "fastest", "slowest"] = ""
+    """The worker that it runs on by itself; empty: on all."""
+    kinds: tuple[Kind, ...] = ("cpus", "box", "real")
+    """Of the conditions in which it is compared."""
+    heterogeneous: bool = False
+    """Whether it adapts the work to unequal workers."""
+
+
+def _plain(d: Draw) -> Settings:
+    return {"batch": d.batch(), "lr": d.rate}
+
+
+def split(speeds: Sequence[float]) -> list[int]:
+    """Return batches by speed, one at least, with a whole mean, as few as fit the speeds within MISFIT."""
+    workers, ideal = len(speeds), 1 / sum(speeds)
+    for total in itertools.count(workers, workers):
+        shares = [total * speed * ideal for speed in speeds]
+        sizes = [max(1, int(share)) for share in shares]
+        for i in sorted(range(workers), key=lambda i: sizes[i] - shares[i])[: max(0, total - sum(sizes))]:
+            sizes[i] += 1
+        longest = max(size / speed for size, speed in zip(sizes, speeds, strict=True))
+        if sum(sizes) == total and longest <= MISFIT * total * ideal:
+            return sizes
+    raise AssertionError
+
+
+def _weighted(d: Draw) -> Settings:
+    sizes = split(d.where.speeds)
+    return {"batch": max(1, round(d.batch() * d.where.workers / sum(sizes))), "sizes": sizes, "lr": d.rate}
+
+
+def _local(d: Draw) -> Settings:
+    return _plain(d) | {"period": d.pick(2, 4, 16)}
+
+
+def _elastic(d: Draw) -> Settings:
+    return _plain(d) | {"beta": round(10 ** d.random.uniform(-0.7, 0.1), 3), "period": d.pick(1, 4, 16)}
+
+
+def _largest(d: Draw) -> Settings:
+    """Return a largest size, and the rate of one batch with which an update by so many has the drawn one."""
+    largest = d.pick(4, 8, 16)
+    return {"batch": d.small(), "lr": round(d.rate / largest, 5), "largest": largest}
+
+
+def _static(d: Draw) -> Settings:
+    """Return large batches on the workers that are faster than the slowest, single ones on this."""
+    found = _largest(d)
+    fast = min(d.where.speeds) < max(d.where.speeds)
+    sizes = [found["largest"] if fast and speed > 1 else 1 for speed in d.where.speeds]
+    return found | {"alpha": 1.0, "sizes": sizes}
+
+
+def _merging(d: Draw) -> Settings:
+    """Return several of the largest size for every worker between two merges: with one each it is synchronous."""
+    found = _largest(d)
+    between = found["largest"] * d.where.workers * d.pick(2, 4)
+    return found | {"mega_batch": between, "center_momentum": d.pick(0.0, 0.5, 0.9)}
+
+
+ALL: tuple[Kind, ...] = ("cpus", "box", "spread", "real")
+SYNC, STATIC, ADAPTIVE = "Sync SGD", "CPU+GPU Hogbatch", "Adaptive Hogbatch"
+FASTEST, SLOWEST = "SGD, fastest worker alone", "SGD, slowest worker alone"
+SPLIT, MERGING = "Weighted Sync SGD, by speed", "Adaptive SGD"
+ENTRIES = {
+    SYNC: Entry("sync-sgd", _plain, kinds=ALL),
+    SPLIT: Entry("weighted-sync-sgd", _weighted, kinds=ALL),
+    FASTEST: Entry("sgd", _plain, alone="fastest"),
+    SLOWEST: Entry("sgd", _plain, alone="slowest", kinds=("box",)),
+    "Local SGD": Entry("local-sgd", _local, kinds=("spread",)),
+    "Sync EASGD": Entry("sync-easgd", _elastic, kinds=("spread",)),
+    "Async SGD": Entry("async-sgd", _plain, kinds=ALL),
+    "Async EASGD": Entry("async-easgd", _elastic, kinds=("spread",)),
+    "Heterogeneous EASGD": Entry("heterogeneous-easgd", _elastic, kinds=ALL, heterogeneous=True),
+    STATIC: Entry("hogbatch", _static, heterogeneous=True),
+    ADAPTIVE: Entry("hogbatch", _largest, kinds=ALL, heterogeneous=True),
+    MERGING: Entry("adaptive-sgd", _merging, kinds=ALL, heterogeneous=True),
+}
+"""All are compared with the first, the synchronous step of the slowest. The slowest of two CPUs alone takes the
+time of the fastest, times their ratio: it is not run."""
+
+
+def entries(condition: str) -> list[str]:
+    """Return those that are compared in a condition."""
+    return [name for name, entry in ENTRIES.items() if CONDITIONS[condition].kind in entry.kinds]
+
+
+def trial(entry: str, condition: str, number: int) -> Settings:
+    """Return `batch` and the parameters of a trial.
+
+    The range of rates, on a logarithmic scale, is cut into as many parts as there are trials, each of which has
+    one rate: every entry tries small and large ones. Rates and random numbers are the same in every condition.
+    """
+    parts = list(range(TRIALS))
+    random.Random(entry).shuffle(parts)
+    r = random.Random(f"{entry} {number}")
+    rate = LEAST_RATE * (MOST_RATE / LEAST_RATE) ** ((parts[number] + r.random()) / TRIALS)
+    return ENTRIES[entry].draw(Draw(round(rate, 4), r, CONDITIONS[condition]))
+
+
+def document(task: str, condition: str, entry: str, settings: Settings, seed: int) -> dict[str, Any]:
+    """Return the specification of a run."""
+    what, where, how = TASKS[task], CONDITIONS[condition], ENTRIES[entry]
+    parameters = {name: value for name, value in settings.items() if name != "batch"}
+    cluster = where.together
+    if how.alone:
+        pick = max if how.alone == "fastest" else min
+        cluster = where.alone(where.speeds.index(pick(where.speeds)))
+    return {
+        "schema": "hooke.run/1",
+        "workload": dict(what.workload),
+        "algorithm": {"name": how.algorithm, "parameters": parameters},
+        "batch": settings["batch"],
+        "sharding": "dispatched",
+        "workers": 1 if how.alone else where.workers,
+        "seed": seed,
+        "world": "mpi" if where.kind == "real" else "virtual",
+        **cluster,
+        "budget": {"samples": what.samples},
+        "target": {"metric": what.metric, "value": what.value},
+        "evaluation": {"every": what.every},
+        "checkpoint": "never",
+    }

@@ -1,0 +1,236 @@
+"""What was asked of the methods for unequal workers, and what the results say to it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from benchmarks.common.records import Record
+from benchmarks.evidence.wording import table
+from benchmarks.unequal import dispatching
+from benchmarks.unequal.conditions import CONDITIONS, TASKS, Kind, of_kind, seconds_of
+from benchmarks.unequal.entries import ADAPTIVE, ENTRIES, FASTEST, STATIC, entries
+from benchmarks.unequal.runs import Run, best, complete, median, results
+
+UTILISATION = 0.9
+ALPHA = 2.0
+"""Factor of Adaptive Hogbatch's sizes: its default, which is not searched."""
+
+
+class Cell(NamedTuple):
+    """A task in a condition, with all its results."""
+
+    task: str
+    condition: str
+
+    @property
+    def title(self) -> str:
+        """Return it in words."""
+        return f"{self.task}, {CONDITIONS[self.condition].title}"
+
+
+def found_in(records: Mapping[Run, Record], *kinds: Kind) -> list[Cell]:
+    """Return the complete cells of these kinds of conditions."""
+    return [Cell(task, each) for each in of_kind(*kinds) for task in TASKS if complete(records, task, each)]
+
+
+def _worked(records: Mapping[Run, Record], cell: Cell, entry: str) -> list[Record]:
+    return [each for each in results(records, *cell, entry) or () if not each["diverged"]]
+
+
+def _by_worker(found: Sequence[Record], name: str) -> list[float]:
+    """Return the mean over the seeds, by worker."""
+    return [statistics.mean(column) for column in zip(*(each[name] for each in found), strict=True)]
+
+
+def utilisation(records: Mapping[Run, Record], cells: Sequence[Cell]) -> str:
+    """Return in how many cells every worker of static Hogbatch computes for UTILISATION of its time."""
+    rows = {cell: _by_worker(found, "computing") for cell in cells if (found := _worked(records, cell, STATIC))}
+    if not rows:
+        return "not measured"
+    least = min(rows, key=lambda cell: min(rows[cell]))
+    held = sum(min(row) >= UTILISATION for row in rows.values())
+    return f"{held} of {len(rows)}; least {min(rows[least]):.1%} ({least.title})"
+
+
+def ratio_of_updates(records: Mapping[Run, Record], cells: Sequence[Cell]) -> str:
+    """Return in how many cells the counts of Adaptive Hogbatch's updates differ by at most ALPHA.
+
+    Left out are cells whose chosen bounds do not allow it, because the largest size over the smallest, 1, is below
+    the ratio of the speeds.
+    """
+    rows: dict[Cell, float] = {}
+    bounded = []
+    for cell in cells:
+        number, found = best(records, *cell, ADAPTIVE), _worked(records, cell, ADAPTIVE)
+        if number is None or not found:
+            continue
+        counts = _by_worker(found, "updates")
+        if Run(*cell, ADAPTIVE, number, 0).settings["largest"] < max(CONDITIONS[cell.condition].speeds):
+            bounded.append(cell.title)
+        else:
+            rows[cell] = max(counts) / max(1.0, min(counts))
+    if not rows:
+        return "not measured"
+    most = max(rows, key=lambda cell: rows[cell])
+    held = sum(row <= ALPHA for row in rows.values())
+    said = f"{held} of {len(rows)}; most {rows[most]:.2f} ({most.title})"
+    return said + (f"; the bound of sizes is below the ratio of speeds: {'; '.join(bounded)}" if bounded else "")
+
+
+def dispatch(costs: dispatching.Costs) -> str:
+    """Return the shares of a step in which a worker waits for work."""
+    shares = ", ".join(
+        f"{costs[f'share-{size}']:.2%} of a step of {size} batch{'es' if size > 1 else ''}"
+        for size in dispatching.SIZES
+    )
+    real = (
+        f", a step of real processes (two and a server) waits {1e6 * costs['ask']:.0f} us"
+        if "ask" in costs
+        else ""
+    )
+    return (
+        f"{shares} (simulated: a batch of {dispatching.BATCH} on a CPU, messages of 10 us). Size, range and "
+        f"account of one step take {1e6 * costs['decision']:.1f} us of the server's processor{real} (measured)"
+    )
+
+
+def answers(records: Mapping[Run, Record], costs: dispatching.Costs) -> Iterator[str]:
+    """Yield the table of what was asked, and what was found in virtual time."""
+    pairs = found_in(records, "cpus", "box")
+    rows = [
+        (
+            f"{STATIC}: every worker computes for at least {UTILISATION:.0%} of its time",
+            utilisation(records, pairs),
+        ),
+        (
+            f"{ADAPTIVE}: counts of updates within a factor {ALPHA:g}, where the bounds allow it",
+            ratio_of_updates(records, pairs),
+        ),
+        (
+            f"handing out work to {dispatching.WORKERS} workers: below {dispatching.LIMIT:.0%} of a step",
+            dispatch(costs),
+        ),
+        (
+            "the best heterogeneous method is faster than the fastest worker alone by what the other one adds",
+            _sooner(records, pairs),
+        ),
+    ]
+    yield from table(("asked (cells: a task in a condition of two workers)", "found (simulated)"), rows)
+
+
+class Gain(NamedTuple):
+    """The fastest worker alone, the best heterogeneous method, and what the slower worker adds."""
+
+    alone: float | None
+    method: str
+    together: float | None
+    limit: float
+
+    @property
+    def ratio(self) -> float | None:
+        """Return how many times as fast the method is."""
+        return self.alone / self.together if self.alone and self.together else None
+
+
+def gain(records: Mapping[Run, Record], cell: Cell) -> Gain:
+    """Return the gain of a cell; `limit`: throughput of both workers over that of the fast one.
+
+    Throughputs are those of the profiles: of the fast worker at the batch that it chose alone, of the other at
+    256.
+    """
+    where, number = CONDITIONS[cell.condition], best(records, *cell, FASTEST)
+    times = {each: median(results(records, *cell, each) or ()) for each in entries(cell.condition)}
+    met = {each: s for each, s in times.items() if s is not None and ENTRIES[each].heterogeneous}
+    method = min(met, key=lambda each: met[each], default="")
+    slower = 1 / max(where.speeds)
+    if "devices" in where.virtual and number is not None:
+        batch = Run(*cell, FASTEST, number, 0).settings["batch"]
+        fast = batch / seconds_of(where.virtual["devices"][0]["kind"], batch)
+        slower = 256 / seconds_of(where.virtual["devices"][1]["kind"], 256) / fast
+    return Gain(times[FASTEST], method, met.get(method), 1 + slower)
+
+
+def _sooner(records: Mapping[Run, Record], cells: Sequence[Cell]) -> str:
+    ratios = [(each.ratio, each.limit) for each in (gain(records, cell) for cell in cells)]
+    if not ratios:
+        return "not measured"
+    reached = sum(ratio is not None and ratio >= limit for ratio, limit in ratios)
+    faster = sum(ratio is not None and ratio > 1 for ratio, _ in ratios)
+    return f"reached in {reached} of {len(ratios)}, faster at all in {faster}"
+
+
+def gains(records: Mapping[Run, Record], cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield the table of gains."""
+    rows = []
+    for cell in cells:
+        each = gain(records, cell)
+        alone, together = (f"{s:.3g}" if s else "-" for s in (each.alone, each.together))
+        ratio = f"{each.ratio:.2f}" if each.ratio else "-"
+        rows.append(
+            (
+                cell.task,
+                CONDITIONS[cell.condition].title,
+                alone,
+                each.method or "-",
+                together,
+                ratio,
+                f"{each.limit:.2f}",
+            )
+        )
+    header = (
+        "task",
+        "workers",
+        "fastest alone, s",
+        "best heterogeneous method",
+        "its s",
+        "ratio",
+        "throughput of both",
+    )
+    yield from table(header, rows)
+
+
+def shapes(records: Mapping[Run, Record]) -> Iterator[str]:
+    """Yield the paper's findings on Hogbatch, and the boxes here."""
+    rows, most, sooner = [], [], []
+    for cell in found_in(records, "box"):
+        found = [_worked(records, cell, entry) for entry in (STATIC, ADAPTIVE)]
+        shares = [each[-1] / max(1.0, sum(each)) for each in (_by_worker(one, "updates") for one in found) if each]
+        one, other = (median(results(records, *cell, entry) or ()) for entry in (STATIC, ADAPTIVE))
+        most += [shares[0] > 0.5] if found[0] else []
+        sooner += [one > other] if one and other else []
+        said = [f"{share:.0%}" for share in shares] if all(found) else ["-", "-"]
+        ratio = f"{one / other:.2f}" if one and other else "-"
+        rows.append((cell.task, CONDITIONS[cell.condition].title, *said, ratio))
+    yield f"Here the CPU makes most of the updates with static sizes in {sum(most)} of {len(most)} cells, and adaptive"
+    yield f"sizes are faster in {sum(sooner)} of the {len(sooner)} in which both meet the target in the median."
+    yield ""
+    shown = ("task", "box", "CPU's updates, static", "CPU's updates, adaptive", f"{ADAPTIVE}: speed over static")
+    yield from table(shown, rows)
+
+
+def survival(records: Mapping[Run, Record]) -> Iterator[str]:
+    """Yield the seconds of every method on clusters whose speeds spread, and over those on the equal one."""
+    cells = found_in(records, "spread")
+    rows = []
+    for entry in entries("equal"):
+        times = [median(results(records, *cell, entry) or ()) for cell in cells]
+        base = next((s for cell, s in zip(cells, times, strict=True) if cell.condition == "equal"), None)
+        said = [f"{s:.3g}" + (f" ({s / base:.2f}x)" if base else "") if s else "-" for s in times]
+        rows.append((entry, *said))
+    yield from table(("method", *(CONDITIONS[cell.condition].title for cell in cells)), rows)
+    yield ""
+    for cell in cells:
+        times = {entry: median(results(records, *cell, entry) or ()) for entry in entries("equal")}
+        met = {entry: s for entry, s in times.items() if s is not None}
+        yield f"- {CONDITIONS[cell.condition].title}: {_least(met)}."
+
+
+def _least(times: Mapping[str, float]) -> str:
+    """Return the entry of the least time, and by how much it is faster than the next ones."""
+    order = sorted(times, key=lambda entry: times[entry])
+    if len(order) < 2:
+        return "fewer than two methods met the target"
+    first, second = order[:2]
+    return f"{first} is the fastest, {times[second] / times[first]:.2f}x as fast as {second}"
