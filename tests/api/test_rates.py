@@ -155,19 +155,20 @@ def test_ingest_and_event_streams_are_counted_apart(limited):
 
 
 def test_a_supervisor_delivers_everything_once_through_refusals(limited, monkeypatch, tmp_path):
-    """Four requests a minute, and a minute takes half a second here: most of the first tries are refused."""
+    """Four requests a minute. Time passes with refusals alone, most of what each asks for: others follow it."""
     monkeypatch.setattr(shipper, "MOST_RECORDS", 1)
-    statuses = []
+    statuses, now = [], [0.0]
 
     async def note(response):
         statuses.append(response.status_code)
+        now[0] += 0.8 * float(response.headers.get("retry-after", 0))
 
     async def deliver(service, order, attempt):
-        timing = Timing(beat=0.01, longest_retry=0.2)
+        timing = Timing(beat=0.01, longest_retry=0.02)
         async with httpx.AsyncClient(event_hooks={"response": [note]}, timeout=LIMIT) as client:
             return await Delivery(attempt, service.url, order.token, timing, client).run()
 
-    with limited(clock=lambda: 120 * time.monotonic(), ingest_per_minute=4) as service:
+    with limited(clock=lambda: now[0], ingest_per_minute=4) as service:
         order = service.launch().order
         attempt = SupervisedAttempt(
             Home(tmp_path / "agent").attempt(order.run, 1), Order(run=order.run, attempt=1, spec=order.spec)
@@ -181,7 +182,7 @@ def test_a_supervisor_delivers_everything_once_through_refusals(limited, monkeyp
         assert asyncio.run(deliver(service, order, attempt))
         run = service.run(order.run)
     assert set(statuses) == {200, 429}
-    assert statuses.count(429) >= 3
+    assert statuses.count(429) >= statuses.count(200) > 4, "the first four alone are not refused"
     assert run["state"] == "succeeded"
     assert [(rank["rank"], rank["steps"]) for rank in run["phases"]] == [(0, 24), (1, 24)]
 
