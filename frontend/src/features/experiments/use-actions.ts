@@ -57,7 +57,7 @@ export function useActions() {
   const [outcome, setOutcome] = useState<Outcome>();
   const [busy, setBusy] = useState(false);
 
-  const run = async (action: Action, items: readonly Chosen[]) => {
+  const run = useCallback(async (action: Action, items: readonly Chosen[]) => {
     const { did, act, back } = ACTIONS[action];
     setBusy(true);
     const done: Chosen[] = [];
@@ -88,7 +88,7 @@ export function useActions() {
       failed,
       undo: done.length > 0 && back ? () => void undo() : undefined,
     });
-  };
+  }, [client]);
   const dismiss = useCallback(() => setOutcome(undefined), []);
   return { run, busy, outcome, dismiss };
 }

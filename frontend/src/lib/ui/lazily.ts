@@ -1,0 +1,27 @@
+import { type ComponentType, lazy } from "react";
+import { patiently } from "@/lib/api/patiently";
+
+/** How to fetch what was not drawn yet. */
+const parts: (() => Promise<unknown>)[] = [];
+/** Until the first page is there, ms. */
+const PAUSE = 3000;
+
+/** A component whose code is fetched when it is drawn first, also while the server is away. */
+export function lazily<P extends object>(load: () => Promise<ComponentType<P>>) {
+  parts.push(load);
+  return lazy(async () => ({ default: await patiently(load) }));
+}
+
+/**
+ * Fetch all of them once the first page is there and the browser has nothing to do: a menu then opens at once, also
+ * after the server has gone away. Not in browsers that do not say when they are idle.
+ */
+export function fetchIdly(): void {
+  if (typeof requestIdleCallback !== "function") return;
+  const next = () => {
+    const load = parts.shift();
+    load?.().then(again, again); // what does not come is fetched when it is drawn
+  };
+  const again = () => requestIdleCallback(next);
+  setTimeout(again, PAUSE);
+}
