@@ -1,4 +1,3 @@
-import { Checkbox } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { memo } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
@@ -73,11 +72,12 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
       data-chosen={chosen}
     >
       <div className={styles.marks}>
-        <Checkbox
+        <input
+          type="checkbox"
+          className={styles.check}
           aria-label={`Select ${item.name}`}
           checked={chosen}
           onChange={(event) => choose(item, event.currentTarget.checked)}
-          size="md"
         />
         <Unless why={refused}>
           <Star

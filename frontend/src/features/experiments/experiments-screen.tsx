@@ -4,7 +4,6 @@ import { Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { refusal } from "@/lib/people/roles";
 import { useMe, useRefusal } from "@/lib/people/use-me";
-import { ProjectPicker } from "@/lib/projects/project-picker";
 import { useProjects } from "@/lib/projects/use-projects";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { lazily } from "@/lib/ui/lazily";
@@ -12,7 +11,6 @@ import { LinkButton } from "@/lib/ui/link-button";
 import { useNow } from "@/lib/ui/use-now";
 import { ViewsMenu } from "@/lib/views/views-menu";
 import { addressOf, gridOf, shownIn } from "./columns";
-import { DeletedList } from "./deleted-list";
 import { Empty, NothingFits, Placeholder } from "./empty";
 import styles from "./experiments.module.css";
 import { ExperimentsList, widths } from "./experiments-list";
@@ -20,11 +18,15 @@ import { FilterField, useFilterFields } from "./filter-field";
 import { type Import, ImportButton, ImportFault, useImport } from "./import-button";
 import { orderIn, sorted, sortOf } from "./order";
 import { OrderRow } from "./order-row";
-import { OutcomeNote } from "./outcome-note";
 import type { ExperimentsSearch } from "./search";
-import { type Action, useActions } from "./use-actions";
+import { type Action, type Outcome, useActions } from "./use-actions";
 import { useExperiments } from "./use-experiments";
 
+const ProjectPicker = lazily(() =>
+  import("@/lib/projects/project-picker").then((part) => part.ProjectPicker),
+);
+const DeletedList = lazily(() => import("./deleted-list").then((part) => part.DeletedList));
+const Note = lazily(() => import("./outcome-note").then((part) => part.OutcomeNote));
 const SelectionBar = lazily(() => import("./selection-bar").then((part) => part.SelectionBar));
 const EditMarks = lazily(() => import("@/lib/keeping/edit-marks").then((part) => part.EditMarks));
 const route = getRouteApi("/");
@@ -77,12 +79,16 @@ function Present() {
   return (
     <>
       <Head act={importing} project={project} />
-      <ProjectPicker
-        projects={projects}
-        value={project}
-        all="All projects"
-        onChange={(next) => look({ project: next })}
-      />
+      {projects.length > 1 && (
+        <Suspense>
+          <ProjectPicker
+            projects={projects}
+            value={project}
+            all="All projects"
+            onChange={(next) => look({ project: next })}
+          />
+        </Suspense>
+      )}
       <FilterField
         filter={filter ?? ""}
         error={fault}
@@ -155,7 +161,8 @@ function Present() {
 }
 
 function Deleted() {
-  const actions = useActions();
+  const { run, busy, outcome, dismiss } = useActions();
+  const now = useNow();
   return (
     <>
       <Group justify="space-between" align="center" mb={22}>
@@ -164,12 +171,10 @@ function Deleted() {
           All experiments
         </LinkButton>
       </Group>
-      <DeletedList
-        now={useNow()}
-        busy={actions.busy}
-        restore={(item) => void actions.run("restore", [item])}
-      />
-      <OutcomeNote outcome={actions.outcome} onClose={actions.dismiss} />
+      <Suspense>
+        <DeletedList now={now} busy={busy} restore={(item) => void run("restore", [item])} />
+      </Suspense>
+      <OutcomeNote outcome={outcome} onClose={dismiss} />
     </>
   );
 }
@@ -194,5 +199,16 @@ function Head({ act, project }: { act: Import; project: string | undefined }) {
       </Group>
       <ImportFault act={act} />
     </>
+  );
+}
+
+/** What came of an action, as soon as there is something to say. */
+function OutcomeNote(props: { outcome: Outcome | undefined; onClose: () => void }) {
+  return (
+    props.outcome && (
+      <Suspense>
+        <Note {...props} />
+      </Suspense>
+    )
   );
 }

@@ -12,16 +12,16 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>) 
   return lazy(async () => ({ default: await patiently(load) }));
 }
 
+/** Browsers that do not say when they are idle are asked for a pause, ms. */
+const REST = 500;
+const whenIdle = (call: () => void) =>
+  typeof requestIdleCallback === "function" ? requestIdleCallback(call) : setTimeout(call, REST);
+
 /**
- * Fetch all of them once the first page is there and the browser has nothing to do: a menu then opens at once, also
- * after the server has gone away. Not in browsers that do not say when they are idle.
+ * Fetch all of them, one after the other, once the first page is there and the browser has nothing to do: a menu then
+ * opens at once, also after the server has gone away.
  */
 export function fetchIdly(): void {
-  if (typeof requestIdleCallback !== "function") return;
-  const next = () => {
-    const load = parts.shift();
-    load?.().then(again, again); // what does not come is fetched when it is drawn
-  };
-  const again = () => requestIdleCallback(next);
+  const again = () => whenIdle(() => parts.shift()?.().then(again, again)); // what does not come is fetched when it is drawn
   setTimeout(again, PAUSE);
 }
