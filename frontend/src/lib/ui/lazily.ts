@@ -22,6 +22,8 @@ const whenIdle = (call: () => void) =>
  * opens at once, also after the server has gone away.
  */
 export function fetchIdly(): void {
-  const again = () => whenIdle(() => parts.shift()?.().then(again, again)); // what does not come is fetched when it is drawn
+  const again = (): void => {
+    whenIdle(() => parts.shift()?.().then(again, again)); // what does not come is fetched when it is drawn
+  };
   setTimeout(again, PAUSE);
 }
