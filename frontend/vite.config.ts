@@ -35,7 +35,7 @@ const compressed: Plugin = {
 
 /** The first page, and what a browser may load before it is drawn: bytes by gzip, of scripts, style sheet and page. */
 const HOME = "/features/experiments/experiments-screen.tsx";
-const FIRST_LOAD = 200_000;
+const FIRST_LOAD = 199_000;
 
 /** Ends the build where the first load is larger. Menus, dialogs, charts and the editor are no part of it. */
 function budget(): Plugin {
@@ -48,8 +48,7 @@ function budget(): Plugin {
       const home = files.find((file) => file.type === "chunk" && file.facadeModuleId?.endsWith(HOME));
       if (!home) return this.error(`no file begins with ${HOME}`);
       const entry = (file: (typeof files)[number]) => file.type === "chunk" && file.isEntry;
-      for (const file of files)
-        if (file === home || entry(file) || file.fileName.endsWith(".css")) names.add(file.fileName);
+      for (const file of files) if (file === home || entry(file)) names.add(file.fileName);
       // a set also visits what is added meanwhile: what those import, and what these import
       for (const name of names) {
         const file = bundle[name];
@@ -57,6 +56,8 @@ function budget(): Plugin {
       }
     },
     closeBundle() {
+      const page = readFileSync(join(OUT, "index.html"), "utf8");
+      for (const [, sheet = ""] of page.matchAll(/"\/(assets\/[^"]+\.css)"/g)) names.add(sheet);
       const sizes = [...names].map((name) => gzipSync(readFileSync(join(OUT, name)), { level: 9 }).length);
       const size = sizes.reduce((sum, each) => sum + each, 0);
       this.info(`the first load has ${size} bytes of at most ${FIRST_LOAD}, in ${names.size} files`);

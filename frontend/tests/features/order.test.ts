@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { addressOf, gridOf, shownIn, textOf } from "@/features/experiments/columns";
-import { after, claimOf, orderIn, type SortKey, sorted, sortOf } from "@/features/experiments/order";
+import { claimOf, orderIn, type SortKey, sorted, sortOf, turned } from "@/features/experiments/order";
+import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { summary } from "../support/fixtures/experiment";
 
 const NOW = Date.parse("2026-05-01T12:00:00Z");
@@ -82,10 +82,10 @@ describe("the order", () => {
   });
 
   it("goes the other way at the second click, and its own at the first", () => {
-    const first = after(orderIn(undefined), "duration");
+    const first = turned(orderIn(undefined), "duration");
     expect(first).toEqual({ key: "duration", down: true });
-    expect(after(first, "duration")).toEqual({ key: "duration", down: false });
-    expect(after(first, "name")).toEqual({ key: "name", down: false });
+    expect(turned(first, "duration")).toEqual({ key: "duration", down: false });
+    expect(turned(first, "name")).toEqual({ key: "name", down: false });
   });
 });
 
@@ -101,7 +101,10 @@ describe("the columns", () => {
   });
 
   it("have a place each in a row", () => {
-    const tracks = (text: string) => gridOf(shownIn(text)).columns.replace(/\([^)]*\)/g, "").split(" ").length;
+    const tracks = (text: string) =>
+      gridOf(shownIn(text))
+        .columns.replace(/\([^)]*\)/g, "")
+        .split(" ").length;
     const ends = 3; // marks, name and menu
     expect(tracks("none")).toBe(ends);
     expect(tracks("verdict.variants")).toBe(ends); // they are lines below the name

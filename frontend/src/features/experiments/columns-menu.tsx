@@ -16,7 +16,14 @@ export function ColumnsMenu(props: ColumnsProps) {
     <WhenPressed
       button={
         <ActionIcon variant="subtle" color="gray" aria-label="Columns" title="Columns" data-testid="columns">
-          <svg width={16} height={16} viewBox="0 0 16 16" aria-hidden="true" fill="none" stroke="currentColor">
+          <svg
+            width={16}
+            height={16}
+            viewBox="0 0 16 16"
+            aria-hidden="true"
+            fill="none"
+            stroke="currentColor"
+          >
             <path d="M2 3.5h12v9H2zM6 3.5v9M10 3.5v9" strokeWidth={1.3} />
           </svg>
         </ActionIcon>

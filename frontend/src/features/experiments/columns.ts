@@ -63,6 +63,9 @@ export function gridOf(shown: Shown): { columns: string; fewer: string } {
   const texts = TEXTS.filter((key) => shown.has(key)).map(() => "minmax(0, 104px)");
   const curve = shown.has("curve") ? ["112px"] : [];
   const progress = shown.has("progress") ? ["minmax(200px, 240px)"] : shown.has("state") ? ["132px"] : [];
-  const [head, ends] = [["60px", "minmax(0, 1fr)"], [...curve, ...progress, "28px"]];
+  const [head, ends] = [
+    ["60px", "minmax(0, 1fr)"],
+    [...curve, ...progress, "28px"],
+  ];
   return { columns: [...head, ...texts, ...ends].join(" "), fewer: [...head, ...ends].join(" ") };
 }

@@ -106,7 +106,9 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
           <time dateTime={item.created_at} title={formatMoment(item.created_at)}>
             {formatAge(item.created_at, now)}
           </time>
-          {item.project !== DEFAULT && !shown.has("project") && <span title="Its project">{item.project}</span>}
+          {item.project !== DEFAULT && !shown.has("project") && (
+            <span title="Its project">{item.project}</span>
+          )}
           <OriginNote origin={item.origin} />
           {item.archived && <span>archived</span>}
           {item.protected && <span>protected</span>}
@@ -120,7 +122,8 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
         {item.waiting.map((each) => (
           <div key={each.cluster} className={styles.facts} data-testid="item-waiting">
             <span>
-              {each.runs} {each.runs === 1 ? "run waits" : "runs wait"} on {each.cluster}: {reasonOf(each, now)}
+              {each.runs} {each.runs === 1 ? "run waits" : "runs wait"} on {each.cluster}:{" "}
+              {reasonOf(each, now)}
             </span>
             <span>{predicted(each, now)}</span>
           </div>

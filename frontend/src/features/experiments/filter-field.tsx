@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { listFilterFields } from "@/lib/client/sdk.gen";
 import { accept, complete, type Proposal } from "./completion";
-import styles from "./experiments.module.css";
+import styles from "./filter-field.module.css";
 import { FilterProposals, optionId } from "./filter-proposals";
 
 /** Pause after the last key before the list follows, ms. */

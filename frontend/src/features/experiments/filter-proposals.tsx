@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 import type { Proposal } from "./completion";
-import styles from "./experiments.module.css";
+import styles from "./filter-field.module.css";
 
 interface FilterProposalsProps {
   id: string;

@@ -1,7 +1,7 @@
 import { type Shown, TEXTS } from "./columns";
 import { ColumnsMenu } from "./columns-menu";
-import styles from "./experiments.module.css";
-import { after, KEYS, type Order, type SortKey } from "./order";
+import { KEYS, type Order, type SortKey, turned } from "./order";
+import styles from "./order-row.module.css";
 
 interface OrderRowProps {
   order: Order;
@@ -48,7 +48,7 @@ function SortButton({ of, order, sort }: { of: SortKey; order: Order; sort: (ord
       aria-pressed={mine}
       aria-label={mine ? `${title}, ${way}` : title}
       title={mine ? `Sorted: ${way}` : undefined}
-      onClick={() => sort(after(order, of))}
+      onClick={() => sort(turned(order, of))}
     >
       {title}
       <span aria-hidden="true">{mine ? (order.down ? "↓" : "↑") : ""}</span>

@@ -39,7 +39,7 @@ export function sortOf({ key, down }: Order): string | undefined {
 }
 
 /** The order after a click on a column: its own, and after another one the other way. */
-export function after(order: Order, key: SortKey): Order {
+export function turned(order: Order, key: SortKey): Order {
   if (order.key === key) return { key, down: !order.down };
   return { key, down: KEYS.find((each) => each.key === key)?.down ?? false };
 }
@@ -58,7 +58,7 @@ export function claimOf(line: string | undefined): number | undefined {
 
 const STATES = ["running", "queued", "failed", "cancelled", "succeeded"];
 
-function valueOf(key: SortKey, item: ExperimentSummary, now: number): string | number | undefined {
+function sortValue(key: SortKey, item: ExperimentSummary, now: number): string | number | undefined {
   switch (key) {
     case "added":
       return item.number;
@@ -92,7 +92,7 @@ export function sorted(
   if (sortOf(order) === undefined) return items;
   const sign = order.down ? -1 : 1;
   return items
-    .map((item) => ({ item, value: valueOf(order.key, item, now) }))
+    .map((item) => ({ item, value: sortValue(order.key, item, now) }))
     .sort((one, other) => {
       const [a, b] = [one.value, other.value];
       if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);

@@ -31,11 +31,7 @@ export function UsersPart({ me }: { me: Me }) {
     <Section title="Users" testId="users-part">
       {query.isError && <ErrorPanel what="The users could not be listed." error={query.error} />}
       {items.length > 0 && (
-        <ListTable
-          label="List of users"
-          titles={["Name", "Role", "State", "Last sign-in"]}
-          testId="users"
-        >
+        <ListTable label="List of users" titles={["Name", "Role", "State", "Last sign-in"]} testId="users">
           {items.map((user) => (
             <UserRow
               key={user.name}

@@ -1,4 +1,12 @@
-import { cloneElement, type ReactElement, type ReactNode, type Ref, startTransition, Suspense, useState } from "react";
+import {
+  cloneElement,
+  type ReactElement,
+  type ReactNode,
+  type Ref,
+  Suspense,
+  startTransition,
+  useState,
+} from "react";
 
 /** A button that opens a menu. */
 export type MenuButton = ReactElement<{
@@ -13,7 +21,13 @@ export type MenuButton = ReactElement<{
  * A button whose menu is fetched, and made, when it is pressed first: a row of a long list pays for none.
  * `opens` draws the button and its menu (`OpenedMenu`); until they are there, the button stays as it was.
  */
-export function WhenPressed({ button, opens }: { button: MenuButton; opens: (button: MenuButton) => ReactNode }) {
+export function WhenPressed({
+  button,
+  opens,
+}: {
+  button: MenuButton;
+  opens: (button: MenuButton) => ReactNode;
+}) {
   const [pressed, setPressed] = useState(false);
   const waiting = {
     "aria-haspopup": "menu",
