@@ -1,4 +1,4 @@
-import "@mantine/core/styles.css";
+import "@/lib/theme/mantine.css";
 import "@/lib/theme/tokens.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
@@ -7,6 +7,7 @@ import { makeQueryClient } from "@/app/query-client";
 import { makeRouter } from "@/app/router";
 import { EventStream } from "@/lib/events/event-stream";
 import { sourceOpener } from "@/lib/events/open-source";
+import { fetchIdly } from "@/lib/ui/lazily";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html lacks the element #root");
@@ -18,3 +19,5 @@ createRoot(root).render(
     <App router={makeRouter()} queries={makeQueryClient()} stream={stream} />
   </StrictMode>,
 );
+
+fetchIdly();

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 from urllib.parse import quote
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 WIDTHS = (1440, 1024, 390)
 SCHEMES = ("light", "dark")
@@ -26,6 +28,8 @@ class Screen:
     """What a person does then."""
     empty: bool = False
     """Of a platform without experiments."""
+    told: dict[str, Any] | None = None
+    """Answers of the API, by a pattern of the address, in place of its own."""
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -62,6 +66,44 @@ def _complete(page: Page) -> None:
     page.get_by_role("option").first.wait_for()
 
 
+def _kinds(page: Page) -> None:
+    page.get_by_test_id("add-virtual-cluster").click()
+    page.get_by_role("menuitem").first.click()
+    page.get_by_label("Kinds of workers").fill("hogwild-cpu:8, 2 cpu@0.5")
+    page.get_by_label("Devices").fill("2 v100, cpu-28")
+    page.get_by_label("Devices").blur()
+    page.locator("[data-testid=plan][data-settled=true]").wait_for()
+
+
+MADE = {"created_at": "2026-05-04T09:00:00Z", "created_by": "owner"}
+
+
+def _project(name: str, keep_runs: str, archived: bool) -> dict[str, Any]:
+    about = {"description": "", "role": "admin", "id": f"prj_{name}"}
+    return MADE | about | {"name": name, "keep_runs": keep_runs, "archived": archived}
+
+
+PROJECTS = {
+    "**/api/v1/projects": {
+        "items": [
+            _project("default", "site", False),
+            _project("vision", "90 days", False),
+            _project("language-models-of-the-second-group", "never", True),
+        ]
+    },
+    "**/api/v1/projects/*/members": {
+        "items": [
+            MADE | {"user": "ana", "role": "operator", "disabled": False},
+            MADE | {"user": "ben", "role": "viewer", "disabled": True},
+        ]
+    },
+}
+PROVIDER = {
+    "**/api/v1/oidc*": {
+        "name": "University of Berlin",
+        "problem": "The provider does not say which groups you are in: ask whoever administers it.",
+    }
+}
 ROWS = quote(json.dumps(["1/local", "2"]))
 
 SCREENS = (
@@ -82,6 +124,13 @@ SCREENS = (
         "[data-testid=item-menu]",
         _click("text=Tags and note", "[role=dialog]", "[data-testid=item-menu]"),
     ),
+    Screen(
+        "home-sorted",
+        "/?sort=-duration&columns=verdict.user.finished.duration.state.progress",
+        "[data-testid=experiment-item]",
+    ),
+    Screen("home-columns", "/", "[data-testid=columns]", _click("[data-testid=columns]", "[role=menu]")),
+    Screen("home-projects", "/?project=vision", "[data-testid=project]", told=PROJECTS),
     Screen("person", "/", "[data-testid=person]", _click("[data-testid=person]", "[role=menu]")),
     Screen("palette", "/", "[data-testid=experiment-item]", _find),
     Screen("new", "/new", "[data-testid=form]"),
@@ -94,6 +143,7 @@ SCREENS = (
         "[data-testid=form]",
         _click("[data-testid=add-virtual-cluster]", "[role=menu]"),
     ),
+    Screen("new-kinds", "/new", "[data-testid=form]", _kinds),
     Screen("experiment", "/experiments/{full}", "[data-testid=run-row]"),
     Screen("experiment-seeds", "/experiments/{full}?seeds=each", "[data-testid=run-row]"),
     Screen(
@@ -124,13 +174,31 @@ SCREENS = (
     Screen("queue", "/clusters/local/queue", "h1"),
     Screen("account", "/account", "h1"),
     Screen("administration", "/administration", "h1"),
+    Screen(
+        "projects",
+        "/administration",
+        "[data-testid=projects]",
+        _click("[data-testid=project-vision] [data-testid=members]", "[data-testid=project-members] table"),
+        told=PROJECTS,
+    ),
     Screen("sign-in", "/sign-in", "h1"),
+    Screen("sign-in-provider", "/sign-in?problem=groups", "[data-testid=provider]", told=PROVIDER),
 )
 
 
 def go(page: Page, url: str, screen: Screen, path: str) -> None:
     """Open a screen, and do what it is about."""
+    page.unroute_all()
+    for pattern, answer in (screen.told or {}).items():
+        page.route(pattern, partial(_tell, answer))
     page.goto(url + path)
     page.locator(screen.ready).first.wait_for()
     if screen.act is not None:
         screen.act(page)
+
+
+def _tell(answer: Any, route: Route) -> None:
+    if route.request.method == "GET":
+        route.fulfill(json=answer)
+    else:
+        route.fallback()

@@ -15,7 +15,13 @@ interface AppProps {
 /** The whole dashboard, over what it reads from: its address, its queries, its event stream. */
 export function App({ router, queries, stream }: AppProps) {
   return (
-    <MantineProvider theme={theme} cssVariablesResolver={resolver} defaultColorScheme="auto">
+    // all variables are made here, and not once more in a style sheet that would be loaded for the few that differ
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={resolver}
+      defaultColorScheme="auto"
+      deduplicateCssVariables={false}
+    >
       <QueryClientProvider client={queries}>
         <StreamContext value={stream}>
           <RouterProvider router={router} />

@@ -1,6 +1,6 @@
-import { Tooltip } from "@mantine/core";
 import { useConnection, useLastHeard } from "@/lib/events/use-stream";
 import { formatAge } from "@/lib/format/time";
+import { useHint } from "@/lib/ui/use-hint";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./shell.module.css";
 
@@ -16,16 +16,18 @@ const MEANINGS = {
 export function ConnectionNote() {
   const connection = useConnection();
   const away = connection === "reconnecting" || connection === "offline";
+  const [about, note] = useHint<HTMLSpanElement>(MEANINGS[connection]);
   return (
-    <Tooltip label={MEANINGS[connection]} multiline maw={260}>
-      <span className={styles.connection} data-state={connection} data-testid="connection">
+    <>
+      <span {...about} className={styles.connection} data-state={connection} data-testid="connection">
         <i />
         <span className={styles.connectionWord}>
           <span role="status">{connection}</span>
           {away && <LastUpdate />}
         </span>
       </span>
-    </Tooltip>
+      {note}
+    </>
   );
 }
 

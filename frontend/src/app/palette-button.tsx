@@ -1,13 +1,10 @@
 import { Kbd, UnstyledButton } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
-import { lazy, Suspense, useRef, useState } from "react";
-import { patiently } from "./patiently";
+import { Suspense, useRef, useState } from "react";
+import { lazily } from "@/lib/ui/lazily";
 import styles from "./shell.module.css";
 
-const Palette = lazy(async () => {
-  const { Palette: component } = await patiently(() => import("@/features/palette/palette"));
-  return { default: component };
-});
+const Palette = lazily(() => import("@/features/palette/palette").then((part) => part.Palette));
 const APPLE = /Mac|iPhone|iPad/.test(navigator.userAgent);
 const GLASS = "M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13ZM15.5 15.5 20 20";
 

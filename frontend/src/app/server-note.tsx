@@ -1,9 +1,10 @@
-import { Alert } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { Suspense } from "react";
 import { readyz } from "@/lib/client/sdk.gen";
 import type { Ready } from "@/lib/client/types.gen";
-import styles from "./shell.module.css";
+import { lazily } from "@/lib/ui/lazily";
 
+const ServerAlert = lazily(() => import("./server-alert").then((part) => part.ServerAlert));
 const LOOK = 60_000;
 
 function isReady(told: unknown): told is Ready {
@@ -25,19 +26,12 @@ function useServerNotes(): readonly string[] {
   return query.data ?? [];
 }
 
-/** A note as a sentence; some end as one. */
-function sentence(note: string): string {
-  return `${note.charAt(0).toUpperCase()}${note.slice(1).replace(/\.+$/, "")}.`;
-}
-
 export function ServerNote() {
   const notes = useServerNotes();
   if (notes.length === 0) return null;
   return (
-    <Alert className={styles.serverNote} mb={20} role="status" data-testid="server-note">
-      {notes.map((note) => (
-        <div key={note}>{sentence(note)}</div>
-      ))}
-    </Alert>
+    <Suspense>
+      <ServerAlert notes={notes} />
+    </Suspense>
   );
 }

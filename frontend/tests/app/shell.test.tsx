@@ -80,7 +80,7 @@ describe("the menu of the person", () => {
     expect(await screen.findByTestId("person-name")).toHaveTextContent("ana, viewer");
     await user.keyboard("{Escape}");
     await waitFor(() => expect(screen.queryByTestId("person-name")).toBeNull());
-    expect(opener).toHaveFocus();
+    await waitFor(() => expect(screen.getByRole("button", { name: "Account of ana" })).toHaveFocus());
   });
 
   it("says that one is still signed in where signing out failed", async () => {

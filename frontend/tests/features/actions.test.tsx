@@ -45,7 +45,7 @@ describe("what can be done with several", () => {
   it("is to cancel only those that have not ended, once that was confirmed", async () => {
     const running = summary(2);
     const { user, doing } = open(ended(1), running);
-    await user.click(screen.getByTestId("selected-cancel"));
+    await user.click(await screen.findByTestId("selected-cancel"));
     expect(await screen.findByText(/^Cancel the runs of one experiment that have not ended/)).toBeVisible();
     expect(doing).not.toHaveBeenCalled();
     await user.click(screen.getByTestId("selected-cancel-confirm"));

@@ -40,6 +40,7 @@ describe("the selection", () => {
     const [first, second] = [8, 7].map((number) => `Select Comparison ${number}`);
     await user.click(await screen.findByRole("checkbox", { name: first }));
     await user.click(screen.getByRole("checkbox", { name: second }));
+    await screen.findByTestId("selection");
     const bar = () => within(screen.getByTestId("selection"));
     expect(bar().getByText("2 selected")).toBeVisible();
     await user.click(screen.getByRole("checkbox", { name: first }));

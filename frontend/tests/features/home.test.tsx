@@ -165,7 +165,7 @@ describe("deleting", () => {
     const { user } = openApp(server, "/");
     for (const number of [9, 8, 7])
       await user.click(await screen.findByRole("checkbox", { name: `Select Comparison ${number}` }));
-    const bar = within(screen.getByTestId("selection"));
+    const bar = within(await screen.findByTestId("selection"));
     expect(bar.getByText("3 selected")).toBeVisible();
     await user.click(bar.getByRole("button", { name: "Delete 2" }));
     const outcome = await screen.findByTestId("outcome");
@@ -195,7 +195,7 @@ describe("the archive", () => {
     const { user } = openApp(server, "/");
     for (const number of [8, 7])
       await user.click(await screen.findByRole("checkbox", { name: `Select Comparison ${number}` }));
-    await user.click(screen.getByTestId("selected-archive"));
+    await user.click(await screen.findByTestId("selected-archive"));
     expect(await screen.findByTestId("outcome")).toHaveTextContent("2 experiments are archived.");
     await user.click(screen.getByTestId("undo"));
     await waitFor(() => expect(server.askedFor("PATCH /experiments/*")).toHaveLength(4));
@@ -216,7 +216,8 @@ describe("a long list", () => {
     rowsAre(140);
     server.on("GET /experiments", { items: many(300, 250), next_cursor: "more" });
     openApp(server, "/");
-    const items = await screen.findAllByTestId("experiment-item");
+    await screen.findByTestId("draw-all");
+    const items = screen.getAllByTestId("experiment-item");
     expect(items.length).toBeLessThan(60);
     expect(items[0]).toHaveAttribute("aria-posinset", "1");
     expect(items[0]).toHaveAttribute("aria-setsize", "-1"); // the server has more

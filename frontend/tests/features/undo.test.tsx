@@ -15,7 +15,7 @@ async function archive(...numbers: number[]) {
   const app = openApp(server, "/");
   for (const number of numbers)
     await app.user.click(await screen.findByRole("checkbox", { name: `Select Comparison ${number}` }));
-  await app.user.click(screen.getByTestId("selected-archive"));
+  await app.user.click(await screen.findByTestId("selected-archive"));
   return { ...app, outcome: await screen.findByTestId("outcome") };
 }
 
@@ -53,7 +53,7 @@ describe("a choice of several", () => {
     const { user } = openApp(server, "/");
     for (const number of [8, 7])
       await user.click(await screen.findByRole("checkbox", { name: `Select Comparison ${number}` }));
-    expect(screen.getByText("2 selected")).toBeVisible();
+    expect(await screen.findByText("2 selected")).toBeVisible();
     await user.type(screen.getByTestId("filter"), "starred{Enter}");
     expect(await screen.findByText("1 selected")).toBeVisible();
   });

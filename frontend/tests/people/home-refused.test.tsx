@@ -47,7 +47,7 @@ describe("the list of experiments", () => {
     const { user } = await open("viewer");
     await user.click(screen.getByLabelText("Select Comparison 7"));
     for (const action of ["star", "archive", "delete"])
-      expect(screen.getByTestId(`selected-${action}`), action).toBeDisabled();
+      expect(await screen.findByTestId(`selected-${action}`), action).toBeDisabled();
     await user.click(screen.getByRole("button", { name: "Clear" }));
     expect(screen.queryByTestId("selection")).toBeNull();
   });
@@ -57,7 +57,7 @@ describe("the list of experiments", () => {
     for (const control of controls(7)) expect(control).toBeEnabled();
     for (const control of controls(8)) expect(control).toBeDisabled();
     await user.click(screen.getByLabelText("Select Comparison 7"));
-    expect(screen.getByTestId("selected-delete")).toBeEnabled();
+    expect(await screen.findByTestId("selected-delete")).toBeEnabled();
     await user.click(screen.getByLabelText("Select Comparison 8"));
     expect(screen.getByTestId("selected-delete")).toBeDisabled();
     const bar = within(screen.getByTestId("selection"));

@@ -62,7 +62,7 @@ export function WhatToMeasure({ asked, change }: { asked: Asked; change: (asked:
               if (precisions.length > 0) change({ ...asked, precisions });
             }}
           >
-            <Group gap={14} mt={8}>
+            <Group gap={14} mih={36}>
               <Checkbox value="fp32" label="fp32" />
               <Checkbox value="bf16" label="bf16" />
             </Group>

@@ -1,11 +1,10 @@
-import { Checkbox } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import type { ComponentProps } from "react";
+import { memo } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { formatAge, formatMoment } from "@/lib/format/time";
 import { Star } from "@/lib/keeping/star";
 import { TagLinks } from "@/lib/keeping/tag-links";
-import { Allowed } from "@/lib/people/allowed";
+import { Unless } from "@/lib/people/allowed";
 import { DEFAULT } from "@/lib/projects/use-projects";
 import { predicted, reasonOf } from "@/lib/queue/waiting-note";
 import { OriginNote } from "@/lib/ui/origin-note";
@@ -14,6 +13,7 @@ import { StateBadge } from "@/lib/ui/state-badge";
 import { progress } from "@/lib/ui/states";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import { BestCurve } from "./best-curve";
+import { type Shown, TEXTS, textOf } from "./columns";
 import styles from "./experiments.module.css";
 import { ItemMenu } from "./item-menu";
 import type { Action } from "./use-actions";
@@ -30,58 +30,74 @@ function hint({ state, baseline, runs }: ExperimentSummary): string {
   return `baseline ${baseline}`;
 }
 
-interface ItemProps {
-  item: ExperimentSummary;
+/** What the rows of a list have in common, and what they do. */
+export interface RowProps {
+  shown: Shown;
   now: number;
-  chosen: boolean;
-  choose: (chosen: boolean) => void;
-  act: (action: Action) => void;
-  edit: () => void;
-  /** Where not all items are drawn: which one this is, and what measures it. */
-  place?: ComponentProps<"li">;
+  choose: (item: ExperimentSummary, chosen: boolean) => void;
+  act: (action: Action, item: ExperimentSummary) => void;
+  edit: (id: string) => void;
 }
 
-/** One experiment of the list: its answer, its progress, and what can be done with it. */
-export function ExperimentItem({ item, now, chosen, choose, act, edit, place }: ItemProps) {
+/** Where not all items are drawn: which one this is, how many are known (-1: not all), and what measures it. */
+export interface Place {
+  index: number;
+  of: number;
+  gap: number;
+  measure: ((row: Element | null) => void) | undefined;
+}
+
+interface ItemProps extends RowProps, Partial<Place> {
+  item: ExperimentSummary;
+  chosen: boolean;
+  /** Why the user may not change it; undefined: they may. */
+  refused: string | undefined;
+}
+
+/** One experiment of the list: its answer, its progress, and what can be done with it. Drawn again if it changes. */
+export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
+  const { item, now, shown, chosen, refused, choose, act, edit, index, of, gap, measure } = props;
   const { done, all } = progress(item.runs);
   const [answer, ...others] = item.headlines;
   return (
     <li
-      {...place}
+      ref={measure}
+      data-index={index}
+      aria-posinset={index === undefined ? undefined : index + 1}
+      aria-setsize={of}
+      style={gap ? { marginTop: gap } : undefined}
       className={styles.item}
       data-testid="experiment-item"
       data-id={item.id}
       data-chosen={chosen}
     >
       <div className={styles.marks}>
-        <Checkbox
+        <input
+          type="checkbox"
+          className={styles.check}
           aria-label={`Select ${item.name}`}
           checked={chosen}
-          onChange={(event) => choose(event.currentTarget.checked)}
-          size="md"
+          onChange={(event) => choose(item, event.currentTarget.checked)}
         />
-        <Allowed least="researcher" of={item.user}>
-          <Star name={item.name} starred={item.starred} act={() => act(item.starred ? "unstar" : "star")} />
-        </Allowed>
+        <Unless why={refused}>
+          <Star
+            name={item.name}
+            starred={item.starred}
+            act={() => act(item.starred ? "unstar" : "star", item)}
+          />
+        </Unless>
       </div>
       <div className={styles.main}>
         <Link to="/experiments/$experimentId" params={{ experimentId: item.id }} className={styles.name}>
           {item.name}
         </Link>
-        {answer && (
+        {answer && shown.has("verdict") && (
           <div className={styles.answer} data-testid="answer" title={item.headlines.join("\n")}>
             {answer}
             {others.length > 0 && <span className={styles.more}> and {others.length} more</span>}
           </div>
         )}
-        <div className={styles.chips}>
-          {item.variants.slice(0, MOST_VARIANTS).map((name, index) => (
-            <VariantChip key={name} name={name} index={index} />
-          ))}
-          {item.variants.length > MOST_VARIANTS && (
-            <span className={styles.more}>and {item.variants.length - MOST_VARIANTS} more</span>
-          )}
-        </div>
+        {shown.has("variants") && <Variants names={item.variants} />}
         <div className={styles.facts}>
           <span>#{item.number}</span>
           <span>{item.workload}</span>
@@ -90,7 +106,9 @@ export function ExperimentItem({ item, now, chosen, choose, act, edit, place }: 
           <time dateTime={item.created_at} title={formatMoment(item.created_at)}>
             {formatAge(item.created_at, now)}
           </time>
-          {item.project !== DEFAULT && <span title="Its project">{item.project}</span>}
+          {item.project !== DEFAULT && !shown.has("project") && (
+            <span title="Its project">{item.project}</span>
+          )}
           <OriginNote origin={item.origin} />
           {item.archived && <span>archived</span>}
           {item.protected && <span>protected</span>}
@@ -104,25 +122,67 @@ export function ExperimentItem({ item, now, chosen, choose, act, edit, place }: 
         {item.waiting.map((each) => (
           <div key={each.cluster} className={styles.facts} data-testid="item-waiting">
             <span>
-              {each.runs} {each.runs === 1 ? "run waits" : "runs wait"} on {each.cluster}: {reasonOf(each)}
+              {each.runs} {each.runs === 1 ? "run waits" : "runs wait"} on {each.cluster}:{" "}
+              {reasonOf(each, now)}
             </span>
             <span>{predicted(each, now)}</span>
           </div>
         ))}
       </div>
-      <BestCurve curve={item.curve} index={item.variants.indexOf(item.curve?.variant ?? "")} />
-      <div className={styles.progress}>
-        <StateBadge state={item.state} />
-        <span className={styles.count}>
-          {done} / {all} runs
-        </span>
-        <RunBar runs={item.runs} />
-      </div>
+      <Texts item={item} shown={shown} now={now} />
+      {shown.has("curve") && (
+        <BestCurve curve={item.curve} index={item.variants.indexOf(item.curve?.variant ?? "")} />
+      )}
+      {(shown.has("state") || shown.has("progress")) && (
+        <div className={styles.progress}>
+          {shown.has("state") && <StateBadge state={item.state} />}
+          {shown.has("progress") && (
+            <>
+              <span className={styles.count}>
+                {done} / {all} runs
+              </span>
+              <RunBar runs={item.runs} />
+            </>
+          )}
+        </div>
+      )}
       <div className={styles.menu}>
-        <Allowed least="researcher" of={item.user}>
+        <Unless why={refused}>
           <ItemMenu item={item} act={act} edit={edit} />
-        </Allowed>
+        </Unless>
       </div>
     </li>
+  );
+});
+
+function Variants({ names }: { names: readonly string[] }) {
+  return (
+    <div className={styles.chips}>
+      {names.slice(0, MOST_VARIANTS).map((name, index) => (
+        <VariantChip key={name} name={name} index={index} />
+      ))}
+      {names.length > MOST_VARIANTS && (
+        <span className={styles.more}>and {names.length - MOST_VARIANTS} more</span>
+      )}
+    </div>
+  );
+}
+
+/** The columns that are a short text, each with its name for those who do not see the row above the list. */
+function Texts({ item, shown, now }: Pick<ItemProps, "item" | "shown" | "now">) {
+  const keys = TEXTS.filter((key) => shown.has(key));
+  if (keys.length === 0) return null;
+  return (
+    <div className={styles.texts}>
+      {keys.map((key) => {
+        const { title, text, more } = textOf(key, item, now);
+        return (
+          <div key={key} className={styles.text} title={more} data-column={key}>
+            <span className={styles.textName}>{title}</span>
+            {text}
+          </div>
+        );
+      })}
+    </div>
   );
 }

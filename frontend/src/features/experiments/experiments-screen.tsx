@@ -1,30 +1,37 @@
 import { Button, Group } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
-import { EditMarks } from "@/lib/keeping/edit-marks";
 import { refusal } from "@/lib/people/roles";
 import { useMe, useRefusal } from "@/lib/people/use-me";
-import { ProjectPicker } from "@/lib/projects/project-picker";
 import { useProjects } from "@/lib/projects/use-projects";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
 import { useNow } from "@/lib/ui/use-now";
 import { ViewsMenu } from "@/lib/views/views-menu";
-import { DeletedList } from "./deleted-list";
+import { addressOf, gridOf, shownIn } from "./columns";
 import { Empty, NothingFits, Placeholder } from "./empty";
 import styles from "./experiments.module.css";
-import { ExperimentsList } from "./experiments-list";
+import { ExperimentsList, widths } from "./experiments-list";
 import { FilterField, useFilterFields } from "./filter-field";
 import { type Import, ImportButton, ImportFault, useImport } from "./import-button";
-import { OutcomeNote } from "./outcome-note";
-import { SelectionBar } from "./selection-bar";
-import { useActions } from "./use-actions";
+import { orderIn, sorted, sortOf } from "./order";
+import { OrderRow } from "./order-row";
+import type { ExperimentsSearch } from "./search";
+import { type Action, type Outcome, useActions } from "./use-actions";
 import { useExperiments } from "./use-experiments";
 
+const ProjectPicker = lazily(() =>
+  import("@/lib/projects/project-picker").then((part) => part.ProjectPicker),
+);
+const DeletedList = lazily(() => import("./deleted-list").then((part) => part.DeletedList));
+const Note = lazily(() => import("./outcome-note").then((part) => part.OutcomeNote));
+const SelectionBar = lazily(() => import("./selection-bar").then((part) => part.SelectionBar));
+const EditMarks = lazily(() => import("@/lib/keeping/edit-marks").then((part) => part.EditMarks));
 const route = getRouteApi("/");
 
-/** All experiments, newest first, or those that fit a filter. */
+/** All experiments, or those that fit a filter, in an order. */
 export function ExperimentsScreen() {
   const { show } = route.useSearch();
   useEffect(() => {
@@ -34,72 +41,104 @@ export function ExperimentsScreen() {
 }
 
 function Present() {
-  const { filter, project } = route.useSearch();
+  const { filter, project, sort, columns } = route.useSearch();
   const navigate = route.useNavigate();
-  const { query, fault, items } = useExperiments(filter, project);
+  const order = useMemo(() => orderIn(sort), [sort]);
+  const shown = useMemo(() => shownIn(columns), [columns]);
+  const whole = sortOf(order) !== undefined;
+  const { query, fault, items: read, cut } = useExperiments(filter, project, whole);
   const projects = useProjects();
-  const actions = useActions();
+  const { run, busy, outcome, dismiss } = useActions();
   const importing = useImport(project);
   const me = useMe();
   const now = useNow();
+  const items = useMemo(() => sorted(read, order, now), [read, order, now]);
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   const [edited, setEdited] = useState<string>();
   const tags = useFilterFields().find((field) => field.name === "tag")?.values;
 
   const chosen = items.filter((item) => ids.has(item.id));
-  const choose = (item: ExperimentSummary, wanted: boolean) => {
-    const next = new Set(ids);
-    if (wanted) next.add(item.id);
-    else next.delete(item.id);
-    setIds(next);
-  };
+  const choose = useCallback(({ id }: ExperimentSummary, wanted: boolean) => {
+    setIds((before) => {
+      const next = new Set(before);
+      if (wanted) next.add(id);
+      else next.delete(id);
+      return next;
+    });
+  }, []);
+  const act = useCallback((action: Action, item: ExperimentSummary) => void run(action, [item]), [run]);
+  const look = (part: ExperimentsSearch, replace = false) =>
+    void navigate({ search: (before) => ({ ...before, ...part }), replace });
   if (query.isSuccess && !query.isPlaceholderData && items.length === 0 && !filter && !project)
     return (
       <>
         <Empty act={importing} />
-        <OutcomeNote outcome={actions.outcome} onClose={actions.dismiss} />
+        <OutcomeNote outcome={outcome} onClose={dismiss} />
       </>
     );
   return (
     <>
       <Head act={importing} project={project} />
-      <ProjectPicker
-        projects={projects}
-        value={project}
-        all="All projects"
-        onChange={(next) => void navigate({ search: { filter, project: next } })}
-      />
+      {projects.length > 1 && (
+        <Suspense>
+          <ProjectPicker
+            projects={projects}
+            value={project}
+            all="All projects"
+            onChange={(next) => look({ project: next })}
+          />
+        </Suspense>
+      )}
       <FilterField
         filter={filter ?? ""}
         error={fault}
-        onChange={(text) => void navigate({ search: { filter: text || undefined, project }, replace: true })}
+        onChange={(text) => look({ filter: text || undefined }, true)}
       />
-      <SelectionBar
-        chosen={chosen}
-        busy={actions.busy}
-        refused={chosen.map((item) => refusal(me, "researcher", item.user)).find(Boolean)}
-        act={(action, some) => {
-          setIds(new Set());
-          void actions.run(action, some);
-        }}
-        clear={() => setIds(new Set())}
-      />
+      {chosen.length > 0 && (
+        <Suspense>
+          <SelectionBar
+            chosen={chosen}
+            busy={busy}
+            refused={chosen.map((item) => refusal(me, "researcher", item.user)).find(Boolean)}
+            act={(action, some) => {
+              setIds(new Set());
+              void run(action, some);
+            }}
+            clear={() => setIds(new Set())}
+          />
+        </Suspense>
+      )}
       {query.isError && !fault && (
         <ErrorPanel what="The list could not be read." error={query.error} retry={() => query.refetch()} />
       )}
-      {query.isPending && <Placeholder />}
-      {query.isSuccess && items.length === 0 && <NothingFits clear={() => void navigate({ search: {} })} />}
-      <ExperimentsList
-        items={items}
-        complete={!query.hasNextPage}
-        stale={query.isPlaceholderData || fault !== undefined}
-        now={now}
-        chosen={ids}
-        choose={choose}
-        act={(action, item) => void actions.run(action, [item])}
-        edit={setEdited}
-      />
-      {query.hasNextPage && (
+      {query.isSuccess && items.length === 0 && (
+        <NothingFits clear={() => look({ filter: undefined, project: undefined })} />
+      )}
+      <div style={widths(gridOf(shown))}>
+        {(items.length > 0 || query.isPending) && (
+          <OrderRow
+            order={order}
+            shown={shown}
+            sort={(next) => look({ sort: sortOf(next) }, true)}
+            show={(next) => look({ columns: addressOf(next) }, true)}
+          />
+        )}
+        {query.isPending && <Placeholder />}
+        {cut && <p className={styles.nothing}>Only the newest {items.length} experiments are sorted.</p>}
+        <ExperimentsList
+          items={items}
+          complete={!query.hasNextPage}
+          stale={query.isPlaceholderData || fault !== undefined || (whole && query.hasNextPage)}
+          now={now}
+          shown={shown}
+          me={me}
+          chosen={ids}
+          choose={choose}
+          act={act}
+          edit={setEdited}
+        />
+      </div>
+      {query.hasNextPage && !whole && (
         <Group justify="center" mt={24}>
           <Button variant="default" loading={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
             Load more
@@ -111,14 +150,19 @@ function Present() {
           Deleted experiments
         </LinkButton>
       </p>
-      {edited && <EditMarks experiment={edited} known={tags} onClose={() => setEdited(undefined)} />}
-      <OutcomeNote outcome={actions.outcome} onClose={actions.dismiss} />
+      {edited && (
+        <Suspense>
+          <EditMarks experiment={edited} known={tags} onClose={() => setEdited(undefined)} />
+        </Suspense>
+      )}
+      <OutcomeNote outcome={outcome} onClose={dismiss} />
     </>
   );
 }
 
 function Deleted() {
-  const actions = useActions();
+  const { run, busy, outcome, dismiss } = useActions();
+  const now = useNow();
   return (
     <>
       <Group justify="space-between" align="center" mb={22}>
@@ -127,12 +171,10 @@ function Deleted() {
           All experiments
         </LinkButton>
       </Group>
-      <DeletedList
-        now={useNow()}
-        busy={actions.busy}
-        restore={(item) => void actions.run("restore", [item])}
-      />
-      <OutcomeNote outcome={actions.outcome} onClose={actions.dismiss} />
+      <Suspense>
+        <DeletedList now={now} busy={busy} restore={(item) => void run("restore", [item])} />
+      </Suspense>
+      <OutcomeNote outcome={outcome} onClose={dismiss} />
     </>
   );
 }
@@ -157,5 +199,16 @@ function Head({ act, project }: { act: Import; project: string | undefined }) {
       </Group>
       <ImportFault act={act} />
     </>
+  );
+}
+
+/** What came of an action, as soon as there is something to say. */
+function OutcomeNote(props: { outcome: Outcome | undefined; onClose: () => void }) {
+  return (
+    props.outcome && (
+      <Suspense>
+        <Note {...props} />
+      </Suspense>
+    )
   );
 }

@@ -1,9 +1,10 @@
-import { CloseButton, Combobox, TextInput, useCombobox } from "@mantine/core";
+import { CloseButton, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { listFilterFields } from "@/lib/client/sdk.gen";
-import { accept, complete } from "./completion";
-import styles from "./experiments.module.css";
+import { accept, complete, type Proposal } from "./completion";
+import styles from "./filter-field.module.css";
+import { FilterProposals, optionId } from "./filter-proposals";
 
 /** Pause after the last key before the list follows, ms. */
 const PAUSE = 400;
@@ -24,14 +25,19 @@ interface FilterFieldProps {
   onChange: (filter: string) => void;
 }
 
+const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
+
 /** The search field: proposes what may follow, and says what cannot be read. */
 export function FilterField({ filter, error, onChange }: FilterFieldProps) {
   const fields = useFilterFields();
   const input = useRef<HTMLInputElement>(null);
+  const list = useId();
   const [text, setText] = useState(filter);
   const [caret, setCaret] = useState(filter.length);
+  const [open, setOpen] = useState(false);
+  /** The proposal that Enter takes; -1: none, Enter finds what is written. */
+  const [marked, setMarked] = useState(-1);
   const sent = useRef(filter);
-  const store = useCombobox({ onDropdownClose: () => store.resetSelectedOption() });
 
   const later = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(later.current), []);
@@ -44,83 +50,85 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
   }, [filter]);
 
   const send = (value: string) => {
+    clearTimeout(later.current);
     sent.current = value.trim();
     onChange(value.trim());
   };
   const write = (value: string, place: number) => {
     setText(value);
     setCaret(place);
+    setOpen(true);
+    setMarked(-1);
     clearTimeout(later.current);
     later.current = setTimeout(() => send(value), PAUSE);
   };
 
   const { from, proposals } = complete(text, caret, fields);
   /** What is not complete yet is no fault, and the proposals are where it would be told. */
-  const proposing = store.dropdownOpened && proposals.length > 0;
+  const proposing = open && proposals.length > 0;
+  const current = proposing ? proposals[marked] : undefined;
+  const take = (proposal: Proposal) => {
+    const next = accept(text, caret, from, proposal.text);
+    write(next.text, next.caret);
+    requestAnimationFrame(() => {
+      if (input.current?.value !== next.text) return; // somebody typed on meanwhile
+      input.current.setSelectionRange(next.caret, next.caret);
+    });
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    const step = STEPS[event.key];
+    if (step !== undefined && proposals.length > 0) {
+      event.preventDefault(); // the caret stays
+      setOpen(true);
+      const last = proposals.length - 1;
+      setMarked((at) => (at + step > last ? 0 : at + step < 0 ? last : at + step));
+    }
+    if (event.key === "Escape") setOpen(false);
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    if (current) return take(current);
+    send(text);
+    setOpen(false);
+  };
   return (
-    <Combobox
-      store={store}
-      shadow="md"
-      onOptionSubmit={(proposal) => {
-        const next = accept(text, caret, from, proposal);
-        write(next.text, next.caret);
-        store.resetSelectedOption();
-        requestAnimationFrame(() => {
-          if (input.current?.value !== next.text) return; // somebody typed on meanwhile
-          input.current.setSelectionRange(next.caret, next.caret);
-        });
-      }}
-    >
-      <Combobox.Target withExpandedAttribute autoComplete="off">
-        <TextInput
-          ref={input}
-          aria-label="Find experiments"
-          placeholder='Find: state = running and algorithm ~ "easgd"'
-          className={styles.find}
-          value={text}
-          error={proposing ? undefined : error}
-          data-testid="filter"
-          spellCheck={false}
-          autoCapitalize="off"
-          onChange={({ currentTarget }) => {
-            write(currentTarget.value, currentTarget.selectionStart ?? currentTarget.value.length);
-            store.openDropdown();
-            store.resetSelectedOption();
-          }}
-          onSelect={({ currentTarget }) => setCaret(currentTarget.selectionStart ?? text.length)}
-          onClick={() => store.openDropdown()}
-          onBlur={() => store.closeDropdown()}
-          onKeyDown={(event) => {
-            if (event.key !== "Enter" || store.getSelectedOptionIndex() >= 0) return;
-            clearTimeout(later.current);
-            send(text);
-            store.closeDropdown();
-          }}
-          rightSection={
-            text && (
-              <CloseButton
-                size="md"
-                aria-label="Show all experiments"
-                onClick={() => {
-                  clearTimeout(later.current);
-                  setText("");
-                  send("");
-                }}
-              />
-            )
-          }
-        />
-      </Combobox.Target>
-      <Combobox.Dropdown hidden={proposals.length === 0}>
-        <Combobox.Options aria-label="What may follow" mah={320} style={{ overflowY: "auto" }}>
-          {proposals.map((proposal) => (
-            <Combobox.Option key={proposal.text} value={proposal.text} className={styles.proposal}>
-              <code>{proposal.text}</code>
-              <span>{proposal.note}</span>
-            </Combobox.Option>
-          ))}
-        </Combobox.Options>
-      </Combobox.Dropdown>
-    </Combobox>
+    <div className={styles.find}>
+      <TextInput
+        ref={input}
+        role="combobox"
+        aria-label="Find experiments"
+        aria-autocomplete="list"
+        aria-expanded={proposing}
+        aria-controls={proposing ? list : undefined}
+        aria-activedescendant={current && optionId(list, current)}
+        placeholder='Find: state = running and algorithm ~ "easgd"'
+        value={text}
+        error={proposing ? undefined : error}
+        data-testid="filter"
+        autoComplete="off"
+        spellCheck={false}
+        autoCapitalize="off"
+        onChange={({ currentTarget: { value, selectionStart } }) =>
+          write(value, selectionStart ?? value.length)
+        }
+        onSelect={({ currentTarget }) => setCaret(currentTarget.selectionStart ?? text.length)}
+        onClick={() => setOpen(true)}
+        onBlur={() => setOpen(false)}
+        onKeyDown={press}
+        rightSection={
+          text && (
+            <CloseButton
+              size="md"
+              aria-label="Show all experiments"
+              onClick={() => {
+                setText("");
+                send("");
+              }}
+            />
+          )
+        }
+      />
+      {proposing && <FilterProposals id={list} proposals={proposals} current={current} take={take} />}
+    </div>
   );
 }

@@ -3,7 +3,7 @@ import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { Unless } from "@/lib/people/allowed";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { isTerminal } from "@/lib/ui/states";
-import styles from "./experiments.module.css";
+import styles from "./selection-bar.module.css";
 import type { Action } from "./use-actions";
 
 interface SelectionBarProps {

@@ -57,38 +57,41 @@ export function useActions() {
   const [outcome, setOutcome] = useState<Outcome>();
   const [busy, setBusy] = useState(false);
 
-  const run = async (action: Action, items: readonly Chosen[]) => {
-    const { did, act, back } = ACTIONS[action];
-    setBusy(true);
-    const done: Chosen[] = [];
-    const failed: string[] = [];
-    for (const item of items) {
-      try {
-        await act(item.id);
-        done.push(item);
-      } catch (error) {
-        failed.push(`#${item.number}: ${explain(error)}`);
+  const run = useCallback(
+    async (action: Action, items: readonly Chosen[]) => {
+      const { did, act, back } = ACTIONS[action];
+      setBusy(true);
+      const done: Chosen[] = [];
+      const failed: string[] = [];
+      for (const item of items) {
+        try {
+          await act(item.id);
+          done.push(item);
+        } catch (error) {
+          failed.push(`#${item.number}: ${explain(error)}`);
+        }
       }
-    }
-    setBusy(false);
-    void client.invalidateQueries({ queryKey: ["experiments"] });
-    void client.invalidateQueries({ queryKey: ["deleted-experiments"] });
-    const undo = async () => {
-      setOutcome(undefined);
-      const kept: string[] = [];
-      for (const item of done)
-        await back?.(item.id).catch((error) => kept.push(`#${item.number}: ${explain(error)}`));
+      setBusy(false);
       void client.invalidateQueries({ queryKey: ["experiments"] });
       void client.invalidateQueries({ queryKey: ["deleted-experiments"] });
-      if (kept.length > 0) setOutcome({ text: "This was not undone.", failed: kept, undo: undefined });
-    };
-    if (QUIET.has(action) && items.length === 1 && failed.length === 0) return;
-    setOutcome({
-      text: done.length > 0 ? `${named(done)} ${did}.` : "Nothing was changed.",
-      failed,
-      undo: done.length > 0 && back ? () => void undo() : undefined,
-    });
-  };
+      const undo = async () => {
+        setOutcome(undefined);
+        const kept: string[] = [];
+        for (const item of done)
+          await back?.(item.id).catch((error) => kept.push(`#${item.number}: ${explain(error)}`));
+        void client.invalidateQueries({ queryKey: ["experiments"] });
+        void client.invalidateQueries({ queryKey: ["deleted-experiments"] });
+        if (kept.length > 0) setOutcome({ text: "This was not undone.", failed: kept, undo: undefined });
+      };
+      if (QUIET.has(action) && items.length === 1 && failed.length === 0) return;
+      setOutcome({
+        text: done.length > 0 ? `${named(done)} ${did}.` : "Nothing was changed.",
+        failed,
+        undo: done.length > 0 && back ? () => void undo() : undefined,
+      });
+    },
+    [client],
+  );
   const dismiss = useCallback(() => setOutcome(undefined), []);
   return { run, busy, outcome, dismiss };
 }

@@ -1,40 +1,55 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useRef } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { faultsOf } from "@/lib/api/problem";
 import { listExperiments } from "@/lib/client/sdk.gen";
 import { useStream } from "@/lib/events/use-stream";
 import { useThrottled } from "@/lib/events/use-throttled";
 import { inProject } from "./search";
 
-const PAGE = 30;
+/** Experiments that are read at once, and the least ms from one reading to the next: of a list as the server orders it. */
+const PARTLY = { page: 30, pause: 1500 };
+/** Of one that is sorted here, for which all of them are read; and the most pages of it. */
+const WHOLE = { page: 500, pause: 6000, pages: 10 };
 
-/** The experiments of a project, or of all, that fit a filter; those shown before stay until the next are there. */
-export function useExperiments(typed: string | undefined, project: string | undefined) {
+/**
+ * The experiments of a project, or of all, that fit a filter; those shown before stay until the next are there.
+ * `whole`: all of them, as many as are sorted at most.
+ */
+export function useExperiments(typed: string | undefined, project: string | undefined, whole: boolean) {
   const filter = inProject(typed, project);
+  const { page, pause } = whole ? WHOLE : PARTLY;
   const query = useInfiniteQuery({
-    queryKey: ["experiments", PAGE, filter ?? ""],
+    queryKey: ["experiments", page, filter ?? ""],
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam, signal }) => {
       const { data } = await listExperiments({
-        query: { limit: PAGE, cursor: pageParam, filter },
+        query: { limit: page, cursor: pageParam, filter },
         signal,
         throwOnError: true,
       });
       return data;
     },
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
+    getNextPageParam: ({ next_cursor }, pages) =>
+      whole && pages.length >= WHOLE.pages ? undefined : (next_cursor ?? undefined),
     placeholderData: keepPreviousData,
   });
-  const refresh = useThrottled(() => void query.refetch(), 1500);
+  const { data: read, hasNextPage, isFetching, isError, isPlaceholderData, fetchNextPage } = query;
+  useEffect(() => {
+    if (whole && hasNextPage && !isFetching && !isError && !isPlaceholderData) void fetchNextPage();
+  }, [whole, hasNextPage, isFetching, isError, isPlaceholderData, fetchNextPage]);
+  const refresh = useThrottled(() => void query.refetch(), pause);
   useStream({}, (event) => {
     if (event.kind === "experiment" || event.kind === "run" || event.kind === "reset") refresh();
   });
   // a filter that cannot be read leaves the list as it was
-  const shown = useRef(query.data);
-  if (query.data) shown.current = query.data;
+  const shown = useRef(read);
+  if (read) shown.current = read;
   const fault = filterFault(query.error);
-  const data = query.data ?? (fault ? shown.current : undefined);
-  return { query, fault, items: data?.pages.flatMap((page) => page.items) ?? [] };
+  const data = read ?? (fault ? shown.current : undefined);
+  const items = useMemo(() => data?.pages.flatMap((each) => each.items) ?? [], [data]);
+  /** The server has more than are sorted. */
+  const cut = whole && !hasNextPage && typeof data?.pages.at(-1)?.next_cursor === "string";
+  return { query, fault, items, cut };
 }
 
 /** What the server says of a filter that it cannot read. */

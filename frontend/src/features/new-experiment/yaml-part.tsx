@@ -112,6 +112,7 @@ export function YamlPart({
         }}
         marks={marks}
         complete={(all, caret) => known && propose(all, caret, known)}
+        completes={known !== undefined}
         leave={leave}
       />
       <p className={styles.keys}>

@@ -13,8 +13,8 @@ import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
-import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
+import { ListTable } from "./list-table";
 import styles from "./people.module.css";
 import { ProviderProblem } from "./provider-problem";
 import { useProvider } from "./use-provider";
@@ -34,29 +34,20 @@ export function IdentitiesPart({ list, problem }: { list: IdentityList; problem?
     <Section title="Accounts at a provider" testId="identities-part">
       <ProviderProblem title="The account was not linked" problem={provider?.problem} />
       {list.items.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="List of accounts" tabIndex={0}>
-          <table className={ui.table} data-testid="identities">
-            <thead>
-              <tr>
-                <th>Account</th>
-                <th>Provider</th>
-                <th>Last sign-in</th>
-                <th />
-              </tr>
-            </thead>
-            <tbody>
-              {list.items.map((identity) => (
-                <Row
-                  key={identity.id}
-                  identity={identity}
-                  busy={unlink.isPending && unlink.variables.path.identity_id === identity.id}
-                  unlink={() => unlink.mutate({ path: { identity_id: identity.id } })}
-                />
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <ListTable
+          label="List of accounts"
+          titles={["Account", "Provider", "Last sign-in"]}
+          testId="identities"
+        >
+          {list.items.map((identity) => (
+            <Row
+              key={identity.id}
+              identity={identity}
+              busy={unlink.isPending && unlink.variables.path.identity_id === identity.id}
+              unlink={() => unlink.mutate({ path: { identity_id: identity.id } })}
+            />
+          ))}
+        </ListTable>
       )}
       {unlink.isError && <ErrorPanel what="The account was not unlinked." error={unlink.error} />}
       {name && (

@@ -1,4 +1,3 @@
-import { Button, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import {
@@ -9,12 +8,10 @@ import {
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
-import ui from "@/lib/ui/ui.module.css";
-import styles from "./people.module.css";
+import { ListTable } from "./list-table";
+import { NameForm } from "./name-form";
 import { ProjectMembers } from "./project-members";
 import { ProjectRow } from "./project-row";
-
-const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
 /** The projects, the members of one of them, and a form that makes another one. */
 export function ProjectsPart() {
@@ -30,29 +27,20 @@ export function ProjectsPart() {
       </p>
       {query.isError && <ErrorPanel what="The projects could not be listed." error={query.error} />}
       {items.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="List of projects" tabIndex={0}>
-          <table className={ui.table} data-testid="projects">
-            <thead>
-              <tr>
-                <th>Name</th>
-                <th>State</th>
-                <th>Deletes what has ended</th>
-                <th />
-              </tr>
-            </thead>
-            <tbody>
-              {items.map((project) => (
-                <ProjectRow
-                  key={project.id}
-                  project={project}
-                  open={project.id === shown}
-                  show={() => setShown(project.id === shown ? undefined : project.id)}
-                />
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <ListTable
+          label="List of projects"
+          titles={["Name", "State", "Deletes what has ended"]}
+          testId="projects"
+        >
+          {items.map((project) => (
+            <ProjectRow
+              key={project.id}
+              project={project}
+              open={project.id === shown}
+              show={() => setShown(project.id === shown ? undefined : project.id)}
+            />
+          ))}
+        </ListTable>
       )}
       {open && <ProjectMembers key={open.id} project={open.name} />}
       <NewProject />
@@ -61,43 +49,21 @@ export function ProjectsPart() {
 }
 
 function NewProject() {
-  const [name, setName] = useState("");
   const client = useQueryClient();
   const create = useMutation({
     ...createProjectMutation(),
-    onSuccess: () => {
-      setName("");
-      return client.invalidateQueries({ queryKey: listProjectsQueryKey() });
-    },
+    onSuccess: () => client.invalidateQueries({ queryKey: listProjectsQueryKey() }),
   });
-  const bad = name !== "" && !NAME.test(name);
   return (
     <>
-      <form
-        className={screen.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          create.mutate({ body: { name } });
-        }}
-      >
-        <TextInput
-          label="New project"
-          placeholder="vision"
-          value={name}
-          maxLength={63}
-          error={bad && "Lower-case letters, digits, dot, dash and underscore"}
-          onChange={(event) => setName(event.currentTarget.value)}
-          data-testid="project-name"
-        />
-        <Button
-          type="submit"
-          disabled={name === "" || bad}
-          loading={create.isPending}
-          data-testid="add-project"
-        >
-          Make project
-        </Button>
-      </form>
+      <NameForm
+        label="New project"
+        placeholder="vision"
+        action="Make project"
+        busy={create.isPending}
+        make={(name) => create.mutateAsync({ body: { name } })}
+        testIds={{ name: "project-name", action: "add-project" }}
+      />
       {create.isError && <ErrorPanel what="The project was not made." error={create.error} />}
     </>
   );

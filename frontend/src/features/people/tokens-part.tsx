@@ -9,8 +9,8 @@ import { formatAge, formatMoment } from "@/lib/format/time";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
-import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
+import { ListTable } from "./list-table";
 import { NewTokenForm } from "./new-token-form";
 import styles from "./people.module.css";
 import { tokenOwner, tokenState } from "./token-state";
@@ -29,33 +29,21 @@ export function TokensPart({ me, all }: { me: Me; all: boolean }) {
     <Section title="Tokens" testId="tokens-part">
       {query.isError && <ErrorPanel what="The tokens could not be listed." error={query.error} />}
       {items.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="List of tokens" tabIndex={0}>
-          <table className={ui.table} data-testid="tokens">
-            <thead>
-              <tr>
-                <th>Label</th>
-                {all && <th>Of</th>}
-                <th>Scope</th>
-                <th>Valid</th>
-                <th>Last used</th>
-                <th>Token</th>
-                <th />
-              </tr>
-            </thead>
-            <tbody>
-              {items.map((token) => (
-                <Row
-                  key={token.id}
-                  token={token}
-                  all={all}
-                  busy={revoke.isPending && revoke.variables.path.token_id === token.id}
-                  revoke={() => revoke.mutate({ path: { token_id: token.id } })}
-                />
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <ListTable
+          label="List of tokens"
+          titles={["Label", ...(all ? ["Of"] : []), "Scope", "Valid", "Last used", "Token"]}
+          testId="tokens"
+        >
+          {items.map((token) => (
+            <Row
+              key={token.id}
+              token={token}
+              all={all}
+              busy={revoke.isPending && revoke.variables.path.token_id === token.id}
+              revoke={() => revoke.mutate({ path: { token_id: token.id } })}
+            />
+          ))}
+        </ListTable>
       )}
       {revoke.isError && <ErrorPanel what="The token was not revoked." error={revoke.error} />}
       <NewTokenForm me={me} />

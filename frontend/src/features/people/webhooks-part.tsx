@@ -11,8 +11,7 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { ShownOnce } from "@/lib/ui/shown-once";
-import ui from "@/lib/ui/ui.module.css";
-import styles from "./people.module.css";
+import { ListTable } from "./list-table";
 import { WebhookRow } from "./webhook-row";
 import { EVENTS, USUAL, urlFault } from "./webhook-words";
 
@@ -30,25 +29,15 @@ export function WebhooksPart() {
     <Section title="Webhooks" testId="webhooks-part">
       {query.isError && <ErrorPanel what="The webhooks could not be listed." error={query.error} />}
       {items.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section className={`${ui.tableWrap} ${styles.table}`} aria-label="List of webhooks" tabIndex={0}>
-          <table className={ui.table} data-testid="webhooks">
-            <thead>
-              <tr>
-                <th>Address</th>
-                <th>Events</th>
-                <th>State</th>
-                <th>Last delivery</th>
-                <th />
-              </tr>
-            </thead>
-            <tbody>
-              {items.map((webhook) => (
-                <WebhookRow key={webhook.id} webhook={webhook} />
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <ListTable
+          label="List of webhooks"
+          titles={["Address", "Events", "State", "Last delivery"]}
+          testId="webhooks"
+        >
+          {items.map((webhook) => (
+            <WebhookRow key={webhook.id} webhook={webhook} />
+          ))}
+        </ListTable>
       )}
       <NewWebhook />
     </Section>

@@ -1,6 +1,6 @@
-import { Tooltip } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { Role } from "@/lib/client/types.gen";
+import { useHint } from "@/lib/ui/use-hint";
 import styles from "./allowed.module.css";
 import { useRefusal } from "./use-me";
 
@@ -20,12 +20,17 @@ export function Allowed({ least, of, inProject, children }: AllowedProps) {
 
 /** Controls that are disabled where there is a reason. */
 export function Unless({ why, children }: { why: string | undefined; children: ReactNode }) {
-  if (why === undefined) return children;
+  return why === undefined ? children : <Refused why={why}>{children}</Refused>;
+}
+
+function Refused({ why, children }: { why: string; children: ReactNode }) {
+  const [about, note] = useHint<HTMLFieldSetElement>(why, true);
   return (
-    <Tooltip label={why} multiline maw={260} events={{ hover: true, focus: true, touch: true }}>
-      <fieldset disabled className={styles.refused} aria-label={why} data-testid="refused">
+    <>
+      <fieldset {...about} disabled className={styles.refused} aria-label={why} data-testid="refused">
         {children}
       </fieldset>
-    </Tooltip>
+      {note}
+    </>
   );
 }

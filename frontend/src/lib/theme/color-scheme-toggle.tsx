@@ -1,4 +1,5 @@
-import { ActionIcon, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { useHint } from "@/lib/ui/use-hint";
 
 const SUN =
   "M12 7a5 5 0 1 0 0 10 5 5 0 0 0 0-10M12 2v2M12 20v2M4.9 4.9l1.4 1.4M17.7 17.7l1.4 1.4M2 12h2M20 12h2M4.9 19.1l1.4-1.4M17.7 6.3l1.4-1.4";
@@ -9,9 +10,11 @@ export function ColorSchemeToggle() {
   const { setColorScheme } = useMantineColorScheme();
   const scheme = useComputedColorScheme("light");
   const next = scheme === "dark" ? "light" : "dark";
+  const [about, note] = useHint<HTMLButtonElement>(`Switch to ${next}`);
   return (
-    <Tooltip label={`Switch to ${next}`}>
+    <>
       <ActionIcon
+        {...about}
         variant="subtle"
         color="gray"
         size="lg"
@@ -33,6 +36,7 @@ export function ColorSchemeToggle() {
           <path d={scheme === "dark" ? SUN : MOON} />
         </svg>
       </ActionIcon>
-    </Tooltip>
+      {note}
+    </>
   );
 }

@@ -1,74 +1,21 @@
-import { Button, Menu } from "@mantine/core";
-import { useClipboard } from "@mantine/hooks";
-import { type MouseEvent, useState } from "react";
-import type { SavedView } from "@/lib/client/types.gen";
-import { ManageViews } from "./manage-views";
-import { divided, linkTo, pageOf } from "./pages";
-import { SaveView } from "./save-view";
-import { useHere, useShow, useViews } from "./use-views";
-import { asksForAnother } from "./view-link";
-import styles from "./views.module.css";
+import { Button } from "@mantine/core";
+import { lazily } from "@/lib/ui/lazily";
+import { WhenPressed } from "@/lib/ui/when-pressed";
+import { useViews } from "./use-views";
+
+const ViewsItems = lazily(() => import("./views-items").then((part) => part.ViewsItems));
 
 /** Saves what is shown under a name, and leads to what was saved. */
 export function ViewsMenu() {
-  const here = useHere();
-  const query = useViews();
-  const clipboard = useClipboard({ timeout: 3000 });
-  const [dialog, setDialog] = useState<"save" | "manage">();
-  const views = query.data?.items ?? [];
-  const { here: ours, elsewhere } = divided(views, here);
-  const close = () => setDialog(undefined);
+  useViews(); // they are there when the menu opens
   return (
-    <>
-      <Menu shadow="md" position="bottom-end" withinPortal width={280}>
-        <Menu.Target>
-          <Button variant="default" data-testid="views">
-            {clipboard.copied ? "Link copied" : "Views"}
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown className={styles.menu}>
-          <Menu.Item onClick={() => setDialog("save")}>Save this view…</Menu.Item>
-          {navigator.clipboard && (
-            <Menu.Item onClick={() => clipboard.copy(linkTo(here))}>Copy the link to this view</Menu.Item>
-          )}
-          {views.length > 0 && (
-            <Menu.Item onClick={() => setDialog("manage")}>Rename, delete, share…</Menu.Item>
-          )}
-          {query.isError && <Menu.Label>The saved views could not be read.</Menu.Label>}
-          <Views label="Of this page" views={ours} here={here} />
-          <Views label="Of other pages" views={elsewhere} here={here} />
-        </Menu.Dropdown>
-      </Menu>
-      {dialog === "save" && <SaveView path={here} onClose={close} />}
-      {dialog === "manage" && <ManageViews onClose={close} />}
-    </>
-  );
-}
-
-function Views({ label, views, here }: { label: string; views: readonly SavedView[]; here: string }) {
-  const show = useShow();
-  if (views.length === 0) return null;
-  return (
-    <>
-      <Menu.Divider />
-      <Menu.Label>{label}</Menu.Label>
-      {views.map(({ id, name, path }) => (
-        <Menu.Item
-          key={id}
-          component="a"
-          href={path}
-          aria-current={path === here ? "page" : undefined}
-          className={styles.item}
-          rightSection={<span className={styles.page}>{path === here ? "shown" : pageOf(path)}</span>}
-          onClick={(event: MouseEvent) => {
-            if (asksForAnother(event)) return;
-            event.preventDefault();
-            show(path);
-          }}
-        >
-          {name}
-        </Menu.Item>
-      ))}
-    </>
+    <WhenPressed
+      button={
+        <Button variant="default" data-testid="views">
+          Views
+        </Button>
+      }
+      opens={(button) => <ViewsItems button={button} />}
+    />
   );
 }

@@ -27,13 +27,15 @@ interface YamlEditorProps {
   /** What is wrong; undefined: it is being found out, and what is marked stays. */
   marks: readonly Mark[] | undefined;
   complete: (text: string, caret: number) => Proposals | undefined;
+  /** Whether anything can be proposed yet. */
+  completes: boolean;
   /** Where the focus goes on Escape. */
   leave: () => void;
   ref?: Ref<EditorHandle>;
 }
 
 /** A text in YAML with completion, and marks at what is wrong. */
-export function YamlEditor({ label, text, change, marks, complete, leave, ref }: YamlEditorProps) {
+export function YamlEditor({ label, text, change, marks, complete, completes, leave, ref }: YamlEditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView>(undefined);
   const now = useRef({ complete, changed: change, leave });
@@ -91,7 +93,7 @@ export function YamlEditor({ label, text, change, marks, complete, leave, ref }:
 
   return (
     <>
-      <div ref={host} data-testid="yaml-editor" />
+      <div ref={host} data-testid="yaml-editor" data-completes={completes} />
       <div id={description} className={ui.unseen} data-testid="yaml-spoken">
         {marks && marks.length > 0 ? marks.map(({ spoken }) => spoken).join(" ") : "No problem is marked."}
       </div>

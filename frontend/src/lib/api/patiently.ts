@@ -1,4 +1,4 @@
-import { answers } from "@/lib/api/answers";
+import { answers } from "./answers";
 
 const PAUSE = 1000; // ms between two questions whether the server is back
 

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { patiently } from "@/app/patiently";
+import { patiently } from "@/lib/api/patiently";
 
 const FAILED = new TypeError("Failed to fetch dynamically imported module: http://x/assets/run-1.js");
 
