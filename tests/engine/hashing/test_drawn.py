@@ -40,11 +40,12 @@ def random_lists(seed, most, low=1, b=B, c=C):
     return lists_of([random.permutation(c)[: random.integers(low, most)].tolist() for _ in range(b)])
 
 
-def problem(seed=0, uniform=90, step=4, dtype=np.float32, c=C, width=WIDTH, b=B):
+def problem(seed=0, uniform=90, step=4, dtype=np.float32, c=C, width=WIDTH, b=B, least=110, most=60):
     """Return weights, biases, hidden vectors and sets: labels in the draw and not, candidates, further rows."""
     random = np.random.default_rng(seed)
-    assembler = Assembler(c, min(c, 130), min(c, uniform), least=min(c, 110), seed=3)
-    sets = assembler.drawn(step, random_lists(seed, 4, b=b, c=c), random_lists(seed + 1, min(c, 60), b=b, c=c))
+    assembler = Assembler(c, min(c, max(130, uniform)), min(c, uniform), least=min(c, least), seed=3)
+    candidates = random_lists(seed + 1, min(c, most), b=b, c=c)
+    sets = assembler.drawn(step, random_lists(seed, 4, b=b, c=c), candidates)
     weight, bias = random.standard_normal((c, width)) / 4, random.standard_normal(c) / 4
     vectors = np.maximum(0, random.standard_normal((b, width)))
     return weight.astype(dtype), bias.astype(dtype), vectors.astype(dtype), sets
@@ -109,7 +110,7 @@ def test_steps_are_those_of_the_lists(kind, momentum):
     mine, theirs = (RowOptimizer(kind, weight.shape, 0.02, momentum=momentum, biased=True) for _ in range(2))
     before = weight.copy()
     for step in range(3):
-        sets = problem(seed=step, uniform=20, step=step)[3]
+        sets = problem(seed=step, uniform=40, step=step, least=0, most=15)[3]
         assert (np.bincount(sets.own.lists.ids) == 1).sum() > 10, "rows that one sample touches"
         train(sets, vectors, weight, mine, bias, threads=Threads(2), touched=flags[0])
         active = as_lists(sets)
