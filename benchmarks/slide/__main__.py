@@ -2,6 +2,7 @@
 
     python -m benchmarks.slide compare --size first --minutes 25     run what is missing, print the tables
     python -m benchmarks.slide map --minutes 60                      rates over labels and batches
+    python -m benchmarks.slide map --coarse --minutes 25             fewer of them
     python -m benchmarks.slide publish                               write docs/results/slide.md and its data
     python -m benchmarks.slide kernels [OPTION...]                   time the kernels of a step
 
@@ -40,6 +41,7 @@ def main() -> int:
     parser.add_argument("--samples", type=int, help="budget of a reported run, instead of the size's")
     parser.add_argument("--target", type=float, help="P@1, instead of the problem's")
     parser.add_argument("--minutes", type=float, default=25.0, help="start no run after so many minutes")
+    parser.add_argument("--coarse", action="store_true", help="map 10^4, 10^5 and 670,091 labels, batch 32, 256, 2048")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of every run")
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "slide")
     options = parser.parse_args()
@@ -48,7 +50,7 @@ def main() -> int:
         print(publish(store.stored().values(), region.stored(options.store), ROOT / "docs" / "results"))
         return 0
     if options.do == "map":
-        region.run(options.store, options.threads, options.minutes)
+        region.run(options.store, options.threads, options.minutes, options.coarse)
         print(region.table(region.stored(options.store)))
         return 0
     problems, size = _asked(options)

@@ -19,6 +19,8 @@ ACTIVE = 1000
 """Negatives of `sampled`, active set of `random-active` and `slide`."""
 OPTIMIZER: dict[str, Any] = {"optimizer": "row-adagrad", "weight_decay": 0.0}
 RATES = Space(low=0.01, high=1.0, scale="log")
+QUIET = 0.1
+"""Largest share of the processors' time that other programs may use for times to be reported."""
 TRIAL_TEST_ITEMS = 64
 """Test items of trials, whose test score is not read."""
 

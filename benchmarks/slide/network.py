@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from hooke.hashing import rows
 from hooke.hashing.active import Assembler
+from hooke.hashing.drawn import train
 from hooke.hashing.entries import by_row
 from hooke.hashing.family import Family
 from hooke.hashing.jit import Threads
@@ -18,7 +19,10 @@ from hooke.hashing.row_optimizer import RowOptimizer
 from hooke.hashing.tables import Tables
 from numpy.typing import NDArray
 
-Batch = tuple[Lists, NDArray[np.float32], Lists]
+Floats = NDArray[np.float32]
+Taken = tuple[NDArray[Any], NDArray[Any], Callable[[], int]]
+"""Of a step: gradient of the hidden vectors, sizes of the active sets, what counts the different rows."""
+Batch = tuple[Lists, Floats, Lists]
 Timed = Callable[[str], AbstractContextManager[None]]
 
 
@@ -61,10 +65,15 @@ def batches(settings: Settings, number: int) -> Iterator[Batch]:
         )
 
 
+LISTS, DRAWN = "lists", "drawn"
+"""Ways to take a step: over the list of every sample, or with the draw that all share as a matrix."""
+
+
 class Network:
     """Features -> rectified hidden vector -> softmax over active labels, without biases."""
 
-    def __init__(self, settings: Settings, family: Family) -> None:
+    def __init__(self, settings: Settings, family: Family, way: str = LISTS) -> None:
+        self.way = way
         random = np.random.default_rng(1)
         self.settings, self.family, self.threads = settings, family, Threads(settings.threads)
         self.w1 = 0.01 * random.standard_normal((settings.features, settings.hidden), np.float32)
@@ -82,8 +91,8 @@ class Network:
 
     def step(
         self, step: int, batch: Batch, optimizers: list[RowOptimizer], part: Timed, touched: NDArray[np.uint8]
-    ) -> tuple[NDArray[Any], int]:
-        """Take one step; return the sizes of the active sets and the number of different rows."""
+    ) -> tuple[NDArray[Any], Callable[[], int]]:
+        """Take one step; return the sizes of the active sets and what counts the different rows."""
         (inputs, values, labels), s, threads = batch, self.settings, self.threads
         with part("hidden"):
             h = rows.hidden(inputs, values, self.w1, self.zero, threads)
@@ -91,15 +100,33 @@ class Network:
             codes = self.family.codes(h, threads)
         with part("query"):
             candidates = self.tables.query(codes, s.strategy, s.limit, step=step, threads=threads)  # type: ignore[arg-type]
-        with part("assembly"):
-            active = self.assembler.per_sample(step, labels, candidates, threads)
-        with part("softmax"):
-            output = rows.softmax(active, h, self.w2, threads=threads)
-        with part("sort"):
-            entries = by_row(active.lists, output.delta, s.labels, threads)
-        with part("output rows"):
-            optimizers[0].step(entries, h, self.w2, None, threads, touched)
+        take = self._of_draw if self.way == DRAWN else self._of_lists
+        gradient, sizes, distinct = take(step, labels, candidates, h, optimizers[0], part, touched)
         with part("input rows"):
-            gradient = output.gradient * (h > 0)
-            optimizers[1].step(by_row(inputs, values, s.features, threads), gradient, self.w1, None, threads)
-        return active.lists.sizes, int(entries.distinct.sum())
+            entries = by_row(inputs, values, s.features, threads)
+            optimizers[1].step(entries, gradient * (h > 0), self.w1, None, threads)
+        return sizes, distinct
+
+    def _of_lists(
+        self, step: int, labels: Lists, candidates: Lists, h: Floats, optimizer: RowOptimizer, part: Timed,
+        touched: NDArray[np.uint8],
+    ) -> Taken:  # fmt: skip
+        with part("assembly"):
+            active = self.assembler.per_sample(step, labels, candidates, self.threads)
+        with part("softmax"):
+            output = rows.softmax(active, h, self.w2, threads=self.threads)
+        with part("sort"):
+            entries = by_row(active.lists, output.delta, self.settings.labels, self.threads)
+        with part("output rows"):
+            optimizer.step(entries, h, self.w2, None, self.threads, touched)
+        return output.gradient, active.lists.sizes, lambda: int(entries.distinct.sum())
+
+    def _of_draw(
+        self, step: int, labels: Lists, candidates: Lists, h: Floats, optimizer: RowOptimizer, part: Timed,
+        touched: NDArray[np.uint8],
+    ) -> Taken:  # fmt: skip
+        with part("assembly"):
+            sets = self.assembler.drawn(step, labels, candidates, self.threads)
+        with part("softmax, output rows"):
+            output = train(sets, h, self.w2, optimizer, threads=self.threads, touched=touched)
+        return output.gradient, sets.sizes, lambda: len(sets.drawn) + len(np.unique(sets.own.lists.ids))

@@ -13,11 +13,9 @@ from hooke.comparison.wording import short
 
 from benchmarks import speed
 from benchmarks.evidence.machine import title_of
-from benchmarks.slide.conditions import ACTIVE, BATCH, FULL, PROBLEMS, RANDOM, SLIDE
+from benchmarks.slide.conditions import ACTIVE, BATCH, FULL, PROBLEMS, QUIET, RANDOM, SLIDE
 
 Record = Mapping[str, Any]
-QUIET = 0.1
-"""Largest share of the processors' time that other programs may use for times to be reported."""
 PAYS = {
     "faster": "pays",
     "at least": "pays",

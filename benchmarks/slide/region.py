@@ -6,9 +6,11 @@ Rates, not times to a precision: settings are the defaults, and no layer is trai
 from __future__ import annotations
 
 import json
+import shutil
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -20,31 +22,57 @@ from hooke.spec.journal import records, unpack
 from benchmarks import speed
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import commit, over, write
-from benchmarks.slide.conditions import ACTIVE, LAYERS, OPTIMIZER, SLIDE
+from benchmarks.slide.conditions import ACTIVE, FULL, LAYERS, OPTIMIZER, QUIET, SLIDE
 from benchmarks.slide.running import busy, command
 
 LABELS = (10_000, 31_623, 100_000, 316_228, 1_000_000)
 BATCHES = (32, 128, 512, 2048)
-STEPS, LEFT_OUT = 24, 6
-"""Steps of a cell, and those at its beginning that do not count (compilation, first touch of memory)."""
+COARSE = (10_000, 100_000, 670_091), (32, 256, 2048)
+"""Labels and batches of the coarse map."""
+DWTA: dict[str, Any] = {"output": "slide", "active": ACTIVE, "hash_family": "dwta", "hashes": 5, "tables": 24}
+MAPPED: dict[str, dict[str, Any]] = {name: dict(layer.given) for name, layer in LAYERS.items()}
+MAPPED |= {"slide, dwta": DWTA, "slide, per item": {**DWTA, "sets": "item", "uniform_share": 0.94}}
+STEPS, FEW, LONG = 24, 6, 1 << 26
+"""Steps of a cell, and of one whose steps compute more than LONG outputs; the first quarter of them does not count
+(compilation, first touch of memory)."""
+WIDTH = 128
+"""Hidden units."""
 HORIZON = 5000
 """Steps over which builds of the tables are spread."""
 
 
-def cells() -> Iterator[tuple[int, int, str]]:
+def cells(coarse: bool = False) -> Iterator[tuple[int, int, str]]:
     """Yield (labels, batch, layer), the cheapest first."""
-    for labels in LABELS:
-        for batch in BATCHES:
-            for layer in LAYERS:
-                yield labels, batch, layer
+    for labels, batch, layer in product(*(COARSE if coarse else (LABELS, BATCHES)), MAPPED):
+        yield labels, batch, layer
+
+
+def outputs(labels: int, batch: int, layer: str) -> int:
+    """Return the outputs that a step holds, at most."""
+    return batch * (labels if layer == FULL else min(labels, max(ACTIVE, 6 * batch)))
+
+
+def steps(labels: int, batch: int, layer: str) -> int:
+    """Return the steps of a cell."""
+    return FEW if outputs(labels, batch, layer) > LONG else STEPS
+
+
+def memory(labels: int, batch: int, layer: str) -> int:
+    """Return about how many bytes a cell takes: vectors of all weights, and outputs with copies."""
+    return 4 * (8 * WIDTH * (labels + features(labels)) + 4 * outputs(labels, batch, layer))
+
+
+def features(labels: int) -> int:
+    """Return the features of a planted problem: about as many per label as Amazon-670K has."""
+    return max(2000, labels // 5)
 
 
 def document(labels: int, batch: int, layer: str, threads: int) -> dict[str, Any]:
     """Return the run of a cell."""
-    given = dict(LAYERS[layer].given)
+    given, samples = dict(MAPPED[layer]), steps(labels, batch, layer) * batch
     if "active" in given:  # the set holds the labels of the batch, too
         given["active"] = max(ACTIVE, 6 * batch)
-    problem = {"labels": labels, "features": max(2000, labels), "items": max(8192, 4 * batch)}
+    problem = {"labels": labels, "features": features(labels), "items": max(8192, 4 * batch)}
     return {
         "schema": "hooke.run/1",
         "workload": {
@@ -55,28 +83,35 @@ def document(labels: int, batch: int, layer: str, threads: int) -> dict[str, Any
         "algorithm": {"name": "sgd", "parameters": {**OPTIMIZER, "lr": 0.1}},
         "batch": batch,
         "workers": 1,
-        "budget": {"samples": STEPS * batch},
-        "evaluation": {"every": STEPS * batch},
+        "budget": {"samples": samples},
+        "evaluation": {"every": samples},
         "compute": {"threads": threads},
         "checkpoint": "never",
     }
 
 
-def run(folder: Path, threads: int, minutes: float) -> int:
-    """Measure the cells that have no result, until `minutes` are over; return their number."""
+def run(folder: Path, threads: int, minutes: float, coarse: bool = False) -> int:
+    """Measure the cells that have no rate, until `minutes` are over; return their number.
+
+    A cell that has failed is measured again by the next call. One that needs more memory than is free is left out.
+    """
     until, done = time.monotonic() + 60 * minutes, 0
-    known = {(r["labels"], r["batch"], r["layer"]) for r in stored(folder)}
-    for cell in cells():
+    known = {(r["labels"], r["batch"], r["layer"]) for r in stored(folder) if "samples_per_second" in r}
+    for cell in cells(coarse):
         if cell in known or time.monotonic() > until:
             continue
         labels, batch, layer = cell
+        if memory(*cell) > (free := available()):
+            print(f"{cell}: left out, it needs about {memory(*cell) / 1e9:.0f} GB of {free / 1e9:.0f} GB", flush=True)
+            continue
         before = {"machine_ms": speed.probe(), "busy": busy()}
         journals = folder / "journals" / f"{labels}-{batch}-{time.time_ns()}"
         result = command(document(*cell, threads), journals, keep=True)
         found = {"labels": labels, "batch": batch, "layer": layer, **before, "commit": commit()}
         found |= {"hardware": machine.hardware(), "state": result["state"], "why": str(result.get("why"))[-300:]}
         if over(result):
-            found |= rates(journals, batch, layer)
+            found |= rates(journals, *cell)
+        shutil.rmtree(journals, ignore_errors=True)
         write(folder / "map" / f"{labels}-{batch}-{layer.replace(', ', '-')}.json", found)
         print(
             f"{labels:,} labels, batch {batch}, {layer}: {found.get('samples_per_second', result['state'])}",
@@ -86,7 +121,13 @@ def run(folder: Path, threads: int, minutes: float) -> int:
     return done
 
 
-def rates(journals: Path, batch: int, layer: str) -> dict[str, float]:
+def available() -> int:
+    """Return the bytes of memory that are free or can be made so, from /proc/meminfo."""
+    lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    return 1024 * int(lines["MemAvailable"].split()[0])
+
+
+def rates(journals: Path, labels: int, batch: int, layer: str) -> dict[str, float]:
     """Return the rate of a run from its journal: the median step, with builds of tables spread over HORIZON."""
     clocks = [
         value
@@ -94,10 +135,11 @@ def rates(journals: Path, batch: int, layer: str) -> dict[str, float]:
         if isinstance(record, Steps)
         for value in unpack("clock", record.columns["clock"])
     ]
-    step = statistics.median(b - a for a, b in zip(clocks[LEFT_OUT:], clocks[LEFT_OUT + 1 :], strict=False))
+    counted = clocks[steps(labels, batch, layer) // 4 :]
+    step = statistics.median(b - a for a, b in pairwise(counted))
     further = evaluations(journals, 1)[-1].further
     build = 0.0
-    if layer == SLIDE:
+    if layer.startswith(SLIDE):
         build = (
             further["table_seconds"] / further["table_builds"] * (1 + RebuildSchedule().until(HORIZON)) / HORIZON
         )
@@ -117,20 +159,25 @@ def stored(folder: Path) -> list[dict[str, Any]]:
 def table(found: Sequence[Mapping[str, Any]]) -> str:
     """Return the map as a section of the page."""
     rates = {(r["labels"], r["batch"], r["layer"]): r.get("samples_per_second") for r in found}
+    disturbed = {(r["labels"], r["batch"], r["layer"]) for r in found if r.get("busy", 0.0) > QUIET}
     places = sorted({(labels, batch) for labels, batch, _ in rates})
     lines = [
         "## Map of rates",
         "",
         f"Samples/s on planted problems, {ACTIVE} active labels or six times the batch, settings not tuned, the "
-        f"median step of {STEPS - LEFT_OUT}; `slide` with its builds spread over {HORIZON} steps. **Rates only: "
-        "the layers have not been trained to equal precision here**, and one that is faster per sample may need "
-        "more samples.",
+        f"median of {STEPS - STEPS // 4} steps (of {FEW - FEW // 4} where a step computes more than 67 million "
+        f"outputs); `slide` with its builds spread over {HORIZON} steps: SimHash with 9 hashes and 50 tables, or DWTA "
+        "with 5 and 24; per item with a common draw of 94%. **Rates only: the layers have not been trained to equal "
+        "precision here**, and one that is faster per sample may need more samples. -: not measured, or too large "
+        f"for the memory; ~: other programs used more than {QUIET:.0%} of the processors.",
         "",
-        f"| labels | batch | {' | '.join(LAYERS)} |",
-        f"|---|---|{'---|' * len(LAYERS)}",
+        f"| labels | batch | {' | '.join(MAPPED)} |",
+        f"|---|---|{'---|' * len(MAPPED)}",
     ]
     for labels, batch in places:
-        values = [rates.get((labels, batch, layer)) for layer in LAYERS]
-        told = [f"{value:,.0f}" if value else "-" for value in values]
+        cells_of = [(labels, batch, layer) for layer in MAPPED]
+        marks = ["~" if cell in disturbed else "" for cell in cells_of]
+        values = [rates.get(cell) for cell in cells_of]
+        told = [f"{mark}{value:,.0f}" if value else "-" for mark, value in zip(marks, values, strict=True)]
         lines.append(f"| {labels:,} | {batch:,} | {' | '.join(told)} |")
     return "\n".join(lines)

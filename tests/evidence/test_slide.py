@@ -1,12 +1,15 @@
 """The comparison of output layers: the same effort for all, and a page that follows from records alone."""
 
+import json
+
 import pytest
 from hooke.catalogue.validation import validate_run
 
 from benchmarks.slide.conditions import LAYERS, PROBLEMS, SIZES, SLIDE, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish, read
-from benchmarks.slide.region import cells, document
+from benchmarks.slide import region as module
+from benchmarks.slide.region import MAPPED, cells, document, steps
 from benchmarks.slide.region import table as region
 from benchmarks.slide.rounds import Rounds, all_rounds, following
 
@@ -136,6 +139,29 @@ def test_published_records_replace_those_of_their_problem(tmp_path):
 
 def test_the_map_says_that_it_has_rates_only():
     found = [{"labels": 10_000, "batch": 32, "layer": name, "samples_per_second": 1234.5} for name in LAYERS]
+    found[1]["busy"] = 0.5
     told = region(found)
-    assert "Rates only" in told and "| 10,000 | 32 | 1,234 |" in told
-    assert len(list(cells())) == 5 * 4 * len(LAYERS)
+    assert "Rates only" in told and "| 10,000 | 32 | 1,234 | ~1,234 |" in told
+    assert len(list(cells())) == 5 * 4 * len(MAPPED)
+    assert len(list(cells(coarse=True))) == 3 * 3 * len(MAPPED)
+
+
+def test_cells_of_the_map_are_runs_that_the_product_takes():
+    for cell in cells(coarse=True):
+        spec = validate_run(document(*cell, threads=2))
+        assert spec.budget.samples == steps(*cell) * cell[1]
+    assert steps(670_091, 256, "full") < steps(670_091, 256, SLIDE)
+
+
+def test_a_cell_with_a_rate_is_not_measured_again(tmp_path, monkeypatch):
+    """And one that failed is; one that does not fit into memory is left out."""
+    for layer, found in (("full", {"samples_per_second": 1.0}), ("in-batch", {"state": "failed_infra"})):
+        (tmp_path / "map").mkdir(exist_ok=True)
+        text = json.dumps({"labels": 10_000, "batch": 32, "layer": layer, **found})
+        (tmp_path / "map" / f"10000-32-{layer}.json").write_text(text)
+    asked = []
+    monkeypatch.setattr(module, "memory", lambda labels, batch, layer: 0 if batch == 32 else 1 << 60)
+    monkeypatch.setattr(module, "command", lambda document, *_, **__: asked.append(document) or {"state": "lost"})
+    monkeypatch.setattr(module, "busy", lambda: 0.0)
+    assert module.run(tmp_path, 2, 1.0, coarse=True) == len(asked) == 3 * len(MAPPED) - 1
+    assert {"output": "in-batch"} in [document["workload_settings"] for document in asked]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hooke.catalogue.claims import before_steps, one_worker, swap
 from hooke.catalogue.rank import Rank
-from hooke.methods.pushed import Pushed
+from hooke.comm.touched import add_rows, front, place
+from hooke.methods.pushed import Pulls, Pushed
 from hooke.methods.steps import Step
 
 
@@ -21,7 +22,8 @@ class AsyncSGD(Pushed):
     Readings: with `momentum_at = master` the server has the velocity: v' = mu v - lr u, c' = c + v'; for Nesterov,
     workers pull c + mu v. With `worker` each worker has its own velocity and pushes the sum of its updates; so
     it does with another optimizer than SGD. Clipping, weight decay and the schedule's factor of lr are the
-    worker's: u sums its gradients after these, and the server's lr is constant.
+    worker's: u sums its gradients after these, and the server's lr is constant. Where only touched rows travel, u
+    has the rows that the worker's steps have moved, and a pull those of c that have changed since its pull before.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), the asynchronous baseline; Dean et al. 2012.
     """
@@ -41,19 +43,27 @@ class AsyncSGD(Pushed):
 
     def serve(self, r: Rank, step: Step, moves: bool) -> None:
         """Apply each pushed update, reply with the center."""
-        c, u = r.params, r.buffer(r.params)
+        c, u, pulls = r.params, r.buffer(r.params), Pulls(r) if self.sends_rows(r) else None
         for i in r.requests(u, order="arrival", period=self.period, last_words=True):
-            if r.brought:
+            if r.brought and r.rows is not None:
+                add_rows(c, front(u, r.rows), 1.0 if moves else -self.lr, r.rows)
+            elif r.brought:
                 c.add_(u) if moves else step.apply(u)
-            r.reply(i, step.point())
+            if pulls and r.brought:
+                pulls.note(r.rows)
+            r.reply(i, step.point(), told=pulls.take(i) if pulls else None)
 
     def work(self, r: Rank, step: Step, moves: bool) -> None:
         """Push and pull, then take local steps from the pulled center."""
-        x, u = r.params, r.state("unsent")
+        x, u, only = r.params, r.state("unsent"), self.sends_rows(r)
+        c, step = (r.buffer(x), step.follow(at_first=False)) if only else (x, step)
         filled = float(r.buffer(u).addcmul_(u, u).sum()) > 0  # from before a restart
         for t in r.steps():
             if r.due(t, self.period):
-                r.request(u if filled else None, into=x).wait()
+                moved = step.moved()
+                r.request(u if filled else None, into=c, rows=moved if filled else None, told=only).wait()
+                if only:
+                    place(x, c, r.answered)
                 u.zero_()
             by, factor = step.move(step.gradient())
             u.add_(by, alpha=factor if moves else factor / -self.lr)

@@ -8,9 +8,11 @@ from pydantic import Field
 
 from hooke.catalogue.claims import Limit
 from hooke.catalogue.rank import Rank
+from hooke.comm.touched import packed
 from hooke.methods.chips import inside_and_between_chips
 from hooke.methods.descent import Periodic
 from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
+from hooke.methods.elastic_rows import agreed_rows, is_empty
 
 
 class ChipEASGD(Periodic, Elastic):
@@ -21,11 +23,10 @@ class ChipEASGD(Periodic, Elastic):
 
     A chip has G parts, each with a copy of weights and data in its near memory. Parts sum their gradients: Sync
     SGD inside. Between chips, Sync EASGD: the first part all-reduces x_k and broadcasts the sum inside. Cost per
-    step 2 log2(G) (a + |W| b) inside; per exchange 2 log2(P/G) (A + |W| B) between chips, hidden by the gradient
-    with `overlap`, and log2(G) (a + |W| b) inside.
+    step 2 log2(G) (a + |W| b); per exchange 2 log2(P/G) (A + |W| B), hidden if `overlap`, and log2(G) (a + |W| b).
 
     Readings: with `inside = sum` a step is G times that of one worker with the batches of all parts. A worker is
-    a part, and the batch is per worker. Per chip, a = beta G / P.
+    a part, and the batch is per worker. Per chip, a = beta G / P. Touched rows travel as in Sync EASGD.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Algorithm 4 and the partition of a chip.
     """
@@ -58,21 +59,21 @@ class ChipEASGD(Periodic, Elastic):
     def run(self, r: Rank) -> None:
         """Exchange between chips, sum gradients inside, apply (1) and (2)."""
         x, c, total = r.params, r.state("center", like=r.params), r.buffer(r.params)
-        spring, step, chips = Spring(r, self.rate(r.workers)), self.local_step(r), r.workers // self.parts
+        spring, step, chips = Spring(r, self.rate(r.workers)), self.following_step(r), r.workers // self.parts
         chip = r.comm.split(r.rank // self.parts, r.rank)
-        first, inside = chip.rank == 0, chip.sending("updates")
-        between = r.comm.split(int(first), r.rank)
+        first, inside, between = chip.rank == 0, chip.sending("updates"), r.comm.split(int(chip.rank == 0), r.rank)
         for t in r.steps(evaluated=c):
             exchange = r.due(t, self.period)
             if exchange:
-                total.copy_(x)
-                pending = between.iallreduce(total) if first and self.overlap else None
+                rows = agreed_rows(r, r.comm, step.moved())
+                exchange, mine = not is_empty(rows), packed(x, rows, into=total)
+                pending = between.iallreduce(mine) if exchange and first and self.overlap else None
             g = step.gradient()
             inside.allreduce(g)
             if exchange:
                 if first:
-                    pending.wait() if pending else between.allreduce(total)
-                chip.broadcast(total, 0)
-                spring.pull(x, c)
-                spring.pull(c, total, chips)
+                    pending.wait() if pending else between.allreduce(mine)
+                chip.broadcast(mine, 0)
+                spring.pull(x, packed(c, rows), rows=rows)
+                spring.pull(c, mine, chips, rows=rows)
             step.apply(g, self.parts if self.inside == "mean" else 1)

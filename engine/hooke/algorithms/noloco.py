@@ -7,7 +7,7 @@ from pydantic import Field
 from hooke.catalogue.claims import Limit, after_steps, identical_workers
 from hooke.catalogue.rank import Rank
 from hooke.methods.outer import Outer
-from hooke.methods.peers import partner, two_vectors_each
+from hooke.methods.peers import partner, send_update, sum_of_updates, two_vectors_each
 from hooke.spec.spaces import Space
 
 
@@ -24,7 +24,8 @@ class Noloco(Outer):
     Readings: pairs are drawn on every rank from the run's seed and the step; of an odd number of workers one takes
     the step alone. The authors' program has b = outer_lr; both are parameters here, with its defaults (0.7, mu
     0.5, H 50). The exchange of c_i could begin before the inner steps; here it does not. The mean of all c_i is
-    evaluated, and computed while the train clock stands. AdamW and its weight decay are as in DiLoCo.
+    evaluated, and computed while the train clock stands. AdamW and its weight decay are as in DiLoCo. Where only
+    touched rows travel, D_i does by rows; c_i is whole, for its momentum moves all of it.
 
     Reference: Kolehmainen et al. 2025 (arXiv 2506.10911).
     """
@@ -58,7 +59,7 @@ class Noloco(Outer):
     def run(self, r: Rank) -> None:
         """Take inner steps, then an outer step with the partner of this round."""
         x, c, m = r.params, r.state("center", like=r.params), r.state("outer")
-        delta, theirs, mean, step = *(r.buffer(x) for _ in range(3)), self.local_step(r)
+        delta, theirs, mean, step = *(r.buffer(x) for _ in range(3)), self.local_step(r).follow(at_first=False)
         updates = r.comm.sending("updates")
         for t in r.steps(evaluated=lambda: r.mean(c, into=mean)):
             step.apply(step.gradient())
@@ -68,11 +69,10 @@ class Noloco(Outer):
                 if peer is None:
                     m.mul_(self.outer_momentum).add_(delta, alpha=-self.outer_lr)
                 else:
-                    sent = [r.comm.isend(c, peer), updates.isend(delta, peer)]
+                    sent = [r.comm.isend(c, peer), *send_update(r, updates, delta, step.moved(), peer)]
                     r.comm.recv(theirs, peer)
                     m.mul_(self.outer_momentum).add_(theirs.sub_(c), alpha=self.pull / 2)
-                    r.comm.recv(theirs, peer)
-                    m.add_(theirs.add_(delta), alpha=-self.outer_lr / 2)
+                    m.add_(sum_of_updates(r, delta, theirs, mean, peer), alpha=-self.outer_lr / 2)
                     for each in sent:
                         each.wait()
                 x.copy_(c.add_(m))

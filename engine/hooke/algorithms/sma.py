@@ -6,8 +6,10 @@ from pydantic import Field
 
 from hooke.catalogue.claims import Limit, all_reduce, before_steps
 from hooke.catalogue.rank import Rank
+from hooke.comm.touched import packed
 from hooke.methods.descent import Periodic
 from hooke.methods.elastic import ONE_WORKER, Elastic, Spring
+from hooke.methods.elastic_rows import WeightSums
 from hooke.spec.spaces import Space
 
 
@@ -24,7 +26,8 @@ class SMA(Periodic, Elastic):
     By default a = 1 / P (`beta` = 1): without momentum the center becomes the mean of the workers, for any P. This
     is the paper's correction factor as remembered; its text was not available. The authors' benchmarks
     (lsds/Crossbow) set `alpha` to 0.1 for LeNet and ResNets and to 0.2 for VGG; the default of their program is
-    0.5.
+    0.5. Where only touched rows travel, workers and center pull those that some worker has moved since the exchange
+    before; the center's momentum moves the others on, on every worker alike.
 
     Reference: Koliousis et al., "CrossBow", VLDB 2019 (arXiv 1901.02244).
     """
@@ -49,16 +52,17 @@ class SMA(Periodic, Elastic):
     def run(self, r: Rank) -> None:
         """Compute the gradient, exchange, update worker and center."""
         x, c, last = r.params, r.state("center", like=r.params), r.state("last move")
-        total, old = r.buffer(x), r.buffer(x)
-        spring, step = Spring(r, self.rate(r.workers)), self.local_step(r)
+        sums, old = WeightSums(r), r.buffer(x)
+        spring, step = Spring(r, self.rate(r.workers)), self.following_step(r)
         for t in r.steps(evaluated=c):
             exchange = r.due(t, self.period)
             g = step.gradient()
             if exchange:
-                r.comm.allreduce(total.copy_(x))
-                spring.pull(x, c)
+                total = sums.begin(x, step.moved(), behind=False)
+                spring.pull(x, packed(c, total.rows), rows=total.rows)
                 old.copy_(c)
-                spring.pull(c, total, r.workers)
+                spring.pull(c, total.wait(), r.workers, rows=total.rows)
                 c.add_(last, alpha=self.center_momentum)
                 last.copy_(c).sub_(old)
+                sums.end(total)
             step.apply(g)

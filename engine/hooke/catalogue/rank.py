@@ -145,12 +145,19 @@ class Rank(Protocol):
     def dropped(self) -> Collection[int]:
         """Server: return the workers without which the run continues, because they held NaN or Inf."""
 
-    def reply(self, worker: int, vector: Vector | None, steps: int | None = None, word: float = 0.0) -> int:
+    def reply(
+        self,
+        worker: int,
+        vector: Vector | None,
+        steps: int | None = None,
+        word: float = 0.0,
+        told: Touched | None = None,
+    ) -> int:
         """Server: reply a vector to the worker whose request was yielded last; return the steps granted.
 
         `steps`: how many it grants, at most the `period` of `requests`; None: that many; fewer at the end of the
         budget, and 0 to a worker that has left. `word`: a number for the method. `vector`: None only in reply to
-        `ask`.
+        `ask`. `told`: the rows of the vector that are sent, with their ids, to a worker that asked for that.
         """
 
     def take(self, into: Vector, worker: int) -> None:
@@ -159,12 +166,20 @@ class Rank(Protocol):
     def receive(self, into: Vector, worker: int) -> None:
         """Server: receive a vector that the worker delivers outside of its request."""
 
-    def request(self, vector: Vector | None, into: Vector, rows: Touched | None = None) -> Pending:
+    def request(
+        self, vector: Vector | None, into: Vector, rows: Touched | None = None, told: bool = False
+    ) -> Pending:
         """Worker: send a request, with a vector or without, and receive the reply in `into`, in the background.
 
         `rows`: only these rows of the vector are sent, with their ids, and those of the center are returned,
-        packed, in the front of `into`. A vector that is delivered before the next request is sent likewise.
+        packed, in the front of `into`. A vector that is delivered before the next request is sent likewise; one that
+        is delivered after the last step is whole. `told`: the server chooses and tells the rows that it returns
+        (`answered`); these are received in `wait`, not before.
         """
+
+    @property
+    def answered(self) -> Touched | None:
+        """Worker: return the rows of the latest reply to a request with `told`, packed in its vector; None: all."""
 
     def ask(self, vector: Vector) -> None:
         """Worker: ask for steps and wait for them; the server may take the vector, and may replace it."""

@@ -140,6 +140,14 @@ def front(vector: Vector, rows: Touched | None) -> Vector:
     return vector if rows is None else vector[: len(rows)]
 
 
+def place(vector: Vector, values: Vector, rows: Touched | None) -> None:
+    """Overwrite these rows of a vector by values that are packed, in the front of a vector; None: all rows."""
+    if rows is None:
+        vector.copy_(values)
+    else:
+        rows.unpack(front(values, rows), vector)
+
+
 def add_rows(vector: Vector, values: Vector, rate: float, rows: Touched | None) -> None:
     """Add rate times packed values to these rows of a vector; None, all rows: values is a whole vector."""
     if rows is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hooke.errors import ArgumentError
-from hooke.hashing.active_kernels import assemble
+from hooke.hashing.active_kernels import assemble, assemble_own, seat
 from hooke.hashing.family import Ints
 from hooke.hashing.jit import ONE, Threads, key_of
 from hooke.hashing.lists import Lists, Longs
@@ -20,6 +20,27 @@ class ActiveSets:
 
     lists: Lists
     positives: Longs
+
+
+@dataclass(frozen=True)
+class DrawnSets:
+    """Active sets whose samples share a draw: of each sample the rows `drawn`, and those of its own list."""
+
+    drawn: Ints
+    """Different rows."""
+    own: ActiveSets
+    """The other rows of each sample; the first positives[i] ones are labels."""
+    targets: Lists
+    """The labels of each sample that are drawn, as places in `drawn`."""
+
+    @property
+    def sizes(self) -> Longs:
+        """The number of active rows of each sample."""
+        return self.own.lists.sizes + len(self.drawn)
+
+    def of(self, sample: int) -> Ints:
+        """Return the active rows of one sample."""
+        return np.concatenate([self.drawn, self.own.lists.of(sample)])
 
 
 @dataclass(frozen=True)
@@ -95,6 +116,34 @@ class Assembler:
 
         threads.over(b, work, 4)
         return ActiveSets(Lists.of_matrix(rows, sizes), positives)
+
+    def drawn(
+        self, step: int, labels: Lists, candidates: Lists | None = None, threads: Threads = ONE
+    ) -> DrawnSets:
+        """Return the same active sets as `per_sample` for one group, with their common draw apart."""
+        if self.groups != 1:
+            raise ArgumentError(f"samples of {self.groups} groups share no draw: it must be one group")
+        b = len(labels.starts) - 1
+        candidates = Lists.empty(b) if candidates is None else candidates
+        self._check(labels, candidates, b)
+        draw, key, least = self.draws(step).ravel(), key_of(self.seed, 7, step), min(self.least, self.labels)
+        seats, drawn = np.empty(max(16, 4 << len(draw).bit_length()), np.int32), np.empty(len(draw), np.int32)
+        drawn = drawn[: seat(draw, seats, drawn)]
+        most = int(labels.sizes.max(initial=0))
+        rows = np.empty((b, max(1, min(self.cap, self.labels) - len(drawn))), np.int32)
+        targets = np.empty((b, max(1, most)), np.int32)
+        sizes, positives, hits = (np.zeros(b, np.int64) for _ in range(3))
+        order = self._order(step * self.uniform // self.labels)
+
+        def work(begin: int, end: int) -> None:
+            assemble_own(
+                begin, end, labels.starts, labels.ids, candidates.starts, candidates.ids, drawn, seats, order, least,
+                self.cap, key, rows, sizes, positives, targets, hits,
+            )  # fmt: skip
+
+        threads.over(b, work, 4)
+        own = ActiveSets(Lists.of_matrix(rows, sizes), positives)
+        return DrawnSets(drawn, own, Lists.of_matrix(targets, hits))
 
     def shared(self, step: int, labels: Lists, candidates: Ints | None = None) -> SharedSet:
         """Return one active set for a batch: all its labels, one draw, then candidates up to the cap.

@@ -26,6 +26,22 @@ LINE = 16
 """Elements of float32 in a cache line."""
 
 
+@compiled()
+def copy_rows(begin: int, end: int, ids: Ints, weight: Real, rows: Real, columns: Real) -> None:
+    """Write weight[ids[j]] to rows[j] and, if it has any, to columns[:, j], for j in begin..end-1."""
+    width = weight.shape[1]
+    for j in range(begin, end):
+        if j + AHEAD < end:
+            for k in range(0, width, LINE):
+                prefetch(weight, ids[j + AHEAD], k)
+        row = ids[j]
+        for k in range(width):
+            rows[j, k] = weight[row, k]
+        if columns.shape[0] > 0:
+            for k in range(width):
+                columns[k, j] = weight[row, k]
+
+
 @compiled(reassociate=True)
 def hidden_rows(
     begin: int, end: int, starts: Longs, ids: Ints, values: Real, weight: Real, bias: Real, hidden: Real

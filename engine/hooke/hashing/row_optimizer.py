@@ -72,9 +72,8 @@ class RowOptimizer:
 
         touched[row] is set to 1, if given, for an update of hash tables.
         """
-        self._check(weight, bias)
-        self.steps += 1
-        self._apply(entries, vectors, weight, bias, threads, touched=touched)
+        self.begin(weight, bias)
+        self.apply(entries, vectors, weight, bias, threads, touched=touched)
 
     def step_given(
         self, rows: Ints, gradients: Real, weight: Real, bias: Real | None = None, threads: Threads = ONE
@@ -85,15 +84,33 @@ class RowOptimizer:
             raise ArgumentError(
                 f"gradients of shape {gradients.shape} given for {len(rows)} rows of {weight.shape}"
             )
-        self._check(weight, bias)
+        self.begin(weight, bias)
+        self.apply_given(rows, gradients, weight, bias, threads)
+
+    def begin(self, weight: Real, bias: Real | None = None) -> None:
+        """Begin a step, which is taken by calls of `apply` and `apply_given` for different rows."""
+        if weight.shape != self._shape:
+            raise ArgumentError(f"weights of shape {weight.shape} given to an optimizer of {self._shape}")
+        if (bias is not None) != self.biased:
+            raise ArgumentError(f"an optimizer with biased = {self.biased} was given bias = {bias!r:.40}")
         self.steps += 1
+
+    def arguments(self, dtype: Any) -> tuple[Real, Real, Real, int, Real]:
+        """Return what kernels need for a step of rows: moments, of rows and biases, kind and numbers of `step_row`."""
+        return self.first, self.second, self.bias_moments, _KINDS[self.kind], self._hyper(dtype)
+
+    def apply_given(
+        self, rows: Ints, gradients: Real, weight: Real, bias: Real | None = None, threads: Threads = ONE,
+        touched: NDArray[np.uint8] | None = None,
+    ) -> None:  # fmt: skip
+        """Step `rows`, different ones, along their gradients."""
         n = len(rows)
         parts = np.append(np.arange(0, n, _GIVEN_AT_ONCE), n)
         own = np.arange(n)
         entries = Entries(
             (n, len(weight)), parts, np.diff(parts), rows, own, own.astype(np.int32), np.ones(n, weight.dtype)
         )
-        self._apply(entries, gradients, weight, bias, threads)
+        self.apply(entries, gradients, weight, bias, threads, touched=touched)
 
     def gradients(
         self, entries: Entries, vectors: Real, weight: Real, threads: Threads = ONE
@@ -102,11 +119,11 @@ class RowOptimizer:
         rows = entries.touched
         into = np.empty((len(rows), weight.shape[1] + self.biased), weight.dtype)
         if len(rows):
-            self._apply(entries, vectors, weight, None, threads, gradients=into)
+            self.apply(entries, vectors, weight, None, threads, gradients=into)
         return rows, into
 
-    def _apply(
-        self, entries: Entries, vectors: Real, weight: Real, bias: Real | None, threads: Threads,
+    def apply(
+        self, entries: Entries, vectors: Real, weight: Real, bias: Real | None, threads: Threads = ONE,
         *, touched: NDArray[np.uint8] | None = None, gradients: Real | None = None,
     ) -> None:  # fmt: skip
         """Step touched rows, or, with `gradients`, write their gradients there."""
@@ -118,22 +135,16 @@ class RowOptimizer:
         b = np.empty(0, weight.dtype) if bias is None else bias
         into = np.empty((0, 0), weight.dtype) if gradients is None else gradients
         flags = np.empty(0, np.uint8) if touched is None else touched
-        places, hyper = entries.places, self._hyper(weight.dtype)
+        places = entries.places
+        first, second, bias_moments, kind, hyper = self.arguments(weight.dtype)
 
         def work(begin: int, end: int) -> None:
             apply_rows(
                 begin, end, entries.parts, entries.distinct, entries.rows, entries.starts, entries.samples,
-                entries.values, vectors, weight, b, self.first, self.second, self.bias_moments,
-                _KINDS[self.kind], hyper, flags, into, places,
+                entries.values, vectors, weight, b, first, second, bias_moments, kind, hyper, flags, into, places,
             )  # fmt: skip
 
         threads.over(len(entries.distinct), work)
-
-    def _check(self, weight: Real, bias: Real | None) -> None:
-        if weight.shape != self._shape:
-            raise ArgumentError(f"weights of shape {weight.shape} given to an optimizer of {self._shape}")
-        if (bias is not None) != self.biased:
-            raise ArgumentError(f"an optimizer with biased = {self.biased} was given bias = {bias!r:.40}")
 
     def _hyper(self, dtype: Any) -> Real:
         """Return the numbers that `step_row` uses."""

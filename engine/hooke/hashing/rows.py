@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from hooke.errors import ArgumentError
 from hooke.hashing.active import ActiveSets
 from hooke.hashing.entries import check_ids
+from hooke.hashing.family import Ints
 from hooke.hashing.jit import ONE, Threads
-from hooke.hashing.kernels import hidden_rows, softmax_rows
+from hooke.hashing.kernels import copy_rows, hidden_rows, softmax_rows
 from hooke.hashing.lists import Lists
 from hooke.hashing.step_kernels import Real
 
@@ -38,6 +39,14 @@ def hidden(inputs: Lists, values: Real, weight: Real, bias: Real, threads: Threa
 
     threads.over(len(out), work, 4)
     return out
+
+
+def rows_of(weight: Real, ids: Ints, threads: Threads = ONE) -> Real:
+    """Return a copy of these rows of a matrix, whose ids are in range: the result of weight[ids]."""
+    found = np.empty((len(ids), weight.shape[1]), weight.dtype)
+    none = np.empty((0, 0), weight.dtype)
+    threads.over(len(ids), lambda begin, end: copy_rows(begin, end, ids, weight, found, none), 256)
+    return found
 
 
 @dataclass(frozen=True)

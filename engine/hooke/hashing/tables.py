@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hooke.errors import ArgumentError
+from hooke.hashing.entries import check_ids
 from hooke.hashing.family import MOST_BITS, Family, Floats, Ints
 from hooke.hashing.jit import ONE, Threads, key_of
 from hooke.hashing.lists import Lists
+from hooke.hashing.rows import rows_of
 from hooke.hashing.table_kernels import THRESHOLD, TOP, UNION, VANILLA, collect, fill_tables, replace_codes
 
 Policy = Literal["fifo", "reservoir"]
@@ -93,7 +95,7 @@ class Tables:
         self._allocate(len(vectors))
         for begin in range(0, len(vectors), _ROWS_AT_ONCE):
             part = slice(begin, begin + _ROWS_AT_ONCE)
-            self._codes[:, part] = family.codes(vectors[part], threads).T
+            self._write(part, family.codes(vectors[part], threads).T, threads)
         self._fill(threads)
 
     def update(self, rows: NDArray[np.integer[Any]], codes: Ints, threads: Threads = ONE) -> int:
@@ -123,10 +125,11 @@ class Tables:
     ) -> int:
         """Hash the given rows of `vectors` (C, dim) anew, and update."""
         self._check_family(family)
-        codes = np.empty((self.tables, len(rows)), np.int32)
+        ids, codes = rows.astype(np.int32), np.empty((self.tables, len(rows)), np.int32)
+        check_ids(ids, len(vectors), "rows")
         for begin in range(0, len(rows), _ROWS_AT_ONCE):
             part = slice(begin, begin + _ROWS_AT_ONCE)
-            codes[:, part] = family.codes(vectors[rows[part]], threads).T
+            codes[:, part] = family.codes(rows_of(vectors, ids[part], threads), threads).T
         return self.update(rows, codes.T, threads)
 
     def query(
@@ -209,6 +212,14 @@ class Tables:
             self._codes = np.empty((self.tables, rows), self._type)
             self._ids = np.empty((self.tables, rows), np.int32)
         self._order = np.arange(rows, dtype=np.int32)
+
+    def _write(self, part: slice, codes: Ints, threads: Threads) -> None:
+        """Remember the codes (L, n) of some rows."""
+
+        def work(begin: int, end: int) -> None:
+            self._codes[begin:end, part] = codes[begin:end]
+
+        threads.over(self.tables, work)
 
     def _drops(self) -> bool:
         """Return whether an id is in no bucket, so that the order of insertion matters."""

@@ -116,7 +116,15 @@ class TrainingRank(RecordedRank):
         return self.recorder.dropped
 
     @override
-    def reply(self, worker: int, vector: Vector | None, steps: int | None = None, word: float = 0.0) -> int:
+    def reply(
+        self,
+        worker: int,
+        vector: Vector | None,
+        steps: int | None = None,
+        word: float = 0.0,
+        told: Touched | None = None,
+    ) -> int:
+        self.server_loop.brought.told = told
         return self.server_loop.reply(worker, vector, steps, word)
 
     @override
@@ -128,8 +136,15 @@ class TrainingRank(RecordedRank):
         self.server_loop.receive(into, worker)
 
     @override
-    def request(self, vector: Vector | None, into: Vector, rows: Touched | None = None) -> Pending:
-        return self.server_worker_loop.request(vector, into, rows)
+    def request(
+        self, vector: Vector | None, into: Vector, rows: Touched | None = None, told: bool = False
+    ) -> Pending:
+        return self.server_worker_loop.request(vector, into, rows, told)
+
+    @property
+    @override
+    def answered(self) -> Touched | None:
+        return self.server_worker_loop.answered
 
     @override
     def ask(self, vector: Vector) -> None:

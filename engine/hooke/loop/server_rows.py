@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hooke.comm.base import Vector
 from hooke.comm.touched import Touched, front, packed
-from hooke.comm.union import hear
+from hooke.comm.union import hear, tell
 from hooke.loop.state import RankState
 
 
@@ -20,6 +20,8 @@ class Brought:
         """Whether it came with a vector."""
         self.rows: Touched | None = None
         """The rows that it is about."""
+        self.told: Touched | None = None
+        """The rows that the next reply returns and tells; None: those that the request is about."""
 
     def expect(self, words: Sequence[float], farewell: bool) -> None:
         """Read from the further control words of a message what follows them; a farewell may have a vector."""
@@ -38,5 +40,8 @@ class Brought:
         return into
 
     def reply(self, vector: Vector, worker: int) -> None:
-        """Send these rows of a vector to the worker."""
-        self._r.comm.send(packed(vector, self._of.get(worker)), worker)
+        """Send these rows of a vector to the worker; those that it is to be told with their ids."""
+        rows = self._of.get(worker) if self.told is None else self.told
+        for pending in [] if self.told is None else tell(self._r.comm, self.told, worker):
+            pending.wait()
+        self._r.comm.send(packed(vector, rows), worker)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hooke.comm.base import Pending, Vector
 from hooke.comm.touched import Touched, front, packed
-from hooke.comm.union import tell
+from hooke.comm.union import hear, tell
 from hooke.loop import checkpoint
 from hooke.loop.recorder import RecordedRank
 from hooke.objective.dispatched import DispatchedBatches
@@ -49,6 +49,10 @@ class ServerWorkerLoop:
         """When the farewell was sent; the server may score the center before this worker has the answer."""
         self.rows: Touched | None = None
         """The rows of the latest request; None: all."""
+        self.answered: Touched | None = None
+        """The rows that the server told with its latest reply; None: all."""
+        self._into: Vector | None = None
+        """Where such a reply is received."""
         self._outstanding: list[Pending] | None = None
         self._heard: deque[tuple[float, ...]] = deque()
         """Replies that arrived while this worker polled for a message to stop."""
@@ -72,12 +76,15 @@ class ServerWorkerLoop:
             if ends and not saved:  # a row that a checkpoint needs is written, and another one takes what follows
                 self._until = r.t  # not after the rest of a period, which may take long
         self.left_at = r.ledger.since
+        self.rows = None  # ids come with requests alone: a vector that follows is whole
         r.comm.control.send((FAREWELL, float(r.t), r.loss), r.server)
         with r.comm.under(Phase.IDLE):
             self._listen()
 
-    def request(self, vector: Vector | None, into: Vector, rows: Touched | None = None) -> Reply:
-        """Post the request and all transfers."""
+    def request(
+        self, vector: Vector | None, into: Vector, rows: Touched | None = None, told: bool = False
+    ) -> Reply:
+        """Post the request and all transfers; with `told` only those to the server."""
         r, self.rows = self._r, rows
         if vector is not None and r.drops:
             r.check(vector, "the vector to send")  # with `fail` the server checks it and raises
@@ -86,7 +93,9 @@ class ServerWorkerLoop:
         parts = [] if rows is None else tell(r.comm, rows, r.server)
         if vector is not None:
             parts.append(r.pushing.isend(packed(vector, rows), r.server))
-        parts.append(r.comm.irecv(front(into, rows), r.server))
+        self._into = into if told else None
+        if not told:
+            parts.append(r.comm.irecv(front(into, rows), r.server))
         self._outstanding = parts
         return Reply(self, parts)
 
@@ -96,6 +105,9 @@ class ServerWorkerLoop:
         words = self._heard.popleft() if self._heard else self._listen()
         for part in parts:
             part.wait()
+        if self._into is not None:
+            self.answered = hear(self._r.comm, self._r.layout, self._r.server)
+            self._r.comm.recv(front(self._into, self.answered), self._r.server)
         self._granted(words)
 
     def ask(self, vector: Vector) -> None:

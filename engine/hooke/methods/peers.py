@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hooke.catalogue.claims import Behind, Step, Transfer, Transfers
+from hooke.comm.touched import Touched, add_rows, front, packed
+from hooke.methods.moved import only_moved
+
+if TYPE_CHECKING:
+    from hooke.catalogue.rank import Rank
+    from hooke.comm.base import Comm, Pending, Vector
 
 
 def pairs(seed: int, t: int, workers: int) -> list[tuple[int, int]]:
@@ -46,3 +52,26 @@ def push(method: Any, step: Step) -> Transfers:
     hidden: Behind = method.delay or "nothing"
     one = Transfer("message", step.elements, behind=hidden, begins="after")
     return [one] * step.workers if step.workers > 1 else ()
+
+
+def send_update(r: Rank, comm: Comm, update: Vector, rows: Touched | None, to: int) -> list[Pending]:
+    """Begin to send an update; where only touched rows travel, the rows in which it may differ from zero."""
+    if not only_moved(r):
+        return [comm.isend(update, to)]
+    from hooke.comm.union import all_rows, tell  # not at the top: parameters of algorithms are read without NumPy
+
+    told = tell(comm, all_rows(r.layout) if rows is None else rows, to)
+    return [*told, comm.isend(packed(update, rows), to)]
+
+
+def sum_of_updates(r: Rank, own: Vector, theirs: Vector, scratch: Vector, source: int) -> Vector:
+    """Receive the update that another worker sends by `send_update`; return own + theirs, in one of the others."""
+    if not only_moved(r):
+        r.comm.recv(theirs, source)
+        return theirs.add_(own)  # type: ignore[no-any-return]
+    from hooke.comm.union import hear
+
+    rows = hear(r.comm, r.layout, source)
+    r.comm.recv(front(theirs, rows), source)
+    add_rows(scratch.copy_(own), front(theirs, rows), 1.0, rows)
+    return scratch

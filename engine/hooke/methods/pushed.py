@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from hooke.comm.touched import Rows, Touched
 from hooke.methods.descent import Periodic
+from hooke.methods.moved import Account, only_moved
 from hooke.methods.steps import LocalStep, Step
 from hooke.spec.spaces import Space
 
@@ -54,6 +56,10 @@ class Pushed(Periodic):
             return super().local_step(r)
         return self.model_copy(update={"momentum": 0.0}).local_step(r)
 
+    def sends_rows(self, r: Rank) -> bool:
+        """Return whether only touched rows travel: not with a velocity of the server, which moves all of the center."""
+        return only_moved(r) and (self.moves() or not self.momentum)
+
     def vector_accesses(self, server: bool) -> float:
         """Return the vector reads and writes, including those of the velocity on the side that has it."""
         velocity = self.velocity_accesses() if server == (self.momentum_at == "master") else 0
@@ -61,3 +67,26 @@ class Pushed(Periodic):
             return self.server_accesses + velocity
         worker = 3 + 3 * (self.period > 1) + 1 / self.period  # it moves itself only between exchanges
         return worker + velocity + self.optimizer_accesses() + self.setting_accesses()
+
+
+class Pulls:
+    """Server: for each worker the rows of the center that have changed since its latest pull, its own pushes included.
+
+    Before the first pull, and after a restart, all have: a worker then gets the whole center.
+    """
+
+    def __init__(self, r: Rank) -> None:
+        weights: Any = r.params
+        counts = [Rows(part, None).count for part in r.layout]
+        self._all = Touched(tuple(Rows(part, None) for part in r.layout))
+        self._of = [Account(r.layout, [weights.new_zeros(count) for count in counts]) for _ in range(r.workers)]
+
+    def note(self, rows: Touched | None) -> None:
+        """Note rows of the center that have changed; None: all may have."""
+        for each in self._of:
+            each.note(rows)
+
+    def take(self, worker: int) -> Touched:
+        """Return the rows that a worker has to be told now."""
+        rows = self._of[worker].take()
+        return self._all if rows is None else rows

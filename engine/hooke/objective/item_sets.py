@@ -9,13 +9,12 @@ import torch
 from numpy.typing import NDArray
 
 from hooke.catalogue.workload import ALONE, Place
-from hooke.hashing.active import ActiveSets, Assembler
-from hooke.hashing.entries import by_row
+from hooke.hashing.active import Assembler, DrawnSets
+from hooke.hashing.drawn import derivatives, gradients
 from hooke.hashing.family import Family
-from hooke.hashing.jit import Threads
+from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.lists import Lists
 from hooke.hashing.row_optimizer import RowOptimizer
-from hooke.hashing.rows import softmax
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
 from hooke.objective.active_labels import Full
@@ -30,8 +29,8 @@ Vectors = NDArray[np.float32]
 class Sets(Protocol):
     """Chooses the active set of each item. `weights` (C, d) and `hidden` (b, d) are those of the output layer."""
 
-    def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> ActiveSets:
-        """Return the active set of every item, its labels first."""
+    def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> DrawnSets:
+        """Return the active set of every item: a draw that all share, and its own labels and others."""
 
     def state(self) -> dict[str, Any]:
         """Return what outlives a step, as NumPy arrays."""
@@ -43,14 +42,14 @@ class Sets(Protocol):
 class RandomSets:
     """The item's labels and uniform ones: SLIDE without its hash tables."""
 
-    def __init__(self, assembler: Assembler) -> None:
-        self._assembler, self._steps = assembler, 0
+    def __init__(self, assembler: Assembler, threads: Threads = ONE) -> None:
+        self._assembler, self._threads, self._steps = assembler, threads, 0
 
-    def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> ActiveSets:
+    def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> DrawnSets:
         """Return the active set of every item."""
         del hidden, weights
         self._steps += 1
-        return self._assembler.per_sample(self._steps - 1, labels)
+        return self._assembler.drawn(self._steps - 1, labels, threads=self._threads)
 
     def state(self) -> dict[str, Any]:
         """Return the number of steps."""
@@ -64,20 +63,30 @@ class RandomSets:
 class SlideSets(Rebuilt):
     """The item's labels, those that share a bucket with its hidden units, and uniform ones (`assembler`)."""
 
-    def __init__(self, family: Family, tables: Tables, assembler: Assembler, rebuilds: RebuildSchedule) -> None:
-        super().__init__(family, tables, rebuilds)
+    def __init__(
+        self,
+        family: Family,
+        tables: Tables,
+        assembler: Assembler,
+        rebuilds: RebuildSchedule,
+        threads: Threads = ONE,
+    ) -> None:
+        super().__init__(family, tables, rebuilds, threads)
         self._assembler = assembler
 
-    def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> ActiveSets:
+    def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> DrawnSets:
         """Return the active set of every item."""
         step = self.advance(weights)
         room = self._assembler.cap - self._assembler.uniform
-        found = self.tables.query(self.family.codes(hidden), "union", max(1, room), step=step)
-        return self._assembler.per_sample(step, labels, found)
+        codes = self.family.codes(hidden, self.threads)
+        found = self.tables.query(codes, "union", max(1, room), step=step, threads=self.threads)
+        return self._assembler.drawn(step, labels, found, self.threads)
 
 
 class ItemObjective(WideObjective):
-    """The network with an active set for each item; products are those of single rows, in float32."""
+    """The network with an active set for each item, in float32: products with the rows that the batch has drawn are
+    those of matrices, the others those of single rows.
+    """
 
     def __init__(
         self, train: Bags, test: Bags, hidden: int, sets: Sets, *, validation_items: int = 0, place: Place = ALONE
@@ -95,12 +104,11 @@ class ItemObjective(WideObjective):
         hidden = self.hidden_units(batch)
         units = hidden.numpy()
         active = self._sets.choose(Lists(batch.labels.starts, batch.labels.ids), units, w2)
-        self._metrics.note(float(active.lists.sizes.mean()))
-        output = softmax(active, units, w2, b2, threads=self._threads)
-        entries = by_row(active.lists, output.delta, len(w2), self._threads)
-        rows, gradients = self._rows.gradients(entries, units, w2, self._threads)
-        order = np.argsort(rows)
-        found = torch.from_numpy(gradients[order])
+        self._metrics.note(float(active.sizes.mean()))
+        output = derivatives(active, units, w2, b2, threads=self._threads)
+        rows, found = gradients(active, output, units, w2, self._rows, self._threads)
+        ids, order = torch.from_numpy(rows.astype(np.int64)).sort()
+        ordered = torch.from_numpy(found).index_select(0, order)
         back = torch.from_numpy(output.gradient).mul_(hidden > 0)
-        self.write(batch, back, torch.from_numpy(rows[order].astype(np.int64)), found[:, :-1], found[:, -1])
+        self.write(batch, back, ids, ordered[:, :-1], ordered[:, -1])
         return float(output.loss.mean())

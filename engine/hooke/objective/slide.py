@@ -12,6 +12,7 @@ from torch import Tensor
 
 from hooke.hashing.active import Assembler
 from hooke.hashing.family import Family
+from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.lists import Lists
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
@@ -27,11 +28,14 @@ _ORDER = 9
 class Rebuilt:
     """Hash tables of the rows of W2, built anew at the steps of `rebuilds`.
 
-    They are part of the state, so that a resumed run has those of an undisturbed one.
+    They are part of the state, so that a resumed run has those of an undisturbed one. The number of threads changes
+    nothing but the time that they take.
     """
 
-    def __init__(self, family: Family, tables: Tables, rebuilds: RebuildSchedule) -> None:
-        self.family, self.tables = family, tables
+    def __init__(
+        self, family: Family, tables: Tables, rebuilds: RebuildSchedule, threads: Threads = ONE
+    ) -> None:
+        self.family, self.tables, self.threads = family, tables, threads
         self._rebuilds, self._steps = rebuilds, 0
         self._builds, self._seconds = 0, 0.0
 
@@ -39,7 +43,7 @@ class Rebuilt:
         """Begin a step with these rows, (C, d): rebuild the tables if it is time; return its number, from 0."""
         if self.tables.rows != len(weights) or self._rebuilds.is_rebuild(self._steps):
             began = time.perf_counter()
-            self.tables.build_from(self.family, weights)
+            self.tables.build_from(self.family, weights, self.threads)
             self._builds += 1
             self._seconds += time.perf_counter() - began
         self._steps += 1
@@ -57,7 +61,7 @@ class Rebuilt:
         rows = self.tables.rows
         if not rows:
             return 0, 0
-        found = self.tables.query(self.family.codes(hidden), "union")
+        found = self.tables.query(self.family.codes(hidden, self.threads), "union", threads=self.threads)
         owners = np.repeat(np.arange(len(hidden)), found.sizes)
         wanted = np.arange(len(top))[:, None] * rows + top
         return int(np.isin(wanted, owners * rows + found.ids).sum()), wanted.size
@@ -72,7 +76,7 @@ class Rebuilt:
         held = {name.removeprefix(STATE): np.asarray(array) for name, array in state.items()}
         self._steps = int(held.pop("steps")[0])
         if held["codes"].shape[1]:
-            self.tables.restore(held)
+            self.tables.restore(held, self.threads)
 
 
 class Slide(Rebuilt):
@@ -85,8 +89,15 @@ class Slide(Rebuilt):
     that products are those of matrices. As in the paper the softmax is that of the active set, without correction.
     """
 
-    def __init__(self, family: Family, tables: Tables, assembler: Assembler, rebuilds: RebuildSchedule) -> None:
-        super().__init__(family, tables, rebuilds)
+    def __init__(
+        self,
+        family: Family,
+        tables: Tables,
+        assembler: Assembler,
+        rebuilds: RebuildSchedule,
+        threads: Threads = ONE,
+    ) -> None:
+        super().__init__(family, tables, rebuilds, threads)
         self._assembler = assembler
 
     def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Active:
@@ -94,7 +105,8 @@ class Slide(Rebuilt):
         del random  # draws and tables have streams of their own
         step = self.advance(weights.numpy())
         room = max(len(hidden), self._assembler.cap - self._assembler.uniform)
-        found = self.tables.union_of_batch(self.family.codes(hidden.float().numpy()), room, step)
+        codes = self.family.codes(hidden.float().numpy(), self.threads)
+        found = self.tables.union_of_batch(codes, room, step, self.threads)
         drawn = np.random.default_rng((self._assembler.seed, _ORDER, step))
         found = drawn.permutation(found)  # up to the cap the first ones are taken, which had the lowest numbers
         labels = Lists(np.array([0, len(own)]), own.astype(np.int32))

@@ -14,6 +14,7 @@ from hooke.spec.spaces import Space
 if TYPE_CHECKING:
     from hooke.hashing.active import Assembler
     from hooke.hashing.family import Family
+    from hooke.hashing.jit import Threads
     from hooke.hashing.schedule import RebuildSchedule
     from hooke.hashing.tables import Tables
     from hooke.objective.active_labels import Layer
@@ -192,7 +193,9 @@ class XmlcMlp(Workload):
                 f"{assembler.cap}: raise `active`, lower `uniform_share`, or choose `sets: batch`"
             )
         sets = (
-            SlideSets(*self._hashed(train.label_count, place)) if self.output == "slide" else RandomSets(assembler)
+            SlideSets(*self._hashed(train.label_count, place), _threads(place))
+            if self.output == "slide"
+            else RandomSets(assembler, _threads(place))
         )
         return ItemObjective(train, test, self.hidden, sets, validation_items=self.validation_items, place=place)
 
@@ -225,7 +228,7 @@ class XmlcMlp(Workload):
         if self.output == "slide":
             from hooke.objective.slide import Slide
 
-            return Slide(*self._hashed(labels, place))
+            return Slide(*self._hashed(labels, place), _threads(place))
         return active_labels.Full()
 
     def _assembler(self, labels: int, place: Place) -> Assembler:
@@ -247,3 +250,11 @@ class XmlcMlp(Workload):
         tables = Tables(family.tables, family.bits, self.bucket, self.bucket_policy, place.seed)
         rebuilds = RebuildSchedule(self.first_rebuild, self.rebuild_growth)
         return family, tables, self._assembler(labels, place), rebuilds
+
+
+def _threads(place: Place) -> Threads:
+    """Return the threads that build and ask hash tables: as many as PyTorch has."""
+    from hooke.hashing.jit import Threads
+    from hooke.objective.device import threads
+
+    return Threads(threads(place.compute))

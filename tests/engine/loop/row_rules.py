@@ -56,22 +56,36 @@ class Exchanged:
     moved: list[list[Found]] = field(default_factory=list)
 
 
-def together(start: np.ndarray, items: list[list[list[int]]], lr: float, a: float, period: int) -> Exchanged:
-    """All exchange at steps 0, tau, 2 tau: c' = c + a sum_i (x_i - c), x_i' = x_i - a (x_i - c) - lr g_i(x_i)."""
-    workers = range(len(items))
-    xs, c = [np.float64(start) for _ in workers], np.float64(start)
+def together(
+    start: np.ndarray,
+    items: list[list[list[int]]],
+    lr: float,
+    a: float,
+    period: int,
+    momentum: float = 0.0,
+    parts: int = 1,
+) -> Exchanged:
+    """All exchange at steps 0, tau, 2 tau: c' = c + a sum_i (x_i - c), x_i' = x_i - a (x_i - c) - lr g_i(x_i).
+
+    `momentum` mu: c' has also mu (c - c_before), in all rows. `parts` G: G workers each have one x_i, and step along
+    the mean of their gradients.
+    """
+    workers = range(len(items) // parts)
+    xs, c, change = [np.float64(start) for _ in workers], np.float64(start), np.zeros(SIZE)
     moved, noted = [every() for _ in workers], []
     for t in range(len(items[0])):
-        steps = [gradient(i, xs[i], items[i][t]) for i in workers]
+        of = {i: range(i * parts, (i + 1) * parts) for i in workers}
+        steps = [np.mean([gradient(j, xs[i], items[j][t]) for j in of[i]], axis=0) for i in workers]
         if t % period == 0:
             noted.append(moved)
             here = elements(joined(moved))
             stretches = [np.where(here, x - c, 0.0) for x in xs]
             xs = [x - a * stretch for x, stretch in zip(xs, stretches, strict=True)]
-            c = c + a * np.sum(stretches, axis=0)
+            change = a * np.sum(stretches, axis=0) + momentum * change
+            c = c + change
             moved = [rows_of([]) for _ in workers]
         xs = [x - lr * step for x, step in zip(xs, steps, strict=True)]
-        moved = [joined([before, rows_of(items[i][t])]) for i, before in enumerate(moved)]
+        moved = [joined([before, *(rows_of(items[j][t]) for j in of[i])]) for i, before in enumerate(moved)]
     return Exchanged(xs, c, noted)
 
 

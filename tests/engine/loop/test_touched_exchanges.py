@@ -66,6 +66,27 @@ def test_the_rule_is_not_that_of_whole_vectors(played, played_alone, name):
     assert np.abs(whole[0].weights - played(name, "virtual").first[0].weights).max() > 0.01
 
 
+def test_the_momentum_of_a_center_moves_other_rows_on(played_alone):
+    parameters = (("alpha", A), ("beta", None), ("center_momentum", 0.4), ("period", 2))
+    reports = played_alone(Setup("sma", parameters, steps=60, every=60, rows="some", changes=TOUCHED))
+    rule = together(reports[0].start, [report.items for report in reports], LR, A, 2, 0.4)
+    for report, x in zip(reports, rule.xs, strict=True):
+        near(report.weights, x)
+        near(report.center, rule.c)
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_chips_pull_rows_that_some_part_has_moved(played_alone, overlap):
+    parameters = (*PULL, ("parts", 2), ("period", 2), ("overlap", overlap))
+    setup = Setup("chip-easgd", parameters, 4, steps=80, every=80, rows="some", changes=TOUCHED)
+    less, reports = saved(played_alone, setup)
+    rule = together(reports[0].start, [report.items for report in reports], LR, A, 2, parts=2)
+    for k, report in enumerate(reports):
+        near(report.weights, rule.xs[k // 2])
+    near(reports[0].center, rule.c)
+    assert less > 0
+
+
 @pytest.mark.parametrize("world", ["virtual", "mpi"])
 def test_a_server_pulls_rows_that_its_worker_has_moved(played, world):
     reports = played("rows, in turn", world).first
@@ -107,6 +128,12 @@ NAMED = {
     "async-easgd": PULL,
     "original-easgd": (("mode", "serial"),),
     "hogwild-easgd": PULL,
+    "sma": (("beta", 0.6), ("period", 2)),
+    "chip-easgd": (*PULL, ("parts", 1)),
+    "post-local-sgd": (("period", 3),),
+    "async-sgd": (("period", 2),),
+    "async-msgd": (),
+    "noloco": (("period", 3), ("optimizer", "sgd"), ("lr", 0.05)),
 }
 
 
@@ -197,6 +224,45 @@ def test_bytes_of_an_exchange_with_a_server(played_alone):
     assert less == expected, "the first exchange of each worker is whole"
 
 
+FREE = ("virtual", {"latency": 0, "seconds_per_byte": 0, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.3})
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "workers"),
+    [("async-sgd", (), 1), ("async-sgd", (), 3), ("async-sgd", (("period", 3),), 3), ("noloco", (), 4)],
+)
+def test_rows_that_travel_alone_change_no_bit(played_alone, name, parameters, workers):
+    """Where messages take no time, so that as many bytes less do not change who comes first."""
+    step = (("period", 3), ("optimizer", "sgd"), ("lr", LR)) if name == "noloco" else parameters
+    setup = Setup(name, step, workers, steps=60, every=60, rows="some")
+    whole, touched = (played_alone(replace(setup, changes=(*changes, FREE))) for changes in (WHOLE, TOUCHED))
+    for one, other in zip(whole, touched, strict=True):
+        assert one.weights.tobytes() == other.weights.tobytes()
+    assert sum(report.done.wire for report in touched) < 0.9 * sum(report.done.wire for report in whole)
+
+
+def test_bytes_of_pushing_and_pulling(played_alone):
+    """Alone with the server a worker gets back the rows that it has pushed; the last push is whole."""
+    less, reports = saved(played_alone, Setup("async-sgd", (), 1, steps=12, every=12, rows="some"))
+    expected = -4 * len(ROWS)  # the first pull, which is whole, tells so
+    for items in reports[0].items[:-1]:
+        moved = rows_of(items)
+        expected += 2 * 4 * SIZE - 2 * (4 * len(ROWS) + 4 * ids(moved) + 4 * length(moved))
+    assert less == expected
+
+
+def test_bytes_of_a_pair(played_alone):
+    """One of the two vectors that each sends has the rows that its steps have moved."""
+    parameters = (("period", 1), ("optimizer", "sgd"), ("lr", LR))
+    less, reports = saved(played_alone, Setup("noloco", parameters, 2, steps=24, every=24, rows="some"))
+    expected = 0
+    for report in reports:
+        for items in report.items:
+            moved = rows_of(items)
+            expected += 4 * SIZE - (4 * len(ROWS) + 4 * ids(moved) + 4 * length(moved))
+    assert less == expected
+
+
 def test_bytes_of_reading_and_adding(played_alone):
     """Every read fetches one count per row; every addition counts its rows."""
     setup = Setup("hogwild-sgd", (), 1, steps=12, every=12, rows="some")
@@ -219,6 +285,8 @@ def test_bytes_of_reading_and_adding(played_alone):
         ("sync-easgd", (("rho", 6.0), ("period", 4))),
         ("sync-easgd3", (("rho", 6.0), ("period", 4), ("pipelined", True))),
         ("async-easgd", (("rho", 6.0), ("period", 4))),
+        ("sma", (("beta", 0.6), ("period", 4))),
+        ("async-sgd", (("period", 4),)),
     ],
 )
 def test_a_restart_knows_the_rows_moved_before_it(attempts, name, parameters):

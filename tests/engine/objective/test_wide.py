@@ -273,7 +273,7 @@ def test_gradients_of_sets_of_items_are_those_of_automatic_differentiation(data,
         ]
         losses = []
         for i, (features, values, labels) in enumerate(items(bags)):
-            ids = sets.chosen[-1].lists.of(i).tolist()
+            ids = sets.chosen[-1].of(i).tolist()
             assert set(labels) <= set(ids)
             assert len(set(ids)) == len(ids) <= (LABELS if name == "all labels" else 30)
             z = leaves[2][ids] @ hidden_of(leaves, features, values) + leaves[3][ids]

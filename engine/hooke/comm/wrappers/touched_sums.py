@@ -129,6 +129,10 @@ class TouchedSums(Wrapper):
         inner = self.inner.without_feedback() if isinstance(self.inner, Wrapper) else self.inner
         return TouchedSums(inner, self._supports, self._layout, self._content, self._collective)
 
+    def split(self, color: int, key: int = 0) -> Comm:
+        """Return the same sums over the ranks that gave the same color."""
+        return TouchedSums(self.inner.split(color, key), self._supports, self._layout)
+
     def sending(self, content: Content) -> Comm:
         """Return the same sums for vectors of this content."""
         inner = self.inner.sending(content) if isinstance(self.inner, Wrapper) else self.inner
