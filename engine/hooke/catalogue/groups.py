@@ -34,12 +34,12 @@ def check_cluster(cluster: ClusterChoice, batch: int, *prefix: object) -> list[F
     return found
 
 
-def check_run(spec: RunSpec) -> list[Fault]:
-    """Return the faults of a run's groups."""
+def check_run(spec: RunSpec, resolved: Mapping[str, Any]) -> list[Fault]:
+    """Return the faults of a run's groups; `resolved`: the method's parameters, with defaults."""
     simulated = spec.world == "virtual" and spec.virtual is not None
     groups = spec.virtual.devices if simulated and spec.virtual else spec.groups
     told = [*_of_threads(groups, spec.batch), *([] if simulated else _of_real(groups))]
-    told += _of_method(groups, spec.algorithm.name, spec.algorithm.parameters)
+    told += _of_method(groups, spec.algorithm.name, resolved)
     if simulated and spec.groups and not groups:
         return [Fault("/groups", "the kinds of workers of a simulated run are `virtual.devices`: give them there")]
     described = sum(group.count for group in groups)

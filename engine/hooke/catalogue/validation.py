@@ -261,7 +261,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
         faults += _check_stores(method, spec.algorithm.parameters, network, "algorithm")
         faults += _check_wire(spec.communication, spec.algorithm.name, method)
         faults += _check_sharding(spec.sharding, spec.algorithm.name, method, "sharding")
-        faults += groups.check_run(spec)
+        faults += groups.check_run(spec, method.resolve(spec.algorithm.parameters)[0])
         faults += _check_source("algorithm", spec.algorithm, method)
         faults += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
         if method.max_workers is not None and spec.workers > method.max_workers:

@@ -108,13 +108,13 @@ def collect(
         for o in range(tables):
             t = order[o]
             first = np.int64(starts[t, codes[i, t]])
-            size = np.int64(starts[t, codes[i, t] + 1]) - first
-            at = np.int64((mix(key, i * tables + t) >> _32) % np.uint64(max(size, 1)))
-            for _ in range(size):
-                row = ids[t, first + at]
-                at += 1
-                if at == size:
-                    at = 0
+            stop = np.int64(starts[t, codes[i, t] + 1])
+            if first == stop:
+                continue
+            at = first + np.int64((mix(key, i * tables + t) >> _32) % np.uint64(stop - first))
+            for _ in range(stop - first):
+                row = ids[t, at]
+                at = at + 1 if at + 1 < stop else first
                 s = ((np.int64(row) * 2654435761) >> 12) & (slots - 1)
                 while place[s] != _FREE and found[place[s]] != row:
                     s = (s + 1) & (slots - 1)

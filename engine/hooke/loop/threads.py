@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from hooke.catalogue.algorithm import algorithm
 from hooke.catalogue.groups import RATE
 from hooke.catalogue.workload import Objective, Place, workload
 from hooke.hardware.placing import Placed
@@ -41,7 +42,8 @@ def shared_by_threads(
         return base
     from hooke.objective.hogwild import Interleaved, Threads
 
-    eta = float(spec.algorithm.parameters[RATE])
+    method = algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters)  # with its defaults
+    eta = float(getattr(method, RATE))
     if spec.virtual is not None:
         return Interleaved(base, eta, group.parts, group.threads, 1 / spec.virtual.memory_bandwidth)
     return Threads(base, [make(thread) for thread in range(1, group.threads)], eta, group.parts)

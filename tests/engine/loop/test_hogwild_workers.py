@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
-from hooke.catalogue.algorithm import ranks_of, slots_of
+from hooke.catalogue.algorithm import algorithm, ranks_of, slots_of
 from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.cli.document import load_run
 from hooke.cli.outcome import relative_speeds
@@ -126,6 +126,17 @@ def test_workers_of_a_real_cluster_may_be_written_as_kinds():
     ]
     (plain,) = experiment(workers=[3]).clusters
     assert "groups" not in canonical(plain), "documents without groups keep their fingerprint"
+
+
+def test_defaults_of_a_method_count_as_if_they_were_written_out():
+    """Its rate, and its optimizer: DiLoCo's is AdamW."""
+    short = document("sync-sgd", [THREADS, {"kind": "cpu"}])
+    del short["algorithm"]["parameters"]
+    rate = algorithm("sync-sgd")().lr
+    whole = short | {"algorithm": {"name": "sync-sgd", "parameters": {"lr": rate}}}
+    assert bits(run_spec_virtual(validate_run(short))) == bits(run_spec_virtual(validate_run(whole)))
+    with pytest.raises(SpecError, match="adamw"):
+        validate_run(document("diloco", [THREADS, {"kind": "cpu"}]))
 
 
 def test_optimizers_that_are_searched_are_those_of_threads():
