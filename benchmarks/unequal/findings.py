@@ -203,8 +203,8 @@ def shapes(records: Mapping[Run, Record]) -> Iterator[str]:
         said = [f"{share:.0%}" for share in shares] if all(found) else ["-", "-"]
         ratio = f"{one / other:.2f}" if one and other else "-"
         rows.append((cell.task, CONDITIONS[cell.condition].title, *said, ratio))
-    yield f"Here the CPU makes most of the updates with static sizes in {sum(most)} of {len(most)} cells, and adaptive"
-    yield f"sizes are faster in {sum(sooner)} of the {len(sooner)} in which both meet the target in the median."
+    yield f"Here the CPU makes most of the updates with static sizes in {sum(most)} of {len(most)} cells, and"
+    yield f"adaptive sizes are faster in {sum(sooner)} of {len(sooner)}, in which both meet the target (median)."
     yield ""
     shown = ("task", "box", "CPU's updates, static", "CPU's updates, adaptive", f"{ADAPTIVE}: speed over static")
     yield from table(shown, rows)
