@@ -114,7 +114,7 @@ def answers(records: Mapping[Run, Record], costs: dispatching.Costs) -> Iterator
         ),
         (
             "the best heterogeneous method is faster than the fastest worker alone by what the other one adds",
-            _sooner(records, pairs),
+            _gained(records, pairs),
         ),
     ]
     yield from table(("asked (cells: a task in a condition of two workers)", "found (simulated)"), rows)
@@ -152,7 +152,7 @@ def gain(records: Mapping[Run, Record], cell: Cell) -> Gain:
     return Gain(times[FASTEST], method, met.get(method), 1 + slower)
 
 
-def _sooner(records: Mapping[Run, Record], cells: Sequence[Cell]) -> str:
+def _gained(records: Mapping[Run, Record], cells: Sequence[Cell]) -> str:
     ratios = [(each.ratio, each.limit) for each in (gain(records, cell) for cell in cells)]
     if not ratios:
         return "not measured"
@@ -193,18 +193,18 @@ def gains(records: Mapping[Run, Record], cells: Sequence[Cell]) -> Iterator[str]
 
 def shapes(records: Mapping[Run, Record]) -> Iterator[str]:
     """Yield the paper's findings on Hogbatch, and the boxes here."""
-    rows, most, sooner = [], [], []
+    rows, most, faster = [], [], []
     for cell in found_in(records, "box"):
         found = [_worked(records, cell, entry) for entry in (STATIC, ADAPTIVE)]
         shares = [each[-1] / max(1.0, sum(each)) for each in (_by_worker(one, "updates") for one in found) if each]
         one, other = (median(results(records, *cell, entry) or ()) for entry in (STATIC, ADAPTIVE))
         most += [shares[0] > 0.5] if found[0] else []
-        sooner += [one > other] if one and other else []
+        faster += [one > other] if one and other else []
         said = [f"{share:.0%}" for share in shares] if all(found) else ["-", "-"]
         ratio = f"{one / other:.2f}" if one and other else "-"
         rows.append((cell.task, CONDITIONS[cell.condition].title, *said, ratio))
-    yield f"Here the CPU makes most of the updates with static sizes in {sum(most)} of {len(most)} cells, and adaptive"
-    yield f"sizes are faster in {sum(sooner)} of the {len(sooner)} in which both meet the target in the median."
+    yield f"Here the CPU makes most of the updates with static sizes in {sum(most)} of {len(most)} cells, and"
+    yield f"adaptive sizes are faster in {sum(faster)} of {len(faster)}, in which both meet the target (median)."
     yield ""
     shown = ("task", "box", "CPU's updates, static", "CPU's updates, adaptive", f"{ADAPTIVE}: speed over static")
     yield from table(shown, rows)

@@ -37,6 +37,10 @@ the budget, which count as longer than all others. *over Sync SGD*: the ratio of
 {TRIALS} trials are few: another draw may find a better setting for any entry, and a difference below a third is
 not to be read as one. A best of several methods is chosen by the seconds that are shown, and looks better than it
 is. Conditions in which an entry is incomplete are left out; `benchmarks.unequal run` goes on.
+
+Two limits of the spaces: where speeds are equal, the sizes of Adaptive Hogbatch stay at one batch, whose rate is the
+drawn one over the largest size, so that few of its trials have a useful rate; and Adaptive SGD on eight workers
+merges after 1,024 samples or more, which is seldom for a budget of 20,000.
 """
 SHAPES = """\
 Ma and Rusu (arXiv 2004.08771) report, by a reading of their figures, that the CPU makes 85% to 99% of the updates
@@ -47,7 +51,8 @@ for each batch, so that shares cannot be compared as numbers; the CPU here is on
 """
 SURVIVAL = f"""\
 {CONDITIONS["equal"].workers} CPUs, simulated, seconds to the target; in brackets over the same method's where all
-are equally fast. Each method is tuned anew in every column, with as many trials.
+are equally fast. Each method is tuned anew in every column, with as many trials. With equal speeds and with jitter
+alone Weighted Sync SGD is Sync SGD: what differs between them there is the noise of tuning and seeds.
 """
 REAL = """\
 Two processes on this machine, of which one sleeps after its gradients so that it is slower by the given factor; a

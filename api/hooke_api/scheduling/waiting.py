@@ -24,6 +24,8 @@ BEGUN = (*sorted(ACTIVE), RunState.SUCCEEDED, RunState.FAILED_USER, RunState.FAI
 """States of a run that show that its experiment has begun on the cluster."""
 PREDICTED = frozenset({Order.SHORTEST_SERVICE, Order.FAIR_SHARE})
 """Orders that depend on durations."""
+CLUSTERS = Experiment.spec["clusters"].label("clusters")
+"""Column with the clusters of an experiment, of which the slots of its runs depend on the groups of workers."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,6 @@ def held_until(cluster: Cluster, at: datetime) -> float | None:
     return until.timestamp() if until is not None and until > at else None
 
 
-CLUSTERS = Experiment.spec["clusters"].label("clusters")
-
-
 def ranks_of(cluster: Cluster, about: Columns, run: Columns) -> int:
     """Return the slots that a run needs: one of each rank, or as many as its threads; `about`: with CLUSTERS.
 
@@ -126,8 +125,9 @@ def ranks_of(cluster: Cluster, about: Columns, run: Columns) -> int:
     """
     if run.simulated:
         return cluster.slots
-    mine = next((each for each in about.clusters or () if each["name"] == cluster.name), {})
-    more = sum(group.get("count", 1) * (group.get("threads", 1) - 1) for group in mine.get("groups", ()))
+    mine = (each for each in about.clusters or () if each["name"] == cluster.name)
+    groups = (group for each in mine for group in each.get("groups", ()))
+    more = sum(group.get("count", 1) * (group.get("threads", 1) - 1) for group in groups)
     return int(run.workers + run.servers + more)
 
 
