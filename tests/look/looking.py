@@ -40,6 +40,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font
 READY = {"ready": True, "reasons": [], "warnings": []}
 PAUSE, LONGEST = 0.12, 20.0
 """Seconds between two looks, and until what does not come to rest is a fault."""
+SCHEME_IS = "(scheme) => document.documentElement.dataset.mantineColorScheme === scheme"
 FONTS_LOADED = "() => Promise.all([...document.fonts].map((each) => each.load())).then(() => true)"
 
 
@@ -93,5 +94,6 @@ def see(page: Page, width: int, scheme: str) -> tuple[View, list[str]]:
     """Return what is seen at a width and in a colour scheme, and the faults that need no comparison."""
     page.set_viewport_size({"width": width, "height": 844 if width < 600 else 900})
     page.emulate_media(color_scheme=scheme)
+    page.wait_for_function(SCHEME_IS, arg=scheme)  # a busy machine takes a while to follow
     found = probe(page)
     return View.of(found["boxes"]), found["faults"]

@@ -6,6 +6,8 @@ import { lazily } from "@/lib/ui/lazily";
 import { ExperimentItem, type RowProps } from "./experiment-item";
 import styles from "./experiments.module.css";
 
+/** Rows that are drawn until the code of long lists is there. */
+const BEFORE = 30;
 const LongList = lazily(() => import("./long-list").then((part) => part.LongList));
 
 export interface ExperimentsListProps extends RowProps {
@@ -21,7 +23,7 @@ export interface ExperimentsListProps extends RowProps {
 export function ExperimentsList(props: ExperimentsListProps) {
   if (props.items.length <= PLAIN) return <PlainList {...props} />;
   return (
-    <Suspense fallback={<PlainList {...props} items={props.items.slice(0, PLAIN)} />}>
+    <Suspense fallback={<PlainList {...props} items={props.items.slice(0, BEFORE)} />}>
       <LongList {...props} />
     </Suspense>
   );

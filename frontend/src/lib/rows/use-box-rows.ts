@@ -2,6 +2,7 @@ import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import type { RefObject } from "react";
 import { allOf, withGaps } from "./gaps";
 import type { PageRows, RowsOf } from "./use-page-rows";
+import { useUnanchored } from "./use-unanchored";
 import { useWhole } from "./use-whole";
 
 /** Lines are low and pass quickly. */
@@ -16,6 +17,7 @@ export interface BoxRows extends PageRows {
 export function useBoxRows(box: RefObject<HTMLElement | null>, { count, estimate, keyOf }: RowsOf): BoxRows {
   const whole = useWhole(count);
   const active = !whole.whole;
+  useUnanchored(box, active);
   const virtual = useVirtualizer<HTMLElement, Element>({
     count,
     enabled: active,

@@ -2,6 +2,7 @@ import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-vir
 import { type RefObject, useLayoutEffect, useState } from "react";
 import { allOf, type Drawn, keeping, withGaps } from "./gaps";
 import { useFocusedRow } from "./use-focused-row";
+import { useUnanchored } from "./use-unanchored";
 import { useWhole, type Whole } from "./use-whole";
 
 /** Rows drawn above and below the window, so that tab stops and a quick scroll find some. */
@@ -27,6 +28,7 @@ export function usePageRows(
   const whole = useWhole(count);
   const active = !whole.whole;
   const top = useTop(host, active);
+  useUnanchored(host, active);
   const focused = useFocusedRow(host, active);
   const virtual = useWindowVirtualizer<Element>({
     count,
