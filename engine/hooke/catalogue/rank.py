@@ -78,6 +78,9 @@ class Rank(Protocol):
         None, too, for any other vector, and once `g` has been changed or exchanged.
         """
 
+    def stepped(self, elements: int) -> None:
+        """Take note that the current step reads and writes only so many elements of the weights: in virtual time."""
+
     def note(self, key: str, text: str) -> None:
         """Add a note on a choice made for this rank to the journal's first record; before the loop begins."""
 

@@ -207,3 +207,21 @@ def test_a_residual_of_changing_rows_is_refused(communication):
         validate_run(
             RUN | {"algorithm": {"name": "sync-sgd"}, "communication": {"rows": "touched", **communication}}
         )
+
+
+@pytest.mark.parametrize("name", ["sgd", "sync-sgd"])
+def test_virtual_time_charges_the_rows_of_a_step(name):
+    """Three accesses of the elements of its rows, not of all weights; with momentum, which moves all, of all."""
+    virtual = RUN["virtual"] | {"memory_bandwidth": 1e6, "compute_jitter": 0, "latency": 0, "seconds_per_byte": 0}
+    seconds = {}
+    for momentum in (0.0, 0.5):
+        chosen = {"name": name, "parameters": {"lr": 0.5, "momentum": momentum}}
+        more = {"algorithm": chosen, "workers": 1, "virtual": virtual, "communication": {"rows": "touched"}}
+        spec = validate_run(RUN | more)
+        lengths, made = [], WideObjective(*DATA, 6, RandomActive(300, 40))
+        gradient = made.gradient
+        made.gradient = lambda batch, of=gradient: (of(batch), lengths.append(len(made.touched)))[0]
+        (outcome,) = run_spec_virtual(spec, None, lambda: made)
+        seconds[momentum] = outcome.done.phases["update"]
+    assert seconds[0.0] == pytest.approx(4 * 3 * sum(lengths) / 1e6, rel=1e-6)
+    assert seconds[0.5] == pytest.approx(4 * 8 * len(lengths) * made.layout[-1].stop / 1e6, rel=1e-6)
