@@ -130,7 +130,7 @@ class Algorithm(Parametrized):
         return step + exchange / self.exchange_period()
 
     def step_accesses(self) -> float:
-        """Return those of `vector_accesses` that a step makes of the rows of its gradient alone, where it has some."""
+        """Return those of `vector_accesses` that are of the rows of a gradient alone, where it has some."""
         return 0
 
     def run(self, r: Rank) -> None:

@@ -115,8 +115,8 @@ def _factor(sigma: float, *words: int) -> float:
 def update_bytes(r: RankState) -> float:
     """Return the bytes that the vector arithmetic of a step reads and writes, or of a request on a server.
 
-    Of a step along some rows, which told how many elements they have, these count. So do the rows of a request that
-    is about some. What an exchange does with vectors counts as whole vectors.
+    Of a step along some rows, which told how many elements they have, these count. So do the rows of a request
+    that is about some. What an exchange does with vectors counts as whole vectors.
     """
     stepped, r.elements = r.elements, None
     accesses, whole = r.algorithm.vector_accesses(r.is_server), r.params.numel()

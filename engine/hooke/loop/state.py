@@ -250,7 +250,9 @@ class RankState(Rank):
         """Charge the vector arithmetic of a step to this step: wait for the device; in virtual time its bytes."""
         self.objective.synchronize()
         if (virtual := self.spec.virtual) is not None:
-            self.comm.charge(update_bytes(self) * (virtual.update_seconds_per_byte or 1 / virtual.memory_bandwidth))
+            self.comm.charge(
+                update_bytes(self) * (virtual.update_seconds_per_byte or 1 / virtual.memory_bandwidth)
+            )
 
     @override
     def stepped(self, elements: int) -> None:
