@@ -182,7 +182,7 @@ def main(arguments: list[str] | None = None) -> None:
     ways = options.pop("ways").split(",")
     settings = Settings(**options)
     family = make_family(settings.family, settings.hidden, settings.per_table, settings.tables)
-    results = {}
+    results: dict[str, Any] = {}
     for optimizer in optimizers:
         kind, _, momentum = optimizer.partition("+")
         measured = [Measured(settings, family, way, kind, bool(momentum)) for way in ways]

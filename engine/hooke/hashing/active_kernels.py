@@ -129,4 +129,4 @@ def find(row: int, seats: Ints, shared: Ints) -> int:
     s = ((np.int64(row) * 2654435761) >> 12) & mask
     while seats[s] != _FREE and shared[seats[s]] != row:
         s = (s + 1) & mask
-    return s
+    return s  # type: ignore[return-value]

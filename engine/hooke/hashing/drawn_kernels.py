@@ -194,7 +194,8 @@ def softmax_in_place(drawn: Real, own: Real, targets: Ints, positives: int, labe
         own[j] *= factor
     for j in range(positives):
         own[j] -= share
-    return top + np.log(total) - picked / labels
+    loss: float = top + np.log(total) - picked / labels
+    return loss
 
 
 @compiled(reassociate=True, helper=True)
