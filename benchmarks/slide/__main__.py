@@ -41,7 +41,9 @@ def main() -> int:
     parser.add_argument("--samples", type=int, help="budget of a reported run, instead of the size's")
     parser.add_argument("--target", type=float, help="P@1, instead of the problem's")
     parser.add_argument("--minutes", type=float, default=25.0, help="start no run after so many minutes")
-    parser.add_argument("--coarse", action="store_true", help="map 10^4, 10^5 and 670,091 labels, batch 32, 256, 2048")
+    parser.add_argument(
+        "--coarse", action="store_true", help="map 10^4, 10^5 and 670,091 labels, batch 32, 256, 2048"
+    )
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of every run")
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "slide")
     options = parser.parse_args()

@@ -2,7 +2,8 @@
 
 Times the parts of a step on a planted problem, taken in several ways in turn, and prints samples per second with
 rebuilds of the hash tables in the account: one in every 50 steps, and by the growing schedule over the first 5000
-steps. Measure on an idle machine; on a busy one the column PROCESSOR (time of all threads; rates as if these ran undisturbed) says more.
+steps. Measure on an idle machine; on a busy one the column PROCESSOR (time of all threads; rates as if these ran
+undisturbed) says more.
 """
 
 from __future__ import annotations
@@ -116,7 +117,8 @@ class Measured:
     def table(self) -> str:
         return columns([
             (self.title.upper(), "MEDIAN", "FASTEST", "PROCESSOR"),
-            *((f"{part}, ms", *(f"{value:.3g}" for value in each.values())) for part, each in self.times().items()),
+            *((f"{part}, ms", *(f"{value:.3g}" for value in each.values()))
+              for part, each in self.times().items()),
             *((f"samples/s, {name}", *(f"{value:.0f}" for value in each.values()))
               for name, each in self.rates().items()),
             *((name, f"{value:.4g}", "", "") for name, value in self.figures().items()),
@@ -170,7 +172,9 @@ def main(arguments: list[str] | None = None) -> None:
         "--optimizers", default="sgd,row-adam", help="as sgd,adagrad,row-adam,row-adam+m,lazy-adam"
     )
     parser.add_argument(
-        "--ways", default=f"{LISTS},{DRAWN}", help="of a step, in turn, compared with the first (default: %(default)s)"
+        "--ways",
+        default=f"{LISTS},{DRAWN}",
+        help="of a step, in turn, compared with the first (default: %(default)s)",
     )
     parser.add_argument("--json", type=Path, help="also write all figures to this file")
     options = vars(parser.parse_args(arguments))
@@ -178,7 +182,7 @@ def main(arguments: list[str] | None = None) -> None:
     ways = options.pop("ways").split(",")
     settings = Settings(**options)
     family = make_family(settings.family, settings.hidden, settings.per_table, settings.tables)
-    results = {}
+    results: dict[str, Any] = {}
     for optimizer in optimizers:
         kind, _, momentum = optimizer.partition("+")
         measured = [Measured(settings, family, way, kind, bool(momentum)) for way in ways]

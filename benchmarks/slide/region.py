@@ -43,8 +43,7 @@ HORIZON = 5000
 
 def cells(coarse: bool = False) -> Iterator[tuple[int, int, str]]:
     """Yield (labels, batch, layer), the cheapest first."""
-    for labels, batch, layer in product(*(COARSE if coarse else (LABELS, BATCHES)), MAPPED):
-        yield labels, batch, layer
+    yield from product(*(COARSE if coarse else (LABELS, BATCHES)), MAPPED)
 
 
 def outputs(labels: int, batch: int, layer: str) -> int:
@@ -102,7 +101,9 @@ def run(folder: Path, threads: int, minutes: float, coarse: bool = False) -> int
             continue
         labels, batch, layer = cell
         if memory(*cell) > (free := available()):
-            print(f"{cell}: left out, it needs about {memory(*cell) / 1e9:.0f} GB of {free / 1e9:.0f} GB", flush=True)
+            print(
+                f"{cell}: left out, it needs about {memory(*cell) / 1e9:.0f} GB of {free / 1e9:.0f} GB", flush=True
+            )
             continue
         before = {"machine_ms": speed.probe(), "busy": busy()}
         journals = folder / "journals" / f"{labels}-{batch}-{time.time_ns()}"
@@ -166,10 +167,10 @@ def table(found: Sequence[Mapping[str, Any]]) -> str:
         "",
         f"Samples/s on planted problems, {ACTIVE} active labels or six times the batch, settings not tuned, the "
         f"median of {STEPS - STEPS // 4} steps (of {FEW - FEW // 4} where a step computes more than 67 million "
-        f"outputs); `slide` with its builds spread over {HORIZON} steps: SimHash with 9 hashes and 50 tables, or DWTA "
-        "with 5 and 24; per item with a common draw of 94%. **Rates only: the layers have not been trained to equal "
-        "precision here**, and one that is faster per sample may need more samples. -: not measured, or too large "
-        f"for the memory; ~: other programs used more than {QUIET:.0%} of the processors.",
+        f"outputs); `slide` with its builds spread over {HORIZON} steps: SimHash with 9 hashes and 50 tables, or "
+        "DWTA with 5 and 24; per item with a common draw of 94%. **Rates only: the layers have not been trained "
+        "to equal precision here**, and one that is faster per sample may need more samples. -: not measured, or too "
+        f"large for the memory; ~: other programs used more than {QUIET:.0%} of the processors.",
         "",
         f"| labels | batch | {' | '.join(MAPPED)} |",
         f"|---|---|{'---|' * len(MAPPED)}",

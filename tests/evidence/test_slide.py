@@ -5,10 +5,10 @@ import json
 import pytest
 from hooke.catalogue.validation import validate_run
 
+from benchmarks.slide import region as module
 from benchmarks.slide.conditions import LAYERS, PROBLEMS, SIZES, SLIDE, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish, read
-from benchmarks.slide import region as module
 from benchmarks.slide.region import MAPPED, cells, document, steps
 from benchmarks.slide.region import table as region
 from benchmarks.slide.rounds import Rounds, all_rounds, following

@@ -26,8 +26,8 @@ class SMA(Periodic, Elastic):
     By default a = 1 / P (`beta` = 1): without momentum the center becomes the mean of the workers, for any P. This
     is the paper's correction factor as remembered; its text was not available. The authors' benchmarks
     (lsds/Crossbow) set `alpha` to 0.1 for LeNet and ResNets and to 0.2 for VGG; the default of their program is
-    0.5. Where only touched rows travel, workers and center pull those that some worker has moved since the exchange
-    before; the center's momentum moves the others on, on every worker alike.
+    0.5. Where only touched rows travel, workers and center pull those that some worker has moved since the
+    exchange before; the center's momentum moves the others on, on every worker alike.
 
     Reference: Koliousis et al., "CrossBow", VLDB 2019 (arXiv 1901.02244).
     """

@@ -129,6 +129,10 @@ class Algorithm(Parametrized):
         step, exchange = self.accesses if isinstance(self.accesses, tuple) else (self.accesses, 0)
         return step + exchange / self.exchange_period()
 
+    def step_accesses(self) -> float:
+        """Return those of `vector_accesses` that are of the rows of a gradient alone, where it has some."""
+        return 0
+
     def run(self, r: Rank) -> None:
         """Train on this rank until `r.steps()` (or `r.requests()` on the server) ends."""
         raise NotImplementedError(f"{type(self).__name__} does not define `run`")

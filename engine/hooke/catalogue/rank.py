@@ -78,6 +78,9 @@ class Rank(Protocol):
         None, too, for any other vector, and once `g` has been changed or exchanged.
         """
 
+    def stepped(self, elements: int) -> None:
+        """Take note that the current step accesses only so many elements of the weights, for virtual time."""
+
     def note(self, key: str, text: str) -> None:
         """Add a note on a choice made for this rank to the journal's first record; before the loop begins."""
 
@@ -172,14 +175,14 @@ class Rank(Protocol):
         """Worker: send a request, with a vector or without, and receive the reply in `into`, in the background.
 
         `rows`: only these rows of the vector are sent, with their ids, and those of the center are returned,
-        packed, in the front of `into`. A vector that is delivered before the next request is sent likewise; one that
-        is delivered after the last step is whole. `told`: the server chooses and tells the rows that it returns
-        (`answered`); these are received in `wait`, not before.
+        packed, in the front of `into`. A vector that is delivered before the next request is sent likewise; one
+        that is delivered after the last step is whole. `told`: the server chooses and tells the rows that it
+        returns (`answered`); these are received in `wait`, not before.
         """
 
     @property
     def answered(self) -> Touched | None:
-        """Worker: return the rows of the latest reply to a request with `told`, packed in its vector; None: all."""
+        """Worker: return the rows, packed, of the latest reply to a request with `told`; None: all."""
 
     def ask(self, vector: Vector) -> None:
         """Worker: ask for steps and wait for them; the server may take the vector, and may replace it."""

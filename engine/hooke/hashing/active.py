@@ -137,8 +137,8 @@ class Assembler:
 
         def work(begin: int, end: int) -> None:
             assemble_own(
-                begin, end, labels.starts, labels.ids, candidates.starts, candidates.ids, drawn, seats, order, least,
-                self.cap, key, rows, sizes, positives, targets, hits,
+                begin, end, labels.starts, labels.ids, candidates.starts, candidates.ids, drawn, seats, order,
+                least, self.cap, key, rows, sizes, positives, targets, hits,
             )  # fmt: skip
 
         threads.over(b, work, 4)

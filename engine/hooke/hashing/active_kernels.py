@@ -77,14 +77,14 @@ def seat(draw: Ints, seats: Ints, shared: Ints) -> int:
 
 @compiled()
 def assemble_own(
-    begin: int, end: int, label_starts: Longs, label_ids: Ints, starts: Longs, ids: Ints, shared: Ints, seats: Ints,
-    order: Ints, least: int, cap: int, key: np.uint64, rows: Ints, sizes: Longs, positives: Longs, targets: Ints,
-    hits: Longs,
+    begin: int, end: int, label_starts: Longs, label_ids: Ints, starts: Longs, ids: Ints, shared: Ints,
+    seats: Ints, order: Ints, least: int, cap: int, key: np.uint64, rows: Ints, sizes: Longs, positives: Longs,
+    targets: Ints, hits: Longs,
 ) -> None:  # fmt: skip
     """Write what samples begin..end-1 have beside the rows `shared`; see Assembler.drawn.
 
-    rows[i, :sizes[i]] are not shared; the first positives[i] ones are labels. targets[i, :hits[i]] are the places in
-    `shared` of the labels that are.
+    rows[i, :sizes[i]] are not shared; the first positives[i] ones are labels. targets[i, :hits[i]] are the places
+    in `shared` of the labels that are.
     """
     slots = 16
     while slots < 2 * rows.shape[1]:
@@ -129,4 +129,4 @@ def find(row: int, seats: Ints, shared: Ints) -> int:
     s = ((np.int64(row) * 2654435761) >> 12) & mask
     while seats[s] != _FREE and shared[seats[s]] != row:
         s = (s + 1) & mask
-    return s
+    return s  # type: ignore[return-value]

@@ -3,8 +3,8 @@
     sets = assembler.drawn(step, labels, candidates)
     output = train(sets, h, w2, optimizer, b2)               # in place of softmax, by_row and optimizer.step
 
-The numbers are those of `hooke.hashing.rows.softmax` over the same sets, up to rounding: sums are ordered otherwise.
-They do not depend on the number of threads.
+The numbers are those of `hooke.hashing.rows.softmax` over the same sets, up to rounding: sums are ordered
+otherwise. They do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def derivatives(
     sets: DrawnSets, vectors: Real, weight: Real, bias: Real | None = None, *, scale: float | None = None,
     threads: Threads = ONE,
 ) -> DrawnOutput:  # fmt: skip
-    """Return loss and derivatives of a softmax over each sample's active rows; see `hooke.hashing.rows.softmax`."""
+    """Return loss and derivatives of a softmax over each sample's active rows, as `hooke.hashing.rows.softmax`."""
     still = RowOptimizer("sgd", weight.shape, dtype=weight.dtype)
-    return _softmax(sets, vectors, weight, bias, scale, threads, still, _NONE, _NONE)
+    return _softmax(sets, vectors, weight, bias, scale, threads, (still, _NONE, _NONE))
 
 
 def gradients(
@@ -69,8 +69,8 @@ def train(
 ) -> DrawnOutput:  # fmt: skip
     """Return what `derivatives` does, and step each active row along its gradient.
 
-    A row that is in the own list of one sample only takes its step as soon as this sample has used it. touched[row]
-    is set to 1, if given.
+    A row that is in the own list of one sample only takes its step as soon as this sample has used it.
+    touched[row] is set to 1, if given.
     """
     optimizer.begin(weight, bias)
     flags = _NONE if touched is None else touched
@@ -78,7 +78,7 @@ def train(
     check_ids(ids, len(weight), "labels")
     many = np.zeros(len(weight), np.uint8)
     count_rows(ids, many)
-    output = _softmax(sets, vectors, weight, bias, scale, threads, optimizer, many, flags)
+    output = _softmax(sets, vectors, weight, bias, scale, threads, (optimizer, many, flags))
     entries = _of_several(sets.own.lists, output.delta, many, threads)
     optimizer.apply(entries, vectors, weight, bias, threads, touched=touched)
     drawn = drawn_gradients(output.shared, vectors, bias is not None, threads)
@@ -102,10 +102,10 @@ def _of_several(lists: Lists, delta: Real, many: Flags, threads: Threads) -> Ent
 
 def _softmax(
     sets: DrawnSets, vectors: Real, weight: Real, bias: Real | None, scale: float | None, threads: Threads,
-    optimizer: RowOptimizer, many: Flags, flags: Flags,
+    stepping: tuple[RowOptimizer, Flags, Flags],
 ) -> DrawnOutput:  # fmt: skip
-    """Compute derivatives; with `many`, step the rows of one sample."""
-    lists, n = sets.own.lists, len(vectors)
+    """Compute derivatives; with counts of rows (see `count_rows`), step those of one sample."""
+    lists, n, (optimizer, many, flags) = sets.own.lists, len(vectors), stepping
     check_ids(lists.ids, len(weight), "labels")
     check_ids(sets.drawn, len(weight), "drawn rows")
     if len(sets.own.positives) != n:
@@ -120,7 +120,10 @@ def _softmax(
     biases = np.empty(0, weight.dtype) if bias is None else bias
     drawn_bias = np.zeros(drawn, weight.dtype) if bias is None else bias[sets.drawn]
     output = DrawnOutput(
-        np.empty((n, drawn), weight.dtype), np.empty(len(lists.ids), weight.dtype), np.empty_like(vectors), np.empty(n)
+        np.empty((n, drawn), weight.dtype),
+        np.empty(len(lists.ids), weight.dtype),
+        np.empty_like(vectors),
+        np.empty(n),
     )
     factor, arguments = 1 / max(n, 1) if scale is None else scale, optimizer.arguments(weight.dtype)
 

@@ -1,8 +1,8 @@
 """Kernels of active sets whose samples share a draw: products with the drawn rows, and the rest row by row.
 
-The drawn rows are copied once per step into one matrix, so that logits, the gradient of the hidden vectors and those
-of the drawn rows are products of matrices that stay in cache. Sums go over terms in ascending order, eight at a
-time, whatever range of samples or rows a thread has; BLAS does not promise this.
+The drawn rows are copied once per step into one matrix, so that logits, the gradient of the hidden vectors and
+those of the drawn rows are products of matrices that stay in cache. Sums go over terms in ascending order, eight
+at a time, whatever range of samples or rows a thread has; BLAS does not promise this.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hooke.hashing.step_kernels import Real, step_row
 TERMS = 8
 """Terms of a product that are added at once: one load and one store of a sum for eight products."""
 BLOCK, NARROW = 32, 256
-"""Rows of a factor that are used together, if they have at most NARROW elements: these stay in first-level cache."""
+"""Rows of a factor that are used together, if they have at most NARROW elements: for first-level cache."""
 TOGETHER = 8
 """Samples whose logits and derivatives stay in cache between the products."""
 SINGLE, SEVERAL = np.uint8(1), np.uint8(2)
@@ -29,7 +29,11 @@ SINGLE, SEVERAL = np.uint8(1), np.uint8(2)
 _LEAST, _LOG2E, _HALF = np.float32(-87), np.float32(1.4426950408889634), np.float32(0.5)
 _1, _LN2 = np.float32(1), np.float32(0.6931471805599453)
 _C2, _C3, _C4 = np.float32(0.24022650695910072), np.float32(0.05550410866482158), np.float32(0.009618129107628477)
-_C5, _C6, _C7 = np.float32(1.3333558146428443e-3), np.float32(1.5403530393381606e-4), np.float32(1.525273380405984e-5)
+_C5, _C6, _C7 = (
+    np.float32(1.3333558146428443e-3),
+    np.float32(1.5403530393381606e-4),
+    np.float32(1.525273380405984e-5),
+)
 _BIAS, _SHIFT = np.int32(127), np.int32(23)
 
 
@@ -90,9 +94,9 @@ def softmax_drawn(
 ) -> None:  # fmt: skip
     """Softmax cross-entropy of samples begin..end-1 over the drawn rows and their own ones; see `softmax_rows`.
 
-    shared[i, j] becomes the derivative of drawn row j, delta[e] that of entry e of the own lists; gradient and loss
-    are those of `softmax_rows`. If `many` has elements, an own row that it marks as SINGLE takes its step at once,
-    while it is in cache: no other sample reads it.
+    shared[i, j] becomes the derivative of drawn row j, delta[e] that of entry e of the own lists; gradient and
+    loss are those of `softmax_rows`. If `many` has elements, an own row that it marks as SINGLE takes its step at
+    once, while it is in cache: no other sample reads it.
     """
     width, drawn = hidden.shape[1], rows.shape[0]
     zero = hidden.dtype.type(0)
@@ -151,10 +155,8 @@ def softmax_drawn(
 
 
 @compiled(reassociate=True, helper=True)
-def softmax_in_place(
-    drawn: Real, own: Real, targets: Ints, positives: int, labels: int, scale: float
-) -> float:
-    """Replace the logits of a sample's drawn and own rows by derivatives of its loss, times `scale`; return the loss.
+def softmax_in_place(drawn: Real, own: Real, targets: Ints, positives: int, labels: int, scale: float) -> float:
+    """Replace the logits of a sample's drawn and own rows by derivatives of its loss, times `scale`; return it.
 
     Labels are drawn[targets] and own[:positives], `labels` of them.
     """
@@ -192,7 +194,8 @@ def softmax_in_place(
         own[j] *= factor
     for j in range(positives):
         own[j] -= share
-    return top + np.log(total) - picked / labels
+    loss: float = top + np.log(total) - picked / labels
+    return loss
 
 
 @compiled(reassociate=True, helper=True)

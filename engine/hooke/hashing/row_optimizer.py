@@ -96,7 +96,7 @@ class RowOptimizer:
         self.steps += 1
 
     def arguments(self, dtype: Any) -> tuple[Real, Real, Real, int, Real]:
-        """Return what kernels need for a step of rows: moments, of rows and biases, kind and numbers of `step_row`."""
+        """Return what kernels need for steps: moments of rows and biases, kind and numbers of `step_row`."""
         return self.first, self.second, self.bias_moments, _KINDS[self.kind], self._hyper(dtype)
 
     def apply_given(

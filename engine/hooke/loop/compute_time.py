@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hooke.spec.specification import RunSpec
+
+if TYPE_CHECKING:
+    from hooke.loop.state import RankState
 
 _BETWEEN, _SLOW, _COMMON, _STRAGGLING = 2, 3, 4, 5
 """Streams of random numbers beside the independent one, which is 1."""
@@ -107,3 +110,18 @@ def _factor(sigma: float, *words: int) -> float:
         return 1.0
     drawn = np.random.Generator(np.random.PCG64(np.random.SeedSequence(words))).standard_normal()
     return float(np.exp(sigma * drawn - sigma * sigma / 2))
+
+
+def update_bytes(r: RankState) -> float:
+    """Return the bytes that the vector arithmetic of a step reads and writes, or of a request on a server.
+
+    Of a step along some rows, which told how many elements they have, these count. So do the rows of a request
+    that is about some. What an exchange does with vectors counts as whole vectors.
+    """
+    stepped, r.elements = r.elements, None
+    accesses, whole = r.algorithm.vector_accesses(r.is_server), r.params.numel()
+    asked = r.rows if r.is_server and r.algorithm.coordination == "parameter-server" else None
+    if asked is not None:
+        return 4 * accesses * len(asked)
+    part = 0.0 if stepped is None else min(accesses, r.algorithm.step_accesses())
+    return 4 * ((accesses - part) * whole + part * (stepped or 0))

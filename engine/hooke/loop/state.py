@@ -21,7 +21,7 @@ from hooke.comm.touched import Touched
 from hooke.comm.wrappers.timed import Timed
 from hooke.errors import NumericalError
 from hooke.hardware.placing import Placed
-from hooke.loop.compute_time import ComputeTime
+from hooke.loop.compute_time import ComputeTime, update_bytes
 from hooke.loop.decisions import Decision, Requests, RunSchedule
 from hooke.loop.dispatch import Dispatch
 from hooke.loop.flag import Flag
@@ -76,6 +76,8 @@ class RankState(Rank):
     """The step of the latest gradient, and how many it has had: `loss` is their mean."""
     _touched: tuple[Touched | None, int | None] = (None, None)
     """The rows of the latest gradient, or of the sum in its place, and the version of that vector."""
+    elements: int | None = None
+    """Elements of the weights that the current step has read and written, where it told them."""
 
     def __init__(self, setup: RankSetup) -> None:
         comm, algorithm, objective = setup.comm, setup.algorithm, setup.objective
@@ -249,14 +251,16 @@ class RankState(Rank):
         return loss / count
 
     def charge_update(self) -> None:
-        """Charge the vector arithmetic of a step to this step, not to the next operation.
-
-        On a device: wait until it has finished. In virtual time: charge its bytes.
-        """
+        """Charge the vector arithmetic of a step to this step: wait for the device; in virtual time its bytes."""
         self.objective.synchronize()
         if (virtual := self.spec.virtual) is not None:
-            size = 4 * self.params.numel() * self.algorithm.vector_accesses(self.is_server)
-            self.comm.charge(size * (virtual.update_seconds_per_byte or 1 / virtual.memory_bandwidth))
+            self.comm.charge(
+                update_bytes(self) * (virtual.update_seconds_per_byte or 1 / virtual.memory_bandwidth)
+            )
+
+    @override
+    def stepped(self, elements: int) -> None:
+        self.elements = elements
 
     def check(self, vector: Vector, what: str, rank: int | None = None, step: int | None = None) -> None:
         """Raise NumericalError if the vector holds a NaN or Inf; a sum is enough, because it keeps both."""

@@ -189,6 +189,10 @@ class Descent(Algorithm):
         """Return the vector accesses of an optimizer beyond those of SGD."""
         return {"sgd": 0, "row-adagrad": ROW_ACCESSES}.get(self.optimizer, ADAM_ACCESSES)
 
+    def step_accesses(self) -> float:
+        """Return the vector accesses of x' = x - lr g and of the optimizer."""
+        return 3 + self.optimizer_accesses()
+
     def setting_accesses(self) -> int:
         """Return the vector accesses that all other settings add to a step."""
         coupled = 5 if self.optimizer == "sgd" and self.decay() else 0

@@ -17,7 +17,7 @@ def only_moved(r: Rank) -> bool:
 
 
 class Account:
-    """Which rows have been noted since they were taken; `at_rest` has one number per row of each slice, 0: noted."""
+    """Which rows have been noted since they were taken; `at_rest` has a number per row of each slice, 0: noted."""
 
     def __init__(self, layout: tuple[Slice, ...], at_rest: list[Any]) -> None:
         self._layout, self._resting = layout, at_rest

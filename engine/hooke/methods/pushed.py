@@ -57,7 +57,7 @@ class Pushed(Periodic):
         return self.model_copy(update={"momentum": 0.0}).local_step(r)
 
     def sends_rows(self, r: Rank) -> bool:
-        """Return whether only touched rows travel: not with a velocity of the server, which moves all of the center."""
+        """Return whether only touched rows travel: not with a velocity of the server, which moves all rows."""
         return only_moved(r) and (self.moves() or not self.momentum)
 
     def vector_accesses(self, server: bool) -> float:
@@ -70,7 +70,7 @@ class Pushed(Periodic):
 
 
 class Pulls:
-    """Server: for each worker the rows of the center that have changed since its latest pull, its own pushes included.
+    """Server: for each worker the rows of the center that have changed since its latest pull, also by itself.
 
     Before the first pull, and after a restart, all have: a worker then gets the whole center.
     """

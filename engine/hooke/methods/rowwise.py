@@ -58,6 +58,8 @@ class RowStep(Step):
         """Step the weights along this gradient, the sum of `parts`."""
         touched, mean, x = self._rows(g), self._to_mean(g, parts), self._r.params
         self._note(touched)
+        if touched is not self._all:
+            self._r.stepped(len(touched))
         for rows, sums in zip(touched, self._sums, strict=True):
             step, values = self._step(rows, sums, rows.of(g), mean), rows.of(x)
             if self._decay:
@@ -124,8 +126,9 @@ class LazyAdamStep(Step):
 
     def apply(self, g: Vector, parts: int = 1) -> None:
         """Step the weights along this gradient, the sum of `parts`."""
-        x = self._r.params
-        for place, rows, own in self._moving(g, parts):
+        x, moving = self._r.params, self._moving(g, parts)
+        self._r.stepped(sum(own.numel() for _, _, own in moving))
+        for place, rows, own in moving:
             step, values = self._step(place, rows, own), rows.of(x)
             if self._decay:
                 values.mul_(1 - self.lr * self._decay)

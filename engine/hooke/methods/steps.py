@@ -147,6 +147,7 @@ class LocalStep(Step):
                 x.add_(g, alpha=rate)
             else:
                 touched.add(x, g, rate)
+                self._r.stepped(len(touched))
             return
         self._note(None)
         for piece in self._pieces:

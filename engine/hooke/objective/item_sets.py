@@ -84,8 +84,9 @@ class SlideSets(Rebuilt):
 
 
 class ItemObjective(WideObjective):
-    """The network with an active set for each item, in float32: products with the rows that the batch has drawn are
-    those of matrices, the others those of single rows.
+    """The network with an active set for each item, in float32.
+
+    Products with the rows that the batch has drawn are those of matrices, the others those of single rows.
     """
 
     def __init__(

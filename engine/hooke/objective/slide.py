@@ -28,13 +28,11 @@ _ORDER = 9
 class Rebuilt:
     """Hash tables of the rows of W2, built anew at the steps of `rebuilds`.
 
-    They are part of the state, so that a resumed run has those of an undisturbed one. The number of threads changes
-    nothing but the time that they take.
+    They are part of the state, so that a resumed run has those of an undisturbed one. The number of threads
+    changes nothing but the time that they take.
     """
 
-    def __init__(
-        self, family: Family, tables: Tables, rebuilds: RebuildSchedule, threads: Threads = ONE
-    ) -> None:
+    def __init__(self, family: Family, tables: Tables, rebuilds: RebuildSchedule, threads: Threads = ONE) -> None:
         self.family, self.tables, self.threads = family, tables, threads
         self._rebuilds, self._steps = rebuilds, 0
         self._builds, self._seconds = 0, 0.0

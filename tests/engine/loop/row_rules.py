@@ -67,8 +67,8 @@ def together(
 ) -> Exchanged:
     """All exchange at steps 0, tau, 2 tau: c' = c + a sum_i (x_i - c), x_i' = x_i - a (x_i - c) - lr g_i(x_i).
 
-    `momentum` mu: c' has also mu (c - c_before), in all rows. `parts` G: G workers each have one x_i, and step along
-    the mean of their gradients.
+    `momentum` mu: c' has also mu (c - c_before), in all rows. `parts` G: G workers each have one x_i, and step
+    along the mean of their gradients.
     """
     workers = range(len(items) // parts)
     xs, c, change = [np.float64(start) for _ in workers], np.float64(start), np.zeros(SIZE)

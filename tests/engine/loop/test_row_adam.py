@@ -27,6 +27,9 @@ class Alone:
     def state(self, name, like=None):
         return torch.zeros_like(self.params)
 
+    def stepped(self, elements):
+        pass
+
     def touched(self, g):
         return self.rows if self.told else None
 

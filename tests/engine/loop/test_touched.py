@@ -25,6 +25,22 @@ RUN = {
 DATA = Planted(300, 500, 800, seed=1).parts()
 
 
+SIZE = 500 * 6 + 6 + 300 * 6 + 300
+
+
+class Counted(WideObjective):
+    """The same objective, which tells how many elements its gradients have."""
+
+    def __init__(self, lengths):
+        super().__init__(*DATA, 6, RandomActive(300, 40))
+        self.lengths = lengths
+
+    def gradient(self, batch):
+        loss = super().gradient(batch)
+        self.lengths.append(len(self.touched))
+        return loss
+
+
 class Silent(WideObjective):
     """The same objective, which does not tell the rows."""
 
@@ -234,3 +250,19 @@ def test_a_residual_of_changing_rows_is_refused(communication):
         validate_run(
             RUN | {"algorithm": {"name": "sync-sgd"}, "communication": {"rows": "touched", **communication}}
         )
+
+
+@pytest.mark.parametrize("name", ["sgd", "sync-sgd"])
+def test_virtual_time_charges_the_rows_of_a_step(name):
+    """Three accesses of the elements of its rows, not of all weights; with momentum, which moves all, of all."""
+    virtual = RUN["virtual"] | {"memory_bandwidth": 1e6, "compute_jitter": 0, "latency": 0, "seconds_per_byte": 0}
+    seconds = {}
+    for momentum in (0.0, 0.5):
+        chosen = {"name": name, "parameters": {"lr": 0.5, "momentum": momentum}}
+        more = {"algorithm": chosen, "workers": 1, "virtual": virtual, "communication": {"rows": "touched"}}
+        spec = validate_run(RUN | more)
+        lengths = []
+        (outcome,) = run_spec_virtual(spec, None, lambda told=lengths: Counted(told))
+        seconds[momentum] = outcome.done.phases["update"]
+    assert seconds[0.0] == pytest.approx(4 * 3 * sum(lengths) / 1e6, rel=1e-6)
+    assert seconds[0.5] == pytest.approx(4 * 8 * len(lengths) * SIZE / 1e6, rel=1e-6)

@@ -224,7 +224,10 @@ def test_bytes_of_an_exchange_with_a_server(played_alone):
     assert less == expected, "the first exchange of each worker is whole"
 
 
-FREE = ("virtual", {"latency": 0, "seconds_per_byte": 0, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.3})
+FREE = (
+    "virtual",
+    {"latency": 0, "seconds_per_byte": 0, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.3},
+)
 
 
 @pytest.mark.parametrize(
