@@ -23,7 +23,7 @@ class HeterogeneousEASGD(Paced, Elastic):
 
     Readings: no paper has it; it joins elastic exchanges with Adaptive Hogbatch's rule of sizes, but counts that
     differ by one are equal, so that equal workers keep their period. Both sides use the same x_i - c and a_i, at
-    most 1 (or a): an exchange conserves sum_i x_i + c. Counts begin anew in a further attempt.
+    most 1 (or a): an exchange conserves sum_i x_i + c.
 
     Reference: You, Buluc, Demmel, SC17 (arXiv 1708.02983), Async EASGD; Ma and Rusu 2020 (arXiv 2004.08771).
     """
@@ -45,7 +45,7 @@ class HeterogeneousEASGD(Paced, Elastic):
     def serve(self, r: Rank) -> None:
         """Handle requests in order of arrival: reply c, a_i and the worker's next period, then move the center."""
         c, x, a = r.params, r.buffer(r.params), self.rate(r.workers)
-        spring, sizes = Spring(r, a), Sizes(self.bounds(), r.workers, margin=1)
+        spring, sizes = Spring(r, a), Sizes(self.bounds(), r.workers, margin=1).kept(r.state("sizes"))
         for i in r.requests(x, period=self.exchange_period()):
             pull = min(a * sizes.share(i, r.dropped), max(a, 1.0))
             sizes.updated(i, r.dropped)

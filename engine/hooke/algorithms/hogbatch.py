@@ -25,7 +25,7 @@ class Hogbatch(Sized):
     `sizes`. The change u is added to a center that others have updated meanwhile (delta merge; the released code
     of the paper overwrites it). An update counts once, m_i = 1; that of a worker of kind `hogwild-cpu` beta T_i
     times, whatever b_i is, where T_i are its sub-batches, one per thread, and beta is `surviving`. Every batch of
-    an update begins at the pulled weights, which threads move within it. Counts begin anew in a further attempt.
+    an update begins at the pulled weights, which threads move within it.
 
     Reference: Ma and Rusu 2020 (arXiv 2004.08771), CPU+GPU Hogbatch (alpha = 1) and Adaptive Hogbatch.
     """
@@ -52,7 +52,7 @@ class Hogbatch(Sized):
     def serve(self, r: Rank) -> None:
         """Apply each update, reply with the center and the worker's next number of batches."""
         c, u = r.params, r.buffer(r.params)
-        sizes = Sizes(self, r.workers, counts=self.counts(r))
+        sizes = Sizes(self, r.workers, counts=self.counts(r)).kept(r.state("sizes"))
         for i in r.requests(u, order="arrival", period=self.largest, last_words=True):
             if r.brought:
                 c.add_(u, alpha=-self.lr)

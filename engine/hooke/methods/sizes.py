@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, Self
 
 from pydantic import Field
 
@@ -102,8 +102,28 @@ class Sizes:
     ) -> None:
         self._method, self._margin = method, margin
         self._counts = [1.0] * workers if counts is None else list(counts)
-        self.updates = [0.0] * workers
+        self._state: Any = None
+        self.updates = [0] * workers
+        """Of each worker; n_i is `counts` times as much."""
         self.now = [method.sizes[i % len(method.sizes)] for i in range(workers)]
+
+    def kept(self, state: Any) -> Self:
+        """Go on from a state of the rank, if it is from a checkpoint, and keep updates and sizes there.
+
+        In front of the vector; not kept in one that has no room for two numbers per worker.
+        """
+        workers = len(self.now)
+        if len(state) >= 2 * workers:
+            self._state = state[: 2 * workers]
+            if any(restored := [round(value) for value in self._state.tolist()]):
+                self.updates, self.now = restored[:workers], restored[workers:]
+            for worker in range(workers):
+                self._keep(worker)
+        return self
+
+    def _keep(self, worker: int) -> None:
+        if self._state is not None:
+            self._state[worker], self._state[len(self.now) + worker] = self.updates[worker], self.now[worker]
 
     def share(self, worker: int, dropped: Collection[int] = ()) -> float:
         """Return the size of a worker over the mean size of all that are not dropped."""
@@ -116,10 +136,11 @@ class Sizes:
         The count of a dropped worker stands still: no other one would have fewer updates, and none shrink.
         """
         method, size = self._method, self.now[worker]
-        self.updates[worker] += self._counts[worker]
-        mine = self.updates[worker]
-        others = [count for i, count in enumerate(self.updates) if i != worker and i not in dropped]
+        self.updates[worker] += 1
+        n = [number * count for number, count in zip(self.updates, self._counts, strict=True)]
+        mine, others = n[worker], [each for i, each in enumerate(n) if i != worker and i not in dropped]
         if others and mine < min(others) - self._margin:
             self.now[worker] = max(method.smallest, math.floor(size / method.alpha))
         elif others and mine > max(others) + self._margin:
             self.now[worker] = min(method.largest, math.ceil(size * method.alpha))
+        self._keep(worker)

@@ -53,8 +53,8 @@ class Network:
 
     @property
     def name(self) -> str:
-        """Return the name of the virtual cluster, such as `1gb-s-50us`."""
-        parts = (self.bandwidth, self.latency or "")
+        """Return the name of the virtual cluster, such as `1gb-s-50us`; `1gbyte-s-50us` of bytes."""
+        parts = (re.sub(r"B(?=/s|ps)", "byte", self.bandwidth), self.latency or "")
         text = "-".join(re.sub(r"\s", "", part).lower().replace("µ", "u").replace("μ", "u") for part in parts)
         return re.sub(r"[^a-z0-9.]+", "-", text).strip("-.")
 

@@ -113,6 +113,24 @@ def test_an_update_of_threads_counts_as_often_as_their_updates_survive(tmp_path,
     assert steps[0] / steps[1] == pytest.approx(4, rel=0.3)
 
 
+@pytest.mark.parametrize(
+    ("name", "more"), [("hogbatch", {}), ("heterogeneous-easgd", {"period": 2, "longest": 8})]
+)
+@pytest.mark.parametrize("workers", [2, 3])
+def test_sizes_and_counts_go_on_after_a_restart(tmp_path, name, more, workers):
+    document = spec(workers, 60 * workers, {"speeds": [1, 0.3, 0.6]}).model_dump(mode="json", by_alias=True)
+    document |= {"checkpoint": "always", "checkpoint_every": 8 * 20 * workers}
+    document["algorithm"] = {"name": name, "parameters": {"lr": 0.01, **more}}
+    chosen = validate_run(document)
+    straight = run_spec_virtual(chosen, tmp_path)
+    places = sorted((tmp_path / "checkpoints").iterdir(), key=lambda place: int(place.name))
+    assert int(places[0].name) < 8 * 55 * workers
+    for later in places[1:]:
+        (later / "complete.json").unlink()
+    for one, other in zip(straight, run_spec_virtual(chosen, tmp_path, resume=True), strict=True):
+        assert (one.weights.tobytes(), one.done.step) == (other.weights.tobytes(), other.done.step)
+
+
 def test_plain_workers_count_once_whatever_survives(tmp_path):
     (order, steps), other = (
         served(tmp_path / name, spec(virtual={"speeds": [1, 0.4]}, surviving=share))

@@ -187,6 +187,7 @@ def test_a_bad_unit_is_refused(given, said):
 
 def test_a_network_has_a_name_in_the_verdict():
     assert hooke.Network("1Gb/s", "50 µs").name == "1gb-s-50us"
+    assert hooke.Network("1GB/s", "50us").name == "1gbyte-s-50us", "eight times as fast as 1Gb/s"
     assert hooke.Network("10GbE").name == "10gbe"
 
 
