@@ -28,7 +28,7 @@ def page(program_path):
 
 def test_it_is_completed_judged_at_its_line_and_left_by_keyboard(page):
     held = []
-    page.route("**/api/openapi.json", held.append)
+    page.route("**/api/openapi.json", lambda route: held.append(route))
     page.goto(page.address)
     editor = page.get_by_role("textbox", name="Specification as YAML")
     state = page.get_by_test_id("yaml-editor")
