@@ -15,20 +15,28 @@ pytestmark = pytest.mark.needs("browser")
 expect.set_options(timeout=1000 * LIMIT)
 SETTLED = "[data-testid=plan][data-settled=true]"
 LEAST_OPEN = 100
-"""Milliseconds that a list of proposals is open before a key takes one: CodeMirror ignores keys of the first 75."""
+"""Milliseconds that a list of proposals is open before a key takes one: CodeMirror ignores those of the first 75."""
 
 
 @pytest.fixture(scope="module")
 def page(program_path):
     # with the clock of the machine: the editor measures how long its list has been open
-    with platform() as made, browser(program_path("browser")) as running, page_of(running, made, frozen=False) as page:
+    with (
+        platform() as made,
+        browser(program_path("browser")) as running,
+        page_of(running, made, frozen=False) as page,
+    ):
         page.address = f"{made.url}/new?example=true&as=yaml"
         yield page
 
 
 def test_it_is_completed_judged_at_its_line_and_left_by_keyboard(page):
     held = []
-    page.route("**/api/openapi.json", held.append)
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/api/openapi.json", hold)
     page.goto(page.address)
     editor = page.get_by_role("textbox", name="Specification as YAML")
     state = page.get_by_test_id("yaml-editor")
