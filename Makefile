@@ -31,8 +31,8 @@ KEEP ?=
 PICTURES ?=
 
 VENV := .venv
-# One more than cores, at most 4: tests of processes wait for them for a third of their time.
-WORKERS := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
+# Two for each core, at most 4: tests of processes wait for them, so that fewer leave cores idle.
+WORKERS := $(shell n=$$(nproc); echo $$((n < 2 ? 2 : 4)))
 PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input -c constraints.txt
 STEP := @scripts/step
 ABREAST = $(if $(findstring -j,$(MAKEFLAGS)),,-j2)

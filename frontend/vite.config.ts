@@ -85,7 +85,7 @@ export default defineConfig({
   server: { fs: { allow: [".."] }, proxy: { "/api": api, "/login": api } },
   test: {
     isolate: false,
-    testTimeout: 20_000, // on a busy machine
+    testTimeout: 120_000, // a limit ends what hangs: on a busy machine tests take ten times as long
     projects: [
       { extends: true, test: { name: "units", environment: "node", include: ["tests/**/*.test.ts"] } },
       {

@@ -113,9 +113,7 @@ describe("the page of clusters", () => {
     await waitFor(() => expect(server.listening()).toBe(1));
     server.on("GET /clusters", { items: [cluster("lab", { busy: 1, slots: 2 })] });
     server.send("clusters", {}, 1);
-    expect(await screen.findByTestId("cluster-state", {}, { timeout: 3000 })).toHaveTextContent(
-      "1 of 2 slots busy",
-    );
+    expect(await screen.findByTestId("cluster-state")).toHaveTextContent("1 of 2 slots busy");
   });
 
   it("leads to the queue and to the calibration of a cluster", async () => {
@@ -141,18 +139,18 @@ describe("the page of clusters", () => {
     server.on("GET /clusters", { items: [] });
     await user.click(await screen.findByTestId("remove-confirm"));
     await waitFor(() => expect(server.askedFor("DELETE /clusters/*")).toHaveLength(1));
-    await waitFor(() => expect(screen.queryByTestId("cluster-hpc")).toBeNull(), { timeout: 5000 });
+    await waitFor(() => expect(screen.queryByTestId("cluster-hpc")).toBeNull());
   });
 
   it("says why clusters or tokens cannot be listed", async () => {
     server.on("GET /clusters", new Refusal(503, "The database is away."));
     openApp(server, "/clusters");
-    expect(await screen.findByTestId("error", {}, { timeout: 5000 })).toHaveTextContent(
+    expect(await screen.findByTestId("error")).toHaveTextContent(
       "The clusters could not be listed. The database is away.",
     );
     server.on("GET /clusters", { items: [cluster("hpc")] });
     server.on("GET /clusters/*/tokens", new Refusal(503, "The database is away."));
     await screen.findByText("Try again").then((button) => button.click());
-    expect(await screen.findByText(/The tokens could not be listed/, {}, { timeout: 5000 })).toBeVisible();
+    expect(await screen.findByText(/The tokens could not be listed/)).toBeVisible();
   });
 });

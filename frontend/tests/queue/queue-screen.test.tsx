@@ -66,7 +66,7 @@ describe("the queue of a cluster", () => {
     server.on("GET /clusters/*/queue", queueView({ entries: [] }));
     await waitFor(() => expect(server.streams).not.toHaveLength(0));
     server.send("run", { id: "run_1", experiment_id: "exp_1", state: "running", attempt: 1 }, 1);
-    expect(await screen.findByText("Nothing waits.", {}, { timeout: 3000 })).toBeVisible();
+    expect(await screen.findByText("Nothing waits.")).toBeVisible();
   });
 
   it("knows that there is no such cluster", async () => {

@@ -66,9 +66,12 @@ def test_waiting_leaves_the_core_to_others(size):
             assert max(shares.values()) < 0.5, shares  # measured: 0.02 to 0.04; a busy wait is 1
 
 
-@pytest.mark.parametrize("size", SIZES[1:])
+@pytest.mark.parametrize("size", (2, 3))
 def test_exchanges_allocate_nothing(size):
-    """Nothing as large as a hundredth of the vector that is exchanged: requests and records are small."""
+    """Nothing as large as a hundredth of the vector that is exchanged: requests and records are small.
+
+    Not with 4 and 5 ranks, which take the same rounds, once more: torch would be imported for this in all of them.
+    """
     for collective in COLLECTIVES:
         for held in answers(size)["allocated"][collective]:
             assert held["arrays"] < 17_000, held

@@ -234,7 +234,7 @@ def test_round_robin_with_frozen_workers(played, case):
 def test_unlike_workers_rest_at_the_biased_fixed_point(played, case):
     """P15: not where the sum of the objectives is least."""
     unlike = Quadratics(spread=0.7, noise=0.0)
-    case = replace(case, objective=unlike, steps=600, every=10**6)
+    case = replace(case, objective=unlike, steps=400, every=10**6)
     case = replace(case, parameters=(*case.parameters, ("lr", 0.15), ("rho", 1.2)))
     reports = played(case, "virtual")
     h = np.array([unlike.h(i) for i in range(case.workers)], dtype=np.float64)
@@ -259,8 +259,8 @@ def test_stability_edge(played, case, eta_h):
         return float(np.linalg.norm([*x, c]))
 
     edge = closed.sync_edge(eta_h, case.workers)
-    assert size(edge * 0.97, 200) < 0.8 * size(edge * 0.97, 100)
-    assert size(edge * 1.03, 200) > 1.25 * size(edge * 1.03, 100)
+    assert size(edge * 0.97, 80) < 0.8 * size(edge * 0.97, 40)  # 0.09 to 0.45 of it
+    assert size(edge * 1.03, 80) > 1.25 * size(edge * 1.03, 40)  # 2.2 to 9.4 times
 
 
 @pytest.mark.property("P14")
