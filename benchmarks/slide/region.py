@@ -169,8 +169,8 @@ def table(found: Sequence[Mapping[str, Any]]) -> str:
         f"median of {STEPS - STEPS // 4} steps (of {FEW - FEW // 4} where a step computes more than 67 million "
         f"outputs); `slide` with its builds spread over {HORIZON} steps: SimHash with 9 hashes and 50 tables, or "
         "DWTA with 5 and 24; per item with a common draw of 94%. **Rates only: the layers have not been trained "
-        "to equal precision here**, and one that is faster per sample may need more samples. -: not measured, or too "
-        f"large for the memory; ~: other programs used more than {QUIET:.0%} of the processors.",
+        "to equal precision here**, and one that is faster per sample may need more samples. -: not measured, or "
+        f"too large for the memory; ~: other programs used more than {QUIET:.0%} of the processors.",
         "",
         f"| labels | batch | {' | '.join(MAPPED)} |",
         f"|---|---|{'---|' * len(MAPPED)}",

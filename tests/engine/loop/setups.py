@@ -9,6 +9,7 @@ DROP = (("on_bad_worker", "drop"),)
 
 ONE_HOST = (("virtual", NETWORK | {"latency": 0.0, "seconds_per_byte": 0.0}),)
 
+IN_PAIRS = (("period", 3), ("optimizer", "sgd"), ("lr", 0.05))
 TOUCHED = (("communication", {"rows": "touched"}),)
 PULL = (("rho", 6.0), ("period", 2))
 
@@ -55,6 +56,11 @@ SETUPS = {
     "rows, on the host": Setup("sync-easgd1", PULL, steps=60, every=60, rows="some", changes=TOUCHED),
     "rows, in turn": Setup("original-easgd", (("rho", 6.0),), steps=60, every=60, rows="some", changes=TOUCHED),
     "rows, one by one": Setup("async-easgd", PULL, steps=60, every=60, rows="some", changes=TOUCHED),
+    "rows, pushed": Setup("async-sgd", (("period", 2),), steps=60, every=60, rows="some", changes=TOUCHED),
+    "rows, of chips": Setup(
+        "chip-easgd", (*PULL, ("parts", 2)), 4, steps=60, every=60, rows="some", changes=TOUCHED
+    ),
+    "rows, in pairs": Setup("noloco", IN_PAIRS, 4, steps=60, every=60, rows="some", changes=TOUCHED),
     "rows, unlocked": Setup("hogwild-easgd", (*PULL, *ATOMIC), steps=60, rows="some", apart=True, changes=TOUCHED),
     "rows, read": Setup(
         "hogwild-sgd", (("period", 2), *ATOMIC), steps=60, rows="some", apart=True, changes=TOUCHED

@@ -95,20 +95,23 @@ def test_a_server_pulls_rows_that_its_worker_has_moved(played, world):
         near(report.weights, x)
 
 
-@pytest.mark.parametrize("name", ["rows, together", "rows, behind", "rows, on the host", "rows, in turn"])
+@pytest.mark.parametrize(
+    "name",
+    ["rows, together", "rows, behind", "rows, on the host", "rows, in turn", "rows, of chips", "rows, in pairs"],
+)
 def test_both_worlds_have_the_same_bits(played, name):
     virtual, real = (played(name, world).first for world in ("virtual", "mpi"))
     assert [report.weights.tobytes() for report in virtual] == [report.weights.tobytes() for report in real]
 
 
 @pytest.mark.parametrize("world", ["virtual", "mpi"])
-@pytest.mark.parametrize("name", ["rows, one by one", "rows, unlocked", "rows, read"])
+@pytest.mark.parametrize("name", ["rows, one by one", "rows, unlocked", "rows, read", "rows, pushed"])
 def test_nothing_of_an_update_is_lost(played, name, world):
-    """Elastic methods conserve sum_i x_i + c but for the workers' steps; Hogwild SGD adds all of them to c."""
+    """Elastic methods conserve sum_i x_i + c but for the workers' steps; others add all of them to c."""
     reports = played(name, world).first
     start, spent = np.float64(reports[0].start), sum(report.spent for report in reports[:3])
-    center = reports[-1].weights if name == "rows, one by one" else reports[0].center
-    if name == "rows, read":
+    center = reports[-1].weights if name in ("rows, one by one", "rows, pushed") else reports[0].center
+    if name in ("rows, read", "rows, pushed"):
         near(center, start - LR * spent)
     else:
         near(sum(np.float64(report.weights) for report in reports[:3]) + center, 4 * start - LR * spent)
