@@ -38,9 +38,9 @@ the budget, which count as longer than all others. *over Sync SGD*: the ratio of
 not to be read as one. A best of several methods is chosen by the seconds that are shown, and looks better than it
 is. Conditions in which an entry is incomplete are left out; `benchmarks.unequal run` goes on.
 
-Two limits of the spaces: where speeds are equal, the sizes of Adaptive Hogbatch stay at one batch, whose rate is the
-drawn one over the largest size, so that few of its trials have a useful rate; and Adaptive SGD on eight workers
-merges after 1,024 samples or more, which is seldom for a budget of 20,000.
+Two limits of the spaces: where speeds are equal, the sizes of Adaptive Hogbatch stay at one batch, whose rate is
+the drawn one over the largest size, so that few of its trials have a useful rate; and Adaptive SGD on eight
+workers merges after 1,024 samples or more, which is seldom for a budget of 20,000.
 """
 SHAPES = """\
 Ma and Rusu (arXiv 2004.08771) report, by a reading of their figures, that the CPU makes 85% to 99% of the updates
