@@ -19,7 +19,7 @@ RATE, BETA1, REST1, BETA2, REST2, EPSILON = 0, 1, 2, 3, 4, 5
 
 
 AT_ONCE = 16
-"""Rows of a call, which itself costs about 60 ns: it counts references to its arrays."""
+"""Rows of a call, which itself costs about 60 ns, probably to count references to its arrays."""
 
 
 @compiled(reassociate=True, helper=True)
