@@ -16,7 +16,7 @@ from hooke.hashing.family import Ints
 from hooke.hashing.jit import compiled, prefetch
 from hooke.hashing.kernels import AHEAD, LINE
 from hooke.hashing.lists import Longs
-from hooke.hashing.step_kernels import Real, step_row
+from hooke.hashing.step_kernels import AT_ONCE, Real, step_rows
 
 TERMS = 8
 """Terms of a product that are added at once: one load and one store of a sum for eight products."""
@@ -100,7 +100,8 @@ def softmax_drawn(
     """
     width, drawn = hidden.shape[1], rows.shape[0]
     zero = hidden.dtype.type(0)
-    step = np.empty(width, weight.dtype)
+    totals, biases = np.empty((AT_ONCE, width), weight.dtype), np.empty(AT_ONCE, weight.dtype)
+    chosen = np.empty(AT_ONCE, np.int32)
     for low in range(begin, end, TOGETHER):
         high = min(low + TOGETHER, end)
         for i in range(low, high):
@@ -138,19 +139,22 @@ def softmax_drawn(
                         a, p = ids[f], delta[f]
                         for k in range(width):
                             gradient[i, k] += p * weight[a, k]
-                if many.shape[0] > 0:
-                    for f in range(e, stop):
-                        a, p = ids[f], delta[f]
-                        if many[a] == SINGLE:
-                            for k in range(width):
-                                step[k] = p * hidden[i, k]
-                            step_row(
-                                a, step, p + zero, weight, bias, first_moment, second_moment, bias_moments, kind,
-                                hyper,
-                            )  # fmt: skip
-                            if touched.shape[0] > 0:
-                                touched[a] = 1
                 e = stop
+            n = 0
+            for e in range(first, last if many.shape[0] > 0 else first):
+                if many[ids[e]] == SINGLE:
+                    chosen[n], biases[n] = ids[e], delta[e]
+                    for k in range(width):
+                        totals[n, k] = delta[e] * hidden[i, k]
+                    n += 1
+                    if touched.shape[0] > 0:
+                        touched[ids[e]] = 1
+                if n == AT_ONCE or (n > 0 and e == last - 1):
+                    step_rows(
+                        chosen, 0, n, totals, biases, weight, bias, first_moment, second_moment, bias_moments,
+                        kind, hyper,
+                    )  # fmt: skip
+                    n = 0
         add_products(low, high, shared, rows, gradient)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hooke.hashing.family import Ints
 from hooke.hashing.jit import compiled, prefetch
 from hooke.hashing.lists import Longs
-from hooke.hashing.step_kernels import step_row
+from hooke.hashing.step_kernels import AT_ONCE, step_rows
 
 Real = NDArray[np.floating[Any]]
 
@@ -223,18 +223,18 @@ def apply_rows(
     vectors: Real, weight: Real, bias: Real, first_moment: Real, second_moment: Real, bias_moments: Real,
     kind: int, hyper: Real, touched: NDArray[np.uint8], gradients: Real, places: Longs,
 ) -> None:  # fmt: skip
-    """Give every row of parts begin..end-1 one step along sum_e values[e] * vectors[samples[e]] (see `step_row`).
+    """Give every row of parts begin..end-1 one step along sum_e values[e] * vectors[samples[e]] (see `step_rows`).
 
     If vectors have an element more than rows, each row has one entry, whose bias has that element as its gradient.
     If `gradients` has rows, the sums go to gradients[places[p] + j] instead, for row j of part p; a column after
     the last one gets sum_e values[e], the gradient of the bias.
     """
     width = weight.shape[1]
-    zero, given = weight.dtype.type(0), vectors.shape[1] > width
-    total = np.empty(width, weight.dtype)
+    given = vectors.shape[1] > width
+    totals, biases = np.empty((AT_ONCE, width), weight.dtype), np.empty(AT_ONCE, weight.dtype)
     for part in range(begin, end):
         for j in range(distinct[part]):
-            at = parts[part] + j
+            at, slot = parts[part] + j, j % AT_ONCE
             if j + AHEAD < distinct[part]:
                 for k in range(0, width, LINE):
                     prefetch(weight, rows[at + AHEAD], k)
@@ -249,30 +249,34 @@ def apply_rows(
             a, p = samples[e], values[e]
             bias_total = p * vectors[a, width] if given else p
             for k in range(width):
-                total[k] = p * vectors[a, k]
+                totals[slot, k] = p * vectors[a, k]
             e += 1
             while e + 4 <= last:
                 a, b, c, d = samples[e], samples[e + 1], samples[e + 2], samples[e + 3]
                 p, q, r, s = values[e], values[e + 1], values[e + 2], values[e + 3]
                 bias_total += (p + q) + (r + s)
                 for k in range(width):
-                    total[k] += (p * vectors[a, k] + q * vectors[b, k]) + (r * vectors[c, k] + s * vectors[d, k])
+                    totals[slot, k] += (p * vectors[a, k] + q * vectors[b, k]) + (
+                        r * vectors[c, k] + s * vectors[d, k]
+                    )
                 e += 4
             while e < last:
                 a, p = samples[e], values[e]
                 bias_total += p
                 for k in range(width):
-                    total[k] += p * vectors[a, k]
+                    totals[slot, k] += p * vectors[a, k]
                 e += 1
             if gradients.shape[0] > 0:
                 for k in range(width):
-                    gradients[places[part] + j, k] = total[k]
+                    gradients[places[part] + j, k] = totals[slot, k]
                 if gradients.shape[1] > width:
                     gradients[places[part] + j, width] = bias_total
             else:
-                step_row(
-                    rows[at], total, bias_total + zero, weight, bias, first_moment, second_moment, bias_moments,
-                    kind, hyper,
-                )  # fmt: skip
+                biases[slot] = bias_total
+                if slot == AT_ONCE - 1 or j + 1 == distinct[part]:
+                    step_rows(
+                        rows, at - slot, slot + 1, totals, biases, weight, bias, first_moment, second_moment,
+                        bias_moments, kind, hyper,
+                    )  # fmt: skip
             if touched.shape[0] > 0:
                 touched[rows[at]] = 1

@@ -28,7 +28,7 @@ class RowOptimizer:
     kinds: sgd; adagrad and row-adam, with one second moment per row (4 and 12 bytes per row); lazy-adam, with two
     moments per element, as torch.optim.SparseAdam. `momentum` gives row-adam a first moment per element. Rows
     that are not touched stay bit for bit as they are: unlike in dense Adam, they do not move on by their momentum.
-    Equations: `hooke.hashing.step_kernels.step_row`.
+    Equations: `hooke.hashing.step_kernels.step_rows`.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class RowOptimizer:
         self.steps += 1
 
     def arguments(self, dtype: Any) -> tuple[Real, Real, Real, int, Real]:
-        """Return what kernels need for steps: moments of rows and biases, kind and numbers of `step_row`."""
+        """Return what kernels need for steps: moments of rows and biases, kind and numbers of `step_rows`."""
         return self.first, self.second, self.bias_moments, _KINDS[self.kind], self._hyper(dtype)
 
     def apply_given(
@@ -147,7 +147,7 @@ class RowOptimizer:
         threads.over(len(entries.distinct), work)
 
     def _hyper(self, dtype: Any) -> Real:
-        """Return the numbers that `step_row` uses."""
+        """Return the numbers that `step_rows` uses."""
         (beta1, beta2), rate = self._betas, self.rate
         if self.kind == "lazy-adam":
             steps = max(self.steps, 1)
