@@ -15,7 +15,7 @@ pytestmark = pytest.mark.needs("browser")
 expect.set_options(timeout=1000 * LIMIT)
 SETTLED = "[data-testid=plan][data-settled=true]"
 LEAST_OPEN = 100
-"""Milliseconds that a list of proposals is open before a key takes one: CodeMirror ignores those of the first 75."""
+"""Milliseconds that proposals are open before a key takes one: CodeMirror ignores those of the first 75."""
 
 
 @pytest.fixture(scope="module")

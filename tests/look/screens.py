@@ -100,6 +100,20 @@ PROJECTS = {
         ]
     },
 }
+USER = {"linked": False, "has_password": True, "signed_in_at": "2026-05-04T12:00:00Z", "invite_until": None}
+ADMINISTERED = PROJECTS | {
+    "**/api/v1/me": {
+        **{"name": "ana", "role": "admin", "credential": "session"},
+        **{"is_user": True, "users": True, "projects": {}},
+    },
+    "**/api/v1/users": {
+        "items": [
+            USER | MADE | {"name": "ana", "role": "admin", "disabled": False},
+            USER | MADE | {"name": "ben", "role": "viewer", "disabled": True},
+            USER | MADE | {"name": "cem", "role": "researcher", "disabled": False, "has_password": False},
+        ]
+    },
+}
 PROVIDER = {
     "**/api/v1/oidc*": {
         "name": "University of Berlin",
@@ -181,7 +195,7 @@ SCREENS = (
         "/administration",
         "[data-testid=projects]",
         _click("[data-testid=project-vision] [data-testid=members]", "[data-testid=project-members] table"),
-        told=PROJECTS,
+        told=ADMINISTERED,
     ),
     Screen("sign-in", "/sign-in", "h1"),
     Screen("sign-in-provider", "/sign-in?problem=groups", "[data-testid=provider]", told=PROVIDER),

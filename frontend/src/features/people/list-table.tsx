@@ -4,7 +4,7 @@ import styles from "./people.module.css";
 
 interface ListTableProps {
   label: string;
-  /** Of its columns; one more, of buttons, has no title. */
+  /** Of its columns; one more is of buttons. */
   titles: readonly string[];
   testId: string;
   /** The rows. */
@@ -22,7 +22,9 @@ export function ListTable({ label, titles, testId, children }: ListTableProps) {
             {titles.map((title) => (
               <th key={title}>{title}</th>
             ))}
-            <th />
+            <th>
+              <span className={ui.unseen}>Actions</span>
+            </th>
           </tr>
         </thead>
         <tbody>{children}</tbody>

@@ -39,7 +39,9 @@ export function ProjectMembers({ project }: { project: string }) {
             <tr>
               <th>Member of {project}</th>
               <th>Role in it</th>
-              <th />
+              <th>
+                <span className={ui.unseen}>Actions</span>
+              </th>
             </tr>
           </thead>
           <tbody>
