@@ -51,8 +51,8 @@ for each batch, so that shares cannot be compared as numbers; the CPU here is on
 """
 SURVIVAL = f"""\
 {CONDITIONS["equal"].workers} CPUs, simulated, seconds to the target; in brackets over the same method's where all
-are equally fast. Each method is tuned anew in every column, with as many trials. With equal speeds and with jitter
-alone Weighted Sync SGD is Sync SGD: what differs between them there is the noise of tuning and seeds.
+are equally fast. Each method is tuned anew in every column, with as many trials. With equal speeds, jitter
+or stragglers alone Weighted Sync SGD is Sync SGD: what differs between them there is noise of tuning and seeds.
 """
 REAL = """\
 Two processes on this machine, of which one sleeps after its gradients so that it is slower by the given factor; a
