@@ -133,13 +133,13 @@ def exo_gym(method: str, steps: int) -> None:
     else:
         strategy = DiLoCoStrategy(OptimSpec(torch.optim.AdamW, lr=0.001), H=100)
     trainer._worker = on_this_machine
-    trainer.Trainer(Scored(built.make()), data, data, device="cpu").fit(
+    trainer.Trainer(WithLoss(built.make()), data, data, device="cpu").fit(
         num_epochs=1, strategy=strategy, num_nodes=NODES, max_steps=steps, batch_size=BATCH,
         minibatch_size=BATCH, val_size=0, val_interval=10**9, run_name="one",
     )  # fmt: skip
 
 
-class Scored(nn.Module):
+class WithLoss(nn.Module):
     """A model with its loss, as EXO Gym expects: batch -> loss."""
 
     def __init__(self, model: nn.Module) -> None:
