@@ -22,7 +22,7 @@ export function ListTable({ label, titles, testId, children }: ListTableProps) {
             {titles.map((title) => (
               <th key={title}>{title}</th>
             ))}
-            <th>
+            <th className={styles.unnamed}>
               <span className={ui.unseen}>Actions</span>
             </th>
           </tr>

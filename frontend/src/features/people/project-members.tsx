@@ -34,53 +34,55 @@ export function ProjectMembers({ project }: { project: string }) {
       {query.isError && <ErrorPanel what="The members could not be listed." error={query.error} />}
       {query.isSuccess && items.length === 0 && <p className={screen.note}>{project} has no members yet.</p>}
       {items.length > 0 && (
-        <table className={ui.table}>
-          <thead>
-            <tr>
-              <th>Member of {project}</th>
-              <th>Role in it</th>
-              <th>
-                <span className={ui.unseen}>Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map(({ user, role, disabled }) => (
-              <tr key={user} data-testid={`member-${user}`}>
-                <td>{disabled ? `${user} (disabled)` : user}</td>
-                <td>
-                  <NativeSelect
-                    size="xs"
-                    w={120}
-                    aria-label={`Role of ${user} in ${project}`}
-                    value={role}
-                    data={[...ROLES]}
-                    disabled={set.isPending}
-                    onChange={(event) =>
-                      set.mutate({
-                        path: { project, name: user },
-                        body: { role: event.currentTarget.value as MemberRole },
-                      })
-                    }
-                  />
-                </td>
-                <td>
-                  <div className={styles.actions}>
-                    <ConfirmButton
-                      label="Remove"
-                      question={`Remove ${user}? What is in ${project} does not exist for ${user} from now on. Runs continue.`}
-                      keep="Keep the member"
-                      confirm="Remove the member"
-                      busy={remove.isPending}
-                      act={() => remove.mutate({ path: { project, name: user } })}
-                      testId="remove-member"
-                    />
-                  </div>
-                </td>
+        <div className={ui.scroll}>
+          <table className={ui.table}>
+            <thead>
+              <tr>
+                <th>Member of {project}</th>
+                <th>Role in it</th>
+                <th className={styles.unnamed}>
+                  <span className={ui.unseen}>Actions</span>
+                </th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {items.map(({ user, role, disabled }) => (
+                <tr key={user} data-testid={`member-${user}`}>
+                  <td>{disabled ? `${user} (disabled)` : user}</td>
+                  <td>
+                    <NativeSelect
+                      size="xs"
+                      w={120}
+                      aria-label={`Role of ${user} in ${project}`}
+                      value={role}
+                      data={[...ROLES]}
+                      disabled={set.isPending}
+                      onChange={(event) =>
+                        set.mutate({
+                          path: { project, name: user },
+                          body: { role: event.currentTarget.value as MemberRole },
+                        })
+                      }
+                    />
+                  </td>
+                  <td>
+                    <div className={styles.actions}>
+                      <ConfirmButton
+                        label="Remove"
+                        question={`Remove ${user}? What is in ${project} does not exist for ${user} from now on. Runs continue.`}
+                        keep="Keep the member"
+                        confirm="Remove the member"
+                        busy={remove.isPending}
+                        act={() => remove.mutate({ path: { project, name: user } })}
+                        testId="remove-member"
+                      />
+                    </div>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
       <AddMember
         names={others(users, items)}
