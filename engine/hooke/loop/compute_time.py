@@ -30,13 +30,16 @@ class ComputeTime:
     ============  ==================================================================================
 
     The last three are functions of seed, rank and number of the gradient, so a restart draws them again; whether
-    a gradient straggles, likewise. The speed is that at the beginning of a gradient.
+    a gradient straggles, likewise. The speed is that at the beginning of a gradient. Of a worker whose threads
+    share its weights, every sub-batch draws for itself; the parts that last count its gradients, as of all others.
     """
 
     def __init__(self, spec: RunSpec, rank: int) -> None:
         self.spec = spec
         self.rank = rank
         self.drawn = 0
+        """Draws so far: gradients, or sub-batches of them; part of a checkpoint."""
+        self.begun = 0
         """Gradients so far; part of a checkpoint."""
         self.sent = 0
         """Bytes that the rank had sent when its latest gradient began."""
@@ -45,12 +48,20 @@ class ComputeTime:
         self._factor = 1.0
         self._device = None if spec.virtual is None or rank >= spec.workers else spec.virtual.profile(rank)
 
-    def seconds(self, now: float = 0.0, sent: int = 0, joined: bool = False, samples: int | None = None) -> float:
+    def seconds(
+        self,
+        now: float = 0.0,
+        sent: int = 0,
+        joined: bool = False,
+        samples: int | None = None,
+        further: bool = False,
+    ) -> float:
         """Return the virtual seconds of the next gradient, which begins at `now`; only in a virtual world.
 
         `sent`: bytes that the rank has sent so far; if they are more than before, it has exchanged something.
         `joined`: it is part of the same batch as the one before, so that what a step takes in addition to its
-        samples is not taken again. `samples`: of the gradient, if they are not those of a batch.
+        samples is not taken again. `samples`: of a sub-batch; None: a whole batch. `further`: it is another
+        sub-batch of the same gradient.
         """
         network = self.spec.virtual
         assert network is not None  # noqa: S101 - the caller asked
@@ -65,7 +76,8 @@ class ComputeTime:
         if self._device is not None:
             mean, more = mean / self._device.speed, more + self._device.overhead
         mean += 0.0 if joined else more
-        block = self.drawn // network.jitter_steps
+        self.begun += not further
+        block = (self.begun - 1) // network.jitter_steps
         if network.straggling and self._straggles(network.straggling):
             mean *= network.straggling_factor
         self.drawn += 1
@@ -82,7 +94,12 @@ class ComputeTime:
     def state(self, sent: int) -> dict[str, Any]:
         """Return what a checkpoint keeps; `sent`: bytes that the rank has sent so far."""
         exchanged = sent != self.sent
-        return {"jitter": self.random.bit_generator.state, "gradients": self.drawn, "exchanged": exchanged}
+        return {
+            "jitter": self.random.bit_generator.state,
+            "gradients": self.drawn,
+            "begun": self.begun,
+            "exchanged": exchanged,
+        }
 
     def restore(self, state: dict[str, Any], sent: int) -> None:
         """Continue from `state`; checkpoints of earlier versions count neither gradients nor exchanges.
@@ -91,6 +108,7 @@ class ComputeTime:
         """
         self.random.bit_generator.state = state["jitter"]
         self.drawn = int(state.get("gradients", 0))
+        self.begun = int(state.get("begun", self.drawn))
         self.sent = sent - int(state.get("exchanged", False))
         self._block = None
 

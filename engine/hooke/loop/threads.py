@@ -61,15 +61,15 @@ def built(spec: RunSpec, rank: int, placed: Placed | None) -> Objective:
 
 
 def virtual_seconds(
-    objective: Objective, group: DeviceGroup | None, batch: Any, draw: Callable[[int | None], float]
+    objective: Objective, group: DeviceGroup | None, batch: Any, draw: Callable[[int | None, bool], float]
 ) -> float:
     """Return the virtual seconds of the next gradient; of threads, until the last sub-batch has ended.
 
-    `draw` returns the seconds of so many items; None: of a whole batch.
+    `draw` returns the seconds of so many items, None: of a whole batch; True: they are more of the same one.
     """
     if group is None or not group.shares_weights:
-        return draw(None)
-    return cast("Interleaved", objective).plan([draw(len(part)) for part in batch])
+        return draw(None, False)
+    return cast("Interleaved", objective).plan([draw(len(part), k > 0) for k, part in enumerate(batch)])
 
 
 def updates(objective: Objective, group: DeviceGroup | None) -> tuple[float, float]:

@@ -59,6 +59,16 @@ def test_a_batch_takes_the_seconds_of_the_sub_batches_of_one_thread():
     assert [each.done.phases["compute"] for each in done] == pytest.approx([20 * 2e-3, 20 * 16e-3])
 
 
+@pytest.mark.parametrize("steps", [1, 3])
+def test_jitter_that_is_common_to_all_workers_is_common_to_one_with_threads(steps):
+    """It lasts for gradients, of which a worker with threads has as many as another one."""
+    slow = {"jitter_common": 0.7, "jitter_steps": steps}
+    done = run_spec_virtual(validate_run(document("sync-sgd", [THREADS, {"kind": "cpu"}], virtual=slow)))
+    threads, plain = (each.done.phases["compute"] for each in done)
+    assert threads == pytest.approx(plain / 4)
+    assert plain != pytest.approx(20 * 8e-3)
+
+
 def test_lost_updates_of_threads_are_reported_by_the_run_and_do_not_depend_on_its_repetition():
     slow = {"memory_bandwidth": 1e6, "compute_jitter": 0.01}
     spec = validate_run(document("sync-sgd", [THREADS, {"kind": "cpu"}], virtual=slow))
