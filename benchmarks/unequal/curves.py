@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,7 +15,8 @@ from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS, of_kind
 from benchmarks.unequal.entries import ENTRIES, entries
 from benchmarks.unequal.runs import Run, complete, results
 
-COLUMNS = 3
+COLUMNS = 2
+"""Panels of a figure: more would make it larger than a page of the repository may have."""
 LINES = {name: (PALETTE[i % len(PALETTE)], ("-", "--", ":")[i // len(PALETTE)]) for i, name in enumerate(ENTRIES)}
 
 
@@ -25,18 +25,20 @@ def panels(records: Mapping[Run, Record], task: str) -> list[str]:
     return [name for name in of_kind("cpus", "box", "real") if complete(records, task, name)]
 
 
-def name_of(task: str) -> str:
-    """Return the name of a task's figure."""
-    return f"loss-{task}.svg"
+def figures(records: Mapping[Run, Record], task: str) -> dict[str, list[str]]:
+    """Return the conditions in each figure of a task, by the figure's name."""
+    shown = panels(records, task)
+    return {f"loss-{task}-{k // COLUMNS + 1}.svg": shown[k : k + COLUMNS] for k in range(0, len(shown), COLUMNS)}
 
 
 def draw(records: Mapping[Run, Record], folder: Path) -> list[Path]:
-    """Write the figure of every task with a complete condition; return the files."""
-    found = {task: panels(records, task) for task in TASKS}
+    """Write the figures of every task with a complete condition, instead of earlier ones; return the files."""
+    for earlier in folder.glob("loss-*.svg"):
+        earlier.unlink()
     paths = []
-    for task, conditions in found.items():
-        if conditions:
-            paths.append(folder / name_of(task))
+    for task in TASKS:
+        for name, conditions in figures(records, task).items():
+            paths.append(folder / name)
             paths[-1].write_text(_figure(records, task, conditions))
     return paths
 
@@ -44,13 +46,10 @@ def draw(records: Mapping[Run, Record], folder: Path) -> list[Path]:
 def _figure(records: Mapping[Run, Record], task: str, conditions: list[str]) -> str:
     real = CONDITIONS[conditions[0]].kind == "real"
     title = f"Loss against time: {TASKS[task].title}{'' if real else ' (simulated)'}"
-    rows = math.ceil(len(conditions) / COLUMNS)
     with matplotlib.rc_context(STYLE):
-        drawn = Figure(figsize=(11, 3.2 * rows + 1.6), layout="constrained")
-        grid = drawn.subplots(rows, COLUMNS, squeeze=False)
-        for axes in grid.flat[len(conditions) :]:
-            axes.set_visible(False)
-        for axes, condition in zip(grid.flat, conditions, strict=False):
+        drawn = Figure(figsize=(5.4 * len(conditions), 4.8), layout="constrained")
+        grid = drawn.subplots(1, len(conditions), squeeze=False)
+        for axes, condition in zip(grid.flat, conditions, strict=True):
             _panel(axes, records, task, condition)
         drawn.suptitle(title, fontsize=12, fontweight="bold", x=0.012, ha="left")
         named = {
@@ -75,5 +74,6 @@ def _panel(axes: Axes, records: Mapping[Run, Record], task: str, condition: str)
     axes.set_xlabel("s" if CONDITIONS[condition].kind == "real" else "virtual s", fontsize=8)
     axes.set_ylabel("validation loss", fontsize=8)
     axes.set_yscale("log")
+    axes.minorticks_off()
     axes.tick_params(labelsize=8)
     axes.grid(visible=True, alpha=0.5)

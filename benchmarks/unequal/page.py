@@ -10,7 +10,7 @@ from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
 from benchmarks.unequal import dispatching, findings
 from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS, TRIALS, Kind, of_kind
-from benchmarks.unequal.curves import name_of, panels
+from benchmarks.unequal.curves import figures
 from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SYNC, entries
 from benchmarks.unequal.runs import Run, best, complete, median, results
 
@@ -141,8 +141,8 @@ def _task(records: Mapping[Run, Record], task: str) -> Iterator[str]:
     what, real = TASKS[task], CONDITIONS[shown[0]].kind == "real"
     yield from (f"## {what.title}, to {what.target}{'' if real else ' (simulated)'}", "")
     yield from (f"Budget {what.samples:,} samples, evaluated every {what.every:,}.", "")
-    if panels(records, task):
-        yield from (f"![Loss against time, seed {SEEDS[0]}](heterogeneous/{name_of(task)})", "")
+    for name in figures(records, task):
+        yield from (f"![Loss against time, seed {SEEDS[0]}](heterogeneous/{name})", "")
     for condition in shown:
         yield from section(records, task, condition)
 

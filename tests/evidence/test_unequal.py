@@ -252,7 +252,7 @@ def test_a_trial_is_ended_once_it_is_behind_the_best(entry):
 
 def test_a_figure_is_drawn_for_every_task_with_a_complete_condition(tmp_path):
     (path,) = draw(complete("ratio-4"), tmp_path)
-    assert path.name == "loss-digits.svg"
+    assert path.name == "loss-digits-1.svg"
     assert "Adaptive Hogbatch" in path.read_text()
     assert "(simulated)" in path.read_text()
 
