@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FormatStrFormatter, LogLocator
 
 from benchmarks.common.records import Record
 from benchmarks.evidence.drawing import PALETTE, STYLE, svg
@@ -75,5 +76,7 @@ def _panel(axes: Axes, records: Mapping[Run, Record], task: str, condition: str)
     axes.set_ylabel("validation loss", fontsize=8)
     axes.set_yscale("log")
     axes.minorticks_off()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
     axes.tick_params(labelsize=8)
     axes.grid(visible=True, alpha=0.5)
