@@ -137,6 +137,8 @@ def target_of(value: float | None, metric: str) -> dict[str, Any] | None:
     """Return the target of an experiment."""
     if metric not in ("accuracy", "loss"):
         raise ArgumentError(f'`metric` is "accuracy" or "loss", of the validation part, not {metric!r}')
+    if value is None and metric != "accuracy":
+        unused({"metric": metric}, "without `target`, the value of it at which a run ends")
     return None if value is None else {"metric": f"validation_{metric}", "value": value}
 
 

@@ -182,8 +182,11 @@ class Setup:
             "budget": {"samples": self.steps * BATCH},
             "evaluation": {"every": self.every * BATCH},
         }
+        document |= dict(self.changes)
+        if world == "mpi":
+            document["virtual"] = None
         with known():
-            return validate_run(document | dict(self.changes))
+            return validate_run(document)
 
     @property
     def ranks(self) -> int:

@@ -99,6 +99,7 @@ def shared():
         ),
         ({"search": "optuna", "trials": 4}, '`search` is "quasi-random" or "halving", not \'optuna\''),
         ({"search": "halving"}, "`search`: no effect without `trials`"),
+        ({"target": None, "metric": "loss"}, "`metric`: no effect without `target`"),
         ({"tuning_seeds": 3, "search": "halving"}, "`search`, `tuning_seeds`: no effect without `trials`"),
         ({"world": "mpi"}, '`seconds_per_sample`: no effect with world="mpi", whose times are real'),
         (

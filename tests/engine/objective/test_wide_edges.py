@@ -9,10 +9,11 @@ from hooke.hashing.families import make_family
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
 from hooke.objective.bags import Bags, Csr
+from hooke.objective.planted import Planted
 from hooke.objective.slide import Slide
 from hooke.workloads.xmlc_mlp import XmlcMlp
 
-from tests.engine.objective.test_wide import bound, hidden_of, items
+from tests.engine.objective.test_wide import LABELS, LAYERS, bound, hidden_of, items, made, truth
 
 
 def test_an_item_with_more_labels_than_its_set_takes_is_found_before_the_run():
@@ -55,6 +56,19 @@ def test_items_without_features_are_items(output, sets):
             others = np.setdiff1d(np.arange(rows_of.count), list(ids))
             assert not told[others].any()
     assert found[: 90 * 7].any(), "features of the first three items"
+
+
+@pytest.mark.parametrize("picked", [[3], [3, 3, 3], [3, 5, 3, 5, 3]])
+@pytest.mark.parametrize("name", LAYERS)
+def test_items_that_occur_twice_in_a_batch_count_twice(name, picked):
+    """Drawn with replacement, an item may; against float64 automatic differentiation, item by item."""
+    objective = made(Planted(LABELS, 90, 400, seed=3).parts(), LAYERS[name]())
+    weights, gradient = bound(objective)
+    batch = objective.pick(picked)
+    loss = objective.gradient(batch)
+    expected, slope = truth(objective, weights, batch, objective._layer.chosen[-1])
+    assert loss == pytest.approx(expected, rel=1e-5)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("policy", ["fifo", "reservoir"])
