@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import httpx
 from hooke.cluster.lock import held, holder
@@ -16,15 +17,18 @@ from tests.waiting import LIMIT, free_port, wait_for
 LEASE = 12.0
 """Short, so that a dead supervisor is missed soon; a living one is heard every 5 s, after an outage within 8 s."""
 
+PATIENT = "patient"
+"""A workload of these tests for runs that go on while others are killed: they would take all cores else."""
 
-def comparison(samples, *, seeds=1, virtual=False, algorithm="sync-sgd", workers=2):
+
+def comparison(samples, *, seeds=1, virtual=False, algorithm="sync-sgd", workers=2, workload="digits-mlp"):
     """Return an ExperimentSpec of `seeds` runs."""
     cluster = {"name": "local", "workers": [workers], "seeds": seeds}
     if virtual:
         cluster |= {"name": "10gbe", "computed_on": "local", "virtual": {}}
     return {
         "name": "acceptance",
-        "workload": {"name": "digits-mlp"},
+        "workload": {"name": workload},
         "variants": [{"name": "it", "algorithm": algorithm}],
         "baseline": "it",
         "clusters": [cluster],
@@ -49,6 +53,7 @@ class Site:
             "HOOKE_REDIS_URL": f"unix://{path}/redis.sock",
             "HOOKE_LEASE_SECONDS": str(LEASE),
             "HOOKE_PROBE_SECONDS": "1",
+            "HOOKE_PATH": str(Path(__file__).with_name("own")),
         }
         self.processes = {}
         options = ["--port", "0", "--unixsocket", f"{path}/redis.sock", "--save", "", "--dir", str(path)]

@@ -12,7 +12,7 @@ from hooke.cluster.processes import children, members
 from hooke.spec.journal import records, unpack
 from hooke.spec.orders import BrokerOrder
 
-from tests.cluster.acceptance.installation import comparison
+from tests.cluster.acceptance.installation import PATIENT, comparison
 from tests.cluster.bench import Tree, kill9
 from tests.waiting import wait_for
 
@@ -50,7 +50,7 @@ def test_kill_of_every_kind_of_process_of_a_run(site):
 
 
 def test_the_api_is_killed_in_mid_run(site):
-    (run,) = site.submit(comparison(ENDLESS))
+    (run,) = site.submit(comparison(ENDLESS, workload=PATIENT))
     site.wait_training(run)
     site.kill("api")
     journal = site.home.attempt(run, 1).journal(0)
@@ -71,7 +71,7 @@ def test_the_api_is_killed_in_mid_run(site):
 
 
 def test_the_agent_is_killed_the_message_comes_twice_and_cancel_leaves_nothing(site):
-    (run,) = site.submit(comparison(ENDLESS))
+    (run,) = site.submit(comparison(ENDLESS, workload=PATIENT))
     site.wait_training(run)
     supervisor = site.supervisor(run)
     mpirun = Tree(supervisor).mpirun
@@ -118,7 +118,7 @@ def launch_order(site, run):
 def test_the_supervisor_is_killed_and_the_next_attempt_goes_on_from_the_checkpoint(site):
     """Its lease runs out, the API asks, and the agent has somebody end and report what was left."""
     retry = {"backoff_seconds": 0}
-    (run,) = site.submit(comparison(ENDLESS) | {"checkpoint_every": 50_000, "retry": retry})
+    (run,) = site.submit(comparison(ENDLESS, workload=PATIENT) | {"checkpoint_every": 5_000, "retry": retry})
     site.wait_training(run)
     wait_for(lambda: any(each["ranks"] == 2 for each in site.run(run)["checkpoints"]), "a checkpoint")
     kept = max(each["samples"] for each in site.run(run)["checkpoints"] if each["ranks"] == 2)
@@ -156,5 +156,5 @@ def test_virtual_runs_share_a_process_and_one_of_them_is_cancelled(site):
 
 def test_the_agent_ends_promptly_when_asked(site):
     site.kill("agent", signal.SIGTERM)
-    assert site.processes["agent"].returncode == 0
+    assert site.processes["agent"].returncode == 0, (site.path / "agent.log").read_text()[-6000:]
     site.start_agent()

@@ -23,7 +23,7 @@ from tests.waiting import LIMIT, wait_for
 ELEMENTS = 431_080
 """Of LeNet."""
 WITH_TORCH = (2, 3)
-"""Numbers of ranks that exchange by torch, too, which every rank takes long to import: one is no power of two."""
+"""Numbers of ranks that exchange by torch, too, which every rank then imports; one of them is no power of two."""
 
 
 def noted(comm: MpiComm) -> Pending:
