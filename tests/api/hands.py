@@ -263,14 +263,18 @@ class Supervisor:
             self.reports.append(StateReport(state=state, unix=time.time(), **told))
 
     def report(self, *states: str, **evidence) -> IngestAnswer:
-        """Report states, oldest first, and send; before a success, the `done` record of every rank without one."""
-        if "succeeded" in states:
-            self.finish_ranks()
+        """Report states, oldest first, and send; with a success, the `done` record of every rank without one."""
+        ends = self.missing_ends() if "succeeded" in states else []
         self.tell(*states, **evidence)
-        return self.send()
+        return self.send(*ends)
 
     def finish_ranks(self) -> None:
         """Send a `done` record of every rank that has sent none, with the totals that it has."""
+        if ends := self.missing_ends():
+            self.send(*ends)
+
+    def missing_ends(self) -> list[RankRecords]:
+        """Return a `done` record of every rank that has sent none, with the totals that it has."""
         with self.service.database.read() as session:
             run = session.get_one(Run, self.id)
             mine = select(RankTotals).where(RankTotals.run_id == self.id, RankTotals.attempt == self.order.attempt)
@@ -282,8 +286,7 @@ class Supervisor:
                 parts.append(RankRecords(rank=rank, records=[done(0, **_figures(None))]))
             elif row.ended is None:
                 parts.append(RankRecords(rank=rank, records=[done(row.stored + 1, **_figures(row))]))
-        if parts:
-            self.send(*parts)
+        return parts
 
 
 def _figures(row: RankTotals | None) -> dict:

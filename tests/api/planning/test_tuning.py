@@ -41,7 +41,7 @@ def play(service, seconds, until=lambda run: False):
 
 
 def finish(supervisor, run, seconds):
-    supervisor.report("starting", "running")
+    supervisor.tell("starting", "running")
     if seconds == "diverged":
         supervisor.report("failed_user", exit_code=65)
         return
