@@ -20,9 +20,9 @@ class RowStep(Step):
     """s_r' = s_r + mean_k g_rk^2,   x_r' = (1 - lr w) x_r - lr g_r / (sqrt(s_r') + eps)     for every row r
 
     Adagrad (Duchi, Hazan, Singer 2011) with one sum per row instead of one per weight, as for tables of
-    embeddings. Rows are those of the first dimension; a bias has rows of one element. A row without a gradient
-    stays as it is, also with weight decay: where the gradient is known to be zero it is not read. The sums belong
-    to this rank: they outlive a step and are never sent.
+    embeddings. Rows are those of the first dimension; a bias has rows of one element. A row whose gradient is zero
+    stays as it is, also with weight decay, whether that is known or found: where it is known it is not read. The
+    sums belong to this rank: they outlive a step and are never sent.
     """
 
     def __init__(
@@ -48,9 +48,11 @@ class RowStep(Step):
         touched, mean = self._rows(g), self._to_mean(g, parts)
         self._note(touched)
         for rows, sums in zip(touched, self._sums, strict=True):
-            step = self._step(rows, sums, rows.of(g), mean)
-            if self._decay:
-                step.add_(rows.of(self._r.params).mul(-self.lr * self._decay))
+            own = rows.of(g)
+            still = _without_gradient(own) if self._decay else None
+            step = self._step(rows, sums, own, mean)
+            if still is not None:
+                step.add_(rows.of(self._r.params).mul(-self.lr * self._decay).masked_fill_(still, 0.0))
             rows.put(g, step)
         return g, 1.0
 
@@ -61,10 +63,11 @@ class RowStep(Step):
         if touched is not self._all:
             self._r.stepped(len(touched))
         for rows, sums in zip(touched, self._sums, strict=True):
-            step, values = self._step(rows, sums, rows.of(g), mean), rows.of(x)
+            own, values = rows.of(g), rows.of(x)
             if self._decay:
-                values.mul_(1 - self.lr * self._decay)
-            values.add_(step)
+                still = _without_gradient(own)
+                values.mul_(own.new_full(still.shape, 1 - self.lr * self._decay).masked_fill_(still, 1.0))
+            values.add_(self._step(rows, sums, own, mean))
             rows.put(x, values)
 
     def _rows(self, g: Vector) -> Touched:
@@ -200,6 +203,11 @@ class RowAdamStep(LazyAdamStep):
         root = v.double().div_((own * math.log(b2)).expm1_().neg_()).sqrt_().add_(EPSILON)
         rate = root.mul_((own * math.log(b1)).expm1_()).reciprocal_().mul_(self.lr)  # negative, as expm1 is
         return m.mul(rate.to(m.dtype)[:, None])
+
+
+def _without_gradient(g: Any) -> Any:
+    """Return which rows of a gradient are zero, (rows, 1)."""
+    return ~(g != 0).any(dim=1, keepdim=True)
 
 
 def _of(state: Any, rows: Rows) -> Any:

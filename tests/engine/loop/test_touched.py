@@ -82,6 +82,30 @@ def test_every_bit_is_that_of_a_step_over_all_rows(name, workers, parameters, op
         assert told.weights.tobytes() == silent.weights.tobytes()
 
 
+@pytest.mark.parametrize("optimizer", ["row-adagrad", "row-adam", "lazy-adam"])
+@pytest.mark.parametrize("more", [{}, {"accumulation": 2}, {"clip_norm": 0.1}])
+@pytest.mark.parametrize(
+    ("name", "workers", "parameters"),
+    [("sgd", 1, {}), ("sync-sgd", 3, {}), ("local-sgd", 3, {"period": 2}), ("hogwild-sgd", 1, {"period": 2})],
+)
+def test_weight_decay_is_that_of_rows_with_a_gradient(name, workers, parameters, optimizer, more):
+    """Whether the objective tells the rows, an all-reduce does, or nobody: the others keep every bit."""
+    given = {"optimizer": optimizer, "weight_decay": 0.5, "lr": 0.05, **parameters, **more}
+    told, (objective, *_) = trained(WideObjective, name, workers, **given)
+    silent, _ = trained(Silent, name, workers, **given)
+    document = RUN | {"algorithm": {"name": name, "parameters": given}, "workers": workers}
+    summed = run_spec_virtual(
+        validate_run(document | {"communication": {"rows": "touched"}}),
+        None,
+        lambda: WideObjective(*DATA, 6, RandomActive(300, 40)),
+    )
+    for one, other, third in zip(told, silent, summed, strict=True):
+        assert one.weights.tobytes() == other.weights.tobytes() == third.weights.tobytes()
+    part = objective.layout[0]
+    rows = (told[0].weights - objective.initial(4).numpy())[part.start : part.stop].reshape(part.shape)
+    assert (np.abs(rows) > 1e-5).any(axis=1).mean() < 1, "some rows of W1 have no gradient in this run"
+
+
 def test_rows_without_a_gradient_keep_every_bit():
     (outcome,), (objective,) = trained(WideObjective, "sgd", 1, optimizer="row-adagrad", weight_decay=0.1)
     start = objective.initial(4).numpy()
@@ -115,6 +139,7 @@ def test_row_adagrad_follows_its_equation():
         for part, s, rows in zip(replay.layout, sums, replay.touched, strict=True):
             ids = np.arange(part.shape[0]) if rows.ids is None else rows.ids.numpy()
             own = g[part.start : part.stop].double().numpy().reshape(part.shape[0], -1)[ids]
+            ids, own = ids[own.any(axis=1)], own[own.any(axis=1)]  # not those of features whose hidden units are 0
             s[ids] += (own**2).mean(axis=1)
             values = new[part.start : part.stop].reshape(part.shape[0], -1)
             values[ids] = values[ids] * (1 - 0.1 * 0.05) - 0.1 * own / (np.sqrt(s[ids]) + 1e-8)[:, None]
