@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from hooke.catalogue.algorithm import Algorithm
+from hooke.comm.base import Vector
+from hooke.comm.touched import Touched
 from hooke.spec.specification import RunSpec
-
-if TYPE_CHECKING:
-    from hooke.loop.state import RankState
 
 _BETWEEN, _SLOW, _COMMON, _STRAGGLING = 2, 3, 4, 5
 """Streams of random numbers beside the independent one, which is 1."""
@@ -130,7 +130,21 @@ def _factor(sigma: float, *words: int) -> float:
     return float(np.exp(sigma * drawn - sigma * sigma / 2))
 
 
-def update_bytes(r: RankState) -> float:
+class Stepping(Protocol):
+    """What `update_bytes` reads of a rank."""
+
+    elements: int | None
+    params: Vector
+
+    @property
+    def algorithm(self) -> Algorithm: ...  # noqa: D102
+    @property
+    def is_server(self) -> bool: ...  # noqa: D102
+    @property
+    def rows(self) -> Touched | None: ...  # noqa: D102
+
+
+def update_bytes(r: Stepping) -> float:
     """Return the bytes that the vector arithmetic of a step reads and writes, or of a request on a server.
 
     Of a step along some rows, which told how many elements they have, these count. So do the rows of a request

@@ -82,10 +82,7 @@ class RankState(Rank):
     def __init__(self, setup: RankSetup) -> None:
         comm, algorithm, objective = setup.comm, setup.algorithm, setup.objective
         spec, options = setup.spec, setup.options
-        self.comm = comm
-        self.algorithm = algorithm
-        self.objective = objective
-        self.spec = spec
+        self.comm, self.algorithm, self.objective, self.spec = comm, algorithm, objective, spec
         self.cancel_requested = options.cancel_requested
         self.checkpoint_requested = options.checkpoint_requested
         self.together = options.together
@@ -129,7 +126,8 @@ class RankState(Rank):
         self.batches, self.dispatch = self._data()
         self.compute_time = ComputeTime(spec, self.rank)
         if (supports := comm.account.supports) is not None:
-            supports.of, supports.learn, supports.keep = self.touched, self._learn, self._keep
+            supports.of, supports.learn = self.touched, self._learn
+            supports.keep = lambda name: (self.state(name), name in self.restored)
 
     def _data(self) -> tuple[Batches | DispatchedBatches, Dispatch | None]:
         """Return this rank's batches and, on a server that hands them out, the account of them."""
@@ -214,10 +212,6 @@ class RankState(Rank):
         if x is self._gradient:
             self._touched = touched, getattr(x, "_version", None)
 
-    def _keep(self, name: str) -> tuple[Vector, bool]:
-        """Return a state for the communicator, and whether it is restored; on all ranks at the same step."""
-        return self.state(name), name in self.restored
-
     def _next_gradient(self) -> float:
         """Write the gradient of the next batch to the bound vector; return the mean loss."""
         batch = self.objective.pick(self.batches.next())
@@ -254,9 +248,8 @@ class RankState(Rank):
         """Charge the vector arithmetic of a step to this step: wait for the device; in virtual time its bytes."""
         self.objective.synchronize()
         if (virtual := self.spec.virtual) is not None:
-            self.comm.charge(
-                update_bytes(self) * (virtual.update_seconds_per_byte or 1 / virtual.memory_bandwidth)
-            )
+            each = virtual.update_seconds_per_byte or 1 / virtual.memory_bandwidth
+            self.comm.charge(each * update_bytes(self))
 
     @override
     def stepped(self, elements: int) -> None:

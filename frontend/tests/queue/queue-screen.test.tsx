@@ -21,7 +21,7 @@ describe("the queue of a cluster", () => {
     expect(document.title).toBe("Queue of local · Hooke");
     expect(await screen.findByTestId("queue-facts")).toHaveTextContent("online5 of 8 slots free");
     expect(screen.getByTestId("queue-active")).toHaveTextContent(
-      /^Experiment 9 of ada: 2 active runs, end about \d\d:\d\d \(\d\d:\d\d to \d\d:\d\d\)$/,
+      /^Experiment 9 of ada: 2 active runs, end about (\d\d-\d\d )?\d\d:\d\d \((\d\d-\d\d )?\d\d:\d\d to (\d\d-\d\d )?\d\d:\d\d\)$/,
     );
     const [first, other] = await rows();
     expect(first?.getByText("Waiting for a free core")).toBeVisible();
