@@ -55,6 +55,9 @@ SETUPS = {
     "rows, on the host": Setup("sync-easgd1", PULL, steps=60, every=60, rows="some", changes=TOUCHED),
     "rows, in turn": Setup("original-easgd", (("rho", 6.0),), steps=60, every=60, rows="some", changes=TOUCHED),
     "rows, one by one": Setup("async-easgd", PULL, steps=60, every=60, rows="some", changes=TOUCHED),
+    "rows, averaged": Setup(
+        "local-sgd", (("period", 4),), steps=90, every=90, rows="some", changes=(*PERIODIC, *TOUCHED), cut=80
+    ),
     "rows, unlocked": Setup("hogwild-easgd", (*PULL, *ATOMIC), steps=60, rows="some", apart=True, changes=TOUCHED),
     "rows, read": Setup(
         "hogwild-sgd", (("period", 2), *ATOMIC), steps=60, rows="some", apart=True, changes=TOUCHED
