@@ -130,7 +130,7 @@ def _factor(sigma: float, *words: int) -> float:
     return float(np.exp(sigma * drawn - sigma * sigma / 2))
 
 
-class Stepping(Protocol):
+class Priced(Protocol):
     """What `update_bytes` reads of a rank."""
 
     elements: int | None
@@ -144,7 +144,7 @@ class Stepping(Protocol):
     def rows(self) -> Touched | None: ...  # noqa: D102
 
 
-def update_bytes(r: Stepping) -> float:
+def update_bytes(r: Priced) -> float:
     """Return the bytes that the vector arithmetic of a step reads and writes, or of a request on a server.
 
     Of a step along some rows, which told how many elements they have, these count. So do the rows of a request

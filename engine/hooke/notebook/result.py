@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hooke.catalogue.warnings import said_of_compute_time
-from hooke.comparison.effort import Effort
+from hooke.comparison.effort import Effort, trained
 from hooke.comparison.report import Report, Row, report
 from hooke.comparison.trials import trials_made
 from hooke.notebook.needed import needed
@@ -85,6 +85,7 @@ class Comparison:
             complete=self.planned,
             measured=bool(reported),
             made=trials_made(run for run in figures if run.rung is not None) if spec.tuning else {},
+            trained=trained(spec),
         )
         return report(reported, spec.baseline, spec.target, effort)
 

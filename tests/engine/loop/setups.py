@@ -61,6 +61,9 @@ SETUPS = {
         "chip-easgd", (*PULL, ("parts", 2)), 4, steps=60, every=60, rows="some", changes=TOUCHED
     ),
     "rows, in pairs": Setup("noloco", IN_PAIRS, 4, steps=60, every=60, rows="some", changes=TOUCHED),
+    "rows, averaged": Setup(
+        "local-sgd", (("period", 4),), steps=90, every=90, rows="some", changes=(*PERIODIC, *TOUCHED), cut=80
+    ),
     "rows, unlocked": Setup("hogwild-easgd", (*PULL, *ATOMIC), steps=60, rows="some", apart=True, changes=TOUCHED),
     "rows, read": Setup(
         "hogwild-sgd", (("period", 2), *ATOMIC), steps=60, rows="some", apart=True, changes=TOUCHED

@@ -97,7 +97,10 @@ def test_a_server_pulls_rows_that_its_worker_has_moved(played, world):
 
 @pytest.mark.parametrize(
     "name",
-    ["rows, together", "rows, behind", "rows, on the host", "rows, in turn", "rows, of chips", "rows, in pairs"],
+    [
+        *("rows, together", "rows, behind", "rows, on the host", "rows, in turn"),
+        *("rows, of chips", "rows, in pairs", "rows, averaged"),
+    ],
 )
 def test_both_worlds_have_the_same_bits(played, name):
     virtual, real = (played(name, world).first for world in ("virtual", "mpi"))
@@ -301,6 +304,15 @@ def test_a_restart_knows_the_rows_moved_before_it(attempts, name, parameters):
     for straight, restarted in attempts(setup):
         assert restarted.picked < straight.picked or straight.picked == 0
         assert straight.weights.tobytes() == restarted.weights.tobytes()
+
+
+@pytest.mark.parametrize("world", ["virtual", "mpi"])
+def test_a_restart_knows_the_latest_average(played, world):
+    run = played("rows, averaged", world)
+    for straight, restarted in zip(run.first, run.last, strict=True):
+        assert restarted.picked < straight.picked
+        assert straight.weights.tobytes() == restarted.weights.tobytes()
+        assert straight.center.tobytes() == restarted.center.tobytes()
 
 
 # -- parts -------------------------------------------------------------------------------------------------
