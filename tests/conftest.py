@@ -33,6 +33,8 @@ DEAREST = (
     *("e2e/test_demo.py", "cluster/test_slurm", "engine/comm/", "engine/trace/", "engine/loop/"),
 )
 """Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server."""
+WAITING = ("e2e/", "cluster/", "soak/", "look/", "deployment/", "netlab/")
+"""Folders whose tests wait for other processes: their files come next, or some would run alone at the end."""
 
 COMMANDS = {
     "postgres": ("postgres", "/usr/lib/postgresql/*/bin/postgres"),
@@ -88,7 +90,12 @@ def group_of(path: Path) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that workers end at about the same time."""
     places = {group: place for place, group in enumerate(DEAREST)}
-    items.sort(key=lambda item: places.get(group_of(item.path), len(DEAREST)))
+
+    def place(item: pytest.Item) -> int:
+        group = group_of(item.path)
+        return places.get(group, len(DEAREST) + (not group.startswith(WAITING)))
+
+    items.sort(key=place)
 
 
 @pytest.hookimpl(wrapper=True)
