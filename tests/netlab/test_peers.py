@@ -35,7 +35,12 @@ def trained(noise, tmp_path_factory):
     folder = tmp_path_factory.mktemp("one")
     done = ended(noise, Path(__file__).with_name("one_worker.py"), folder)
     assert done.returncode == 0, done.stderr
-    return np.load(folder / "weights.npz"), np.load(folder / "evaluations.npz")
+    return read(folder / "weights.npz"), read(folder / "evaluations.npz")
+
+
+def read(path):
+    with np.load(path) as file:
+        return dict(file)
 
 
 @pytest.mark.parametrize("method", METHODS)
