@@ -98,6 +98,7 @@ def _cost(program: str, method: str, steps: int, checkout: Path) -> tuple[float,
 def hooke(method: str, steps: int) -> None:
     """Run a method of the catalogue in virtual time."""
     from hooke.catalogue.validation import validate_run
+    from hooke.hardware.description import usable_cores
     from hooke.loop.train import run_spec_virtual
 
     name, parameters = METHODS[method]
@@ -113,7 +114,7 @@ def hooke(method: str, steps: int) -> None:
         "evaluation": {"every": 10**9},
         "checkpoint": "never",
     }
-    run_spec_virtual(validate_run(document))
+    run_spec_virtual(validate_run(document), cores=usable_cores())
 
 
 def exo_gym(method: str, steps: int) -> None:
