@@ -36,6 +36,12 @@ labels, off the clock. Verdicts follow [the rule](../decisions/0020-one-rule-of-
 corrected for the number of comparisons in a table. With so few trials, a verdict is on the settings that were
 found. Precisions of the table are those of the test part when a run ended: at the target, if it met that
 one."""
+OUTDATED = {
+    "b6085851f2": "Of labels that were retrieved equally often, `slide` then took those with the lowest numbers; since "
+    "[decision 78](../decisions/0078-counts-of-threads-and-averages-of-rows.md) they are drawn, and its kernels are "
+    "faster. Its figures are to be measured again."
+}
+"""What has changed since the runs of a commit."""
 HEADER = (
     "| layer | chosen setting | trials that met the target | {unit} to the target, by seed | samples/s | P@1 | "
     "P@3 | P@5 | PSP@1 | PSP@5 | active labels | {verdict} |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
@@ -178,12 +184,18 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
         f"{machine}. Target: P@1 {records[0]['target']:.1%} on {problem.parameters['validation_items']:,} "
         f"validation items. {records[0]['trials']} trials per layer, {len({r['seed'] for r in reported})} "
         f"reported seeds, size `{size}`; {len(records)} runs. Commit "
-        f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)}",
+        f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)}{_outdated(records)}",
         "",
         HEADER.format(unit=unit, verdict=told),
         *(row.line(unit, _verdict(name, said)) for name, row in found.items()),
     ]
     return "\n".join([*lines, *_tables(found.get(SLIDE))])
+
+
+def _outdated(records: Sequence[Record]) -> str:
+    """Return what has changed since these runs, with a space before it; empty if nothing has that is known."""
+    told = [OUTDATED[commit] for commit in sorted({record["commit"] for record in records}) if commit in OUTDATED]
+    return f" **{' '.join(told)}**" if told else ""
 
 
 def _verdict(name: str, said: Mapping[str, Verdict]) -> str:

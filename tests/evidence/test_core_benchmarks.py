@@ -1,5 +1,7 @@
 """The benchmark of the loop runs: it compares the product with plain PyTorch on the same items."""
 
+import json
+import statistics
 import subprocess
 import sys
 
@@ -34,3 +36,13 @@ def test_both_loops_can_be_timed():
     command = [sys.executable, "-c", PROGRAM]
     ended = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stderr
+
+
+def test_the_page_on_simulated_training_is_that_of_its_measurements():
+    from benchmarks.simulators import DATA, PAGE, page
+
+    data = json.loads(DATA.read_text())
+    assert PAGE.read_text() == page(data)
+    ours, other = data["rates"]["DDP"]["Hooke"], data["rates"]["DDP"]["EXO Gym"]
+    ratio = statistics.median(ours["processor"]) / statistics.median(other["processor"])
+    assert f"DDP: Hooke trains {ratio:.1f} times" in PAGE.read_text()
