@@ -37,9 +37,9 @@ corrected for the number of comparisons in a table. With so few trials, a verdic
 found. Precisions of the table are those of the test part when a run ended: at the target, if it met that
 one."""
 OUTDATED = {
-    "b6085851f2": "Of labels that were retrieved equally often, `slide` then took those with the lowest numbers; since "
-    "[decision 78](../decisions/0078-counts-of-threads-and-averages-of-rows.md) they are drawn, and its kernels are "
-    "faster. Its figures are to be measured again."
+    "b6085851f2": "Of labels that were retrieved equally often, `slide` then took those with the lowest numbers; "
+    "since [decision 78](../decisions/0078-counts-of-threads-and-averages-of-rows.md) they are drawn, and its "
+    "kernels are faster. Its figures are to be measured again."
 }
 """What has changed since the runs of a commit."""
 HEADER = (
