@@ -29,7 +29,7 @@ for name, value in {"PYDANTIC_DISABLE_PLUGINS": "__all__", "TORCH_DEVICE_BACKEND
 hundreds of processes that tests start this would take longer than some of them run."""
 
 DEAREST = (
-    *("engine/contract/", "e2e/test_up.py", "cluster/acceptance/", "netlab/test_peers.py", "api/"),
+    *("api/", "engine/contract/", "e2e/test_up.py", "cluster/acceptance/", "netlab/test_peers.py"),
     *("e2e/test_demo.py", "cluster/test_slurm", "engine/comm/", "engine/trace/", "engine/loop/"),
 )
 """Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server."""
