@@ -147,7 +147,7 @@ class Polls:
         if step < self._at:
             return Decision.GO_ON
         decision = Decision.GO_ON
-        self._at = step + (self._fixed_gap or 1)  # far enough that nobody waits for rank 0, once the gap is known
+        self._at = step + 1
         if self._pending is not None:
             said, following = self._pending.wait()
             self._pending = None

@@ -106,17 +106,3 @@ def test_impossible_speeds_are_refused(virtual, place):
     with pytest.raises(SpecError) as refused:
         spec(**virtual)
     assert [fault.pointer for fault in refused.value.faults] == [place]
-
-
-def test_a_restart_makes_nobody_wait(tmp_path):
-    """Worker 0 straggles in the step after the checkpoint, the others in the third: they meet after the fifth."""
-    document = spec("local-sgd", 3, 85, straggling=0.1).model_dump(mode="json", by_alias=True)
-    document["algorithm"]["parameters"] = {"period": 5}
-    document["budget"] = {"samples": 16 * 3 * 30}
-    chosen = validate_run(document | {"checkpoint": "always", "checkpoint_every": 16 * 3 * 3})
-    straight = run_spec_virtual(chosen, tmp_path)
-    places = sorted((tmp_path / "checkpoints").iterdir(), key=lambda place: int(place.name))
-    assert [int(place.name) for place in places] == [16 * 3 * 27, 16 * 3 * 30]
-    (places[1] / "complete.json").unlink()
-    restarted = run_spec_virtual(chosen, tmp_path, resume=True)
-    assert [one.done.clock for one in restarted] == pytest.approx([one.done.clock for one in straight])
