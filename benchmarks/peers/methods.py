@@ -68,6 +68,13 @@ def flat(model: nn.Module) -> Tensor:
     return torch.cat([p.detach().reshape(-1) for p in model.parameters()])
 
 
+def sums_of_group(words: list[float]) -> list[float]:
+    """Return the sums over all ranks of PyTorch's default group."""
+    tensor = torch.tensor(words, dtype=torch.float64)
+    dist.all_reduce(tensor)
+    return list(tensor.tolist())
+
+
 class Plain:
     """One worker without communication: a plain PyTorch loop."""
 
@@ -201,9 +208,7 @@ class Ddp:
 
     def sums(self, words: list[float]) -> list[float]:
         """Return the sums over all ranks."""
-        tensor = torch.tensor(words, dtype=torch.float64)
-        dist.all_reduce(tensor)
-        return list(tensor.tolist())
+        return sums_of_group(words)
 
     def close(self) -> None:
         """Leave the group."""

@@ -23,7 +23,7 @@ import torch.distributed as dist
 from hooke.trace.phases import Ledger, Phase
 from torch import Tensor, nn
 
-from benchmarks.peers.methods import charged, flat, optimizer
+from benchmarks.peers.methods import charged, flat, optimizer, sums_of_group
 from benchmarks.peers.settings import Settings
 
 PATIENCE = timedelta(seconds=120)
@@ -106,9 +106,7 @@ class Replicas:
 
     def sums(self, words: list[float]) -> list[float]:
         """Return the sums over all ranks."""
-        tensor = torch.tensor(words, dtype=torch.float64)
-        dist.all_reduce(tensor)
-        return list(tensor.tolist())
+        return sums_of_group(words)
 
     def close(self) -> None:
         """Leave the group; the rank with the lighthouse last."""

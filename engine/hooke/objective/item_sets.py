@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from hooke.catalogue.workload import ALONE, Place
 from hooke.hashing.active import Assembler, DrawnSets
 from hooke.hashing.drawn import derivatives, gradients
-from hooke.hashing.family import Family
 from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.lists import Lists
 from hooke.hashing.row_optimizer import RowOptimizer
-from hooke.hashing.schedule import RebuildSchedule
-from hooke.hashing.tables import Tables
 from hooke.objective.active_labels import Full
 from hooke.objective.bags import Bags
 from hooke.objective.device import threads
@@ -62,17 +59,6 @@ class RandomSets:
 
 class SlideSets(Rebuilt):
     """The item's labels, those that share a bucket with its hidden units, and uniform ones (`assembler`)."""
-
-    def __init__(
-        self,
-        family: Family,
-        tables: Tables,
-        assembler: Assembler,
-        rebuilds: RebuildSchedule,
-        threads: Threads = ONE,
-    ) -> None:
-        super().__init__(family, tables, rebuilds, threads)
-        self._assembler = assembler
 
     def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> DrawnSets:
         """Return the active set of every item."""

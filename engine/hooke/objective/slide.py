@@ -32,9 +32,17 @@ class Rebuilt:
     changes nothing but the time that they take.
     """
 
-    def __init__(self, family: Family, tables: Tables, rebuilds: RebuildSchedule, threads: Threads = ONE) -> None:
+    def __init__(
+        self,
+        family: Family,
+        tables: Tables,
+        assembler: Assembler,
+        rebuilds: RebuildSchedule,
+        threads: Threads = ONE,
+    ) -> None:
+        """`assembler`: completes what is retrieved to an active set."""
         self.family, self.tables, self.threads = family, tables, threads
-        self._rebuilds, self._steps = rebuilds, 0
+        self._assembler, self._rebuilds, self._steps = assembler, rebuilds, 0
         self._builds, self._seconds = 0, 0.0
 
     def advance(self, weights: NDArray[np.float32]) -> int:
@@ -86,17 +94,6 @@ class Slide(Rebuilt):
     Readings: the paper retrieves a set for every item (`hooke.objective.item_sets`); here the batch has one, so
     that products are those of matrices. As in the paper the softmax is that of the active set, without correction.
     """
-
-    def __init__(
-        self,
-        family: Family,
-        tables: Tables,
-        assembler: Assembler,
-        rebuilds: RebuildSchedule,
-        threads: Threads = ONE,
-    ) -> None:
-        super().__init__(family, tables, rebuilds, threads)
-        self._assembler = assembler
 
     def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Active:
         """Return the labels of the batch, uniform ones, and retrieved ones."""
