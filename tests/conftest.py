@@ -1,7 +1,9 @@
 """Shared by every test: real data sets, and programs that may be missing on this machine."""
 
+import contextlib
 import functools
 import gc
+import importlib
 import os
 import re
 import shutil
@@ -98,14 +100,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+def import_apart(config: pytest.Config) -> None:
+    """Import the test files, each worker from another one on, so that each is compiled by one of them, not by all.
+
+    In a fresh checkout pytest rewrites every assertion of every file, and keeps the result on disk.
+    """
+    worker: dict[str, str] | None = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    files = sorted(Path(__file__).parent.rglob("test_*.py"))
+    first = len(files) * int(worker["workerid"].removeprefix("gw")) // int(worker["workercount"])
+    for file in (*files[first:], *files[:first]):
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # told when it is collected
+            importlib.import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[None]:
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Keep the garbage collector away from what is collected, all of which stays until the end.
 
     Of a heap with all tests each full collection takes half a second, and 27 of them come while it grows. Tests
     make much that lives for a moment, so that the collector comes less often than after every 700 objects.
     """
     gc.disable()
+    import_apart(session.config)
     try:
         return (yield)
     finally:
