@@ -34,7 +34,8 @@ DEAREST = (
     *("api/", "engine/contract/", "e2e/test_up.py", "cluster/acceptance/", "netlab/test_peers.py"),
     *("e2e/test_demo.py", "cluster/test_slurm", "engine/comm/", "engine/trace/", "engine/loop/"),
 )
-"""Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server."""
+"""Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server; those
+of the API a server on each kind of database, so that they are two groups: one would end minutes after all others."""
 WAITING = ("e2e/", "cluster/", "soak/", "look/", "deployment/", "netlab/")
 """Folders whose tests wait for other processes: their files come next, or some would run alone at the end."""
 
@@ -168,7 +169,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
     class Groups(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return group_of(config.rootpath / nodeid.partition("::")[0])
+            path, _, test = nodeid.partition("::")
+            group, parameters = group_of(config.rootpath / path), re.split(r"[\[\]-]", test)[1:]
+            return f"{group} on PostgreSQL" if group == "api/" and "postgres" in parameters else group
 
     config.option.loadscopereorder = False  # by what they cost, not by how many they are
     return Groups(config, log)
