@@ -34,8 +34,8 @@ DEAREST = (
     *("api/", "engine/contract/", "e2e/test_up.py", "cluster/acceptance/", "netlab/test_peers.py"),
     *("e2e/test_demo.py", "cluster/test_slurm", "engine/comm/", "engine/trace/", "engine/loop/"),
 )
-"""Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server. Those
-of the API are two groups, one for each kind of database: a single one would end minutes after all others."""
+"""Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server.
+Those of the API are two groups, one for each kind of database: a single one would end minutes after all others."""
 WAITING = ("e2e/", "cluster/", "soak/", "look/", "deployment/", "netlab/")
 """Folders whose tests wait for other processes: their files come next, or some would run alone at the end."""
 

@@ -23,8 +23,8 @@ from tests.waiting import LIMIT, wait_for
 ELEMENTS = 431_080
 """Of LeNet."""
 FEW = (2, 3)
-"""Numbers of ranks, one of them no power of two, for what keeps each rank busy, or imports torch into it. More ranks
-take the same rounds, once more, and wait for cores meanwhile."""
+"""Numbers of ranks, one of them no power of two, for what keeps each rank busy, or imports torch into it. With
+more of them, the same rounds come once more, and ranks wait for cores meanwhile."""
 
 
 def noted(comm: MpiComm) -> Pending:

@@ -83,7 +83,10 @@ def test_every_bit_is_that_of_a_step_over_all_rows(name, workers, parameters, op
 
 
 OPTIMIZERS, OTHERS = ("row-adagrad", "row-adam", "lazy-adam"), ({}, {"accumulation": 2}, {"clip_norm": 0.1})
-DECAYING = (("sgd", 1, {}), ("sync-sgd", 3, {}), ("local-sgd", 3, {"period": 2}), ("hogwild-sgd", 1, {"period": 2}))
+DECAYING = (
+    *(("sgd", 1, {}), ("sync-sgd", 3, {})),
+    *(("local-sgd", 3, {"period": 2}), ("hogwild-sgd", 1, {"period": 2})),
+)
 
 
 @pytest.mark.parametrize(
