@@ -33,7 +33,10 @@ PICTURES ?=
 VENV := .venv
 # Two for each core, at most 4: tests of processes wait for them, so that fewer leave cores idle.
 WORKERS := $(shell n=$$(nproc); echo $$((n < 2 ? 2 : 4)))
-PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input -c constraints.txt
+# By itself pip compiles all modules of all packages: half of them are tests of theirs, or never imported.
+PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input --no-compile -c constraints.txt
+NEVER := /(tests|sympy|mpmath|networkx|torch/(_dynamo|_inductor|testing/_internal))/
+COMPILE := $(VENV)/bin/python -m compileall -qq -x "$(NEVER)" $(VENV)/lib
 STEP := @scripts/step
 ABREAST = $(if $(findstring -j,$(MAKEFLAGS)),,-j2)
 
@@ -136,11 +139,12 @@ $(BASE): constraints.txt
 # setuptools is there already, so editable installs need no build environment of their own.
 $(PACKAGES): $(BASE) engine/pyproject.toml api/pyproject.toml
 	$(STEP) "[2/4] Python packages, PyTorch among them" .make/packages.log \
-	    $(PIP) --no-build-isolation $(if $(TORCH_INDEX_URL),--extra-index-url $(TORCH_INDEX_URL)) \
-	    -e "engine[compute,cluster]" -e api
+	    sh -ec '$(PIP) --no-build-isolation $(if $(TORCH_INDEX_URL),--extra-index-url $(TORCH_INDEX_URL)) \
+	    -e "engine[compute,cluster]" -e api; $(COMPILE) || true'
 	@touch $@
 
-# PSI/J's limits of psutil and packaging are older than what is locked: it comes without its dependencies.
+# PSI/J's limits of psutil and packaging are older than what is locked: it comes without its dependencies. Tools are
+# compiled at their first import.
 $(TOOLS): $(PACKAGES) requirements-dev.txt
 	$(STEP) "[+] tools of development" .make/tools.log \
 	    sh -ec '$(PIP) -r requirements-dev.txt; $(PIP) --no-deps psij-python==0.9.11'

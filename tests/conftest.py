@@ -1,7 +1,9 @@
 """Shared by every test: real data sets, and programs that may be missing on this machine."""
 
+import contextlib
 import functools
 import gc
+import importlib
 import os
 import re
 import shutil
@@ -32,7 +34,8 @@ DEAREST = (
     *("api/", "engine/contract/", "e2e/test_up.py", "cluster/acceptance/", "netlab/test_peers.py"),
     *("e2e/test_demo.py", "cluster/test_slurm", "engine/comm/", "engine/trace/", "engine/loop/"),
 )
-"""Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server."""
+"""Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server.
+Those of the API are two groups, one for each kind of database: a single one would end minutes after all others."""
 WAITING = ("e2e/", "cluster/", "soak/", "look/", "deployment/", "netlab/")
 """Folders whose tests wait for other processes: their files come next, or some would run alone at the end."""
 
@@ -98,14 +101,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+def import_apart(config: pytest.Config) -> None:
+    """Import the test files, each worker from another one on, so that each is compiled by one of them, not by all.
+
+    In a fresh checkout pytest rewrites every assertion of every file, and keeps the result on disk.
+    """
+    worker: dict[str, str] | None = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    files = sorted(Path(__file__).parent.rglob("test_*.py"))
+    first = len(files) * int(worker["workerid"].removeprefix("gw")) // int(worker["workercount"])
+    for file in (*files[first:], *files[:first]):
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # told when it is collected
+            importlib.import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[None]:
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Keep the garbage collector away from what is collected, all of which stays until the end.
 
     Of a heap with all tests each full collection takes half a second, and 27 of them come while it grows. Tests
     make much that lives for a moment, so that the collector comes less often than after every 700 objects.
     """
     gc.disable()
+    import_apart(session.config)
     try:
         return (yield)
     finally:
@@ -150,7 +169,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
     class Groups(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return group_of(config.rootpath / nodeid.partition("::")[0])
+            path, _, test = nodeid.partition("::")
+            group, parameters = group_of(config.rootpath / path), re.split(r"[\[\]-]", test)[1:]
+            return f"{group} on PostgreSQL" if group == "api/" and "postgres" in parameters else group
 
     config.option.loadscopereorder = False  # by what they cost, not by how many they are
     return Groups(config, log)

@@ -106,14 +106,20 @@ def workers_of(algorithm: str, asked: tuple[int, ...], parameters: dict[str, Any
     return tuple(workers for workers in asked if not method.faults(workers))
 
 
-def family(asked: tuple[int, ...] = WORKERS) -> list[Case]:
-    """Return every method with every option on every number of workers."""
-    return [
+@functools.cache
+def _family(asked: tuple[int, ...]) -> tuple[Case, ...]:
+    """Return the same for everybody who asks for it: files of tests do 60 times, and validate all of it."""
+    return tuple(
         Case(algorithm, tuple(parameters.items()), workers)
         for algorithm in methods()
         for parameters in options(algorithm)
         for workers in workers_of(algorithm, asked, parameters)
-    ]
+    )
+
+
+def family(asked: tuple[int, ...] = WORKERS) -> list[Case]:
+    """Return every method with every option on every number of workers."""
+    return list(_family(asked))
 
 
 def defaults(asked: tuple[int, ...] = WORKERS) -> list[Case]:

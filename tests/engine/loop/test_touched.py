@@ -82,11 +82,20 @@ def test_every_bit_is_that_of_a_step_over_all_rows(name, workers, parameters, op
         assert told.weights.tobytes() == silent.weights.tobytes()
 
 
-@pytest.mark.parametrize("optimizer", ["row-adagrad", "row-adam", "lazy-adam"])
-@pytest.mark.parametrize("more", [{}, {"accumulation": 2}, {"clip_norm": 0.1}])
+OPTIMIZERS, OTHERS = ("row-adagrad", "row-adam", "lazy-adam"), ({}, {"accumulation": 2}, {"clip_norm": 0.1})
+DECAYING = (
+    *(("sgd", 1, {}), ("sync-sgd", 3, {})),
+    *(("local-sgd", 3, {"period": 2}), ("hogwild-sgd", 1, {"period": 2})),
+)
+
+
 @pytest.mark.parametrize(
-    ("name", "workers", "parameters"),
-    [("sgd", 1, {}), ("sync-sgd", 3, {}), ("local-sgd", 3, {"period": 2}), ("hogwild-sgd", 1, {"period": 2})],
+    ("name", "workers", "parameters", "optimizer", "more"),
+    [
+        (*method, optimizer, OTHERS[(i + j) % len(OTHERS)])  # every two of the three occur together
+        for i, optimizer in enumerate(OPTIMIZERS)
+        for j, method in enumerate(DECAYING)
+    ],
 )
 def test_weight_decay_is_that_of_rows_with_a_gradient(name, workers, parameters, optimizer, more):
     """Whether the objective tells the rows, an all-reduce does, or nobody: the others keep every bit."""
