@@ -119,7 +119,7 @@ def async_sgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def noloco(seen: Seen, p: Parameters) -> Finals:
-    """D_i = c_i - x_i;  m_i' = mu m_i - outer_lr mean D - b (c_i - mean c),  c_i' = c_i + m_i'; means over a pair."""
+    """D_i = c_i - x_i;  m_i' = mu m_i - outer_lr mean D - b (c_i - mean c),  c_i' = c_i + m_i'; means of pairs."""
     workers = range(seen.workers)
     cs, ms = [seen.start for _ in workers], [np.zeros(SIZE) for _ in workers]
     xs, steps = list(cs), [LazyAdam(p) for _ in workers]

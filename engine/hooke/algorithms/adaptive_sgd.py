@@ -22,8 +22,8 @@ class AdaptiveSGD(SizedMerges):
 
     Readings, its text not at hand: sizes are multiples of the run's batch, b_max at first, and M counts batches of
     the run. A change beyond a bound ends at it. The perturbation (off by default; published: 0.1) applies if
-    |x_i| / |W| is below its threshold for all i that have updated, unless all u_i are equal. No warm-up. A run that
-    goes on after its end, or a stop, does so from the workers' own weights, each with a batch of the first merge.
+    |x_i| / |W| is below its threshold for all i that have updated, unless all u_i are equal. No warm-up. What goes
+    on after the run's end, or a stop, does so from the workers' own weights, each with a batch of the first merge.
 
     Reference: Ma, Rusu and Torres 2021 (arXiv 2110.07029).
     """
