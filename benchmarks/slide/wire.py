@@ -151,8 +151,8 @@ def table(found: Sequence[Record]) -> str:
         of_task.setdefault(Task(record["problem"], record["hidden"], record["target"]), []).append(record)
     introduction = (
         f"`slide` with default tables, row-wise Adagrad at {RATE}, on simulated hosts with links of 1 Gb/s. A "
-        f"batch of {BATCH} and {ACTIVE} active labels in all are divided among the hosts, so that a step is of the same "
-        "size for any number of them. The bytes are those of the messages of all hosts, ids of rows included, as "
+        f"batch of {BATCH} and {ACTIVE} active labels in all are divided among the hosts, so that a step is as "
+        "large for any number of them. The bytes are those of the messages of all hosts, ids of rows included, as "
         "real hosts would send them; the seconds follow from assumed constants. Nothing was tuned: for Sync SGD "
         "both have the same bits; Sync EASGD3 pulls touched rows by another rule, and may need more samples."
     )

@@ -126,7 +126,7 @@ def test_a_restart_makes_nobody_wait(tmp_path, limit):
 def test_nobody_waits_for_worker_0_at_the_start():
     """By hand: one average, after 20 steps; worker 0 takes four times as long until its second step is over.
 
-    Worker 1 does from its third to its fifth step. Had it waited for the first step of worker 0, it would end later.
+    Worker 1 does from its third to its fifth step. If it waited for the first step of worker 0, it ended later.
     """
     changes = [
         {"worker": 0, "at": 0, "speed": 0.25},
