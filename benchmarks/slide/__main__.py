@@ -3,10 +3,11 @@
     python -m benchmarks.slide compare --size first --minutes 25     run what is missing, print the tables
     python -m benchmarks.slide map --minutes 60                      rates over labels and batches
     python -m benchmarks.slide map --coarse --minutes 25             fewer of them
+    python -m benchmarks.slide wire --minutes 25                     bytes of 2 and 8 simulated hosts to one P@1
     python -m benchmarks.slide publish                               write docs/results/slide.md and its data
     python -m benchmarks.slide kernels [OPTION...]                   time the kernels of a step
 
-`compare` needs HOOKE_DATA with finna-yso-en (docs/workloads.md). Results are kept in .results/slide and
+`compare` and `wire` need HOOKE_DATA with finna-yso-en (docs/workloads.md). Results are kept in .results/slide and
 continued: a comparison may be made in several calls. Measure on an idle machine: where others use its processors,
 the page has no times.
 """
@@ -20,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.evidence.store import ROOT
-from benchmarks.slide import kernels, region
+from benchmarks.slide import kernels, region, wire
 from benchmarks.slide.conditions import PROBLEMS, SIZES, Problem, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish
@@ -36,10 +37,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="benchmarks.slide", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("compare", "map", "publish", "kernels"))
+    parser.add_argument("do", choices=("compare", "map", "wire", "publish", "kernels"))
     parser.add_argument("--size", choices=SIZES, default="first", help="effort of compare (default: %(default)s)")
     parser.add_argument("--samples", type=int, help="budget of a reported run, instead of the size's")
     parser.add_argument("--target", type=float, help="P@1, instead of the problem's")
+    only = parser.add_argument_group("wire")
+    only.add_argument("--problem", choices=PROBLEMS, default="finna-yso-en", help="default: %(default)s")
+    only.add_argument("--hidden", type=int, default=wire.HIDDEN, help="hidden units (default: %(default)s)")
+    only.add_argument("--seeds", type=int, default=wire.SEEDS, help="of every cell (default: %(default)s)")
     parser.add_argument("--minutes", type=float, default=25.0, help="start no run after so many minutes")
     parser.add_argument(
         "--coarse", action="store_true", help="map 10^4, 10^5 and 670,091 labels, batch 32, 256, 2048"
@@ -49,7 +54,13 @@ def main() -> int:
     options = parser.parse_args()
     store = Store(options.store)
     if options.do == "publish":
-        print(publish(store.stored().values(), region.stored(options.store), ROOT / "docs" / "results"))
+        mapped, wired = region.stored(options.store), wire.stored(options.store)
+        print(publish(store.stored().values(), mapped, ROOT / "docs" / "results", wired))
+        return 0
+    if options.do == "wire":
+        task = wire.Task(options.problem, options.hidden, options.target or wire.TARGET)
+        wire.run(options.store, task, options.threads, options.minutes, options.seeds)
+        print(wire.table(wire.stored(options.store)))
         return 0
     if options.do == "map":
         region.run(options.store, options.threads, options.minutes, options.coarse)

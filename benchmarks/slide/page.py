@@ -122,7 +122,7 @@ def quiet(records: Iterable[Record]) -> bool:
     return all(record["busy"] <= QUIET for record in records if record["rung"] is None)
 
 
-def page(records: Sequence[Record], mapped: Sequence[Record] = ()) -> str:
+def page(records: Sequence[Record], mapped: Sequence[Record] = (), wired: Sequence[Record] = ()) -> str:
     """Return the page: its first sentence says whether and where hashing pays."""
     sections: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
     for record in records:
@@ -139,6 +139,10 @@ def page(records: Sequence[Record], mapped: Sequence[Record] = ()) -> str:
         from benchmarks.slide.region import table as region
 
         parts.append(region(mapped))
+    if wired:
+        from benchmarks.slide.wire import table as wire
+
+        parts.append(wire(wired))
     return "\n\n".join(parts) + "\n"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.slide.page import page
 
 PAGE, DATA = "slide.md", "slide"
-RUNS, MAP = "runs.jsonl", "map.jsonl"
+RUNS, MAP, WIRE = "runs.jsonl", "map.jsonl", "wire.jsonl"
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -18,16 +18,22 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def publish(measured: Iterable[Mapping[str, Any]], mapped: Iterable[Mapping[str, Any]], results: Path) -> Path:
+def publish(
+    measured: Iterable[Mapping[str, Any]],
+    mapped: Iterable[Mapping[str, Any]],
+    results: Path,
+    wired: Iterable[Mapping[str, Any]] = (),
+) -> Path:
     """Write page and records; new records of a problem and size replace those that it had. Return the page."""
     runs = _merged(read(results / DATA / RUNS), list(measured), ("problem", "size"))
     cells = _merged(read(results / DATA / MAP), list(mapped), ("labels", "batch", "layer"))
+    sent = _merged(read(results / DATA / WIRE), list(wired), ("key",))
     (results / DATA).mkdir(parents=True, exist_ok=True)
-    for name, found in ((RUNS, runs), (MAP, cells)):
+    for name, found in ((RUNS, runs), (MAP, cells), (WIRE, sent)):
         if found:
             (results / DATA / name).write_text("".join(f"{json.dumps(each)}\n" for each in found))
     path = results / PAGE
-    path.write_text(page(runs, cells))
+    path.write_text(page(runs, cells, sent))
     return path
 
 

@@ -6,6 +6,7 @@ import pytest
 from hooke.catalogue.validation import validate_run
 
 from benchmarks.slide import region as module
+from benchmarks.slide import wire
 from benchmarks.slide.conditions import LAYERS, PROBLEMS, SIZES, SLIDE, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish, read
@@ -165,3 +166,36 @@ def test_a_cell_with_a_rate_is_not_measured_again(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "busy", lambda: 0.0)
     assert module.run(tmp_path, 2, 1.0, coarse=True) == len(asked) == 3 * len(MAPPED) - 1
     assert {"output": "in-batch"} in [document["workload_settings"] for document in asked]
+
+
+TASK = wire.Task("finna-yso-en")
+
+
+def sent(cell, bytes_, samples=48_000):
+    """A run of 375 steps that met its target, or missed it."""
+    met = {"samples_to_target": samples, "time_to_target": samples and 12.5}
+    result = {"state": "succeeded", "wire_bytes": bytes_, "messages": 9, "steps": [375] * cell.hosts} | met
+    return {"key": cell.title, **vars(TASK), **vars(cell), "commit": "0", "result": result}
+
+
+def test_hosts_share_one_batch_and_one_active_set():
+    for cell in wire.cells(1):
+        spec = validate_run(wire.document(cell, TASK, 2))
+        assert (spec.workers * spec.batch, spec.workers * spec.workload_parameters["active"]) == (128, 1000)
+        assert (spec.world, spec.communication.rows, spec.target.value) == ("virtual", cell.rows, TASK.target)
+    (first, *_), every = wire.cells(), list(wire.cells())
+    assert (first.hosts, len(every), len({each.title for each in every})) == (8, 24, 24)
+
+
+def test_bytes_to_the_target_are_compared_seed_by_seed(tmp_path):
+    """By hand: 40 GB over 2 and 45 over 3; a seed that missed the target counts in the bytes of a step alone."""
+    some, every = (("sync-sgd", 8, rows) for rows in ("touched", "all"))
+    runs = [sent(wire.Cell(seed, *some), n * 10**9) for seed, n in enumerate((2, 3, 1))]
+    runs += [sent(wire.Cell(seed, *every), n * 10**9) for seed, n in enumerate((40, 45))]
+    runs.append(sent(wire.Cell(2, *every), 50 * 10**9, None))
+    assert wire.factors(runs[:3], runs[3:]) == [20, 15]
+    told = publish([], [], tmp_path, runs).read_text()
+    assert "on 8 hosts: sync-sgd 17.3x (n=2), goal of 10x reached" in told
+    assert "| sync-sgd | 8 | touched | 48,000, 48,000, 48,000 | 5.33 | 2 | 17.3x (n=2) | 12.5 |" in told
+    assert "| sync-sgd | 8 | all | 48,000, 48,000, missed | 120.00 | 42.5 |  | 12.5 |" in told
+    assert publish([], [], tmp_path).read_text() == told, "what was published stays"

@@ -88,6 +88,11 @@ class Reported:
         return bool(self.document.get("encodes_itself", False))
 
     @property
+    def takes_threads(self) -> bool:
+        """Whether its workers may have threads that share their weights; older agents do not report it."""
+        return bool(self.document.get("takes_threads", True))
+
+    @property
     def period_field(self) -> str | None:
         """Name of the parameter with the number of local steps per exchange."""
         found = self.document.get("period_field", "period")  # not reported by agents of version 0.1

@@ -22,8 +22,8 @@ class AdaptiveSGD(SizedMerges):
 
     Readings, its text not at hand: sizes are multiples of the run's batch, b_max at first, and M counts batches of
     the run. A change beyond a bound ends at it. The perturbation (off by default; published: 0.1) applies if
-    |x_i| / |W| is below its threshold for all i that have updated, unless all u_i are equal. No warm-up. Sizes and
-    counts begin anew in a further attempt: workers go on from their own weights, each with a batch of its merge.
+    |x_i| / |W| is below its threshold for all i that have updated, unless all u_i are equal. No warm-up. What goes
+    on after the run's end, or a stop, does so from the workers' own weights, each with a batch of the first merge.
 
     Reference: Ma, Rusu and Torres 2021 (arXiv 2110.07029).
     """
@@ -46,23 +46,23 @@ class AdaptiveSGD(SizedMerges):
     def serve(self, r: Rank) -> None:
         """Hand out batches; once those of a merge are spent, merge what all workers bring."""
         c, before, x = r.params, r.state("before", like=r.params), r.buffer(r.params)
-        xs, shares = [r.buffer(c) for _ in range(r.workers)], self.shares(r.workers)
-        left, waiting, gone, unheard = self.mega_batch, [], 0, set(range(r.workers if r.t else 0))
+        xs, shares = [r.buffer(c) for _ in range(r.workers)], self.shares(r.workers).kept(r.state("shares"))
+        waiting, gone, unheard = [], 0, shares.without() if r.t else set()
         for i in r.requests(x, period=self.largest, last_words=True, holds=True):
             if r.brought:  # its last words
                 xs[i].copy_(x)
                 gone += 1
-            elif left > len(unheard := unheard - {i}):
-                left -= self.hand_out(r, i, shares, left - len(unheard))
+            elif shares.left > len(unheard := unheard - {i}):
+                self.hand_out(r, i, shares, shares.left - len(unheard))
                 continue
             else:
                 r.take(xs[i], i)
                 waiting.append(i)
             if len(waiting) + gone == r.workers:
                 self.merge(c, before, xs, shares)
-                left = self.mega_batch
+                shares.refill()
                 while waiting:  # one batch at least remains for each
-                    left -= self.hand_out(r, waiting.pop(0), shares, left - len(waiting), c)
+                    self.hand_out(r, waiting.pop(0), shares, shares.left - len(waiting), c)
 
     def work(self, r: Rank) -> None:
         """Ask for batches, sum their gradients, step."""

@@ -34,7 +34,7 @@ class Demo(Algorithm):
     reference = "sparse.demo"
     exchange = largest_of_chunks
     limits = [identical_workers("demo")]
-    compressible, encodes_itself = False, True
+    compressible, encodes_itself, takes_threads = False, True, False
     tested_with = {"lr": 0.02, "chunk": 8, "kept": 4}
     accesses = 12
     search = {

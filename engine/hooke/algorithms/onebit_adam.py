@@ -40,6 +40,7 @@ class OnebitAdam(Algorithm):
     reference = "onebit_adam.onebit_adam"
     exchange = gradients_then_signs
     limits = [identical_workers("onebit-adam")]
+    takes_threads = False
     tested_with = {"switch": 5, "lr": 0.01}
     accesses = 25
     search = {

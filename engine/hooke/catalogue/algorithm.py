@@ -40,6 +40,9 @@ class Algorithm(Parametrized):
     compressible: ClassVar[bool] = True
     """Whether the wire types sign and top-k can be used: not if messages hold weights that continue no earlier
     message, such as other elements each time."""
+    takes_threads: ClassVar[bool] = True
+    """Whether a worker may have threads that step along their sub-batches at the rate `lr` (`hogwild-cpu`): not if
+    `lr` is no rate of plain steps, because the change of the weights over `lr` is then no gradient."""
     max_workers: ClassVar[int | None] = None
     """Largest number of workers; 1 for a sequential method, even if the experiment asks for more."""
     accesses: ClassVar[int | tuple[int, int]] = 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from hooke.catalogue.offers import AlgorithmOffer
 from hooke.errors import Fault
 from hooke.spec.devices import REAL, DeviceGroup
 from hooke.spec.pointers import pointer
@@ -34,12 +35,12 @@ def check_cluster(cluster: ClusterChoice, batch: int, *prefix: object) -> list[F
     return found
 
 
-def check_run(spec: RunSpec, resolved: Mapping[str, Any]) -> list[Fault]:
-    """Return the faults of a run's groups; `resolved`: the method's parameters, with defaults."""
+def check_run(spec: RunSpec, method: AlgorithmOffer) -> list[Fault]:
+    """Return the faults of a run's groups; `method`: that of the run."""
     simulated = spec.world == "virtual" and spec.virtual is not None
     groups = spec.virtual.devices if simulated and spec.virtual else spec.groups
     told = [*_of_threads(groups, spec.batch), *([] if simulated else _of_real(groups))]
-    told += _of_method(groups, spec.algorithm.name, resolved)
+    told += _of_method(groups, spec.algorithm.name, method, method.resolve(spec.algorithm.parameters)[0])
     if simulated and spec.groups and not groups:
         return [Fault("/groups", "the kinds of workers of a simulated run are `virtual.devices`: give them there")]
     described = sum(group.count for group in groups)
@@ -48,15 +49,16 @@ def check_run(spec: RunSpec, resolved: Mapping[str, Any]) -> list[Fault]:
     return [Fault("/virtual/devices" if simulated else "/groups", why) for why in told]
 
 
-def check_methods(spec: ExperimentSpec, variant: int, resolved: Mapping[str, Any]) -> list[Fault]:
-    """Return why a variant cannot run on workers with threads; `resolved`: its parameters, with defaults."""
+def check_methods(spec: ExperimentSpec, variant: int, method: AlgorithmOffer) -> list[Fault]:
+    """Return why a variant, which is of this method, cannot run on workers with threads."""
     groups = [group for cluster in spec.clusters for group in groups_of(cluster)]
     chosen = spec.variants[variant]
-    have, space = dict(resolved), chosen.search.get("optimizer")
+    have, space = dict(method.resolve(chosen.parameters)[0]), chosen.search.get("optimizer")
     if chosen.search.get(RATE) is not None:
         have.setdefault(RATE, 1.0)
     tried = [have.get("optimizer", "sgd")] if space is None or space.choices is None else space.choices
-    told = [why for each in tried for why in _of_method(groups, chosen.algorithm, have | {"optimizer": each})]
+    every = [_of_method(groups, chosen.algorithm, method, have | {"optimizer": each}) for each in tried]
+    told = [why for found in every for why in found]
     return [Fault(pointer("variants", variant, "algorithm"), why) for why in dict.fromkeys(told)]
 
 
@@ -78,9 +80,14 @@ def _of_threads(groups: Iterable[DeviceGroup], batch: int) -> list[str]:
     return [f"a batch of {batch} has no {most} sub-batches: take a larger batch, or fewer threads or sub-batches"]
 
 
-def _of_method(groups: Sequence[DeviceGroup], name: str, parameters: Mapping[str, Any]) -> list[str]:
+def _of_method(
+    groups: Sequence[DeviceGroup], name: str, method: AlgorithmOffer, parameters: Mapping[str, Any]
+) -> list[str]:
     if not any(group.shares_weights for group in groups):
         return []
+    if not method.takes_threads:
+        plain = "threads that share weights take plain steps of SGD at the rate `lr`, which"
+        return [f"{plain} in {name} is the length of other steps: give its workers one thread each (kind cpu)"]
     if not isinstance(parameters.get(RATE), int | float):
         return [f"threads that share weights step at the rate `{RATE}`, which {name} does not have"]
     if (optimizer := parameters.get("optimizer", "sgd")) != "sgd":

@@ -80,6 +80,10 @@ class AlgorithmOffer(Offer, Protocol):
         """Whether it encodes its messages, so that a wire type changes nothing."""
 
     @property
+    def takes_threads(self) -> bool:
+        """Whether its workers may have threads that share their weights."""
+
+    @property
     def period_field(self) -> str | None:
         """The parameter with the number of local steps per exchange of a worker; None: one step."""
 
@@ -182,6 +186,11 @@ class ClassAlgorithmOffer(ClassOffer):
     def encodes_itself(self) -> bool:
         """Whether it encodes its messages, so that a wire type changes nothing."""
         return self.kind.encodes_itself
+
+    @property
+    def takes_threads(self) -> bool:
+        """Whether its workers may have threads that share their weights."""
+        return self.kind.takes_threads
 
     @property
     def period_field(self) -> str | None:

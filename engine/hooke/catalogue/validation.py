@@ -197,7 +197,7 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
             )
             faults += [each for each in wrong if each not in faults]
         if offers and not wrong_parameters:
-            faults += groups.check_methods(spec, i, next(iter(offers)).resolve(variant.parameters)[0])
+            faults += groups.check_methods(spec, i, next(iter(offers)))
         simulated = any(c.virtual for c in spec.clusters)
         faults += _check_communication(variant.communication, simulated, "variants", i)
     for i in twice([v.name for v in spec.variants]):
@@ -261,7 +261,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
         faults += _check_stores(method, spec.algorithm.parameters, network, "algorithm")
         faults += _check_wire(spec.communication, spec.algorithm.name, method)
         faults += _check_sharding(spec.sharding, spec.algorithm.name, method, "sharding")
-        faults += groups.check_run(spec, method.resolve(spec.algorithm.parameters)[0])
+        faults += groups.check_run(spec, method)
         faults += _check_source("algorithm", spec.algorithm, method)
         faults += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
         if method.max_workers is not None and spec.workers > method.max_workers:

@@ -18,7 +18,7 @@ from hooke.spec.specification import RunSpec
 
 POLL_SECONDS = 0.5
 VIRTUAL_POLL_STEPS = 64
-"""Steps between polls in virtual time, for decisions that follow from it. See `Requests` for those of signals."""
+"""Steps between polls in virtual time, for the budget's seconds of it. See `Requests` for what signals ask."""
 
 Reason = Literal["budget", "target", "cancelled", "timed_out"]
 ENDINGS: tuple[Reason, ...] = get_args(Reason)
@@ -35,6 +35,15 @@ class Decision(IntEnum):
 
 
 REASONS: dict[Decision, Reason] = {Decision.CANCEL: "cancelled", Decision.TIME_OUT: "timed_out"}
+
+
+def first_gap(period: int) -> int:
+    """Return the steps from the first poll in virtual time to the second; `period`: steps between exchanges.
+
+    A worker that is two exchanges further has met worker 0 since that one posted its decision, so it does not wait
+    for it once more. With long periods it may, because a time limit must hold in a short run, too.
+    """
+    return min(VIRTUAL_POLL_STEPS, 2 * period + 2)
 
 
 @dataclass
@@ -124,13 +133,13 @@ class Polls:
     """Broadcasts a decision of rank 0 to all ranks about every half second, one poll ahead, so that no rank waits.
 
     Decision j is posted at poll step s(j) and read at s(j + 1); it contains s(j + 2), so that all ranks poll at
-    the same steps.
+    the same steps. `fixed_gaps`: s(1) - s(0), and all later distances; None: s(0) + 1, then by the clock.
     """
 
-    def __init__(self, control: Control, deciding: bool, fixed_gap: int | None) -> None:
+    def __init__(self, control: Control, deciding: bool, fixed_gaps: tuple[int, int] | None) -> None:
         self._control = control
         self._deciding = deciding
-        self._fixed_gap = fixed_gap
+        self._first_gap, self._fixed_gap = fixed_gaps or (1, None)
         self._pending: ControlPending | None = None
         self._at = 1
         self._began: tuple[int, float] | None = None
@@ -147,7 +156,7 @@ class Polls:
         if step < self._at:
             return Decision.GO_ON
         decision = Decision.GO_ON
-        self._at = step + 1
+        self._at = step + self._first_gap
         if self._pending is not None:
             said, following = self._pending.wait()
             self._pending = None

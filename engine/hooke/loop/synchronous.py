@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hooke.loop import checkpoint
-from hooke.loop.decisions import REASONS, VIRTUAL_POLL_STEPS, Decision, Polls
+from hooke.loop.decisions import REASONS, VIRTUAL_POLL_STEPS, Decision, Polls, first_gap
 from hooke.loop.evaluate import evaluate_together, stop_and_evaluate
 from hooke.loop.recorder import RecordedRank
 from hooke.trace.phases import Phase
@@ -20,7 +20,8 @@ class SynchronousLoop:
     def steps(self) -> Iterator[int]:
         """Yield step numbers; between them: journal, checks, evaluation, decisions, checkpoints."""
         r = self._r
-        polls = Polls(r.comm.control, r.deciding, VIRTUAL_POLL_STEPS if r.spec.virtual else None)
+        gaps = first_gap(r.algorithm.exchange_period()), VIRTUAL_POLL_STEPS
+        polls = Polls(r.comm.control, r.deciding, gaps if r.spec.virtual else None)
         polls.start_after(r.t)
         r.recorder.begin(r, lambda: evaluate_together(r))
         if r.together is not None:
@@ -55,11 +56,13 @@ class SynchronousLoop:
         self._evaluate_if_due(last=True)
 
     def _decision(self, polls: Polls) -> Decision:
-        """Return what all ranks follow after this step."""
+        """Return what all ranks follow after this step; polls, which may wait, only if something needs them."""
         r = self._r
         if r.together is None:
             return polls.poll(r.t, r.decide, r.comm.clock())
-        limited = polls.poll(r.t, r.limited, r.comm.clock())
+        limited = Decision.GO_ON
+        if r.spec.budget.max_seconds is not None:
+            limited = polls.poll(r.t, r.limited, r.comm.clock())
         return r.together.look(r.rank, r.t, r.asked() if r.deciding else Decision.GO_ON) or limited
 
     def _evaluate_if_due(self, last: bool = False) -> None:

@@ -3,18 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Self
+
+PARTS = 3
+"""Of a size in a checkpoint: as many float32 numbers as have a float64 one as their sum."""
 
 
 class Shares:
-    """Size b_i of every worker's batches, and its number u_i of updates since the latest merge.
+    """Size b_i of every worker's batches, its number u_i of updates since the latest merge, and the batches left.
 
-    Sizes are real numbers; a worker is given the nearest whole number of batches of the run.
+    Sizes are real numbers; a worker is given the nearest whole number of batches of the run. `total`: batches of
+    all workers between two merges (M).
     """
 
-    def __init__(self, workers: int, smallest: int, largest: int, scaling: float) -> None:
-        self._smallest, self._largest, self._scaling = smallest, largest, scaling
+    def __init__(self, workers: int, smallest: int, largest: int, scaling: float, total: int = 0) -> None:
+        self._smallest, self._largest, self._scaling, self._total = smallest, largest, scaling, total
+        self._state: Any = None
         self.sizes = [float(largest)] * workers
         self.updates = [0] * workers
+        self.left = total
+
+    def kept(self, state: Any) -> Self:
+        """Go on from a state of the rank, if it is from a checkpoint, and keep sizes, counts and the rest there.
+
+        In front of the vector: the batches left, then the counts, then PARTS numbers for every size, exactly.
+        Nothing is kept in a vector that has no room for them.
+        """
+        workers, room = len(self.sizes), 1 + (1 + PARTS) * len(self.sizes)
+        if len(state) < room:
+            return self
+        self._state = state[:room]
+        numbers = self._state.tolist()
+        if any(numbers):  # a size is never 0
+            self.left, *self.updates = (round(number) for number in numbers[: 1 + workers])
+            sizes = numbers[1 + workers :]
+            parts = zip(*(sizes[part::PARTS] for part in range(PARTS)), strict=True)
+            self.sizes = [first + (second + third) for first, second, third in parts]
+        self._keep(range(workers))
+        return self
+
+    def _keep(self, workers: Sequence[int]) -> None:
+        """Write what belongs to these workers to the state."""
+        if self._state is None:
+            return
+        self._state[0] = self.left
+        for i in workers:
+            self._state[1 + i], rest = self.updates[i], self.sizes[i]
+            first = 1 + len(self.sizes) + PARTS * i
+            for place in range(first, first + PARTS):
+                self._state[place] = rest
+                rest -= float(self._state[place])
+
+    def handed(self, worker: int, batches: int) -> None:
+        """Count what a worker was granted for its next update; no batches: none follows."""
+        self.left -= batches
+        self.updates[worker] += batches > 0
+        self._keep([worker])
+
+    def refill(self) -> None:
+        """Begin with the batches between two merges."""
+        self.left = self._total
+        self._keep([])
+
+    def without(self) -> set[int]:
+        """Return the workers that have not updated since the latest merge."""
+        return {i for i, count in enumerate(self.updates) if not count}
 
     def batches(self, worker: int) -> int:
         """Return the size of a worker's next batch, in batches of the run: b_i, rounded half up."""
@@ -48,3 +101,4 @@ class Shares:
             size = self.sizes[i] + self._scaling * (count - mean)
             self.sizes[i] = min(float(self._largest), max(float(self._smallest), size))
         self.updates = [0] * len(self.updates)
+        self._keep(range(len(self.sizes)))

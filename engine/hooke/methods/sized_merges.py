@@ -70,13 +70,11 @@ class SizedMerges(Algorithm):
 
     def shares(self, workers: int) -> Shares:
         """Return sizes and counts as they are before the first batch."""
-        return Shares(workers, self.smallest, self.largest, self.scaling)
+        return Shares(workers, self.smallest, self.largest, self.scaling, self.mega_batch)
 
-    def hand_out(self, r: Rank, i: int, shares: Shares, most: int, vector: Vector | None = None) -> int:
-        """Reply to a worker with its next batches, at most so many; return how many."""
-        granted = r.reply(i, vector, min(shares.batches(i), most))
-        shares.updates[i] += granted > 0
-        return granted
+    def hand_out(self, r: Rank, i: int, shares: Shares, most: int, vector: Vector | None = None) -> None:
+        """Reply to a worker with its next batches, at most so many."""
+        shares.handed(i, r.reply(i, vector, min(shares.batches(i), most)))
 
     def merge(self, c: Vector, before: Vector, xs: Sequence[Vector], shares: Shares) -> None:
         """Merge the workers' weights into the center, and choose the sizes; nothing if there were no updates."""

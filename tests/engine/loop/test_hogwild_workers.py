@@ -187,6 +187,8 @@ def test_a_run_that_contradicts_itself_is_refused(changes, pointer, why):
         ({"workers": [{"kind": "cpu", "sub_batches": 2}]}, {}, "no `sub_batches`"),
         ({"workers": [2], "groups": [{"kind": "cpu"}]}, {}, "of 1 workers"),
         ({"workers": [THREADS]}, {"name": "local-sgd", "parameters": {"optimizer": "adamw"}}, "adamw"),
+        ({"workers": [THREADS]}, {"name": "onebit-adam"}, "in onebit-adam is the length of other steps"),
+        ({"workers": [THREADS]}, {"name": "demo"}, "in demo is the length of other steps"),
     ],
 )
 def test_what_does_not_fit_is_refused(cluster, method, why):

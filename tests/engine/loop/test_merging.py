@@ -222,6 +222,46 @@ def test_a_merge_after_a_restart_has_a_batch_of_every_worker(tmp_path, merges):
     assert merges[0][0] == [1, 1]
 
 
+@pytest.mark.parametrize("virtual", [{"speeds": [1, 0.37, 0.61]}, {"speeds": [1, 0.2], "compute_jitter": 0.2}])
+def test_a_run_that_goes_on_is_the_unbroken_one(tmp_path, merges, virtual):
+    """Sizes, counts and the batches left go on: bits, steps and virtual times are those of the first attempt."""
+    workers = len(virtual["speeds"])
+    settings = {"mega_batch": 24, "largest": 6, "scaling": 0.7, "center_momentum": 0.4}
+    chosen = spec("adaptive-sgd", workers, 400, virtual, **settings)
+    chosen = chosen.model_copy(update={"checkpoint": "always", "checkpoint_every": 8 * 220})
+    straight = run_spec_virtual(chosen, tmp_path)
+    places = sorted((tmp_path / "checkpoints").iterdir(), key=lambda place: int(place.name))
+    assert 8 * 220 <= int(places[0].name) < 8 * 260
+    for later in places[1:]:
+        (later / "complete.json").unlink()
+    whole = merges.copy()
+    assert len(set(whole[-2][1])) > 1, "the sizes have changed"
+    merges.clear()
+    resumed = run_spec_virtual(chosen, tmp_path, resume=True)
+    assert len(merges) >= 5 and merges == whole[-len(merges) :]
+    assert center(resumed).tobytes() == center(straight).tobytes()
+    for one, other in zip(straight, resumed, strict=True):
+        assert (one.weights.tobytes(), one.done.step) == (other.weights.tobytes(), other.done.step)
+        assert other.done.clock == pytest.approx(one.done.clock, rel=1e-9)
+
+
+def test_sizes_are_kept_exactly():
+    import torch
+
+    state = torch.zeros(40)
+    shares = Shares(3, 1, 16, 0.7, 100).kept(state)
+    for counts in ([5, 2, 1], [4, 1, 3], [1, 3, 7]):
+        shares.updates = counts
+        shares.rescale()
+    shares.handed(1, 9)
+    again = Shares(3, 1, 16, 0.7, 100).kept(state.clone())
+    assert again.sizes == shares.sizes and any(size != float(torch.tensor(size)) for size in shares.sizes)
+    assert (again.updates, again.left, again.without()) == ([0, 1, 0], 91, {0, 2})
+    small = Shares(3, 1, 16, 0.7, 100).kept(torch.zeros(12))
+    small.handed(0, 2)
+    assert (small.left, small.updates) == (98, [1, 0, 0]), "where there is no room nothing is kept"
+
+
 def test_steps_beyond_the_budget_after_a_restart_are_granted_and_merged(tmp_path):
     """One step is left for three workers: each takes one, and the center is the mean of all of them."""
     chosen = spec("adaptive-sgd", 3, 30, largest=1, mega_batch=6, center_momentum=0.0)

@@ -106,3 +106,45 @@ def test_impossible_speeds_are_refused(virtual, place):
     with pytest.raises(SpecError) as refused:
         spec(**virtual)
     assert [fault.pointer for fault in refused.value.faults] == [place]
+
+
+@pytest.mark.parametrize("limit", [None, 1e6])
+def test_a_restart_makes_nobody_wait(tmp_path, limit):
+    """Worker 0 straggles in the step after the checkpoint, the others in the third: they meet after the fifth."""
+    document = spec("local-sgd", 3, 85, straggling=0.1).model_dump(mode="json", by_alias=True)
+    document["algorithm"]["parameters"] = {"period": 5}
+    document["budget"] = {"samples": 16 * 3 * 30, "max_seconds": limit}
+    chosen = validate_run(document | {"checkpoint": "always", "checkpoint_every": 16 * 3 * 3})
+    straight = run_spec_virtual(chosen, tmp_path)
+    places = sorted((tmp_path / "checkpoints").iterdir(), key=lambda place: int(place.name))
+    assert [int(place.name) for place in places] == [16 * 3 * 27, 16 * 3 * 30]
+    (places[1] / "complete.json").unlink()
+    restarted = run_spec_virtual(chosen, tmp_path, resume=True)
+    assert [one.done.clock for one in restarted] == pytest.approx([one.done.clock for one in straight])
+
+
+def test_nobody_waits_for_worker_0_at_the_start():
+    """By hand: one average, after 20 steps; worker 0 takes four times as long until its second step is over.
+
+    Worker 1 does from its third to its fifth step. If it waited for the first step of worker 0, it ended later.
+    """
+    changes = [
+        {"worker": 0, "at": 0, "speed": 0.25},
+        {"worker": 1, "at": 1.9 * STEP, "speed": 0.25},
+        {"worker": 0, "at": 7.9 * STEP, "speed": 1},
+        {"worker": 1, "at": 13.9 * STEP, "speed": 1},
+    ]
+    document = spec("local-sgd", speed_changes=changes).model_dump(mode="json", by_alias=True)
+    document["algorithm"]["parameters"] = {"period": 20}
+    document |= {"budget": {"samples": 16 * 2 * 20}, "evaluation": {"every": 16 * 2 * 20}}
+    done = [outcome.done for outcome in run_spec_virtual(validate_run(document))]
+    assert [each.phases["compute"] / STEP for each in done] == pytest.approx([2 * 4 + 18, 2 + 3 * 4 + 15])
+    assert done[1].clock == pytest.approx(29 * STEP, rel=1e-6)
+
+
+def test_a_time_limit_holds_from_the_first_steps_on():
+    """The first decision is of the first step, and followed two exchanges later, not 64 steps later."""
+    document = spec().model_dump(mode="json", by_alias=True)
+    document["budget"] = {"samples": 16 * 60, "max_seconds": 0.5 * STEP}
+    (one, other) = (outcome.done for outcome in run_spec_virtual(validate_run(document)))
+    assert (one.reason, one.step, other.step) == ("timed_out", 5, 5)
