@@ -13,8 +13,15 @@ from hooke.errors import ArgumentError, DataInvalid, Fault, NotFound, SpecError
 from hooke.notebook.network import Network
 from hooke.spec.specification import ExperimentSpec
 
-ABOUT_A_METHOD = ("algorithm", "communication", "search")
+MAPPINGS = {
+    "search": "maps parameters to their search spaces, such as {'lr': {'low': 0.01, 'high': 1, 'scale': 'log'}}",
+    "sweep": "maps parameters to the values that are compared, such as {'period': [4, 16, 64]}",
+    "workload_settings": "maps parameters of the workload that a method may set to values, such as {'active': 1000}",
+}
+"""Keys of a method's settings that are mappings, as in a variant of an experiment."""
+ABOUT_A_METHOD = ("algorithm", "communication", *MAPPINGS)
 """Keys of a method's settings that are not parameters of its algorithm."""
+SEARCHES = ("quasi-random", "halving", "optuna")
 MOST_SHOWN = 6
 """Faults in one message."""
 _NOT_COMMUNICATION = "`{}` is a mapping of settings, such as {{'wire': 'bf16'}}, not {!r}"
@@ -65,21 +72,28 @@ def _variant(name: str, settings: object, communication: Mapping[str, Any] | Non
         raise ArgumentError(
             f"`methods[{name!r}]` is a mapping of settings, such as {{}} or {{'lr': 0.1}}, not {settings!r}"
         )
-    own, search = settings.get("communication", {}), settings.get("search", {})
+    own = settings.get("communication", {})
     if not isinstance(own, Mapping):
         raise ArgumentError(_NOT_COMMUNICATION.format(f"methods[{name!r}]['communication']", own))
-    if not isinstance(search, Mapping):
-        raise ArgumentError(
-            f"`methods[{name!r}]['search']` maps parameters to their search spaces, such as "
-            f"{{'lr': {{'low': 0.01, 'high': 1, 'scale': 'log'}}}}, not {search!r}"
-        )
-    found = {
+    for key, form in MAPPINGS.items():
+        if not isinstance(settings.get(key, {}), Mapping):
+            raise ArgumentError(f"`methods[{name!r}][{key!r}]` {form}, not {settings[key]!r}")
+    return {
         "name": name,
         "algorithm": settings.get("algorithm", name),
-        "parameters": {key: value for key, value in settings.items() if key not in ABOUT_A_METHOD},
+        "parameters": {key: plain(value) for key, value in settings.items() if key not in ABOUT_A_METHOD},
         "communication": {**(communication or {}), **own},
+        **{key: plain(settings[key]) for key in MAPPINGS if settings.get(key)},
     }
-    return found | ({"search": dict(search)} if "search" in settings else {})
+
+
+def plain(value: Any) -> Any:
+    """Return a setting in which NumPy's numbers are Python's, as a document has them; also inside of others."""
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [plain(each) for each in value]
+    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
 
 
 def whole(name: str, value: Any) -> int:
@@ -99,8 +113,8 @@ def tuning(trials: Any, seeds: Any, search: str | None) -> dict[str, Any]:
     if trials is None:
         unused({"search": search, "tuning_seeds": seeds}, "without `trials`, the number of settings to try")
         return {}
-    if search not in (None, "quasi-random", "halving"):
-        raise ArgumentError(f'`search` is "quasi-random" or "halving", not {search!r}')
+    if search not in (None, *SEARCHES):
+        raise ArgumentError(f'`search` is "quasi-random", "halving" or "optuna", not {search!r}')
     number = 1 if seeds is None else whole("tuning_seeds", seeds)
     return {"tuning": {"trials": whole("trials", trials), "seeds": number, "search": search or "quasi-random"}}
 

@@ -25,6 +25,7 @@ from hooke.notebook.network import Network, network_of
 from hooke.notebook.progress import Callback, Meter
 from hooke.notebook.result import Comparison, RunFolders
 from hooke.notebook.running import ComparedRun, execute, not_started
+from hooke.notebook.searches import searches_of
 from hooke.objective.calibrate import calibrated
 from hooke.objective.given_workload import Given, workload_of
 from hooke.spec.specification import ExperimentSpec
@@ -54,7 +55,7 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     first_seed: int = 0,
     trials: int | None = None,
     tuning_seeds: int | None = None,
-    search: Literal["quasi-random", "halving"] | None = None,
+    search: Literal["quasi-random", "halving", "optuna"] | None = None,
     network: Network | str | None = None,
     world: Literal["virtual", "mpi"] = "virtual",
     batch: int = 32,
@@ -71,8 +72,8 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     """Train `model` by every method, and return which reaches the target first, with intervals.
 
     `methods`: name -> settings, or a list of names. The name is that of an algorithm, or any other with the
-    setting `algorithm`; settings are the algorithm's parameters, and `communication` and `search` as in an
-    experiment. `model()` returns a new nn.Module. `train`, `test`, `validation`: (inputs, labels) as arrays or
+    setting `algorithm`; settings are the algorithm's parameters, and `communication`, `search`, `sweep` and
+    `workload_settings` as in an experiment. `model()` returns a new nn.Module. `train`, `test`, `validation`: (inputs, labels) as arrays or
     tensors, or a map-style data set; without `validation` one training item in ten is held out.
     `loss(output, labels)`: mean over a batch; None: cross-entropy. `score(output, labels)`: share that is right;
     None: that of the largest output. `workload`: the name of one of the catalogue, or {"name": ...} with its
@@ -121,7 +122,8 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
         limits = _Limits(budget, every, seconds_per_sample)
         where = arguments.Where(world, links, workers, seeds)
         spec = _completed(document, where, limits)
-        return _played(Plan(spec, *_here()), given, meter)
+        with arguments.named(_methods(spec), world):
+            return _played(Plan(spec, *_here()), given, meter)
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,11 @@ def _here() -> tuple[dict[str, int], dict[str, Catalogue]]:
     return {"local": usable_cores()}, {"local": here()}
 
 
+def _methods(spec: ExperimentSpec) -> list[str]:
+    """Return the names of the methods: of a sweep, one for each value."""
+    return [variant.name for variant in spec.variants]
+
+
 def _completed(document: dict[str, Any], where: arguments.Where, limits: _Limits) -> ExperimentSpec:
     """Return the experiment with all defaults; other faults are found before anything is measured."""
     samples, every = limits.samples, limits.evaluate_every
@@ -147,7 +154,9 @@ def _completed(document: dict[str, Any], where: arguments.Where, limits: _Limits
         "evaluation": {"every": every or samples or 1},
     }
     cores, offers = _here()
-    first = Plan(validate_experiment(draft, offers), cores, offers).first().runs[0].spec
+    spec = validate_experiment(draft, offers)
+    with arguments.named(_methods(spec), where.world):
+        first = Plan(spec, cores, offers).first().runs[0].spec
     size = train_size(first)
     samples = PASSES * size if samples is None else samples
     if every is None:
@@ -169,7 +178,8 @@ def _played(plan: Plan, given: type[Workload] | None, meter: Meter) -> Compariso
     notes: list[str] = []
 
     def done() -> Comparison:
-        return Comparison(plan.spec, tuple(runs), planned, interrupted, tuple(dict.fromkeys(notes)), folder)
+        told, searches = tuple(dict.fromkeys(notes)), searches_of(plan, [run.figures for run in runs])
+        return Comparison(plan.spec, tuple(runs), planned, interrupted, told, folder, searches)
 
     try:
         while not (planned or interrupted):

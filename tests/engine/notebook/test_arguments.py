@@ -67,7 +67,7 @@ def shared():
         ({"network": 10}, "`network` is a hooke.Network or its bandwidth"),
         ({"world": "real"}, '`world` is "virtual"'),
         ({"name": "My net"}, "`name`: String should match pattern"),
-        ({"name": "digits-mlp"}, "the name 'digits-mlp' is that of another workload"),
+        ({"name": "digits-mlp"}, "the name 'digits-mlp' is that of another workload, or of a comparison that is run"),
         ({"model": model()}, "`model` is a function that returns a new nn.Module, .* not Sequential"),
         ({"model": lambda: 3}, r"model\(\) must return an nn.Module with parameters, not int"),
         (
@@ -97,7 +97,15 @@ def shared():
             {"methods": {"sgd": {"search": "x"}}},
             r"`methods\['sgd'\]\['search'\]` maps parameters to their search spaces, .* not 'x'",
         ),
-        ({"search": "optuna", "trials": 4}, '`search` is "quasi-random" or "halving", not \'optuna\''),
+        ({"search": "grid", "trials": 4}, '`search` is "quasi-random", "halving" or "optuna", not \'grid\''),
+        (
+            {"trials": 4, "methods": {"sgd": {"search": {"lr": {"low": 1, "high": 0.1}}}}},
+            r"`methods\['sgd'\]\['search'\]\['lr'\]`: `low` must be less than `high`",
+        ),
+        (
+            {"trials": 4, "methods": {"sgd": {"search": {"lr": {"low": 0, "high": 1, "scale": "log"}}}}},
+            r"`methods\['sgd'\]\['search'\]\['lr'\]`: a log scale needs `low` > 0",
+        ),
         ({"search": "halving"}, "`search`: no effect without `trials`"),
         ({"target": None, "metric": "loss"}, "`metric`: no effect without `target`"),
         ({"tuning_seeds": 3, "search": "halving"}, "`search`, `tuning_seeds`: no effect without `trials`"),
