@@ -1,11 +1,15 @@
 """Items that do not fit, anywhere in the data: told before anything is measured, by their place in the argument."""
 
+import threading
+
 import hooke
 import numpy as np
 import pandas
 import pytest
 import torch
 from hooke.errors import ArgumentError
+from hooke.objective.flat import FlatObjective
+from hooke.objective.given import source
 from torch import nn
 
 from tests.engine.notebook.data import GIVEN, QUICK, TEST, TRAIN, model
@@ -94,3 +98,50 @@ def test_what_a_model_accepts_is_not_refused():
     train = with_label(with_input(TRAIN, 500, np.nan), 20, -100)
     found = hooke.compare(**TRY | {"model": Filled, "train": train})
     assert str(found.runs[0].figures.state) == "succeeded"
+
+
+def test_a_model_that_is_made_meanwhile_is_not_taken_for_a_draw():
+    """Another comparison of the process makes its model, from the global generator, while a gradient is tested."""
+    data = source(TRAIN, "train")
+    inside, tested = threading.Event(), threading.Event()
+
+    def other():
+        inside.set()
+        tested.wait(5)
+        return model()
+
+    making = threading.Thread(target=FlatObjective, args=(other, data, data))
+
+    class Slow(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = model()
+
+        def forward(self, x):
+            if not making.ident:
+                making.start()
+            inside.wait(0.2)
+            return self.net(x)
+
+    objective = FlatObjective(Slow, data, data, initialise="own")
+    try:
+        assert objective.gradient(objective.pick(range(8))) > 0
+    finally:
+        tested.set()
+        making.join()
+
+
+def test_two_comparisons_at_once_give_the_bits_of_one():
+    found = {}
+
+    def run(name):
+        found[name] = hooke.compare(**TRY | {"name": name, "samples": 160, "evaluate_every": 80})
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in ("one", "two")]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    run("alone")
+    evaluations = {name: each.runs[0].evaluations for name, each in found.items()}
+    assert evaluations["one"] == evaluations["two"] == evaluations["alone"]
