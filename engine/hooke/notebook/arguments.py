@@ -40,6 +40,7 @@ _NAMES = {
     ("tuning", "trials"): "trials",
     ("tuning", "seeds"): "tuning_seeds",
     ("tuning", "search"): "search",
+    ("tuning", "samples"): "trial_samples",
     ("tuning",): "trials",
     ("clusters", "0", "workers"): "workers",
     ("clusters", "0", "seeds"): "seeds",
@@ -108,15 +109,17 @@ def whole(name: str, value: Any) -> int:
     raise ArgumentError(f"`{name}` is a whole number, such as 4, not {value!r}")
 
 
-def tuning(trials: Any, seeds: Any, search: str | None) -> dict[str, Any]:
-    """Return the tuning of an experiment, if there is one, as a part of it."""
+def tuning(trials: Any, seeds: Any, search: str | None, samples: Any) -> dict[str, Any]:
+    """Return the tuning of an experiment, if there is one, as a part of it; `samples`: the budget of a trial."""
     if trials is None:
-        unused({"search": search, "tuning_seeds": seeds}, "without `trials`, the number of settings to try")
+        given = {"search": search, "tuning_seeds": seeds, "trial_samples": samples}
+        unused(given, "without `trials`, the number of settings to try")
         return {}
     if search not in (None, *SEARCHES):
         raise ArgumentError(f'`search` is "quasi-random", "halving" or "optuna", not {search!r}')
-    number = 1 if seeds is None else whole("tuning_seeds", seeds)
-    return {"tuning": {"trials": whole("trials", trials), "seeds": number, "search": search or "quasi-random"}}
+    found = {"trials": whole("trials", trials), "seeds": 1 if seeds is None else whole("tuning_seeds", seeds)}
+    shorter = {} if samples is None else {"samples": whole("trial_samples", samples)}
+    return {"tuning": found | {"search": search or SEARCHES[0]} | shorter}
 
 
 def unused(given: Mapping[str, Any], why: str) -> None:

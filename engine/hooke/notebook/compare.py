@@ -55,6 +55,7 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     first_seed: int = 0,
     trials: int | None = None,
     tuning_seeds: int | None = None,
+    trial_samples: int | None = None,
     search: Literal["quasi-random", "halving", "optuna"] | None = None,
     network: Network | str | None = None,
     world: Literal["virtual", "mpi"] = "virtual",
@@ -81,7 +82,7 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
 
     `target`: value of `metric` on the validation part at which a run ends. `baseline`: the method that the others
     are compared with; None: the first. `seeds`: runs per method. `trials`: settings tried per method, each with
-    `tuning_seeds` runs (1) that are not reported; None: settings as given. `network`: see `Network`; None: 10 Gb/s
+    `tuning_seeds` runs (1) of `trial_samples` (the budget) that are not reported; None: settings as given. `network`: see `Network`; None: 10 Gb/s
     Ethernet. `world`: "virtual" time in this process, or "mpi", real processes. `samples`: budget of a run,
     gradients x batch over all workers; None: 30 passes. `evaluate_every`: samples between evaluations; None: a
     fiftieth of the budget. `seconds_per_sample`: simulated time of forward and backward; None: measured on this
@@ -110,7 +111,7 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
         "compute": {"device": device, "precision": precision},
     }
     meter = Meter(progress)
-    document |= arguments.tuning(trials, tuning_seeds, search)
+    document |= arguments.tuning(trials, tuning_seeds, search, trial_samples)
     if world == "mpi":
         simulated = {"network": network, "seconds_per_sample": seconds_per_sample}
         arguments.unused(simulated, 'with world="mpi", whose times are real')

@@ -108,6 +108,7 @@ def shared():
         ),
         ({"search": "halving"}, "`search`: no effect without `trials`"),
         ({"target": None, "metric": "loss"}, "`metric`: no effect without `target`"),
+        ({"trials": 2, "trial_samples": 0}, "`trial_samples`: "),
         ({"tuning_seeds": 3, "search": "halving"}, "`search`, `tuning_seeds`: no effect without `trials`"),
         ({"world": "mpi"}, '`seconds_per_sample`: no effect with world="mpi", whose times are real'),
         (

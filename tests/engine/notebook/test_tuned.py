@@ -22,7 +22,7 @@ def found():
         "sgd": {"momentum": 0.0, "search": {"lr": SLOW}},
         "local-sgd": {"momentum": 0.0, "lr": 0.2, "search": {"period": {"low": 1, "high": 8, "integer": True}}},
     }
-    return hooke.compare(methods, **GIVEN, **OFTEN | {"seeds": 3}, trials=4, target=0.85)
+    return hooke.compare(methods, **GIVEN, **OFTEN | {"seeds": 3}, trials=4, trial_samples=640, target=0.85)
 
 
 def trials_of(found, name):
@@ -39,6 +39,7 @@ def test_searches_are_those_of_the_trials(found):
         assert row.reached == len(met) / 4
         median = statistics.median(each if each is not None else float("inf") for each in times)
         assert row.median_time == pytest.approx(median) or (np.isnan(row.median_time) and median == float("inf"))
+        assert {run.spec.budget.samples for run in runs} == {640}
         assert row.samples == sum(run.figures.samples for run in runs)
         best = min((run for run in runs if run.figures.time_to_target), key=lambda run: run.figures.time_to_target)
         assert row.setting.items() <= best.spec.algorithm.parameters.items()
