@@ -208,7 +208,9 @@ def test_the_published_page_is_that_of_its_raw_data():
 
 def test_the_first_sentence_counts_what_the_tables_say_of_elastic_averaging():
     text = page(published(ROOT / "docs" / "results"))
-    found = re.findall(r"^- The fastest elastic method, over .*, the fastest of all others: ([a-z ]+): ", text, re.M)
+    found = re.findall(
+        r"^- The fastest elastic method, over .*, the fastest of all others: ([a-z ]+): ", text, re.M
+    )
     words = {"at least": "faster", "at most": "slower", "same": "practically the same"}
     counted = Counter(words.get(claim, claim) for claim in found)
     first = next(line for line in text.splitlines() if line and not line.startswith(("#", "<!--")))

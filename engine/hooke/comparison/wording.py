@@ -205,7 +205,7 @@ def _worth_more(v: Verdict) -> bool:
 
 
 def power_hint(verdicts: Sequence[tuple[str, Verdict]]) -> str | None:
-    """Return how many seeds would show a ratio that matters, of the variants that differ by nothing shown so far."""
+    """Return how many seeds would show a ratio that matters, of the variants not shown to differ."""
     told = [f"{v.seeds_needed} for {name}" for name, v in verdicts if v.claim == "not shown" and _worth_more(v)]
     return f"Seeds that would show a ratio of {WORTH_SHOWING:g}: about {listed(told)}." if told else None
 

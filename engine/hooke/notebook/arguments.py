@@ -16,7 +16,7 @@ from hooke.spec.specification import ExperimentSpec
 MAPPINGS = {
     "search": "maps parameters to their search spaces, such as {'lr': {'low': 0.01, 'high': 1, 'scale': 'log'}}",
     "sweep": "maps parameters to the values that are compared, such as {'period': [4, 16, 64]}",
-    "workload_settings": "maps parameters of the workload that a method may set to values, such as {'active': 1000}",
+    "workload_settings": "maps parameters of the workload that a method may set to values, such as {'active': 99}",
 }
 """Keys of a method's settings that are mappings, as in a variant of an experiment."""
 ABOUT_A_METHOD = ("algorithm", "communication", *MAPPINGS)

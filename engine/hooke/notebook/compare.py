@@ -74,20 +74,21 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
 
     `methods`: name -> settings, or a list of names. The name is that of an algorithm, or any other with the
     setting `algorithm`; settings are the algorithm's parameters, and `communication`, `search`, `sweep` and
-    `workload_settings` as in an experiment. `model()` returns a new nn.Module. `train`, `test`, `validation`: (inputs, labels) as arrays or
-    tensors, or a map-style data set; without `validation` one training item in ten is held out.
-    `loss(output, labels)`: mean over a batch; None: cross-entropy. `score(output, labels)`: share that is right;
-    None: that of the largest output. `workload`: the name of one of the catalogue, or {"name": ...} with its
-    parameters, instead of model and data.
+    `workload_settings` as in an experiment. `model()` returns a new nn.Module. `train`, `test`, `validation`:
+    (inputs, labels) as arrays or tensors, or a map-style data set; without `validation` one training item in ten
+    is held out. `loss(output, labels)`: mean over a batch; None: cross-entropy. `score(output, labels)`: share
+    that is right; None: that of the largest output. `workload`: the name of one of the catalogue, or {"name": ...} with
+    its parameters, instead of model and data.
 
     `target`: value of `metric` on the validation part at which a run ends. `baseline`: the method that the others
     are compared with; None: the first. `seeds`: runs per method. `trials`: settings tried per method, each with
-    `tuning_seeds` runs (1) of `trial_samples` (the budget) that are not reported; None: settings as given. `network`: see `Network`; None: 10 Gb/s
-    Ethernet. `world`: "virtual" time in this process, or "mpi", real processes. `samples`: budget of a run,
-    gradients x batch over all workers; None: 30 passes. `evaluate_every`: samples between evaluations; None: a
-    fiftieth of the budget. `seconds_per_sample`: simulated time of forward and backward; None: measured on this
-    machine. `communication`: settings for all methods, such as {"wire": "bf16"}. `name`: of the workload in the
-    specification. `progress`: True, False, or a function of `Progress`.
+    `tuning_seeds` runs (1) that are not reported, of `trial_samples` (`samples`); None: settings as given.
+    `network`: see `Network`; None: 10 Gb/s Ethernet. `world`: "virtual" time in this process, or "mpi", real
+    processes. `samples`: budget of a run, gradients x batch over all workers; None: 30 passes. `evaluate_every`:
+    samples between evaluations; None: a fiftieth of the budget. `seconds_per_sample`: simulated time of forward
+    and backward; None: measured on this machine. `communication`: settings for all methods, such as
+    {"wire": "bf16"}. `name`: of the workload in the specification. `progress`: True, False, or a function of
+    `Progress`.
 
     Ctrl-C ends the present run and returns what is done so far; an error of `progress` has it as its attribute
     `comparison`. Raises ArgumentError, which names the argument, and LaunchError if a run fails otherwise than by

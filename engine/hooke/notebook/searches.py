@@ -62,14 +62,13 @@ def searches_of(plan: Plan, runs: Iterable[RunFigures]) -> tuple[MethodSearch, .
 
 def edge_sentence(searches: Sequence[MethodSearch]) -> str | None:
     """Return which chosen values lie at an end of their space; None if there are none."""
-    told = [
-        f"{each.method} ({', '.join(f'{name} {each.setting[name]}, {end} end' for name, end in each.at_edge.items())})"
-        for each in searches
-        if each.at_edge
-    ]
+    told = []
+    for each in searches:
+        ends = [f"{name} {each.setting[name]}, {end} end" for name, end in each.at_edge.items()]
+        told += [f"{each.method} ({', '.join(ends)})"] if ends else []
     if not told:
         return None
     return (
-        f"Chosen at an edge of the search space: {listed(told)}. A better setting may lie beyond: `search` of a method "
-        "takes another space, and `searches` has wider ones."
+        f"Chosen at an edge of the search space: {listed(told)}. A better setting may lie beyond: `search` of a "
+        "method takes another space, and `searches` has wider ones."
     )

@@ -1,4 +1,4 @@
-"""Items that do not fit, anywhere in the data: told before anything is measured, by their place in the argument."""
+"""Items that do not fit, anywhere in the data: told before anything is measured, by argument and place."""
 
 import threading
 
@@ -51,16 +51,16 @@ def first_held_out():
             {"train": with_label(TRAIN, 431, 2)},
             r"`train`: item 431, with label 2, does not fit `model` and `loss`: IndexError: Target 2 is out of",
         ),
-        ({"train": with_label(TRAIN, first_held_out(), 7)}, f"`train`: item {first_held_out()}, with label 7, does"),
+        ({"train": with_label(TRAIN, first_held_out(), 7)}, f"`train`: item {first_held_out()}, with label 7,"),
         ({"train": with_label(TRAIN, 400, -1)}, "`train`: item 400, with label -1, does not fit"),
         ({"validation": with_label(TEST, 50, 2)}, "`validation`: item 50, with label 2, does not fit"),
         ({"test": with_label(TEST, 99, 3)}, "`test`: item 99, with label 3, does not fit"),
         (
             {"train": with_input(TRAIN, 500, np.nan)},
-            "`train`: item 500, with NaN or infinite numbers in its input, has a loss of nan: correct it, or leave",
+            "`train`: item 500, with NaN or infinite numbers in its input, has a loss of nan: correct it, or",
         ),
         ({"train": with_input(TRAIN, first_held_out(), np.nan)}, f"`train`: item {first_held_out()}, with NaN"),
-        ({"test": with_input(TEST, 60, np.inf)}, "`test`: item 60, with NaN or infinite numbers in its input, has"),
+        ({"test": with_input(TEST, 60, np.inf)}, "`test`: item 60, with NaN or infinite numbers in its input,"),
         ({"model": Torn}, "the first loss, at the initial weights, is nan: every run would diverge"),
         (
             {"train": (pandas.DataFrame(TRAIN[0]), pandas.Series(TRAIN[1]))},
@@ -80,7 +80,7 @@ def test_a_character_beyond_the_table_is_named():
     texts[200, 3] = 9
     net = lambda: nn.Sequential(nn.Embedding(9, 3), nn.Flatten(), nn.Linear(12, 2))  # noqa: E731
     given = {"model": net, "train": (texts, TRAIN[1][:300]), "test": (texts[:50], TEST[1][:50])}
-    with pytest.raises(ArgumentError, match="`train`: item 200, with input 9, does not fit `model` and `loss`: Ind"):
+    with pytest.raises(ArgumentError, match="`train`: item 200, with input 9, does not fit `model` and `lo"):
         hooke.compare(**TRY | given)
 
 

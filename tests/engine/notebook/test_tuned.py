@@ -51,7 +51,7 @@ def test_a_choice_at_an_edge_is_said(found):
     chosen = {"sgd": {"momentum": 0.0, "search": {"lr": {"choices": [1e-5, 1e-4, 0.1]}}}}
     few = hooke.compare(chosen, **GIVEN, **OFTEN, trials=3)
     row = few.searches.loc["sgd"]
-    assert (row.setting, row.at_edge, row.wider) == ({"lr": 0.1}, {"lr": "high"}, {}), "choices have no wider space"
+    assert (row.setting, row.at_edge, row.wider) == ({"lr": 0.1}, {"lr": "high"}, {}), "choices have none"
     said = "Chosen at an edge of the search space: sgd (lr 0.1, high end). A better setting may lie beyond"
     assert said in few.verdict and np.isnan(row.reached)
     edged = replace(found._searches[0], setting={"lr": 0.19}, at_edge={"lr": "high"}, wider={"lr": SLOW})
@@ -102,7 +102,7 @@ def test_a_sweep_is_a_method_for_each_value():
     for wrong, said in (
         ({"sweep": {"period": [2, 2]}}, r"`methods\['local-sgd'\]\['sweep'\]\['period'\]\['1'\]`: this value is"),
         ({"sweep": {"period": [1, 0]}}, r"`methods\['local-sgd'\]\['sweep'\]\['period'\]\['1'\]`: .* than or equ"),
-        ({"sweep": [1, 4]}, r"`methods\['local-sgd'\]\['sweep'\]` maps parameters to the values that are compared"),
+        ({"sweep": [1, 4]}, r"`methods\['local-sgd'\]\['sweep'\]` maps parameters to the values that are"),
         ({"workload_settings": 3}, r"`methods\['local-sgd'\]\['workload_settings'\]` maps parameters of the work"),
     ):
         with pytest.raises(ArgumentError, match=said):
