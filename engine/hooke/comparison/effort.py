@@ -42,6 +42,14 @@ def trained(spec: ExperimentSpec) -> dict[str, str]:
     return found
 
 
+def of_trials(spec: ExperimentSpec) -> str:
+    """Return how the trials of an experiment are made: what costs as much has the same text. Empty without any."""
+    if (tuning := spec.tuning) is None:
+        return ""
+    samples = f"{tuning.samples or spec.budget.samples:,} samples each"
+    return f"{HOW[tuning.search]}, {count(tuning.seeds, 'tuning seed')}, {samples}"
+
+
 def refuted(name: str, cell: Mapping[int, bool], tuning_seeds: int) -> str | None:
     """Return why a tuned setting allows no claim, or None: it diverged with more than half of its seeds.
 
