@@ -77,8 +77,8 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     `workload_settings` as in an experiment. `model()` returns a new nn.Module. `train`, `test`, `validation`:
     (inputs, labels) as arrays or tensors, or a map-style data set; without `validation` one training item in ten
     is held out. `loss(output, labels)`: mean over a batch; None: cross-entropy. `score(output, labels)`: share
-    that is right; None: that of the largest output. `workload`: the name of one of the catalogue, or {"name": ...} with
-    its parameters, instead of model and data.
+    that is right; None: that of the largest output. `workload`: the name of one of the catalogue, or {"name": ...}
+    with its parameters, instead of model and data.
 
     `target`: value of `metric` on the validation part at which a run ends. `baseline`: the method that the others
     are compared with; None: the first. `seeds`: runs per method. `trials`: settings tried per method, each with
