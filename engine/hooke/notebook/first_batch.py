@@ -103,8 +103,12 @@ class _Items:
                 raise ArgumentError(f"{item} has a loss of {found}: correct it, or leave it out")
         if not math.isfinite(loss):
             raise ArgumentError(f"the first loss, at the initial weights, is {loss}: every run would diverge")
-        for _ in self._tried(extremes):
+        for _ in self._tried(self._not_yet_tried):
             pass
+
+    def _not_yet_tried(self, source: Source) -> Iterator[tuple[int, str]]:
+        """Yield the extremes outside of the first batch, which has been tried: a score may cost a pass."""
+        yield from ((index, what) for index, what in extremes(source) if index >= min(self.batch, len(source)))
 
     def _tried(self, which: Callable[[Source], Iterable[tuple[int, str]]]) -> Iterator[tuple[str, float]]:
         """Yield each item, in words, and the loss of a batch with it. Raises ArgumentError if there is none."""
