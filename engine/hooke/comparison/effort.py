@@ -21,7 +21,7 @@ HOW = {
     "optuna": "model-based search of Optuna",
 }
 AS_GIVEN = "Settings are as given: no trials were made, so a claim is about these settings, not about the methods."
-
+OTHERS = " A claim is about these settings: another search might choose others."
 
 UNPRICED = (
     "simulated gradients take as long with all settings of the workload, in which the two differ: compare them "
@@ -100,6 +100,7 @@ class Effort:
         )
         return (
             f"{began} {trials} per variant{counted}, {where} ({how}, {seeds}); no reported run has a tuning seed."
+            f"{OTHERS if self.complete and self.measured else ''}"
         )
 
     def judged(

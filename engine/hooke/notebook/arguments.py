@@ -89,12 +89,12 @@ def _variant(name: str, settings: object, communication: Mapping[str, Any] | Non
 
 
 def plain(value: Any) -> Any:
-    """Return a setting in which NumPy's numbers are Python's, as a document has them; also inside of others."""
+    """Return a setting in which numbers of NumPy and PyTorch are Python's, as a document has them; also inside of others."""
     if isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple | range):
         return [plain(each) for each in value]
-    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
+    return value.tolist() if type(value).__module__ in ("numpy", "torch") else value
 
 
 def whole(name: str, value: Any) -> int:
@@ -136,6 +136,8 @@ class Where:
     network: Network
     workers: int
     seeds: int
+    workload: bool = False
+    """Whether a workload of the catalogue is named."""
 
     def cluster(self, seconds_per_sample: float, measured: str | None) -> dict[str, Any]:
         """Return the cluster of an experiment: a virtual one on `local`, or `local` itself."""
@@ -160,24 +162,31 @@ def target_of(value: float | None, metric: str) -> dict[str, Any] | None:
 
 
 @contextmanager
-def named(labels: Sequence[str], world: str) -> Iterator[None]:
-    """Raise ArgumentError, which names the arguments, for a SpecError or DataInvalid of the block."""
+def named(labels: Sequence[str], world: str, workload: bool) -> Iterator[None]:
+    """Raise ArgumentError, which names the arguments, for a SpecError or DataInvalid of the block.
+
+    `workload`: whether one of the catalogue is named.
+    """
     try:
         yield
     except SpecError as error:
-        said = list(dict.fromkeys(f"`{argument(each, labels, world)}`: {each.message}" for each in error.faults))
+        said = list(
+            dict.fromkeys(f"`{argument(each, labels, world, workload)}`: {each.message}" for each in error.faults)
+        )
         more = [f"and {len(said) - MOST_SHOWN} more"] if len(said) > MOST_SHOWN else []
         raise ArgumentError("; ".join(said[:MOST_SHOWN] + more)) from None
     except (DataInvalid, NotFound) as error:
         raise ArgumentError(str(error)) from error
 
 
-def argument(fault: Fault, labels: Sequence[str], world: str = "virtual") -> str:
+def argument(fault: Fault, labels: Sequence[str], world: str = "virtual", workload: bool = False) -> str:
     """Return the argument that a fault of an experiment is about, such as `methods['slowmo']['period']`."""
     path = tuple(part.replace("~1", "/").replace("~0", "~") for part in fault.pointer.split("/")[1:])
     if path[:1] == ("variants",) and len(path) > 1 and path[1].isdigit() and int(path[1]) < len(labels):
         keys = path[3:] if path[2:3] == ("parameters",) else path[2:] if path[2:3] != ("name",) else ()
         return f"methods[{labels[int(path[1])]!r}]" + "".join(f"[{key!r}]" for key in keys)
+    if workload and path[:1] == ("workload",):
+        return "workload"
     if path == ("clusters", "0", "name"):
         return "network" if world == "virtual" else "world"
     fitting = [known for known in _NAMES if path[: len(known)] == known]

@@ -98,6 +98,8 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     workers, seeds = whole("workers", workers), whole("seeds", seeds)
     first_seed, batch = whole("first_seed", first_seed), whole("batch", batch)
     variants = arguments.variants(methods, communication)
+    if not isinstance(name, str):
+        raise ArgumentError(f'`name` is a text, such as "my-net", not {name!r}')
     labels = [variant["name"] for variant in variants]
     given = _given(Given(model, train, test, validation, loss, score), workload, name)
     document: dict[str, Any] = {
@@ -118,13 +120,13 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
         arguments.unused(simulated, 'with world="mpi", whose times are real')
     links = network_of(network)
     offering = offered(given) if given else nullcontext()
-    with _same_threads(), arguments.named(labels, world), offering:
+    with _same_threads(), arguments.named(labels, world, given is None), offering:
         budget = None if samples is None else whole("samples", samples)
         every = None if evaluate_every is None else whole("evaluate_every", evaluate_every)
         limits = _Limits(budget, every, seconds_per_sample)
-        where = arguments.Where(world, links, workers, seeds)
+        where = arguments.Where(world, links, workers, seeds, given is None)
         spec = _completed(document, where, limits)
-        with arguments.named(_methods(spec), world):
+        with arguments.named(_methods(spec), world, given is None):
             return _played(Plan(spec, *_here()), given, meter)
 
 
@@ -157,7 +159,7 @@ def _completed(document: dict[str, Any], where: arguments.Where, limits: _Limits
     }
     cores, offers = _here()
     spec = validate_experiment(draft, offers)
-    with arguments.named(_methods(spec), where.world):
+    with arguments.named(_methods(spec), where.world, where.workload):
         first = Plan(spec, cores, offers).first().runs[0].spec
     size = train_size(first)
     samples = PASSES * size if samples is None else samples

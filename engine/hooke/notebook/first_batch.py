@@ -33,9 +33,10 @@ def train_size(spec: RunSpec) -> int:
     from hooke.objective.flat import FlatObjective
 
     chosen = find_workload(spec.workload.name).model_validate(spec.workload_parameters)
-    objective = chosen.build(Place(spec.compute, spec.seed, 0))
+    with _failing("the model could not be made, or the data could not be read"):
+        objective = chosen.build(Place(spec.compute, spec.seed, 0))
+        weights = objective.initial(spec.seed)  # makes a second model
     batch = min(spec.batch, objective.train_size)
-    weights = objective.initial(spec.seed)  # makes a second model
     objective.bind(weights, objective.allocate())
     with _failing("the first gradient failed, so that `model`, `train` and `loss` do not fit together"):
         loss = objective.gradient(objective.pick(range(batch)))

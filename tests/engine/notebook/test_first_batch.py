@@ -41,7 +41,7 @@ def first_held_out():
     """Return a training item of which the rule makes a validation item."""
     from hooke.objective.parts import held_out
 
-    return int(held_out(len(TRAIN[1]))[1][7])
+    return int(held_out(len(TRAIN[1]))[1][17])
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,18 @@ def first_held_out():
             "`train`: item 500, with NaN or infinite numbers in its input, has a loss of nan: correct it, or",
         ),
         ({"train": with_input(TRAIN, first_held_out(), np.nan)}, f"`train`: item {first_held_out()}, with NaN"),
-        ({"test": with_input(TEST, 60, np.inf)}, "`test`: item 60, with NaN or infinite numbers in its input,"),
+        ({"test": with_input(TEST, 60, np.nan)}, "`test`: item 60, with NaN or infinite numbers in its input,"),
+        (
+            {"train": (TRAIN[0], TRAIN[1][:, None]), "validation": (TEST[0], TEST[1][:, None])},
+            r"an item has labels of shape \(1,\), but one output per class, of shape \(2,\): give one class per",
+        ),
+        ({"model": lambda: 1 / 0}, "the model could not be made, or the data could not be read: ZeroDivision"),
         ({"model": Torn}, "the first loss, at the initial weights, is nan: every run would diverge"),
         (
             {"train": (pandas.DataFrame(TRAIN[0]), pandas.Series(TRAIN[1]))},
             r"train must be \(inputs, labels\), .* not DataFrame and Series: convert them by numpy.asarray",
         ),
-        ({"train": pandas.DataFrame(TRAIN[0])}, r"train: its first item, \[0\], cannot be read: KeyError: 0"),
+        ({"train": pandas.DataFrame(TRAIN[0])}, r"train: item 0 must be \(input, label\), not Series"),
         ({"test": {"x": TEST[0], "y": TEST[1]}}, r"test: its first item, \[0\], cannot be read: KeyError: 0"),
     ],
 )
@@ -98,6 +103,14 @@ def test_what_a_model_accepts_is_not_refused():
     train = with_label(with_input(TRAIN, 500, np.nan), 20, -100)
     found = hooke.compare(**TRY | {"model": Filled, "train": train})
     assert str(found.runs[0].figures.state) == "succeeded"
+
+
+def test_statistics_of_a_normalisation_need_no_batch_of_one():
+    """Batch statistics are renewed over 257 items in batches of 256."""
+    normed = lambda: nn.Sequential(nn.Linear(2, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2))  # noqa: E731
+    train = TRAIN[0][:257], TRAIN[1][:257]
+    found = hooke.compare(**TRY | {"model": normed, "train": train, "validation": TEST})
+    assert found.runs[0].evaluations[-1].accuracy > 0
 
 
 def test_a_model_that_is_made_meanwhile_is_not_taken_for_a_draw():
