@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -89,7 +90,7 @@ def _variant(name: str, settings: object, communication: Mapping[str, Any] | Non
 
 
 def plain(value: Any) -> Any:
-    """Return a setting in which numbers of NumPy and PyTorch are Python's, as a document has them; also inside of others."""
+    """Return a setting with Python's numbers in place of those of NumPy and PyTorch, as a document has them."""
     if isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple | range):
@@ -170,9 +171,8 @@ def named(labels: Sequence[str], world: str, workload: bool) -> Iterator[None]:
     try:
         yield
     except SpecError as error:
-        said = list(
-            dict.fromkeys(f"`{argument(each, labels, world, workload)}`: {each.message}" for each in error.faults)
-        )
+        name_of = functools.partial(argument, labels=labels, world=world, workload=workload)
+        said = list(dict.fromkeys(f"`{name_of(each)}`: {each.message}" for each in error.faults))
         more = [f"and {len(said) - MOST_SHOWN} more"] if len(said) > MOST_SHOWN else []
         raise ArgumentError("; ".join(said[:MOST_SHOWN] + more)) from None
     except (DataInvalid, NotFound) as error:
