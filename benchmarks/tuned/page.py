@@ -22,11 +22,11 @@ HEADER = (
     "exposed | verdict |\n"
     "|---|---|---|---|---|---|---|"
 )
-INTRODUCTION = f"""\
+TITLE = """\
 # Methods and peers, each at the best of as many trials
 
-<!-- written by `python -m benchmarks.tuned publish` -->
-
+<!-- written by `python -m benchmarks.tuned publish` -->"""
+INTRODUCTION = f"""\
 In a table every entry has the same number of trials with the same budgets: settings drawn from the space that the
 method declares, or that covers what the peer's library offers, judged on the validation part. The search is
 successive halving ([tuning](../tuning.md)), or trials in virtual time, where a peer is represented by the method
@@ -42,6 +42,9 @@ seed, corrected for the number of comparisons in a table. Seconds of two tables 
 A search of few trials is itself random: another draw of trials may find a better setting for any entry. A
 verdict is on the settings that were found. How the tables came about, and what limits them:
 decisions [38](../decisions/0038-virtual-time-proposes.md) and [82](../decisions/0082-two-more-workloads.md)."""
+
+IN_WORDS = {"at least": "faster", "at most": "slower", "same": "practically the same"}
+"""Claims with a bound only, in the count of all tables."""
 
 
 class Row:
@@ -144,7 +147,20 @@ def page(records: Sequence[Record]) -> str:
     sections: dict[tuple[str, str, str, str], list[Record]] = defaultdict(list)
     for record in records:
         sections[title_of(record["hardware"]), record["task"], record["place"], record["effort"]].append(record)
-    return "\n\n".join([INTRODUCTION, *(_section(*at, own) for at, own in sorted(sections.items()))]) + "\n"
+    tables = sorted(sections.items())
+    real = [rows(own) for (_, _, place, _), own in tables if AT[place].world != "virtual"]
+    return "\n\n".join([TITLE, *_answer(real), INTRODUCTION, *(_section(*at, own) for at, own in tables)]) + "\n"
+
+
+def _answer(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
+    """Yield whether elastic averaging wins, over all tables of real hosts."""
+    said = [IN_WORDS.get(found[2].claim, found[2].claim) for each in tables if (found := _elastic(each))]
+    if said:
+        counted = ", ".join(f"{number} {claim}" for claim, number in Counter(sorted(said)).items())
+        yield (
+            f"**The fastest elastic method, over the fastest of all other entries, in {len(said)} tables of real "
+            f"hosts: {counted}.** In simulated conditions: [where elastic averaging is faster](regimes.md)."
+        )
 
 
 def _section(machine: str, task_name: str, place: str, effort: str, records: Sequence[Record]) -> str:
@@ -192,14 +208,21 @@ def _findings(found: Mapping[str, Row]) -> Iterable[str]:
         said = verdicts(found, peer)
         if best := next((name for name in found if name in said and name not in PEER_NAMES), None):
             yield f"The fastest method of the catalogue, over {peer}: {_said(best, said[best])}."
-    first = next((name for name in found if elastic(name)), None)
-    other = next((name for name in found if not elastic(name)), None)
-    if first and other:
-        said = verdicts({name: found[name] for name in (other, first)}, other)
+    if of_elastic := _elastic(found):
+        first, other, verdict = of_elastic
         yield (
             f"The fastest elastic method, over {other}, the fastest of all others: "
-            f"{_said(first, said[first])}, not corrected for the choice of these two."
+            f"{_said(first, verdict)}, not corrected for the choice of these two."
         )
+
+
+def _elastic(found: Mapping[str, Row]) -> tuple[str, str, Verdict] | None:
+    """Return the fastest elastic method, the fastest other entry, and the verdict on the first against it."""
+    first = next((name for name in found if elastic(name)), None)
+    other = next((name for name in found if not elastic(name)), None)
+    if not first or not other:
+        return None
+    return first, other, verdicts({name: found[name] for name in (other, first)}, other)[first]
 
 
 def _crossing(run: Record) -> Crossing:

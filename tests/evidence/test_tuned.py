@@ -4,6 +4,7 @@ import itertools
 import math
 import operator
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,19 @@ def test_the_published_page_is_that_of_its_raw_data():
     assert (results / PAGE).exists() == any((results / DATA).glob("*.jsonl")), "one without the other"
     if (results / PAGE).exists():
         assert (results / PAGE).read_text() == page(published(results))
+
+
+def test_the_first_sentence_counts_what_the_tables_say_of_elastic_averaging():
+    text = page(published(ROOT / "docs" / "results"))
+    found = re.findall(
+        r"^- The fastest elastic method, over .*, the fastest of all others: ([a-z ]+): ", text, re.M
+    )
+    words = {"at least": "faster", "at most": "slower", "same": "practically the same"}
+    counted = Counter(words.get(claim, claim) for claim in found)
+    first = next(line for line in text.splitlines() if line and not line.startswith(("#", "<!--")))
+    number, told = re.match(r".* in (\d+) tables of real hosts: (.*)\.\*\*", first).groups()
+    assert int(number) == len(found) > 0
+    assert told == ", ".join(f"{count} {claim}" for claim, count in sorted(counted.items()))
 
 
 def test_settings_that_a_peer_cannot_run_are_refused():

@@ -10,7 +10,7 @@ from typing import Any
 
 from hooke.comparison.cells import Cell
 from hooke.comparison.contrasts import Contrast, Positions, Side, against, between_clusters, contrasts
-from hooke.comparison.effort import Effort
+from hooke.comparison.effort import Effort, of_trials
 from hooke.comparison.figures import RunFigures
 from hooke.comparison.report import Report, Row, report
 from hooke.comparison.wording import describe_target
@@ -182,6 +182,7 @@ def _row(
         setting=setting(document),
         has_target=spec.target is not None,
         trials=effort.trials_of(cell) if effort.tuning else None,
+        of_trials=of_trials(spec),
         refuted=effort.refuted_setting(cell),
     )
     task = json.dumps([document.get("workload"), document.get("target")], sort_keys=True)

@@ -19,7 +19,7 @@ from hooke.spec.specification import ExperimentSpec, Variant
 from hooke.spec.states import TERMINAL
 from hooke.tuning.continued import brackets
 from hooke.tuning.plan import Plan, Where
-from hooke.tuning.search import Known, Search, rungs, tuning_seeds
+from hooke.tuning.search import Known, Search, median_time, rungs, share_met, tuning_seeds
 from hooke.tuning.settings import AtEdge, edges, free_spaces
 from sqlalchemy.orm import Session
 
@@ -131,7 +131,7 @@ def _search(spec: ExperimentSpec, searched: _Searched, runs: Sequence[Run], resu
     shown = [
         each.model_copy(update={"rank": ranks.get(each.trial), "chosen": each.trial == chosen}) for each in trials
     ]
-    times = [search.seconds(trial, results) for trial in ranks]
+    times = search.times(results)
     return SearchView(
         variant=variant.name,
         algorithm=variant.algorithm,
@@ -145,8 +145,8 @@ def _search(spec: ExperimentSpec, searched: _Searched, runs: Sequence[Run], resu
         chosen=chosen,
         edges={name: found.end for name, found in at_edge.items()},
         wider={name: found.wider for name, found in at_edge.items() if found.wider},
-        reached=_share_reached(spec, times),
-        median_seconds=_median(times),
+        reached=share_met(times) if spec.target else None,
+        median_seconds=median_time(times),
         samples=sum(run.samples for run in runs),
         core_hours=sum(map(_core_hours, runs)),
     )
@@ -179,20 +179,6 @@ def _trial(
         loss=statistics.fmean(losses) if losses else None,
         samples=sum(run.samples for run in runs),
     )
-
-
-def _share_reached(spec: ExperimentSpec, times: Sequence[float | None]) -> float | None:
-    if spec.target is None or not times:
-        return None
-    return sum(each is not None for each in times) / len(times)
-
-
-def _median(times: Sequence[float | None]) -> float | None:
-    """Return the median of the times to the target; trials that missed it took longer than all others."""
-    if not times:
-        return None
-    median = statistics.median(math.inf if each is None else each for each in times)
-    return median if math.isfinite(median) else None
 
 
 def _core_hours(run: Run) -> float:

@@ -247,7 +247,7 @@ def here() -> Catalogue:
     return Catalogue(
         # the classes of `hooke.catalogue.algorithm`, so that the validated classes are those that run
         {name: _method(name, cls, methods.items) for name, cls in algorithms.catalogue().items()},
-        {name: _workload(name, cls, models.items) for name, cls in workloads.catalogue().items()},
+        {name: _workload(name, cls, models.items) for name, cls in tuple(workloads.catalogue().items())},
         reasons((fault.name, fault.file, fault.error) for fault in (*methods.file_faults, *models.file_faults)),
     )
 

@@ -101,5 +101,7 @@ def _of_condition(have: Mapping[str, Any], name: str, values: list[Any], offer: 
 def _refused(have: Mapping[str, Any], name: str, value: Any, offer: Searchable) -> Iterator[str]:
     own, who = pointer(name), "algorithm" if setting_name(name) is None else "workload"
     for fault in offer.resolve({**have, name: value})[1]:
-        if fault.pointer == own:
+        if fault.pointer == own and fault.message.startswith("Extra inputs"):
+            yield f"the {who} has no parameter of this name"
+        elif fault.pointer == own:
             yield f"the {who} does not take {value!r}: {fault.message}"

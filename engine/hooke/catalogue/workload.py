@@ -189,7 +189,10 @@ def offered(cls: type[Workload]) -> Iterator[None]:
     """
     known = catalogue()
     if cls.id() in known:
-        raise NotFound(f"the name {cls.id()!r} is that of another workload: choose another one")
+        raise NotFound(
+            f"the name {cls.id()!r} is that of another workload, or of a comparison that is running: give another "
+            "`name`"
+        )
     known[cls.id()] = cls
     try:
         yield

@@ -40,6 +40,8 @@ class Side:
     has_target: bool
     trials: int | None = None
     """Trials that its setting is the best of; None: it is as given."""
+    of_trials: str = ""
+    """How these trials were made (`hooke.comparison.effort.of_trials`)."""
     refuted: str | None = None
     """Why its tuned setting allows no claim (`hooke.comparison.effort.refuted`)."""
 
@@ -146,9 +148,9 @@ def _unfair(one: Side, other: Side) -> str | None:
     """
     if one.run.simulated and _trained(one) != _trained(other):
         return UNPRICED
-    if one.setting != other.setting and one.trials != other.trials:
-        first, second = _names(one, other)
-        return f"unequal tuning: {_effort(other)} of {second}, but {_effort(one)} of {first}"
+    if one.setting != other.setting and (one.trials, one.of_trials) != (other.trials, other.of_trials):
+        (first, second), in_full = _names(one, other), one.trials == other.trials
+        return f"unequal tuning: {_effort(other, in_full)} of {second}, but {_effort(one, in_full)} of {first}"
     return one.refuted or other.refuted
 
 
@@ -157,8 +159,11 @@ def _trained(side: Side) -> dict[str, object]:
     return {name: value for name, value in side.setting.items() if name.startswith(OF_THE_WORKLOAD)}
 
 
-def _effort(side: Side) -> str:
-    return "a setting as given" if side.trials is None else count(side.trials, "trial")
+def _effort(side: Side, in_full: bool) -> str:
+    """Return the trials of a side in words, with how they were made if the number alone does not differ."""
+    if side.trials is None:
+        return "a setting as given"
+    return count(side.trials, "trial") + (f" ({side.of_trials})" if in_full else "")
 
 
 def _marks(one: Side, other: Side) -> str:

@@ -21,7 +21,7 @@ HOW = {
     "optuna": "model-based search of Optuna",
 }
 AS_GIVEN = "Settings are as given: no trials were made, so a claim is about these settings, not about the methods."
-
+OTHERS = " A claim is about these settings: another search might choose others."
 
 UNPRICED = (
     "simulated gradients take as long with all settings of the workload, in which the two differ: compare them "
@@ -40,6 +40,14 @@ def trained(spec: ExperimentSpec) -> dict[str, str]:
         own = [variant.workload_settings, variant.name if searched else ""]
         found[variant.name] = json.dumps(own, sort_keys=True)
     return found
+
+
+def of_trials(spec: ExperimentSpec) -> str:
+    """Return how the trials of an experiment are made: what costs as much has the same text. Empty without any."""
+    if (tuning := spec.tuning) is None:
+        return ""
+    samples = f"{tuning.samples or spec.budget.samples:,} samples each"
+    return f"{HOW[tuning.search]}, {count(tuning.seeds, 'tuning seed')}, {samples}"
 
 
 def refuted(name: str, cell: Mapping[int, bool], tuning_seeds: int) -> str | None:
@@ -92,6 +100,7 @@ class Effort:
         )
         return (
             f"{began} {trials} per variant{counted}, {where} ({how}, {seeds}); no reported run has a tuning seed."
+            f"{OTHERS if self.complete and self.measured else ''}"
         )
 
     def judged(

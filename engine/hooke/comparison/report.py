@@ -212,6 +212,8 @@ class _Group:
             failed=sum(run.state in FAILED for run in runs),
         )
         baseline = self._baseline
+        if baseline in self._unchosen:
+            return f"{place}: no claim: none of the trials of the baseline {baseline} gave a result."
         if baseline not in self.cells:
             return f"{place}: no claim: the baseline {baseline} did not run here."
         if self._target is None:

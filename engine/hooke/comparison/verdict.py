@@ -32,6 +32,8 @@ MARGIN = 1.05
 WORTH_SHOWING = 1.3
 """The ratio for which the number of seeds is given that would show it."""
 SHOWN = math.log(WORTH_SHOWING)
+POWER = 0.8
+"""Probability with which that number of seeds shows it."""
 MOST_SEEDS = 100
 """Largest number of seeds of a cluster in an experiment."""
 
@@ -88,16 +90,18 @@ class Verdict:
     def seeds_needed(self) -> int | None:
         """Return about how many seeds would show a ratio of WORTH_SHOWING with the spread seen so far.
 
-        None without an interval, or if as many would not be enough as an experiment can have.
+        As many show it with probability POWER: t quantiles of both errors, as in the tables of sample sizes for a
+        paired t test. None without an interval, or if as many would not be enough as an experiment can have.
         """
         if self.low is None or self.high is None or self.pairs < LEAST_PAIRS or self.low <= 0:
             return None
         half = (math.log(self.high) - math.log(self.low)) / 2
         spread = half * math.sqrt(self.pairs) / t_quantile(self.pairs - 1)
-        enough = (
-            n for n in range(LEAST_PAIRS, MOST_SEEDS + 1) if spread * t_quantile(n - 1) / math.sqrt(n) < SHOWN
-        )
-        return next(enough, None)
+        for n in range(LEAST_PAIRS, MOST_SEEDS + 1):
+            reach = t_quantile(n - 1) + t_quantile(n - 1, 2 * POWER - 1)
+            if spread * reach / math.sqrt(n) < SHOWN:
+                return n
+        return None
 
     @property
     def censored(self) -> int:

@@ -204,6 +204,12 @@ def _worth_more(v: Verdict) -> bool:
     return not v.coarse and v.seeds_needed is not None and v.seeds_needed > v.pairs
 
 
+def power_hint(verdicts: Sequence[tuple[str, Verdict]]) -> str | None:
+    """Return how many seeds would show a ratio that matters, of the variants not shown to differ."""
+    told = [f"{v.seeds_needed} for {name}" for name, v in verdicts if v.claim == "not shown" and _worth_more(v)]
+    return f"Seeds that would show a ratio of {WORTH_SHOWING:g}: about {listed(told)}." if told else None
+
+
 GROUPS: tuple[tuple[str, tuple[Claim, ...]], ...] = (
     ("faster", ("faster", "at least")),
     ("slower", ("slower", "at most")),

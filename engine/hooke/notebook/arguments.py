@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,8 +14,15 @@ from hooke.errors import ArgumentError, DataInvalid, Fault, NotFound, SpecError
 from hooke.notebook.network import Network
 from hooke.spec.specification import ExperimentSpec
 
-ABOUT_A_METHOD = ("algorithm", "communication", "search")
+MAPPINGS = {
+    "search": "maps parameters to their search spaces, such as {'lr': {'low': 0.01, 'high': 1, 'scale': 'log'}}",
+    "sweep": "maps parameters to the values that are compared, such as {'period': [4, 16, 64]}",
+    "workload_settings": "maps parameters of the workload that a method may set to values, such as {'active': 99}",
+}
+"""Keys of a method's settings that are mappings, as in a variant of an experiment."""
+ABOUT_A_METHOD = ("algorithm", "communication", *MAPPINGS)
 """Keys of a method's settings that are not parameters of its algorithm."""
+SEARCHES = ("quasi-random", "halving", "optuna")
 MOST_SHOWN = 6
 """Faults in one message."""
 _NOT_COMMUNICATION = "`{}` is a mapping of settings, such as {{'wire': 'bf16'}}, not {!r}"
@@ -33,6 +41,7 @@ _NAMES = {
     ("tuning", "trials"): "trials",
     ("tuning", "seeds"): "tuning_seeds",
     ("tuning", "search"): "search",
+    ("tuning", "samples"): "trial_samples",
     ("tuning",): "trials",
     ("clusters", "0", "workers"): "workers",
     ("clusters", "0", "seeds"): "seeds",
@@ -65,21 +74,28 @@ def _variant(name: str, settings: object, communication: Mapping[str, Any] | Non
         raise ArgumentError(
             f"`methods[{name!r}]` is a mapping of settings, such as {{}} or {{'lr': 0.1}}, not {settings!r}"
         )
-    own, search = settings.get("communication", {}), settings.get("search", {})
+    own = settings.get("communication", {})
     if not isinstance(own, Mapping):
         raise ArgumentError(_NOT_COMMUNICATION.format(f"methods[{name!r}]['communication']", own))
-    if not isinstance(search, Mapping):
-        raise ArgumentError(
-            f"`methods[{name!r}]['search']` maps parameters to their search spaces, such as "
-            f"{{'lr': {{'low': 0.01, 'high': 1, 'scale': 'log'}}}}, not {search!r}"
-        )
-    found = {
+    for key, form in MAPPINGS.items():
+        if not isinstance(settings.get(key, {}), Mapping):
+            raise ArgumentError(f"`methods[{name!r}][{key!r}]` {form}, not {settings[key]!r}")
+    return {
         "name": name,
         "algorithm": settings.get("algorithm", name),
-        "parameters": {key: value for key, value in settings.items() if key not in ABOUT_A_METHOD},
+        "parameters": {key: plain(value) for key, value in settings.items() if key not in ABOUT_A_METHOD},
         "communication": {**(communication or {}), **own},
+        **{key: plain(settings[key]) for key in MAPPINGS if settings.get(key)},
     }
-    return found | ({"search": dict(search)} if "search" in settings else {})
+
+
+def plain(value: Any) -> Any:
+    """Return a setting with Python's numbers in place of those of NumPy and PyTorch, as a document has them."""
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [plain(each) for each in value]
+    return value.tolist() if type(value).__module__ in ("numpy", "torch") else value
 
 
 def whole(name: str, value: Any) -> int:
@@ -94,15 +110,17 @@ def whole(name: str, value: Any) -> int:
     raise ArgumentError(f"`{name}` is a whole number, such as 4, not {value!r}")
 
 
-def tuning(trials: Any, seeds: Any, search: str | None) -> dict[str, Any]:
-    """Return the tuning of an experiment, if there is one, as a part of it."""
+def tuning(trials: Any, seeds: Any, search: str | None, samples: Any) -> dict[str, Any]:
+    """Return the tuning of an experiment, if there is one, as a part of it; `samples`: the budget of a trial."""
     if trials is None:
-        unused({"search": search, "tuning_seeds": seeds}, "without `trials`, the number of settings to try")
+        given = {"search": search, "tuning_seeds": seeds, "trial_samples": samples}
+        unused(given, "without `trials`, the number of settings to try")
         return {}
-    if search not in (None, "quasi-random", "halving"):
-        raise ArgumentError(f'`search` is "quasi-random" or "halving", not {search!r}')
-    number = 1 if seeds is None else whole("tuning_seeds", seeds)
-    return {"tuning": {"trials": whole("trials", trials), "seeds": number, "search": search or "quasi-random"}}
+    if search not in (None, *SEARCHES):
+        raise ArgumentError(f'`search` is "quasi-random", "halving" or "optuna", not {search!r}')
+    found = {"trials": whole("trials", trials), "seeds": 1 if seeds is None else whole("tuning_seeds", seeds)}
+    shorter = {} if samples is None else {"samples": whole("trial_samples", samples)}
+    return {"tuning": found | {"search": search or SEARCHES[0]} | shorter}
 
 
 def unused(given: Mapping[str, Any], why: str) -> None:
@@ -119,6 +137,8 @@ class Where:
     network: Network
     workers: int
     seeds: int
+    workload: bool = False
+    """Whether a workload of the catalogue is named."""
 
     def cluster(self, seconds_per_sample: float, measured: str | None) -> dict[str, Any]:
         """Return the cluster of an experiment: a virtual one on `local`, or `local` itself."""
@@ -143,24 +163,30 @@ def target_of(value: float | None, metric: str) -> dict[str, Any] | None:
 
 
 @contextmanager
-def named(labels: Sequence[str], world: str) -> Iterator[None]:
-    """Raise ArgumentError, which names the arguments, for a SpecError or DataInvalid of the block."""
+def named(labels: Sequence[str], world: str, workload: bool) -> Iterator[None]:
+    """Raise ArgumentError, which names the arguments, for a SpecError or DataInvalid of the block.
+
+    `workload`: whether one of the catalogue is named.
+    """
     try:
         yield
     except SpecError as error:
-        said = list(dict.fromkeys(f"`{argument(each, labels, world)}`: {each.message}" for each in error.faults))
+        name_of = functools.partial(argument, labels=labels, world=world, workload=workload)
+        said = list(dict.fromkeys(f"`{name_of(each)}`: {each.message}" for each in error.faults))
         more = [f"and {len(said) - MOST_SHOWN} more"] if len(said) > MOST_SHOWN else []
         raise ArgumentError("; ".join(said[:MOST_SHOWN] + more)) from None
     except (DataInvalid, NotFound) as error:
         raise ArgumentError(str(error)) from error
 
 
-def argument(fault: Fault, labels: Sequence[str], world: str = "virtual") -> str:
+def argument(fault: Fault, labels: Sequence[str], world: str = "virtual", workload: bool = False) -> str:
     """Return the argument that a fault of an experiment is about, such as `methods['slowmo']['period']`."""
     path = tuple(part.replace("~1", "/").replace("~0", "~") for part in fault.pointer.split("/")[1:])
     if path[:1] == ("variants",) and len(path) > 1 and path[1].isdigit() and int(path[1]) < len(labels):
         keys = path[3:] if path[2:3] == ("parameters",) else path[2:] if path[2:3] != ("name",) else ()
         return f"methods[{labels[int(path[1])]!r}]" + "".join(f"[{key!r}]" for key in keys)
+    if workload and path[:1] == ("workload",):
+        return "workload"
     if path == ("clusters", "0", "name"):
         return "network" if world == "virtual" else "world"
     fitting = [known for known in _NAMES if path[: len(known)] == known]

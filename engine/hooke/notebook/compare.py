@@ -25,6 +25,7 @@ from hooke.notebook.network import Network, network_of
 from hooke.notebook.progress import Callback, Meter
 from hooke.notebook.result import Comparison, RunFolders
 from hooke.notebook.running import ComparedRun, execute, not_started
+from hooke.notebook.searches import searches_of
 from hooke.objective.calibrate import calibrated
 from hooke.objective.given_workload import Given, workload_of
 from hooke.spec.specification import ExperimentSpec
@@ -54,7 +55,8 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     first_seed: int = 0,
     trials: int | None = None,
     tuning_seeds: int | None = None,
-    search: Literal["quasi-random", "halving"] | None = None,
+    trial_samples: int | None = None,
+    search: Literal["quasi-random", "halving", "optuna"] | None = None,
     network: Network | str | None = None,
     world: Literal["virtual", "mpi"] = "virtual",
     batch: int = 32,
@@ -71,21 +73,22 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     """Train `model` by every method, and return which reaches the target first, with intervals.
 
     `methods`: name -> settings, or a list of names. The name is that of an algorithm, or any other with the
-    setting `algorithm`; settings are the algorithm's parameters, and `communication` and `search` as in an
-    experiment. `model()` returns a new nn.Module. `train`, `test`, `validation`: (inputs, labels) as arrays or
-    tensors, or a map-style data set; without `validation` one training item in ten is held out.
-    `loss(output, labels)`: mean over a batch; None: cross-entropy. `score(output, labels)`: share that is right;
-    None: that of the largest output. `workload`: the name of one of the catalogue, or {"name": ...} with its
-    parameters, instead of model and data.
+    setting `algorithm`; settings are the algorithm's parameters, and `communication`, `search`, `sweep` and
+    `workload_settings` as in an experiment. `model()` returns a new nn.Module. `train`, `test`, `validation`:
+    (inputs, labels) as arrays or tensors, or a map-style data set; without `validation` one training item in ten
+    is held out. `loss(output, labels)`: mean over a batch; None: cross-entropy. `score(output, labels)`: share
+    that is right; None: that of the largest output. `workload`: the name of one of the catalogue, or {"name": ...}
+    with its parameters, instead of model and data.
 
     `target`: value of `metric` on the validation part at which a run ends. `baseline`: the method that the others
     are compared with; None: the first. `seeds`: runs per method. `trials`: settings tried per method, each with
-    `tuning_seeds` runs (1) that are not reported; None: settings as given. `network`: see `Network`; None: 10 Gb/s
-    Ethernet. `world`: "virtual" time in this process, or "mpi", real processes. `samples`: budget of a run,
-    gradients x batch over all workers; None: 30 passes. `evaluate_every`: samples between evaluations; None: a
-    fiftieth of the budget. `seconds_per_sample`: simulated time of forward and backward; None: measured on this
-    machine. `communication`: settings for all methods, such as {"wire": "bf16"}. `name`: of the workload in the
-    specification. `progress`: True, False, or a function of `Progress`.
+    `tuning_seeds` runs (1) that are not reported, of `trial_samples` (`samples`); None: settings as given.
+    `network`: see `Network`; None: 10 Gb/s Ethernet. `world`: "virtual" time in this process, or "mpi", real
+    processes. `samples`: budget of a run, gradients x batch over all workers; None: 30 passes. `evaluate_every`:
+    samples between evaluations; None: a fiftieth of the budget. `seconds_per_sample`: simulated time of forward
+    and backward; None: measured on this machine. `communication`: settings for all methods, such as
+    {"wire": "bf16"}. `name`: of the workload in the specification. `progress`: True, False, or a function of
+    `Progress`.
 
     Ctrl-C ends the present run and returns what is done so far; an error of `progress` has it as its attribute
     `comparison`. Raises ArgumentError, which names the argument, and LaunchError if a run fails otherwise than by
@@ -95,6 +98,8 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     workers, seeds = whole("workers", workers), whole("seeds", seeds)
     first_seed, batch = whole("first_seed", first_seed), whole("batch", batch)
     variants = arguments.variants(methods, communication)
+    if not isinstance(name, str):
+        raise ArgumentError(f'`name` is a text, such as "my-net", not {name!r}')
     labels = [variant["name"] for variant in variants]
     given = _given(Given(model, train, test, validation, loss, score), workload, name)
     document: dict[str, Any] = {
@@ -109,19 +114,20 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
         "compute": {"device": device, "precision": precision},
     }
     meter = Meter(progress)
-    document |= arguments.tuning(trials, tuning_seeds, search)
+    document |= arguments.tuning(trials, tuning_seeds, search, trial_samples)
     if world == "mpi":
         simulated = {"network": network, "seconds_per_sample": seconds_per_sample}
         arguments.unused(simulated, 'with world="mpi", whose times are real')
     links = network_of(network)
     offering = offered(given) if given else nullcontext()
-    with _same_threads(), arguments.named(labels, world), offering:
+    with _same_threads(), arguments.named(labels, world, given is None), offering:
         budget = None if samples is None else whole("samples", samples)
         every = None if evaluate_every is None else whole("evaluate_every", evaluate_every)
         limits = _Limits(budget, every, seconds_per_sample)
-        where = arguments.Where(world, links, workers, seeds)
+        where = arguments.Where(world, links, workers, seeds, given is None)
         spec = _completed(document, where, limits)
-        return _played(Plan(spec, *_here()), given, meter)
+        with arguments.named(_methods(spec), world, given is None):
+            return _played(Plan(spec, *_here()), given, meter)
 
 
 @dataclass(frozen=True)
@@ -137,6 +143,11 @@ def _here() -> tuple[dict[str, int], dict[str, Catalogue]]:
     return {"local": usable_cores()}, {"local": here()}
 
 
+def _methods(spec: ExperimentSpec) -> list[str]:
+    """Return the names of the methods: of a sweep, one for each value."""
+    return [variant.name for variant in spec.variants]
+
+
 def _completed(document: dict[str, Any], where: arguments.Where, limits: _Limits) -> ExperimentSpec:
     """Return the experiment with all defaults; other faults are found before anything is measured."""
     samples, every = limits.samples, limits.evaluate_every
@@ -147,7 +158,9 @@ def _completed(document: dict[str, Any], where: arguments.Where, limits: _Limits
         "evaluation": {"every": every or samples or 1},
     }
     cores, offers = _here()
-    first = Plan(validate_experiment(draft, offers), cores, offers).first().runs[0].spec
+    spec = validate_experiment(draft, offers)
+    with arguments.named(_methods(spec), where.world, where.workload):
+        first = Plan(spec, cores, offers).first().runs[0].spec
     size = train_size(first)
     samples = PASSES * size if samples is None else samples
     if every is None:
@@ -169,7 +182,8 @@ def _played(plan: Plan, given: type[Workload] | None, meter: Meter) -> Compariso
     notes: list[str] = []
 
     def done() -> Comparison:
-        return Comparison(plan.spec, tuple(runs), planned, interrupted, tuple(dict.fromkeys(notes)), folder)
+        told, searches = tuple(dict.fromkeys(notes)), searches_of(plan, [run.figures for run in runs])
+        return Comparison(plan.spec, tuple(runs), planned, interrupted, told, folder, searches)
 
     try:
         while not (planned or interrupted):

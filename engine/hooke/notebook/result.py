@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,10 @@ from hooke.catalogue.warnings import said_of_compute_time
 from hooke.comparison.effort import Effort, trained
 from hooke.comparison.report import Report, Row, report
 from hooke.comparison.trials import trials_made
+from hooke.comparison.wording import power_hint
 from hooke.notebook.needed import needed
 from hooke.notebook.running import ComparedRun
+from hooke.notebook.searches import MethodSearch, edge_sentence
 from hooke.spec.specification import ExperimentSpec, VirtualCluster
 from hooke.spec.states import TERMINAL, RunState
 
@@ -33,6 +35,8 @@ COLUMNS = (
 )
 MEASURED = [each for each in COLUMNS if each not in ("method", "runs", "reached", "claim")]
 """Columns of figures that may be unknown: NaN in the table, None in the rows."""
+UNKNOWN = ("reached", "median_time")
+"""The same of `searches`."""
 INTERRUPTED = "Interrupted: these are the runs that had ended before."
 
 
@@ -67,7 +71,9 @@ class Comparison:
     """Whether Ctrl-C ended it."""
     warnings: tuple[str, ...]
     """Settings that are allowed but probably not intended, each with its argument."""
-    _folder: RunFolders
+    _folder: RunFolders | None
+    """Keeps the folders of the runs as long as it exists; None: they are kept anyway."""
+    _searches: tuple[MethodSearch, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -93,7 +99,9 @@ class Comparison:
     def verdict(self) -> str:
         """Return the conclusion with intervals, how settings were chosen, and what the figures rest on."""
         found = self.report
-        said = [*found.sentences, found.tuning, *filter(None, [found.note])]
+        hint = power_hint([(row.first.variant, row.verdict) for row in found.rows])
+        more = filter(None, [hint, found.tuning, edge_sentence(self._searches), found.note])
+        said = [*found.sentences, *more]
         said += [_compute_time(cluster.virtual) for cluster in self.specification.clusters if cluster.virtual]
         said += [*self._failures(), *(f"Warning: {warning}." for warning in self.warnings)]
         return Text("\n".join([*said, *([INTERRUPTED] if self.interrupted else [])]))
@@ -134,6 +142,19 @@ class Comparison:
         return found
 
     @property
+    def searches(self) -> DataFrame:
+        """Return one row per method that was tuned: the columns are the fields of `MethodSearch`. Needs pandas.
+
+        How much depends on the setting (share of the trials that met the target, time of the median trial), the
+        cost in samples, the chosen values, those at an edge of their space, and wider spaces for these.
+        """
+        pandas = needed("pandas", "the table of searches", "`runs` has their trials")
+        names = [field.name for field in fields(MethodSearch)]
+        rows = [[getattr(each, name) for name in names] for each in self._searches]
+        found: DataFrame = pandas.DataFrame(rows, columns=names).set_index("method")
+        return found.assign(**{each: pandas.to_numeric(found[each]).astype(float) for each in UNKNOWN})
+
+    @property
     def settings(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the parameters of the reported runs, by method, defaults included."""
         return {
@@ -160,11 +181,17 @@ class Comparison:
     def save(self, folder: str | Path) -> Path:
         """Write experiment.json, verdict.txt, table.csv, and `runs/` with specification, journals and weights.
 
-        Raises ArgumentError if the folder exists and is not empty.
+        `hooke.load` reads it again. Raises ArgumentError if the folder exists and is not empty.
         """
         from hooke.notebook.saving import save
 
-        return save(Path(folder), self.specification, str(self.verdict), self.rows, self.runs)
+        more = {
+            "planned": self.planned,
+            "interrupted": self.interrupted,
+            "warnings": self.warnings,
+            "searches": [asdict(each) for each in self._searches],
+        }
+        return save(Path(folder), self.specification, str(self.verdict), self.rows, self.runs, more)
 
     def submit(self, url: str, token: str, cluster: str = "local") -> str:
         """Send the experiment to a Hooke server, which runs it on one of its clusters; return its address.

@@ -182,6 +182,15 @@ class FlatObjective:
 
         Raises DataInvalid if the model draws from PyTorch's global generator.
         """
+        if self._trusted:
+            return self._computed_gradient(batch)
+        with CONSTRUCTION:  # in another run of the process a constructor may draw from the generator meanwhile
+            before = devices.global_draws(self.device)
+            loss = self._computed_gradient(batch)
+            self._distrust(before)
+        return loss
+
+    def _computed_gradient(self, batch: Batch) -> float:
         if self._low is not None:
             self._low.copy_(self._weights)  # one pass, instead of a cast per layer and direction
         if self._dropouts:
@@ -189,14 +198,11 @@ class FlatObjective:
             for position, dropout in enumerate(self._dropouts):
                 dropout.reseed(drawn + position)
         self._computed += 1
-        before = None if self._trusted else devices.global_draws(self.device)
         with self._autocast():
             output = self.model(batch.inputs)
         loss = self._task.loss(as_float(output), batch.labels)
         found = torch.autograd.grad(loss, self._parameters, allow_unused=True, materialize_grads=True)
         torch._foreach_copy_(self._views, found)
-        if before is not None:
-            self._distrust(before)
         return loss.item()
 
     def _distrust(self, before: list[Tensor]) -> None:

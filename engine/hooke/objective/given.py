@@ -80,9 +80,11 @@ def source(part: Any, where: str) -> Source:
     """
     if not _is_pair(part):
         if not hasattr(part, "__getitem__") or not hasattr(part, "__len__") or isinstance(part, _SEQUENCES):
+            pair = isinstance(part, tuple | list) and len(part) == 2
+            kinds = " and ".join(type(each).__name__ for each in part) if pair else type(part).__name__
             raise DataInvalid(
                 f"{where} must be (inputs, labels), two tensors or arrays, or a map-style data set with len() and "
-                f"[i], not {type(part).__name__}"
+                f"[i], not {kinds}" + (": convert them by numpy.asarray" if pair else "")
             )
         if len(part) == 0:
             raise DataInvalid(f"{where} is empty")

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hooke.errors import DataInvalid
+from hooke.errors import DataInvalid, HookeError
 from hooke.objective.parts import held_out
 
 
@@ -184,7 +184,14 @@ class Mapped:
 
     def __init__(self, dataset: Any, where: str = "the data set") -> None:
         self._dataset, self._where = dataset, where
-        item, label = self._at(0)
+        try:
+            item, label = self._at(0)
+        except HookeError:
+            raise
+        except Exception as error:  # of the user's data set
+            raise DataInvalid(
+                f"{where}: its first item, [0], cannot be read: {type(error).__name__}: {error}"
+            ) from error
         self.shape, self.dtype = tuple(item.shape), item.dtype
         self.label_shape, self.label_dtype = tuple(label.shape), label.dtype
 

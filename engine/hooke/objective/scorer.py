@@ -75,6 +75,8 @@ class Scorer:
         items = min(STATISTICS_SAMPLES, self._count)
         spread = torch.arange(items) * self._count // items
         for at in range(0, items, self._batch):
+            if 0 < at == items - 1:
+                break  # a batch of one has no variance, and some normalisations refuse it
             self.forward(self._train.load(spread[at : at + self._batch]).inputs)
         for norm in self._norms:
             norm.eval()

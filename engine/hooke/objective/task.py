@@ -48,13 +48,19 @@ def custom(
     """Return the task of a user's functions: `loss`, the mean over a batch; `score`, the fraction correct (0..1).
 
     Without `score`, labels that are classes are compared with the largest output; other labels never count as
-    correct. Scoring raises DataInvalid if `score` returns something else.
+    correct. Scoring raises DataInvalid if `score` returns something else, and for cross-entropy of labels (b, 1),
+    which would never be right.
     """
 
     def right(output: Tensor, labels: Tensor) -> float:
         if score is not None:
             return _share(float(score(output, labels)))
         if labels.dtype != torch.int64 or output.dim() != labels.dim() + 1:
+            if loss is cross_entropy and output.dim() == labels.dim():
+                raise DataInvalid(
+                    f"an item has labels of shape {tuple(labels.shape[1:])}, but one output per class, of shape "
+                    f"{tuple(output.shape[1:])}: give one class per item, such as labels[:, 0]"
+                )
             return 0.0
         return float((output.argmax(-1) == labels).double().mean())
 

@@ -191,6 +191,7 @@ class Plan:
         """Return the next step, given the runs of searches that exist, and clusters with reported runs already."""
         if self.spec.tuning is None:
             return Step([] if reported else expand(self.spec, self._cores, self._catalogues), complete=True)
+        self._go_on(known)
         runs = [run for where in self.searches for run in self._trials(where, known.get(where, {}))]
         waiting = {where[1] for where, search in self.searches.items() if not search.ended(known.get(where, {}))}
         clusters = [cluster.name for cluster in self.spec.clusters]
@@ -198,6 +199,13 @@ class Plan:
         final = [run for name in ready if name not in reported for run in self._reported(name, known)]
         check_runs(self.spec, final)
         return Step(runs + final, complete=len(ready) == len(clusters))
+
+    def _go_on(self, known: Mapping[Where, Known]) -> None:
+        """Add what Optuna proposes to the searches whose trials so far have ended."""
+        self._known = known
+        for where, search in self.searches.items():
+            if search.to_come:
+                self.searches[where] = self._proposed(where, self.offer(where), replace(search, to_come=False))
 
     def searched_at(self, where: Where) -> Where:
         """Return the search that decides for a variant at a place."""

@@ -215,6 +215,10 @@ class Search:
         times = [each for each in found if each is not None]
         return _geometric(times) if times and len(times) == len(found) else None
 
+    def times(self, known: Known) -> list[float | None]:
+        """Return the time to the target of each trial with a result, s; None of one that missed it."""
+        return [self.seconds(trial, known) for trial in self.ranking(known)]
+
     @property
     def _own(self) -> Bracket:
         return Bracket(self.earlier_trials + 1, self.own_trials, self.rungs, self.seeds)
@@ -225,6 +229,17 @@ class Search:
 
     def _results(self, trial: int, known: Known) -> list[TrialResult]:
         return next((each.results(trial, known) for each in self._brackets if each.has(trial)), [])
+
+
+def share_met(times: Sequence[float | None]) -> float | None:
+    """Return the share of trials that met the target, from their times; None without trials."""
+    return sum(each is not None for each in times) / len(times) if times else None
+
+
+def median_time(times: Sequence[float | None]) -> float | None:
+    """Return the median of the times to the target; trials that missed it took longer than all others."""
+    median = statistics.median(math.inf if each is None else each for each in times) if times else math.inf
+    return median if math.isfinite(median) else None
 
 
 def _met(result: TrialResult | None) -> bool:

@@ -5,11 +5,14 @@ from dataclasses import replace
 from statistics import fmean, stdev
 
 import pytest
+from hooke.catalogue.validation import validate_experiment
 from hooke.comparison.cells import Cell
 from hooke.comparison.contrasts import Side, against, between_clusters, contrasts
+from hooke.comparison.effort import of_trials
 from scipy import stats
 
 from tests.engine.comparison.test_across import runs
+from tests.engine.tuning.test_search import DOCUMENT, tuned
 
 SETTING = {"algorithm": "sync-sgd", "lr": 0.1}
 CONDITIONS = {"workload": "digits", "target": 0.9, "budget": 100}
@@ -127,11 +130,11 @@ def test_simulated_and_crowded_sides_are_marked():
 
 
 def test_unequal_tuning_makes_no_claim():
-    tuned = side(seconds=5.0, variant="b", setting=SETTING | {"lr": 0.2}, trials=16)
-    found = only(side(), tuned, reference=0)
+    best = side(seconds=5.0, variant="b", setting=SETTING | {"lr": 0.2}, trials=16)
+    found = only(side(), best, reference=0)
     assert found.verdict.claim == "no claim"
     assert found.sentence == "No claim on b: unequal tuning: 16 trials of b, but a setting as given of a."
-    assert only(replace(tuned, setting=SETTING), side(), reference=1).verdict.claim == "faster"
+    assert only(replace(best, setting=SETTING), side(), reference=1).verdict.claim == "faster"
     assert only(side("hpc", refuted="it diverged"), side()).sentence == "No claim on a on lab: it diverged."
 
 
@@ -147,3 +150,24 @@ def test_simulated_contrasts_of_settings_of_the_workload_make_no_claim(simulated
         for each, lr in zip(sides, (1, 2), strict=True)
     ]
     assert only(*alike, reference=0).verdict.claim == "faster"
+
+
+def test_as_many_trials_are_not_the_same_tuning():
+    """Of a tenth of the samples, on one seed in place of three: the setting is the best of much less."""
+    short, long = ("halving, 1 tuning seed, 1,000 samples each", "halving, 3 tuning seeds, 10,000 samples each")
+    one = side(trials=12, of_trials=long)
+    other = side(seconds=5.0, variant="b", setting=SETTING | {"lr": 0.2}, trials=12, of_trials=short)
+    found = only(one, other, reference=0)
+    assert found.verdict.claim == "no claim"
+    said = f"unequal tuning: 12 trials ({short}) of b, but 12 trials ({long}) of a"
+    assert found.sentence == f"No claim on b: {said}."
+    again = only(one, side("hpc", seconds=5.0, trials=12, of_trials=short))
+    assert again.verdict.claim == "faster", "the same setting"
+
+
+def test_how_trials_are_made_is_their_cost():
+    told = {samples: of_trials(tuned(seeds=2, samples=samples)) for samples in (None, 16_000, 700)}
+    assert told[None] == told[16_000] == "quasi-random search, 2 tuning seeds, 16,000 samples each"
+    assert told[700] == "quasi-random search, 2 tuning seeds, 700 samples each"
+    assert of_trials(tuned(trials=6, search="halving")) == "successive halving, 1 tuning seed, 16,000 samples each"
+    assert of_trials(validate_experiment(DOCUMENT)) == ""

@@ -359,3 +359,19 @@ def test_accuracy_and_throughput_are_paired_too():
     speed = compare_values(above, below)
     assert (speed.claim, speed.pairs, speed.ratio) == ("faster", 3, pytest.approx((2 * 2 * 2.04) ** (1 / 3)))
     assert compare_values(below, above).claim == "slower"
+
+
+@pytest.mark.parametrize("pairs", [3, 5])
+@pytest.mark.parametrize("spread", [0.1, 0.2, 0.4, 0.7])
+def test_the_seeds_that_are_needed_show_a_ratio_in_four_of_five_cases(spread, pairs):
+    """Against the noncentral t distribution: as many have that power, and one less does not have more."""
+
+    from scipy import stats
+
+    def power(seeds):
+        return stats.nct.sf(stats.t.ppf(0.975, seeds - 1), seeds - 1, math.log(1.3) * math.sqrt(seeds) / spread)
+
+    half = stats.t.ppf(0.975, pairs - 1) * spread / math.sqrt(pairs)
+    needed = Verdict("not shown", 1.0, math.exp(-half), math.exp(half), pairs).seeds_needed
+    assert needed and power(needed) > 0.78
+    assert needed == 3 or power(needed - 1) < 0.82

@@ -66,8 +66,9 @@ def shared():
         ({"network": hooke.Network("1Gb/s", jitter=-1)}, "`network`: "),
         ({"network": 10}, "`network` is a hooke.Network or its bandwidth"),
         ({"world": "real"}, '`world` is "virtual"'),
+        ({"name": None}, '`name` is a text, such as "my-net", not None'),
         ({"name": "My net"}, "`name`: String should match pattern"),
-        ({"name": "digits-mlp"}, "the name 'digits-mlp' is that of another workload"),
+        ({"name": "digits-mlp"}, "the name 'digits-mlp' is that of another workload, or of a comparison that is"),
         ({"model": model()}, "`model` is a function that returns a new nn.Module, .* not Sequential"),
         ({"model": lambda: 3}, r"model\(\) must return an nn.Module with parameters, not int"),
         (
@@ -97,9 +98,22 @@ def shared():
             {"methods": {"sgd": {"search": "x"}}},
             r"`methods\['sgd'\]\['search'\]` maps parameters to their search spaces, .* not 'x'",
         ),
-        ({"search": "optuna", "trials": 4}, '`search` is "quasi-random" or "halving", not \'optuna\''),
+        ({"search": "grid", "trials": 4}, '`search` is "quasi-random", "halving" or "optuna", not \'grid\''),
+        (
+            {"trials": 4, "methods": {"sgd": {"search": {"lr": {"low": 1, "high": 0.1}}}}},
+            r"`methods\['sgd'\]\['search'\]\['lr'\]`: `low` must be less than `high`",
+        ),
+        (
+            {"trials": 4, "methods": {"sgd": {"search": {"lr": {"low": 0, "high": 1, "scale": "log"}}}}},
+            r"`methods\['sgd'\]\['search'\]\['lr'\]`: a log scale needs `low` > 0",
+        ),
         ({"search": "halving"}, "`search`: no effect without `trials`"),
         ({"target": None, "metric": "loss"}, "`metric`: no effect without `target`"),
+        (
+            {"trials": 4, "methods": {"sgd": {"search": {"rate": {"low": 0, "high": 1}}}}},
+            r"^`methods\['sgd'\]\['search'\]\['rate'\]`: the algorithm has no parameter of this name$",
+        ),
+        ({"trials": 2, "trial_samples": 0}, "`trial_samples`: "),
         ({"tuning_seeds": 3, "search": "halving"}, "`search`, `tuning_seeds`: no effect without `trials`"),
         ({"world": "mpi"}, '`seconds_per_sample`: no effect with world="mpi", whose times are real'),
         (
@@ -129,6 +143,11 @@ def test_a_bad_argument_is_named(changed, said):
 def test_a_workload_has_its_own(argument):
     with pytest.raises(ArgumentError, match=f"`{argument}`: no effect with `workload`, which has its own"):
         hooke.compare(METHODS, workload="digits-mlp", **QUICK, **{argument: TEST})
+
+
+def test_an_unknown_workload_is_named():
+    with pytest.raises(ArgumentError, match="^`workload`: no workload is called 'nope'"):
+        hooke.compare(METHODS, workload="nope", **QUICK)
 
 
 def test_whole_numbers_of_other_types():
@@ -175,6 +194,7 @@ def test_the_units_of_a_network(given, bytes_per_second, latency):
         (("fast",), "`bandwidth` of a network is a rate such as .* not 'fast'"),
         (("1Gb",), "`bandwidth` of a network is a rate"),
         ((1e9,), "`bandwidth` of a network is a rate"),
+        (("1e400Gb/s",), "`bandwidth` of a network is a rate"),
         (("0Gb/s",), "`bandwidth` of a network is a rate"),
         (("1.2.3Gb/s",), "`bandwidth` of a network is a rate"),
         (("1Gb/s", "50"), "`latency` of a network is a time such as .* not '50'"),

@@ -13,6 +13,7 @@ from hooke.tuning.plan import Plan
 from hooke.tuning.search import TrialKey, TrialResult
 
 from tests.engine.tuning.test_plan import CORES, TWO, offer, variant
+from tests.engine.tuning.test_plan import play as follow
 from tests.engine.tuning.test_search import DOCUMENT
 
 
@@ -59,6 +60,15 @@ def test_batches_of_equal_size_follow_one_another_until_all_trials_are_made():
         first = statistics.median(distance(setting) for setting in settings[:6])
         assert statistics.median(distance(setting) for setting in settings[6:]) < first, "it has learned"
     assert plan().trial_runs == 24
+
+
+def test_a_plan_that_goes_on_proposes_what_a_new_one_does():
+    """A program keeps its plan, the API makes one for every step."""
+
+    def told(steps):
+        return [[(r.variant, r.trial, r.rung, r.spec.algorithm.parameters) for r in step.runs] for step in steps]
+
+    assert told(follow(plan(), by_rate)) == told(play(by_rate)[0])
 
 
 def test_a_batch_is_a_function_of_the_trials_before_it():
