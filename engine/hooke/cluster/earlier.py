@@ -7,6 +7,7 @@ import os
 import shutil
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from hooke.cluster.places import AttemptFolder
@@ -49,13 +50,15 @@ def adopt_checkpoint(folder: AttemptFolder, earliest: int = 1) -> bool:
     Files are linked where the file system can, else copied: the earlier attempt keeps its own. The file that marks
     a checkpoint as complete comes last.
     """
-    if any(folder.path.glob(f"checkpoints/*/{COMPLETE}")):
+    if any(folder.ranks.glob(f"checkpoints/*/{COMPLETE}")):
         return True
     for number in range(folder.attempt - 1, earliest - 1, -1):
-        source = latest_checkpoint(folder.path.with_name(str(number)))
-        if source is not None:
-            _copy(source, folder.path / "checkpoints" / source.name)
-            return True
+        former = replace(folder, path=folder.path.with_name(str(number)), attempt=number)
+        with suppress(PermissionError):  # it was the agent's own, and this one is another account's
+            source = latest_checkpoint(former.ranks)
+            if source is not None:
+                _copy(source, folder.ranks / "checkpoints" / source.name)
+                return True
     return False
 
 

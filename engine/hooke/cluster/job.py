@@ -67,6 +67,10 @@ class Job(Frozen):
     timing: Timing = Timing()
     launcher: LauncherSettings = LocalSettings()
     """How its ranks are started: a supervisor that is started again uses the same."""
+    account: str | None = None
+    """The account of this host under which its ranks run; None: that of the agent."""
+    path: str | None = None
+    """HOOKE_PATH of its ranks, which their supervisor does not see; None: both have that of the agent."""
 
     @property
     def name(self) -> str:

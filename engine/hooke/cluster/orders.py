@@ -19,7 +19,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from hooke.cluster.environment import for_user_code
+from hooke.catalogue import discovery as catalogue
+from hooke.cluster.environment import absolute, for_user_code
 from hooke.cluster.job import Job, Order
 from hooke.cluster.launchers.make import make
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
@@ -37,12 +38,16 @@ LEAST_FREE = 16 * 2**20
 
 
 def launch(
-    home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings | None = None
+    home: Home,
+    api: str,
+    orders: Sequence[LaunchOrder],
+    launcher: LauncherSettings | None = None,
+    account: str | None = None,
 ) -> list[FailedLaunch]:
     """Start one supervisor for these attempts, unless they have been delivered or have an owner.
 
     Return those that could not be started, and now can never start. `launcher`: how a new job starts its ranks,
-    `local` if None; an existing job keeps its own.
+    `local` if None; `account`: under which its ranks run users' code; an existing job keeps its own.
     """
     fresh, failed = [], []
     for order in orders:
@@ -61,7 +66,7 @@ def launch(
             _check_space(home.path)
             if why := make(settings).unreachable():  # the queue must not run through while a host is down
                 raise LaunchError(why)
-            start_supervisor(_make_job(home, api, fresh, settings), api)
+            start_supervisor(_make_job(home, api, fresh, settings, account), api)
 
         failed += _tried(home, fresh, start)
     return failed
@@ -102,10 +107,12 @@ def _check_space(path: Path) -> None:
         )
 
 
-def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings) -> JobFolder:
+def _make_job(
+    home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings, account: str | None = None
+) -> JobFolder:
     """Create the job's folder atomically."""
     listed = [Order(run=o.run, attempt=o.attempt, spec=o.spec, resume_from=o.resume_from) for o in orders]
-    job = Job(api=api, orders=listed, launcher=launcher)
+    job = Job(api=api, orders=listed, launcher=launcher, **_confined(orders, account))
     folder = home.job(job.name)
     folder.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = JobFolder(Path(tempfile.mkdtemp(prefix=".", dir=folder.path.parent)))  # mode 0700
@@ -132,6 +139,22 @@ def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder], launcher: Lau
     return folder
 
 
+def _confined(orders: Sequence[LaunchOrder], account: str | None) -> dict[str, str]:
+    """Return under which account the ranks of a job run, and which users' files they see, if that is separated."""
+    if account is None:
+        return {}
+    if not any(_has_users_code(order.spec) for order in orders):
+        return {"path": ""}  # a built-in method reads all files that it sees, too
+    return {"account": account, "path": absolute(os.environ).get(catalogue.PATH, "")}
+
+
+def _has_users_code(spec: dict[str, object]) -> bool:
+    """Return whether a run needs an algorithm or a workload that is not built in."""
+    chosen = ((kind, spec.get(kind)) for kind in catalogue.KINDS)
+    names = ((kind, each.get("name") if isinstance(each, dict) else None) for kind, each in chosen)
+    return any(name not in catalogue.built_in(kind) for kind, name in names)
+
+
 def _tokens(folder: JobFolder) -> dict[str, str]:
     """Return attempt id -> token of a job; empty after complete delivery."""
     with suppress(FileNotFoundError):
@@ -145,13 +168,16 @@ def start_supervisor(folder: JobFolder, api: str) -> None:
     if job.api != api:  # the API has a new address
         write_atomically(folder.description, job.model_copy(update={"api": api}).model_dump_json())
     command = [sys.executable, "-m", "hooke.cluster.supervisor", str(folder.path)]
+    environment = for_user_code(os.environ)
+    if job.path is not None:
+        environment.pop(catalogue.PATH, None)
     with folder.supervisor_log.open("ab") as log:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=for_user_code(os.environ),
+            env=environment,
             start_new_session=True,
         )
     try:

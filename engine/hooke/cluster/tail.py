@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hooke.cluster.accounts import own
 from hooke.cluster.places import append_line
 from hooke.spec.events import LogLine
 from hooke.spec.journal import read_new
@@ -45,7 +46,7 @@ class OutputSource:
         """Yield new lines, each with the offset after it; `last` also yields a final line without newline."""
         try:
             size = self.path.stat().st_size
-        except FileNotFoundError:
+        except OSError:  # missing, or a link to what users' code cannot read
             return
         if size - self.offset > (PER_LOOK if last else BACKLOG):  # the last lines matter most
             skipped = size - self.offset - PER_LOOK
@@ -78,7 +79,7 @@ class LogBook:
             self.next_seq += 1
             self.offsets[entry["source"]] = max(self.offsets.get(entry["source"], 0), entry["offset"])
         if path.exists() and path.stat().st_size > end:
-            with path.open("ab") as file:
+            with own(), path.open("ab") as file:
                 file.truncate(end)  # an incomplete line of a supervisor that died: it is read again
 
     def add(self, source: OutputSource, text: str, offset: int) -> None:
@@ -110,7 +111,7 @@ def last_lines(path: Path, count: int, window: int = 65536) -> list[str]:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - window))
             return file.read().decode(errors="replace").splitlines()[-count:]
-    except FileNotFoundError:
+    except OSError:
         return []
 
 

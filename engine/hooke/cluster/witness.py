@@ -50,7 +50,10 @@ class JournalReader:
             chunk *= 2
 
     def _more_than(self, chunk: int) -> bool:
-        return self.path.exists() and self.path.stat().st_size - self.offset > chunk
+        try:
+            return self.path.stat().st_size - self.offset > chunk
+        except OSError:  # missing, or a link to what users' code cannot read
+            return False
 
 
 class Witness:
@@ -120,7 +123,7 @@ class Witness:
     def writes_a_checkpoint(self, within: float) -> bool:
         """Return whether a checkpoint file has changed in the last `within` seconds."""
         with suppress(OSError):  # removed in the meantime
-            files = [path.stat().st_mtime for path in self._folder.path.glob("checkpoints/*/*")]
+            files = [path.stat().st_mtime for path in self._folder.ranks.glob("checkpoints/*/*")]
             return any(time.time() - changed < within for changed in files)
         return False
 

@@ -136,7 +136,7 @@ class JournalWriter:
 
 
 def read_new(path: Path, offset: int, most: int = -1) -> tuple[list[str], int]:
-    """Return the complete lines after a byte offset, and the offset after them; a missing file is empty.
+    """Return the complete lines after a byte offset, and the offset after them; none of a file that cannot be read.
 
     `most` limits the bytes read (-1: to the end), so that a long backlog fits in memory. Lines end at newline
     bytes only, because JSON text may contain other Unicode line separators.
@@ -145,7 +145,7 @@ def read_new(path: Path, offset: int, most: int = -1) -> tuple[list[str], int]:
         with path.open("rb") as file:
             file.seek(offset)
             data = file.read(most)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         return [], offset
     end = data.rfind(b"\n") + 1
     lines = data[:end].decode(errors="replace").split("\n")[:-1]  # damaged bytes: `parse` rejects the line
