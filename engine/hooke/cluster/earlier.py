@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hooke.cluster.places import AttemptFolder
+from hooke.spec.journal import open_plain
 
 COMPLETE = "complete.json"
 
@@ -27,7 +28,8 @@ def latest_checkpoint(folder: Path) -> Path | None:
 
 def _good(checkpoint: Path) -> bool:
     try:
-        ranks = int(json.loads((checkpoint / COMPLETE).read_text())["ranks"])
+        with open_plain(checkpoint / COMPLETE) as file:
+            ranks = int(json.loads(file.read())["ranks"])
         return all(_intact(checkpoint / f"rank.{rank}.npz") for rank in range(ranks))
     except (OSError, ValueError, KeyError, TypeError):
         return False
@@ -36,7 +38,7 @@ def _good(checkpoint: Path) -> bool:
 def _intact(path: Path) -> bool:
     """Return whether a file has the content whose checksums it contains: NumPy's archives are ZIP files."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_plain(path) as file, zipfile.ZipFile(file) as archive:
             return archive.testzip() is None
     except (zipfile.BadZipFile, EOFError):
         return False

@@ -112,7 +112,7 @@ def _make_job(
 ) -> JobFolder:
     """Create the job's folder atomically."""
     listed = [Order(run=o.run, attempt=o.attempt, spec=o.spec, resume_from=o.resume_from) for o in orders]
-    job = Job(api=api, orders=listed, launcher=launcher, **_confined(orders, account))
+    job = Job(api=api, orders=listed, launcher=launcher).model_copy(update=_confined(orders, account))
     folder = home.job(job.name)
     folder.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = JobFolder(Path(tempfile.mkdtemp(prefix=".", dir=folder.path.parent)))  # mode 0700

@@ -7,6 +7,7 @@ supervisor that takes over therefore neither repeats nor renumbers a line.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Literal
 from hooke.cluster.accounts import own
 from hooke.cluster.places import append_line
 from hooke.spec.events import LogLine
-from hooke.spec.journal import read_new
+from hooke.spec.journal import open_plain, read_new
 
 LONGEST = 8192
 """Maximum length of a line in characters; the rest is cut off."""
@@ -52,9 +53,12 @@ class OutputSource:
             skipped = size - self.offset - PER_LOOK
             self.offset += skipped
             yield f"[{skipped} bytes of output not shipped: read {self.path}]", self.offset
-        with self.path.open("rb") as file:
-            file.seek(self.offset)
-            data = file.read(PER_LOOK)
+        try:
+            with open_plain(self.path) as file:
+                file.seek(self.offset)
+                data = file.read(PER_LOOK)
+        except OSError:  # replaced by users' code
+            return
         end = data.rfind(b"\n") + 1
         if last or (end == 0 and len(data) == PER_LOOK):
             end = len(data)
@@ -108,8 +112,8 @@ def logged(line: str) -> LogLine:
 def last_lines(path: Path, count: int, window: int = 65536) -> list[str]:
     """Return up to `count` last lines of a file, from at most its last `window` bytes."""
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - window))
+        with open_plain(path) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - window))
             return file.read().decode(errors="replace").splitlines()[-count:]
     except OSError:
         return []

@@ -13,10 +13,11 @@ from pydantic import ValidationError
 from hooke.cluster.places import AttemptFolder
 from hooke.errors import JournalError
 from hooke.spec.events import Done, Evaluation, RankExit, Start
-from hooke.spec.journal import parse, read_new, unpack
+from hooke.spec.journal import open_plain, parse, read_new, unpack
 
 _BULK = '{"kind":"steps"'
 _CHUNK = 1 << 20
+_LONGEST_EXIT = 1 << 16
 
 
 class Witnessed(Protocol):
@@ -139,6 +140,9 @@ class Witness:
         """Return the exit records of the guards."""
         found = {}
         for rank in range(self.ranks):
-            with suppress(OSError, ValidationError):  # missing, or truncated by a crash of the machine
-                found[rank] = RankExit.model_validate_json(self._folder.exit(rank).read_text())
+            with (
+                suppress(OSError, ValidationError),  # missing, or truncated by a crash of the machine
+                open_plain(self._folder.exit(rank)) as file,
+            ):
+                found[rank] = RankExit.model_validate_json(file.read(_LONGEST_EXIT))
         return found
