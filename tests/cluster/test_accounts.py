@@ -7,10 +7,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
-from hooke.cluster import accounts, calibrating, orders, site
+from hooke.cluster import accounts, agent, calibrating, orders, site
 from hooke.cluster.hello import read_catalogues
 from hooke.cluster.job import read_job
 from hooke.cluster.launchers.base import TRAIN
@@ -215,9 +216,14 @@ def test_a_file_of_users_is_read_under_the_account(foreign, monkeypatch):
     folder = foreign.home.path.parent / "own" / "algorithms"
     folder.mkdir(parents=True)
     (folder / "spy.py").write_text("import os\nraise OSError(f'I am {os.getresuid()} {os.getgroups()}')\n")
-    monkeypatch.setenv("HOOKE_PATH", str(folder.parent))
-    account = accounts.find("nobody")
-    accounts.check(account, foreign.home.path, foreign.home.path / "agent-token")
+    monkeypatch.setenv("HOOKE_PATH", "own")
+    monkeypatch.chdir(folder.parent.parent)
+    place = SimpleNamespace(
+        user_code_account="nobody", home=foreign.home.path, token_file=foreign.home.path / "agent-token"
+    )
+    account = agent._account(place)
+    assert "HOOKE_PATH" not in os.environ, "the agent, its supervisors and calibrations would run users' files"
+    assert account.files == str(folder.parent)
     (problem,) = read_catalogues(account)["problems"]
     assert f"I am {(account.uid,) * 3} {sorted(account.groups)}" in problem["error"]
     (foreign.home.path.parent / "token").write_text("hunter2")
@@ -229,21 +235,19 @@ def order(**more):
     return LaunchOrder(run="run_a", attempt=1, token="secret", spec=spec() | more)
 
 
-def test_only_runs_with_users_code_see_users_files_and_run_under_the_account(tmp_path, monkeypatch):
-    """A built-in method in a process that reads users' files runs them, too."""
-    monkeypatch.setenv("HOOKE_PATH", "/own:here")
-    monkeypatch.chdir(tmp_path)
+def test_only_runs_with_users_code_run_under_the_account(tmp_path):
+    """Those of built-in methods are closed to it."""
 
     def made(account, **more):
         home = Home(Path(tempfile.mkdtemp(dir=tmp_path)))
         job = read_job(orders._make_job(home, "http://api", [order(**more)], LocalSettings(), account))[0]
         return job.account, job.path
 
-    seen = f"/own:{tmp_path}/here"
-    assert made(None, workload={"name": "spy"}) == (None, None), "as without the option"
-    assert made("nobody") == (None, "")
-    assert made("nobody", workload={"name": "spy"}) == ("nobody", seen)
-    assert made("nobody", algorithm={"name": "spy"}) == ("nobody", seen)
+    account = accounts.Account("nobody", NOBODY.pw_uid, NOBODY.pw_gid, (), "/", "/own")
+    assert made(None, workload={"name": "spy"}) == (None, ""), "as without the option"
+    assert made(account) == (None, "")
+    assert made(account, workload={"name": "spy"}) == ("nobody", "/own")
+    assert made(account, algorithm={"name": "spy"}) == ("nobody", "/own")
 
 
 def test_the_home_folder_lets_others_pass_to_ranks_only(tmp_path, mask):
@@ -259,14 +263,14 @@ def test_the_home_folder_lets_others_pass_to_ranks_only(tmp_path, mask):
     assert modes == [0o711, 0o700, 0o711]
 
 
-def test_an_agent_that_cannot_do_it_says_so(tmp_path, monkeypatch):
+def test_an_agent_that_cannot_do_it_says_so(monkeypatch):
     with pytest.raises(LaunchError, match="there is no account 'hooke-nobody' on this host"):
         accounts.find("hooke-nobody")
     with pytest.raises(LaunchError, match="'root' has the rights of the agent"):
         accounts.find("root")
     monkeypatch.setattr(os, "geteuid", lambda: 1)
     with pytest.raises(LaunchError, match="only root starts processes of another account: run it as root"):
-        accounts.check(accounts.find("nobody"), tmp_path, tmp_path / "token")
+        accounts.find("nobody")
     given = {
         "cluster": "a",
         "api": "http://h",

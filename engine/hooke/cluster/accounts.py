@@ -18,7 +18,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,13 @@ class Account:
     groups: tuple[int, ...]
     folder: str
     """Its home folder, which need not exist."""
+    files: str = ""
+    """Folders of users' files, as in HOOKE_PATH: who sees that variable reads, and so runs, all of them."""
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """Return an environment of a process of this account: the agent's folders are not its own."""
-        kept = {name: value for name, value in inherited.items() if not name.startswith("XDG_")}
+        kept = {name: value for name, value in inherited.items() if not name.startswith("XDG_") and name != PATH}
+        kept |= {PATH: self.files} if self.files else {}
         return kept | {"HOME": self.folder, "USER": self.name, "LOGNAME": self.name}
 
     @property
@@ -66,8 +69,8 @@ class Account:
         return {"user": self.uid, "group": self.gid, "extra_groups": list(self.groups), "cwd": "/"}
 
 
-def find(name: str) -> Account:
-    """Return an account. Raises LaunchError if there is none, or if users' code would gain nothing by it."""
+def find(name: str, files: str = "") -> Account:
+    """Return an account. Raises LaunchError if there is none, if it protects nothing, or if this process may not."""
     try:
         entry = pwd.getpwnam(name)
     except KeyError:
@@ -79,13 +82,13 @@ def find(name: str) -> Account:
         raise LaunchError(
             f"--user-code-account: {name!r} is in the group {grp.getgrgid(0).gr_name!r}: take it out"
         )
-    return Account(name, entry.pw_uid, entry.pw_gid, tuple(groups), entry.pw_dir)
+    if lacking := _lacking():
+        raise LaunchError(f"--user-code-account {name}: {lacking}, or leave the option out")
+    return Account(name, entry.pw_uid, entry.pw_gid, tuple(groups), entry.pw_dir, files)
 
 
 def check(account: Account, home: Path, token_file: Path) -> None:
     """Raise LaunchError unless processes of the account start, reach their folders, and cannot read the token."""
-    if lacking := _lacking():
-        raise LaunchError(f"--user-code-account {account.name}: {lacking}, or leave the option out")
     command = [sys.executable, "-c", _LOOK, str(home / "runs"), str(token_file.absolute())]
     try:
         told = subprocess.run(
@@ -144,22 +147,22 @@ class _Taken:
     """What this process has taken: a process has one effective user."""
 
     account: Account | None = None
-    variables: dict[str, str] = field(default_factory=dict)
 
 
 _taken = _Taken()
 
 
-def take(account: Account, path: str) -> None:
-    """Go on with the rights of an account, outside of `own`; `path`: HOOKE_PATH of its ranks.
+def take(account: Account) -> None:
+    """Go on with the rights of an account, outside of `own`.
 
-    This process must not see that variable: it would read users' files, which could take its own rights back.
+    Users' files stay unread in this process: they could take its own rights back.
     """
+    os.environ.pop(PATH, None)
     os.umask(0o022)
     os.setgroups(account.groups)
     os.setegid(account.gid)
     os.seteuid(account.uid)
-    _taken.account, _taken.variables = account, {PATH: path} if path else {}
+    _taken.account = account
 
 
 @contextmanager
@@ -183,9 +186,7 @@ def of_ranks() -> dict[str, Any]:
 
 def environment(inherited: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of ranks: that of the account, if one was taken."""
-    if _taken.account is None:
-        return dict(inherited)
-    return _taken.account.environment(inherited) | _taken.variables
+    return dict(inherited) if _taken.account is None else _taken.account.environment(inherited)
 
 
 def make_folder(attempt: Path) -> None:

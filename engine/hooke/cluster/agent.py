@@ -34,6 +34,7 @@ from celery.worker import state
 
 from hooke.cluster import accounts, broker, calibrating, orders, site
 from hooke.cluster.claiming import Claiming
+from hooke.cluster.environment import absolute
 from hooke.cluster.hello import ApiClient, Heartbeat, describe
 from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.lock import Lock
@@ -58,7 +59,7 @@ def register(
     api: str,
     client: ApiClient,
     launcher: LauncherSettings | None = None,
-    account: str | None = None,
+    account: accounts.Account | None = None,
 ) -> None:
     """Register the application's tasks; `launcher`: by default `local`; `account`: that of users' code."""
     claiming = Claiming(home, api, client, launcher, account)
@@ -152,10 +153,14 @@ def run(place: Site) -> None:
 
 
 def _account(place: Site) -> accounts.Account | None:
-    """Return the account for users' code, with the home folder made ready for it. Raises LaunchError."""
+    """Return the account for users' code, with the home folder made ready for it. Raises LaunchError.
+
+    This process and those that it starts see no users' files from now on, unless they are of that account.
+    """
     if place.user_code_account is None:
         return None
-    account = accounts.find(place.user_code_account)
+    account = accounts.find(place.user_code_account, absolute(os.environ).get(accounts.PATH, ""))
+    os.environ.pop(accounts.PATH, None)
     accounts.open_home(place.home)
     accounts.check(account, place.home, place.token_file)
     _log.info("users' code runs as %s (uid %d)", account.name, account.uid)
@@ -173,7 +178,7 @@ def _serve(place: Site, home: Home, account: accounts.Account | None) -> None:
         account,
     )
     app = broker.make_app(place.broker)
-    register(app, home, place.api, client, place.launcher, place.user_code_account)
+    register(app, home, place.api, client, place.launcher, account)
     ending = Ending(heartbeat, _leave)
     ending.start()
     for number in (signal.SIGTERM, signal.SIGINT):

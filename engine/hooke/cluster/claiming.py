@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from hooke.cluster import calibrating, forgetting, orders
+from hooke.cluster.accounts import Account
 from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.places import Home
 from hooke.cluster.retrying import repeated
@@ -64,7 +65,7 @@ class Claiming:
         api: str,
         client: Api,
         launcher: LauncherSettings | None = None,
-        account: str | None = None,
+        account: Account | None = None,
     ) -> None:
         """`api`: where supervisors report; `launcher`: by default `local`; `account`: that of users' code."""
         self._home, self._api, self._client, self._launcher = home, api, client, launcher

@@ -16,7 +16,7 @@ from typing import Any
 from hooke.catalogue import discovery as catalogue
 from hooke.catalogue.items import Kind
 from hooke.cluster.accounts import Account
-from hooke.cluster.environment import absolute, for_user_code
+from hooke.cluster.environment import for_user_code
 from hooke.cluster.http_client import client_options, httpx
 from hooke.cluster.launchers.mpi import library_of
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
@@ -166,7 +166,7 @@ def read_catalogues(account: Account | None = None) -> dict[str, Any]:
     command = [sys.executable, "-m", "hooke.catalogue.discovery"]
     environment = for_user_code(os.environ)
     if account is not None:
-        environment = account.environment(absolute(environment))
+        environment = account.environment(environment)
     try:
         result = subprocess.run(
             command,
@@ -232,7 +232,7 @@ class Heartbeat(threading.Thread):
         complaint, asked = "", 0.0
         while not self._stopped.is_set():
             try:
-                stamp = catalogue.stamp()
+                stamp = catalogue.stamp(self._account.files if self._account else None)
                 if stamp != known:
                     catalogues = read_catalogues(self._account)
                     _complain(catalogues["problems"])

@@ -20,7 +20,8 @@ from functools import partial
 from pathlib import Path
 
 from hooke.catalogue import discovery as catalogue
-from hooke.cluster.environment import absolute, for_user_code
+from hooke.cluster.accounts import Account
+from hooke.cluster.environment import for_user_code
 from hooke.cluster.job import Job, Order
 from hooke.cluster.launchers.make import make
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
@@ -42,7 +43,7 @@ def launch(
     api: str,
     orders: Sequence[LaunchOrder],
     launcher: LauncherSettings | None = None,
-    account: str | None = None,
+    account: Account | None = None,
 ) -> list[FailedLaunch]:
     """Start one supervisor for these attempts, unless they have been delivered or have an owner.
 
@@ -108,7 +109,7 @@ def _check_space(path: Path) -> None:
 
 
 def _make_job(
-    home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings, account: str | None = None
+    home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings, account: Account | None = None
 ) -> JobFolder:
     """Create the job's folder atomically."""
     listed = [Order(run=o.run, attempt=o.attempt, spec=o.spec, resume_from=o.resume_from) for o in orders]
@@ -139,13 +140,11 @@ def _make_job(
     return folder
 
 
-def _confined(orders: Sequence[LaunchOrder], account: str | None) -> dict[str, str]:
-    """Return under which account the ranks of a job run, and which users' files they see, if that is separated."""
-    if account is None:
+def _confined(orders: Sequence[LaunchOrder], account: Account | None) -> dict[str, str]:
+    """Return the account of the ranks of a job with users' code, and the files that they see."""
+    if account is None or not any(_has_users_code(order.spec) for order in orders):
         return {}
-    if not any(_has_users_code(order.spec) for order in orders):
-        return {"path": ""}  # a built-in method reads all files that it sees, too
-    return {"account": account, "path": absolute(os.environ).get(catalogue.PATH, "")}
+    return {"account": account.name, "path": account.files}
 
 
 def _has_users_code(spec: dict[str, object]) -> bool:
@@ -168,16 +167,13 @@ def start_supervisor(folder: JobFolder, api: str) -> None:
     if job.api != api:  # the API has a new address
         write_atomically(folder.description, job.model_copy(update={"api": api}).model_dump_json())
     command = [sys.executable, "-m", "hooke.cluster.supervisor", str(folder.path)]
-    environment = for_user_code(os.environ)
-    if job.path is not None:
-        environment.pop(catalogue.PATH, None)
     with folder.supervisor_log.open("ab") as log:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=environment,
+            env=for_user_code(os.environ),
             start_new_session=True,
         )
     try:

@@ -48,7 +48,7 @@ class Supervisor:
         self._job: Job
         self._job, self._tokens = read_job(folder)
         if self._job.account is not None:
-            accounts.take(accounts.find(self._job.account), self._job.path or "")
+            accounts.take(accounts.find(self._job.account, self._job.path))
         self._launcher = make(self._job.launcher)
         self._locks: list[Lock] = []
         self.cancel_requested = asyncio.Event()
