@@ -70,7 +70,7 @@ class Account:
 
 
 def find(name: str, files: str = "") -> Account:
-    """Return an account. Raises LaunchError if there is none, if it protects nothing, or if this process may not."""
+    """Return an account. Raises LaunchError if there is none, if it protects nothing, or if this one may not."""
     try:
         entry = pwd.getpwnam(name)
     except KeyError:
