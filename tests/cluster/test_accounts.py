@@ -27,7 +27,8 @@ from tests.waiting import wait_for
 
 NOBODY = pwd.getpwnam("nobody")
 PASSAGE = (
-    'mount --bind "$2" "$3" && mount -t tmpfs -o mode=755 none "$1" && mkdir -p "$2" && mount --bind "$3" "$2" && '
+    'mount --bind "$2" "$3" && mount -t tmpfs -o mode=755 none "$1" && (umask 022 && mkdir -p "$2") && '
+    'mount --bind "$3" "$2" && '
     'shift 3 && exec "$@"'
 )
 """Opens the folder $1, as /root, but for the folder $2 in it, for one command; $3: an empty folder."""
@@ -73,9 +74,7 @@ def spy():
 
 
 with open(SEEN, "a") as file:
-    reading = {{"ids": os.getresuid(), "found": {{"rights of the agent": tried(os.seteuid, 0)}}}}
-    told = spy() if os.path.exists("spec.json") else reading
-    file.write(json.dumps(told) + "\\n")
+    file.write(json.dumps(spy()) + "\\n")
 
 
 def model():
@@ -91,6 +90,18 @@ def data():
 
 def loss(output, labels):
     return torch.nn.functional.cross_entropy(output, labels)
+"""
+
+
+READ = """
+import json, os
+try:
+    os.seteuid(0)
+    found = "done"
+except OSError as error:
+    found = type(error).__name__
+with open({seen!r}, "a") as file:
+    file.write(json.dumps({{"ids": os.getresuid() + os.getresgid(), "found": {{"where": found}}}}) + "\\n")
 """
 
 
@@ -143,9 +154,10 @@ def foreign(mask):
 def test_users_code_reaches_nothing_of_the_service_and_its_run_succeeds(foreign):
     run = foreign.run_name()
     folder = foreign.home.path.parent
-    own, seen = folder / "own" / "workloads" / "spy.py", folder / "seen"
-    own.parent.mkdir(parents=True)
-    for path in (own.parent, own.parent.parent):
+    seen = folder / "seen"
+    own, method = folder / "own" / "workloads" / "spy.py", folder / "own" / "algorithms" / "read.py"
+    for path in (own.parent.parent, own.parent, method.parent):
+        path.mkdir(mode=0o755)
         path.chmod(0o755)
     seen.touch()
     seen.chmod(0o666)
@@ -154,7 +166,9 @@ def test_users_code_reaches_nothing_of_the_service_and_its_run_succeeds(foreign)
     job = foreign.job([run], specs={run: document}, program=TRAIN)
     job.path.chmod(0o700)  # as the agent makes it
     own.write_text(SPY.format(home=str(foreign.home.path), seen=str(seen), tokens=str(job.tokens)))
-    own.chmod(0o644)
+    method.write_text(READ.format(seen=str(seen)))
+    for path in (own, method):
+        path.chmod(0o644)
     attempt = foreign.folder(run)
     attempt.path.mkdir(parents=True)
     attempt.token_sha256.write_text("digest")
@@ -162,14 +176,14 @@ def test_users_code_reaches_nothing_of_the_service_and_its_run_succeeds(foreign)
 
     foreign.finish(foreign.supervise(job))
     assert foreign.api.states(run) == ["starting", "running", "succeeded"], foreign.api.reports
-    checking, *ranks = map(json.loads, seen.read_text().splitlines())
-    me = NOBODY.pw_uid
-    assert checking == {"ids": [me] * 3, "found": {"rights of the agent": "PermissionError"}}
-    assert ranks
-    for told in ranks:
-        assert told["ids"] == [me] * 3 + [NOBODY.pw_gid] * 3
-        assert set(told["groups"]) == set(os.getgrouplist("nobody", NOBODY.pw_gid))
-        assert set(told["found"].values()) == {"PermissionError"}, told["found"]
+    me, told = NOBODY.pw_uid, [json.loads(line) for line in seen.read_text().splitlines()]
+    assert [len(each["found"]) for each in told] == [1, 1, 15], (
+        "who checks the specification, then the rank, twice"
+    )
+    for each in told:
+        assert each["ids"] == [me] * 3 + [NOBODY.pw_gid] * 3
+        assert set(each["found"].values()) == {"PermissionError"}, each["found"]
+    assert set(told[-1]["groups"]) == set(os.getgrouplist("nobody", NOBODY.pw_gid))
     assert not attempt.dead.exists() and attempt.delivered.exists()
     assert attempt.ranks.stat().st_uid == me and attempt.reports.stat().st_uid == 0
 
@@ -179,6 +193,7 @@ def test_a_link_among_the_files_of_a_rank_leads_its_supervisor_to_nothing_of_the
     run, supervisor = foreign.start("--steps", "100000")
     foreign.running(run)
     attempt = foreign.folder(run)
+    wait_for(lambda: any("is here" in line.text for line in foreign.api.logs[run, 1]), "output")
     for number in (0, 1):  # as users' code could
         attempt.rank_log(number).rename(attempt.ranks / f"aside.{number}")
         attempt.rank_log(number).symlink_to(secret)
@@ -189,7 +204,6 @@ def test_a_link_among_the_files_of_a_rank_leads_its_supervisor_to_nothing_of_the
     foreign.finish(supervisor)
     assert foreign.api.end(run).state == "cancelled"
     told = [line.text for lines in foreign.api.logs.values() for line in lines]
-    assert any("is here" in text for text in told), "output before was sent"
     assert not any("hunter2" in text for text in [*told, foreign.api.end(run).model_dump_json()])
     foreign.assert_complete(run)
 
