@@ -230,6 +230,8 @@ def test_a_file_of_users_is_read_under_the_account(foreign, monkeypatch):
     folder = foreign.home.path.parent / "own" / "algorithms"
     folder.mkdir(parents=True)
     (folder / "spy.py").write_text("import os\nraise OSError(f'I am {os.getresuid()} {os.getgroups()}')\n")
+    for path, mode in ((folder.parent, 0o755), (folder, 0o755), (folder / "spy.py", 0o644)):
+        path.chmod(mode)
     monkeypatch.setenv("HOOKE_PATH", "own")
     monkeypatch.chdir(folder.parent.parent)
     place = SimpleNamespace(
