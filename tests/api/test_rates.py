@@ -195,7 +195,7 @@ def test_an_agent_s_heartbeat_waits_as_long_as_it_is_asked_to_and_stays_online(m
             raise httpx.HTTPStatusError("429", request=httpx.Request("POST", "http://h"), response=answer)
 
     waited = []
-    monkeypatch.setattr(hello, "read_catalogues", lambda: {"problems": []})
+    monkeypatch.setattr(hello, "read_catalogues", lambda *_: {"problems": []})
     heartbeat = hello.Heartbeat(Line(), lambda _: None)
     heartbeat._stopped = SimpleNamespace(is_set=lambda: bool(waited), wait=waited.append)
     heartbeat.run()

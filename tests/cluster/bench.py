@@ -46,6 +46,10 @@ class Bench:
         self.api = RecordingApi()
         self.started = []
         self.ids = set()
+        self.prefix = []
+        """Beginning of the commands of supervisors."""
+        self.more = {}
+        """Further fields of jobs."""
 
     def run_name(self):
         return f"run_{uuid.uuid4().hex[:12]}"
@@ -61,6 +65,7 @@ class Bench:
             program=program,
             timing=timing,
             launcher=launcher or LocalSettings(),
+            **self.more,
         )
         folder = self.home.job(job.name)
         folder.path.mkdir(parents=True)
@@ -75,7 +80,7 @@ class Bench:
         """Start a supervisor in the foreground and return it."""
         with folder.supervisor_log.open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "hooke.cluster.supervisor", str(folder.path), "--foreground"],
+                [*self.prefix, sys.executable, "-m", "hooke.cluster.supervisor", str(folder.path), "--foreground"],
                 stdout=log,
                 stderr=log,
                 start_new_session=True,

@@ -54,7 +54,7 @@ def launch(*runs, token="t"):
 
 def test_the_order_is_claimed_with_the_agents_token_and_identity(agent, monkeypatch):
     started = []
-    monkeypatch.setattr(orders, "launch", lambda home, api, given, launcher: started.append(given) or [])
+    monkeypatch.setattr(orders, "launch", lambda home, api, given, *_: started.append(given) or [])
     agent.api.orders[ORDER] = launch("run_a", "run_b")
     agent.receive()
     ((asked, credential),) = agent.api.claims

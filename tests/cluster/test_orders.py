@@ -22,8 +22,8 @@ def agent(bench, monkeypatch):
     """Return a Bench whose orders start the rank program of the tests, with little patience."""
     real = orders._make_job
 
-    def make_job(home, api, given, launcher):
-        folder = real(home, api, given, launcher)
+    def make_job(*given):
+        folder = real(*given)
         job = Job.model_validate_json(folder.description.read_text())
         program = ("-m", "mpi4py", PROGRAM, "--steps", str(bench.steps))
         changed = job.model_copy(update={"program": program, "timing": FAST})

@@ -99,6 +99,22 @@ def test_a_rank_that_is_stopped_ends_the_run_with_its_name(bench, budget, said):
     bench.assert_complete(run)
 
 
+def test_a_named_pipe_in_place_of_a_rank_s_file_keeps_nobody_waiting(bench):
+    """Users' code can make one; who opens it waits for a writer, and a supervisor that waits is heard no more."""
+    run, supervisor = bench.start("--steps", "100000")
+    bench.running(run)
+    folder = bench.folder(run)
+    for path in (folder.rank_log(1), folder.exit(1), folder.path / "segments.1", folder.path / "checkpoints"):
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+    answers = len(bench.api.requests)
+    wait_for(lambda: len(bench.api.requests) > answers + 5, "more requests")
+    folder.cancel.touch()
+    bench.finish(supervisor)
+    assert bench.api.end(run).state == "cancelled"
+    bench.assert_complete(run)
+
+
 def test_cancel_before_the_start_starts_nothing(bench):
     run = bench.run_name()
     job = bench.job([run])

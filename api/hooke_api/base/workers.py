@@ -11,6 +11,8 @@ from typing import Protocol
 
 import structlog
 
+from hooke_api.base.causes import LOG, cause
+
 LOOK_SECONDS = 1.0
 """Interval between two looks at the threads, s."""
 AGAIN_SECONDS = 1.0
@@ -34,7 +36,7 @@ class Worker(Protocol):
         """End the thread; return when it has ended, or after a few seconds."""
 
     def fault(self) -> str | None:
-        """Return why it does not do its work at present, or None."""
+        """Return why it does not do its work at present, or None; anybody may read it."""
 
 
 class Workers:
@@ -86,6 +88,9 @@ class Repeating(threading.Thread):
         self.seconds = seconds
         self.ended = threading.Event()
         self._failing: str | None = None
+        """The last error, for the log."""
+        self._cause: str | None = None
+        """What is said of it to everybody."""
         self._sign_at = time.monotonic()
 
     def look(self) -> None:
@@ -105,13 +110,13 @@ class Repeating(threading.Thread):
         while self.lives():
             try:
                 self.look()
-                self._failing = None
+                self._failing = self._cause = None
             except Exception as error:  # any error: the thread must not end
                 why = f"{type(error).__name__}: {error}".splitlines()[0][:300]
                 if why != self._failing:  # the disk may be full: a look must not fill the rest of it
                     with suppress(Exception):
                         log.exception("a look failed", worker=self.name)
-                self._failing = why
+                self._failing, self._cause = why, cause(error)
             self.lives()
             self.ended.wait(min(self.seconds, AGAIN_SECONDS) if self._failing else self.seconds)
         with suppress(Exception):  # shutting down: what is held expires
@@ -119,8 +124,8 @@ class Repeating(threading.Thread):
 
     def fault(self) -> str | None:
         """Return why it does not do its work at present, or None."""
-        if self._failing:
-            return f"its last look failed: {self._failing}"
+        if self._cause:
+            return f"its last look failed: {self._cause}; {LOG}"
         silent = time.monotonic() - self._sign_at
         return f"its look has not ended for {silent:.0f} s" if silent > self.seconds + HANGS_SECONDS else None
 

@@ -18,6 +18,11 @@ from hooke.spec.protocol import BROKER_KEY
 CHANNEL = "hooke.events"
 """Messages are JSON: {"position": highest event position, "wake": whether the scheduler should look}."""
 
+_CAUSES = (
+    (redis.AuthenticationError, "it refuses the password"),
+    (redis.TimeoutError, "it does not answer in time"),
+    (redis.ConnectionError, "it cannot be reached"),
+)
 log = structlog.get_logger("hooke.bus")
 
 PAUSE_SECONDS = 5.0
@@ -30,6 +35,8 @@ class Bus:
     def __init__(self, url: str) -> None:
         self._redis = redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
         self._silent_until = 0.0
+        self._complaint = ""
+        """What was logged last."""
         self.wake = threading.Event()
         """Set when the scheduler of this process should check the queue at once."""
 
@@ -57,11 +64,15 @@ class Bus:
             log.warning("redis does not respond: agents cannot check their broker", error=str(error))
 
     def answers(self) -> str | None:
-        """Return None if Redis responds, otherwise the reason."""
+        """Return None if Redis responds, otherwise why not, in words that name no host: anybody may read them."""
         try:
             self._redis.ping()
         except redis.RedisError as error:
-            return str(error)
+            if str(error) != self._complaint:
+                self._complaint = str(error)
+                log.warning("redis does not respond", error=self._complaint)
+            return next((said for kind, said in _CAUSES if isinstance(error, kind)), "it refuses a command")
+        self._complaint = ""
         return None
 
     def close(self) -> None:

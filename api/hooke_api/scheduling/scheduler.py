@@ -20,6 +20,7 @@ from hooke.spec.states import RunState
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
+from hooke_api.base.causes import LOG, cause
 from hooke_api.base.settings import Settings
 from hooke_api.events.bus import Bus
 from hooke_api.models import Attempt, Cluster, Event, NumberSequence, Run, Webhook, database_time
@@ -83,7 +84,9 @@ class Scheduler(threading.Thread):
         self.leadership = Leadership(database, timedelta(seconds=settings.leader_seconds))
         self.up_since = self._passed_at = time.monotonic()
         self._failing: str | None = None
-        """Why the last pass failed."""
+        """Why the last pass failed, for the log."""
+        self._cause: str | None = None
+        """What is said of it to everybody."""
         self._unheard: str | None = None
         """Why the last order could not be sent."""
         self._watched: tuple[float, datetime] | None = None
@@ -94,7 +97,7 @@ class Scheduler(threading.Thread):
         while not self._ended.is_set():
             try:
                 self.look()
-                self._failing = None
+                self._failing = self._cause = None
             except Exception as error:  # any error: the thread must not end
                 self._failed(error)
             self._passed_at = time.monotonic()
@@ -108,17 +111,17 @@ class Scheduler(threading.Thread):
         if why != self._failing:  # the disk may be full: a pass every 0.3 s must not fill the rest of it
             with suppress(Exception):
                 log.exception("a scheduling pass failed")
-        self._failing = why
+        self._failing, self._cause = why, cause(error)
         self.up_since = time.monotonic()  # reports may have been kept, too: no lease has expired by it
 
     def fault(self) -> str | None:
         """Return why runs are not scheduled at present, or None."""
-        if self._failing:
-            return f"its last pass failed: {self._failing}"
+        if self._cause:
+            return f"its last pass failed: {self._cause}; {LOG}"
         silent = time.monotonic() - self._passed_at
         if silent > self.settings.schedule_seconds + HANGS_SECONDS:
             return f"its pass has not ended for {silent:.0f} s"
-        return f"orders cannot be sent, and are tried again: {self._unheard}" if self._unheard else None
+        return f"orders cannot be sent, and are tried again; {LOG}" if self._unheard else None
 
     def stop(self) -> None:
         """End the thread; returns when it has ended, or after a few seconds."""

@@ -17,6 +17,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 import structlog
@@ -97,7 +98,7 @@ def compact(database: Database, run: str, go_on: Callable[[], bool] = lambda: Tr
             session.add(LooseObject(key=key, at=database_time(session), discarded=False))
         try:
             made = digest_of(draft)
-            store.put(key, draft)
+            store.put(key, draft, partial(_check, go_on))
             _compare(store, key, made, told.hexdigest(), go_on)
             counted = {"chunks": writer.chunks, "steps": writer.steps, "raw": writer.raw}
             told_of_it = {"key": key, "size": made[0], "sha256": made[1], **counted}
@@ -224,7 +225,7 @@ def _check(go_on: Callable[[], bool]) -> None:
 def _compare(store: ObjectStore, key: str, made: tuple[int, str], wanted: str, go_on: Callable[[], bool]) -> None:
     """Read an object back. Raises DamagedObject unless it has the chunks that it was made of."""
     told = hashlib.sha256()
-    with store.open(key) as content:
+    with store.open(key, partial(_check, go_on)) as content:
         if digest_of(content) != made:
             raise DamagedObject(f"object {key} in {store.name} is not what was stored")
         for chunk in StepsFile(content).chunks():

@@ -10,13 +10,12 @@ import hashlib
 import os
 import re
 import secrets
-import shutil
 import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -36,6 +35,13 @@ _KEY = re.compile(r"[0-9a-f]{2}/[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _BLOCK = 1 << 20
 
 log = structlog.get_logger("hooke.objects")
+
+Step = Callable[[], None]
+"""Called while something takes its time."""
+
+
+def nothing() -> None:
+    """Do nothing: who waits wants to hear nothing meanwhile."""
 
 
 class ObjectFault(StrEnum):
@@ -89,12 +95,15 @@ class ObjectStore(ABC):
         """Return where it is, for messages."""
 
     @abstractmethod
-    def put(self, key: str, file: IO[bytes]) -> None:
-        """Store the content of a file: all of it or nothing, and durably when this returns."""
+    def put(self, key: str, file: IO[bytes], step: Step = nothing) -> None:
+        """Store the content of a file: all of it or nothing, and durably when this returns.
+
+        `step` is called for every part that has gone on its way; what it raises ends this.
+        """
 
     @abstractmethod
-    def open(self, key: str) -> AbstractContextManager[IO[bytes]]:
-        """Return an object as a file with positions. Raises MissingObject."""
+    def open(self, key: str, step: Step = nothing) -> AbstractContextManager[IO[bytes]]:
+        """Return an object as a file with positions, `step` as above. Raises MissingObject."""
 
     @abstractmethod
     def delete(self, key: str) -> None:
@@ -161,7 +170,7 @@ class FolderStore(ObjectStore):
         """Return where it is, for messages."""
         return f"the folder {self.folder}"
 
-    def put(self, key: str, file: IO[bytes]) -> None:
+    def put(self, key: str, file: IO[bytes], step: Step = nothing) -> None:
         """Store the content of a file: under another name, then on the disk, then under its own."""
         target = self._path(key)
         draft = target.with_name(f"{DRAFT}{os.getpid()}-{secrets.token_hex(8)}")
@@ -170,7 +179,9 @@ class FolderStore(ObjectStore):
             try:
                 with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
                     file.seek(0)
-                    shutil.copyfileobj(file, copy, _BLOCK)
+                    while block := file.read(_BLOCK):
+                        copy.write(block)
+                        step()
                     copy.flush()
                     os.fsync(copy.fileno())
                 draft.rename(target)
@@ -180,7 +191,7 @@ class FolderStore(ObjectStore):
                 _sync(folder)
 
     @contextmanager
-    def open(self, key: str) -> Iterator[IO[bytes]]:
+    def open(self, key: str, step: Step = nothing) -> Iterator[IO[bytes]]:  # noqa: ARG002 - it is there at once
         """Yield an object as a file with positions. Raises MissingObject."""
         try:
             with system_errors():

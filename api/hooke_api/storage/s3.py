@@ -22,10 +22,21 @@ from urllib.parse import quote
 
 import httpx
 
-from hooke_api.storage.objects import MissingObject, ObjectError, ObjectStore, digest_of, system_errors
+from hooke_api.storage.objects import (
+    MissingObject,
+    ObjectError,
+    ObjectStore,
+    Step,
+    digest_of,
+    nothing,
+    system_errors,
+)
 
 SECONDS, CONNECT_SECONDS = 30.0, 5.0
-"""Time for which the service may be silent, and in which it has to be connected."""
+"""Time for which the service may be silent, and in which it has to be connected. How long a whole object takes is
+not limited: it may be large, and the line slow."""
+BLOCK = 1 << 16
+"""Bytes of an object that are sent at a time."""
 PAUSES = (0.2, 1.0)
 """Seconds before each further try of a request that was refused or broken off, or got one of AGAIN."""
 REST = 10.0
@@ -71,6 +82,23 @@ class Signer:
         return f"AWS4-HMAC-SHA256 {credential},SignedHeaders={signed},Signature={signature}"
 
 
+@dataclass(frozen=True)
+class _Content:
+    """The body of a request, which may have to be sent again."""
+
+    file: IO[bytes]
+    size: int
+    sha256: str
+    step: Step
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield it from its beginning on; `step` is called for every block that has been taken."""
+        self.file.seek(0)
+        while block := self.file.read(BLOCK):
+            yield block
+            self.step()
+
+
 def _hmac(key: bytes, text: str) -> bytes:
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
@@ -99,13 +127,14 @@ class S3Store(ObjectStore):
         """Close the connections."""
         self._client.close()
 
-    def put(self, key: str, file: IO[bytes]) -> None:
+    def put(self, key: str, file: IO[bytes], step: Step = nothing) -> None:
         """Store the content of a file."""
-        with self._sent("PUT", key, file) as answer:
+        size, payload = digest_of(file)
+        with self._sent("PUT", key, _Content(file, size, payload, step)) as answer:
             self._check(answer)
 
     @contextmanager
-    def open(self, key: str) -> Iterator[IO[bytes]]:
+    def open(self, key: str, step: Step = nothing) -> Iterator[IO[bytes]]:
         """Yield an object as a file with positions: a copy of it. Raises MissingObject."""
         with self.draft() as copy:
             with self._slot(), self._sent("GET", key) as answer:
@@ -113,6 +142,7 @@ class S3Store(ObjectStore):
                 for block in answer.iter_raw():
                     with system_errors():
                         copy.write(block)
+                    step()
             copy.seek(0)
             yield copy
 
@@ -138,13 +168,13 @@ class S3Store(ObjectStore):
             self._slots.release()
 
     @contextmanager
-    def _sent(self, method: str, key: str, file: IO[bytes] | None = None) -> Iterator[httpx.Response]:
+    def _sent(self, method: str, key: str, content: _Content | None = None) -> Iterator[httpx.Response]:
         """Yield the answer to a request. Raises ObjectError if there is none."""
         left = self._silent_until - time.monotonic()
         if left > 0:
             raise ObjectError(f"{self.name} does not answer, and is asked again in {left:.0f} s")
         try:
-            answer = self._try(method, key, file)
+            answer = self._try(method, key, content)
         except httpx.HTTPError as error:
             self._silent_until = time.monotonic() + REST
             raise ObjectError(f"{self.name} does not answer: {_said(error)}") from error
@@ -155,20 +185,18 @@ class S3Store(ObjectStore):
         finally:
             answer.close()
 
-    def _try(self, method: str, key: str, file: IO[bytes] | None) -> httpx.Response:
-        payload = NOTHING if file is None else digest_of(file)[1]
+    def _try(self, method: str, key: str, content: _Content | None) -> httpx.Response:
         for pause in PAUSES:
             with suppress(httpx.NetworkError, httpx.ProtocolError):  # who is silent once is not asked at once
-                answer = self._client.send(self._request(method, key, file, payload), stream=True)
+                answer = self._client.send(self._request(method, key, content), stream=True)
                 if answer.status_code not in AGAIN:
                     return answer
                 answer.close()
             time.sleep(pause)
-        return self._client.send(self._request(method, key, file, payload), stream=True)
+        return self._client.send(self._request(method, key, content), stream=True)
 
-    def _request(self, method: str, key: str, file: IO[bytes] | None, payload: str) -> httpx.Request:
-        if file is not None:
-            file.seek(0)
+    def _request(self, method: str, key: str, content: _Content | None) -> httpx.Request:
+        payload = NOTHING if content is None else content.sha256
         path = f"{self._place}/{key}"
         url = httpx.URL(f"{self._endpoint}{quote(path, '/-_.~')}")
         headers = {
@@ -178,7 +206,10 @@ class S3Store(ObjectStore):
         }
         headers["authorization"] = self._signer.authorization(method, path, {}, headers, payload)
         headers["accept-encoding"] = "identity"
-        return self._client.build_request(method, url, content=file, headers=headers)
+        if content is None:
+            return self._client.build_request(method, url, headers=headers)
+        headers["content-length"] = str(content.size)  # else it would be sent in chunks, which S3 refuses
+        return self._client.build_request(method, url, content=content.blocks(), headers=headers)
 
     def _check(self, answer: httpx.Response) -> None:
         """Raise MissingObject, or ObjectError with what the service said, unless it has done what it was asked."""

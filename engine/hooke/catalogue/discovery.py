@@ -130,10 +130,10 @@ def _files(kind: Kind) -> Iterator[CatalogueItem | FileFault]:
                 yield from _offers(kind, file.stem, str(file), "file", functools.partial(_read_file, kind, file))
 
 
-def stamp() -> str:
-    """Return a text that changes whenever a file in HOOKE_PATH is added, removed or changed."""
+def stamp(folders: str | None = None) -> str:
+    """Return a text that changes with every file in HOOKE_PATH, or in these folders."""
     seen = []
-    for entry in filter(None, os.environ.get(PATH, "").split(os.pathsep)):
+    for entry in filter(None, (os.environ.get(PATH, "") if folders is None else folders).split(os.pathsep)):
         for file in sorted(Path(entry).glob("*s/*.py")):
             with contextlib.suppress(OSError):  # removed meanwhile
                 status = file.stat()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 
-def agent(
+def agent(  # noqa: PLR0913, PLR0917 - the options of a command
     cluster: Annotated[str | None, typer.Option(help="Name of the cluster.")] = None,
     api: Annotated[str | None, typer.Option(help="Base URL of the API.")] = None,
     broker: Annotated[
@@ -25,6 +25,14 @@ def agent(
             metavar="KIND[,OPTION=VALUE...]",
             help="What starts ranks: local, hosts, slurm or psij, with plain options, as slurm,slots=64.",
             show_default="local",
+        ),
+    ] = None,
+    user_code_account: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Account of this host under which users' code runs; needs root.",
+            show_default="that of the agent",
         ),
     ] = None,
     config: Annotated[
@@ -52,6 +60,7 @@ def agent(
                     "token_file": token_file,
                     "home": home,
                     "launcher": launcher,
+                    "user_code_account": user_code_account,
                 },
             )
         )

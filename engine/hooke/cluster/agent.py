@@ -32,8 +32,9 @@ import redis
 from celery import Celery
 from celery.worker import state
 
-from hooke.cluster import broker, calibrating, orders, site
+from hooke.cluster import accounts, broker, calibrating, orders, site
 from hooke.cluster.claiming import Claiming
+from hooke.cluster.environment import absolute
 from hooke.cluster.hello import ApiClient, Heartbeat, describe
 from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.lock import Lock
@@ -53,10 +54,15 @@ _log = logging.getLogger(__name__)
 
 
 def register(
-    app: Celery, home: Home, api: str, client: ApiClient, launcher: LauncherSettings | None = None
+    app: Celery,
+    home: Home,
+    api: str,
+    client: ApiClient,
+    launcher: LauncherSettings | None = None,
+    account: accounts.Account | None = None,
 ) -> None:
-    """Register the application's tasks; `launcher`: by default `local`."""
-    claiming = Claiming(home, api, client, launcher)
+    """Register the application's tasks; `launcher`: by default `local`; `account`: that of users' code."""
+    claiming = Claiming(home, api, client, launcher, account)
 
     def take(document: dict[str, Any]) -> None:
         claiming.take(document)
@@ -116,6 +122,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--token-file", type=Path, help="file with the token of the cluster")
     parser.add_argument("--home", type=Path, help="folder for runs and jobs")
     parser.add_argument("--launcher", help="its kind and plain options: slurm,slots=64,partition=gpu")
+    parser.add_argument("--user-code-account", help="account of this host under which users' code runs")
     parser.add_argument("--config", type=Path, help="TOML file with these options and the launcher")
     options = vars(parser.parse_args(arguments))
     try:
@@ -139,12 +146,28 @@ def run(place: Site) -> None:
     site.token(place.token_file)  # told now, not in the log
     if site.shared(place.token_file):
         _log.warning("%s can be read by other users of this host: chmod 600", place.token_file)
+    account = _account(place)
     _check_broker(place.broker)
-    _serve(place, home)
+    _serve(place, home, account)
     lock.release()
 
 
-def _serve(place: Site, home: Home) -> None:
+def _account(place: Site) -> accounts.Account | None:
+    """Return the account for users' code, with the home folder made ready for it. Raises LaunchError.
+
+    This process and those that it starts see no users' files from now on, unless they are of that account.
+    """
+    if place.user_code_account is None:
+        return None
+    account = accounts.find(place.user_code_account, absolute(os.environ).get(accounts.PATH, ""))
+    os.environ.pop(accounts.PATH, None)
+    accounts.open_home(place.home)
+    accounts.check(account, place.home, place.token_file)
+    _log.info("users' code runs as %s (uid %d)", account.name, account.uid)
+    return account
+
+
+def _serve(place: Site, home: Home, account: accounts.Account | None) -> None:
     """Join the server, then take orders until the end. Raises LaunchError if the server refuses this agent."""
     agent = site.identity(home.path)
     client = ApiClient(place.api, place.token_file, agent)
@@ -152,9 +175,10 @@ def _serve(place: Site, home: Home) -> None:
     heartbeat = Heartbeat(
         client,
         lambda told: describe(place.cluster, agent, told, place.launcher, home.path, machines.look()),
+        account,
     )
     app = broker.make_app(place.broker)
-    register(app, home, place.api, client, place.launcher)
+    register(app, home, place.api, client, place.launcher, account)
     ending = Ending(heartbeat, _leave)
     ending.start()
     for number in (signal.SIGTERM, signal.SIGINT):

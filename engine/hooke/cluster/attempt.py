@@ -9,9 +9,8 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from hooke.catalogue.algorithm import ranks_of
 from hooke.catalogue.discovery import built_in
-from hooke.catalogue.validation import validate_run
+from hooke.cluster import checking
 from hooke.cluster.earlier import adopt_checkpoint
 from hooke.cluster.job import Order
 from hooke.cluster.places import AttemptFolder, append_line, described, write_atomically
@@ -19,7 +18,6 @@ from hooke.cluster.shipper import Shipper
 from hooke.cluster.tail import LogBook, last_lines, last_words
 from hooke.cluster.verdict import Evidence, Outside, judge
 from hooke.cluster.witness import Witness
-from hooke.errors import SpecError
 from hooke.spec.events import StateReport
 from hooke.spec.files import SYSTEM
 from hooke.spec.invariants import faults
@@ -39,17 +37,16 @@ class SupervisedAttempt:
     State that must outlive this process is written before it is acted upon.
     """
 
-    def __init__(self, folder: AttemptFolder, order: Order) -> None:
+    def __init__(self, folder: AttemptFolder, order: Order, checked: checking.Checked | None = None) -> None:
+        """`checked`: what another process has found, if this one must not read users' files."""
         folder.path.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._resume_from = order.resume_from
-        self.spec: RunSpec | None = None
-        self.fault = ""
+        found = checked or checking.here(order.spec)
+        self.spec: RunSpec | None = found.spec
+        self.fault = found.fault
         """Why the specification cannot run here."""
-        try:
-            self.spec = validate_run(order.spec)
-        except SpecError as error:
-            self.fault = f"the specification is invalid on this cluster: {error}"
+        self._alone = checked is not None  # a marker `cancel` is not where ranks of another account look for it
         self.reports = [StateReport.model_validate_json(line) for line in read_new(folder.reports, 0)[0]]
         self.fenced = False
         self.checkpoints = 0
@@ -59,12 +56,12 @@ class SupervisedAttempt:
         self.news = asyncio.Event()
         """Set when there is something to deliver to the API at once."""
         self.book = LogBook(folder.log)
-        ranks = ranks_of(self.spec) if self.spec else 0
+        ranks = found.ranks
         self.witness = Witness(folder, ranks)
         journals = {rank: folder.journal(rank) for rank in range(ranks)}
         files = {SYSTEM: folder.system}
         if self.spec is not None and self.spec.trace:
-            files |= {f"trace.{rank}": file_of(folder.path, rank) for rank in range(ranks)}
+            files |= {f"trace.{rank}": file_of(folder.ranks, rank) for rank in range(ranks)}
         taken_over = bool(self.reports)
         self.shipper = Shipper(folder.run, folder.attempt, journals, folder.log, files, takes_over=taken_over)
 
@@ -84,8 +81,10 @@ class SupervisedAttempt:
 
         A real one only without users' files: those may keep state in their modules from one run to the next.
         """
-        if self.spec is None or self.virtual:
-            return self.virtual
+        if self.spec is None or self._alone:
+            return False
+        if self.virtual:
+            return True
         built = (built_in("algorithm"), built_in("workload"))
         return self.spec.algorithm.name in built[0] and self.spec.workload.name in built[1]
 
@@ -190,6 +189,6 @@ class SupervisedAttempt:
             words=words,
         )
         report = judge(evidence)
-        if report.state in ("succeeded", "timed_out") and (found := faults(self.folder.path)):
+        if report.state in ("succeeded", "timed_out") and (found := faults(self.folder.ranks)):
             report = report.model_copy(update={"why": f"{report.why}. {_CLOCK}{'; '.join(found[:3])}"})
         self.report(report)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from hooke.catalogue.discovery import built_in
 from hooke.cluster.environment import for_user_code
 from hooke.cluster.hello import Refused
 from hooke.cluster.http_client import httpx
@@ -35,6 +36,10 @@ GRACE = 120.0
 """Seconds from the request to end, in which ranks are killed and a job leaves its queue, to SIGKILL."""
 CANCELLED = "cancelled on request; every process of it is gone"
 ABANDONED = "the agent ended while it measured"
+_SEPARATED = (
+    "users' workloads are not measured where users' code runs under another account (--user-code-account): "
+    "calibrate with built-in ones"
+)
 _LOOK = 0.2
 _RETRIES, _RETRY_SECONDS = 20, 3.0
 _OUTPUT = 1500
@@ -52,14 +57,25 @@ class ReportsCalibrations(Protocol):
 
 
 def calibrate(
-    home: Home, order: CalibrationOrder, client: ReportsCalibrations, launcher: LauncherSettings | None = None
+    home: Home,
+    order: CalibrationOrder,
+    client: ReportsCalibrations,
+    launcher: LauncherSettings | None = None,
+    *,
+    separated: bool = False,
 ) -> None:
-    """Measure and report; a repeated order reports the same result, or nothing while the first one measures."""
+    """Measure and report; a repeated order reports the same result, or nothing while the first one measures.
+
+    `separated`: users' code runs under another account here, and none of it is measured.
+    """
     with _mutex:
         if order.id in _busy:
             return
         _busy.add(order.id)
     try:
+        if separated and (own := [name for name in order.workloads if name not in built_in("workload")]):
+            _report(client, CalibrationReport(id=order.id, why=f"{', '.join(own)}: {_SEPARATED}"[:4000]))
+            return
         _report(client, _measured(home, order, launcher or LocalSettings(), client))
     finally:
         with _mutex:

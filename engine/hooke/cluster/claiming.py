@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from hooke.cluster import calibrating, forgetting, orders
+from hooke.cluster.accounts import Account
 from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.places import Home
 from hooke.cluster.retrying import repeated
@@ -58,9 +59,17 @@ class Api(Protocol):
 class Claiming:
     """Takes the orders of the broker."""
 
-    def __init__(self, home: Home, api: str, client: Api, launcher: LauncherSettings | None = None) -> None:
-        """`api`: base URL to which supervisors report; `launcher`: by default `local`."""
+    def __init__(
+        self,
+        home: Home,
+        api: str,
+        client: Api,
+        launcher: LauncherSettings | None = None,
+        account: Account | None = None,
+    ) -> None:
+        """`api`: where supervisors report; `launcher`: by default `local`; `account`: that of users' code."""
         self._home, self._api, self._client, self._launcher = home, api, client, launcher
+        self._account = account
 
     def take(self, document: dict[str, Any]) -> None:
         """Claim an order of the broker and carry it out; the task of every kind of order."""
@@ -79,7 +88,7 @@ class Claiming:
     def _carry_out(self, work: Work) -> None:
         match work:
             case Launch():
-                for failed in orders.launch(self._home, self._api, work.attempts, self._launcher):
+                for failed in self._launch(work):
                     _log.warning("a launch failed: %s", failed.why)
                     repeated(partial(self._client.failed_launch, failed), "the report of a failed launch")
             case Cancel():
@@ -88,12 +97,17 @@ class Claiming:
                 proof = orders.prove(self._home, self._api, work.run, work.attempt)
                 repeated(partial(self._client.proof, proof), f"the answer to a probe of {work.run}")
             case Calibrate():
-                calibrating.calibrate(self._home, work.calibration, self._client, self._launcher)
+                calibrating.calibrate(
+                    self._home, work.calibration, self._client, self._launcher, separated=self._account is not None
+                )
             case CancelCalibration():
                 calibrating.cancel(work.calibration, self._client)
             case Forget():
                 report = forgetting.forget(self._home, work.runs)
                 repeated(partial(self._client.forgotten, report), "the report of a removal")
+
+    def _launch(self, work: Launch) -> list[FailedLaunch]:
+        return orders.launch(self._home, self._api, work.attempts, self._launcher, self._account)
 
 
 def claim(client: Api, order: str) -> ClaimedOrder | None:

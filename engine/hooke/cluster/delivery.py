@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from pydantic import ValidationError
 
+from hooke.cluster.accounts import own
 from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.http_client import client_options, httpx
 from hooke.cluster.job import Timing
@@ -59,7 +60,8 @@ class Delivery:
             )  # read before the request, so that the request covers everything up to the end
             arrived = await self._send()
             if arrived and ended and self._attempt.shipper.complete(self._attempt.reports):
-                self._attempt.folder.delivered.touch()
+                with own():
+                    self._attempt.folder.delivered.touch()
                 return True
             if ended and give_up is None:
                 give_up = time.monotonic() + self._timing.give_up
@@ -119,7 +121,8 @@ class Delivery:
         self._attempt.fenced |= answer.fenced
         self._attempt.checkpoints = max(self._attempt.checkpoints, answer.checkpoints)
         if (answer.cancel or answer.fenced) and not self._attempt.ended:
-            self._attempt.folder.cancel.touch()
+            with own():
+                self._attempt.folder.cancel.touch()
 
     def _complain(self, text: str) -> None:
         if text != self._complaint:  # once per reason: an API that is down for days must not fill the disk

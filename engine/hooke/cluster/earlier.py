@@ -7,9 +7,11 @@ import os
 import shutil
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from hooke.cluster.places import AttemptFolder
+from hooke.spec.journal import open_plain
 
 COMPLETE = "complete.json"
 
@@ -26,7 +28,8 @@ def latest_checkpoint(folder: Path) -> Path | None:
 
 def _good(checkpoint: Path) -> bool:
     try:
-        ranks = int(json.loads((checkpoint / COMPLETE).read_text())["ranks"])
+        with open_plain(checkpoint / COMPLETE) as file:
+            ranks = int(json.loads(file.read())["ranks"])
         return all(_intact(checkpoint / f"rank.{rank}.npz") for rank in range(ranks))
     except (OSError, ValueError, KeyError, TypeError):
         return False
@@ -35,7 +38,7 @@ def _good(checkpoint: Path) -> bool:
 def _intact(path: Path) -> bool:
     """Return whether a file has the content whose checksums it contains: NumPy's archives are ZIP files."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_plain(path) as file, zipfile.ZipFile(file) as archive:
             return archive.testzip() is None
     except (zipfile.BadZipFile, EOFError):
         return False
@@ -49,13 +52,15 @@ def adopt_checkpoint(folder: AttemptFolder, earliest: int = 1) -> bool:
     Files are linked where the file system can, else copied: the earlier attempt keeps its own. The file that marks
     a checkpoint as complete comes last.
     """
-    if any(folder.path.glob(f"checkpoints/*/{COMPLETE}")):
+    if any(folder.ranks.glob(f"checkpoints/*/{COMPLETE}")):
         return True
     for number in range(folder.attempt - 1, earliest - 1, -1):
-        source = latest_checkpoint(folder.path.with_name(str(number)))
-        if source is not None:
-            _copy(source, folder.path / "checkpoints" / source.name)
-            return True
+        former = replace(folder, path=folder.path.with_name(str(number)), attempt=number)
+        with suppress(PermissionError):  # it was the agent's own, and this one is another account's
+            source = latest_checkpoint(former.ranks)
+            if source is not None:
+                _copy(source, folder.ranks / "checkpoints" / source.name)
+                return True
     return False
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 PASSED_ON = frozenset({"HOOKE_DATA", "HOOKE_PATH"})
 """Variables of Hooke that users' code needs: one or several folders, separated as in PATH."""
@@ -28,3 +30,12 @@ def for_user_code(inherited: Mapping[str, str]) -> dict[str, str]:
         for name, value in inherited.items()
         if name in PASSED_ON or not (name.startswith(_OF_HOOKE) or name in _OF_ITS_SERVICES)
     }
+
+
+def absolute(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment whose folders do not depend on the folder of a process: ranks start in another one."""
+    found = dict(environment)
+    for name in PASSED_ON & found.keys():
+        folders = filter(None, found[name].split(os.pathsep))
+        found[name] = os.pathsep.join(str(Path(folder).absolute()) for folder in folders)
+    return found

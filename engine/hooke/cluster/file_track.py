@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hooke.spec.files import PART_BYTES, SYSTEM, FilePart, packed
+from hooke.spec.journal import open_plain
 
 MOST_PARTS = 100
 """Of a request."""
@@ -32,7 +33,7 @@ class FileTrack:
         if size <= self._acknowledged:
             return None
         try:
-            with self._path.open("rb") as file:
+            with open_plain(self._path) as file:
                 file.seek(self._acknowledged)
                 content = file.read(most)
         except OSError:  # removed meanwhile

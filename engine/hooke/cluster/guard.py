@@ -48,6 +48,7 @@ SEGMENTS = "HOOKE_SEGMENTS"
 """Environment variable of a rank: the file in which it notes the shared memory of its MPI library
 (`hooke.comm.mpi.segments`)."""
 _SEGMENT = "/dev/shm/mpich_"  # noqa: S108 - where Linux keeps shared memory, not a file of ours
+_LONGEST_NOTE = 1 << 20
 PF_EXITING = 0x4
 """Flag in /proc/<pid>/stat of a process that is exiting."""
 
@@ -166,9 +167,10 @@ def remove_segments(note: str) -> None:
     Other ranks of the job that still use it keep it until they end.
     """
     try:
-        with open(note) as file:  # noqa: PTH123 - pathlib would cost half of this module's start-up
-            names = file.read().split()
-        os.unlink(note)  # noqa: PTH108 - likewise
+        file = os.open(note, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a named pipe keeps nobody waiting
+        names = os.read(file, _LONGEST_NOTE).decode(errors="replace").split()
+        os.close(file)
+        os.unlink(note)  # noqa: PTH108 - pathlib would cost half of this module's start-up
     except OSError:
         return  # it has none, as without MPICH
     for name in names:

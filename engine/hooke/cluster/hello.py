@@ -15,6 +15,7 @@ from typing import Any
 
 from hooke.catalogue import discovery as catalogue
 from hooke.catalogue.items import Kind
+from hooke.cluster.accounts import Account
 from hooke.cluster.environment import for_user_code
 from hooke.cluster.http_client import client_options, httpx
 from hooke.cluster.launchers.mpi import library_of
@@ -157,12 +158,15 @@ def missing_data() -> dict[str, str]:
     return found
 
 
-def read_catalogues() -> dict[str, Any]:
+def read_catalogues(account: Account | None = None) -> dict[str, Any]:
     """Return both catalogues and their problems, read in a separate process that a user's file may crash.
 
-    If it crashes, return the built-in ones and the reason.
+    If it crashes, return the built-in ones and the reason. `account`: that of the process; None: this one's.
     """
     command = [sys.executable, "-m", "hooke.catalogue.discovery"]
+    environment = for_user_code(os.environ)
+    if account is not None:
+        environment = account.environment(environment)
     try:
         result = subprocess.run(
             command,
@@ -171,7 +175,8 @@ def read_catalogues() -> dict[str, Any]:
             text=True,
             timeout=READING,
             check=False,
-            env=for_user_code(os.environ),
+            env=environment,
+            **(account.options if account else {}),
         )
         if result.returncode == 0:
             return json.loads(result.stdout)  # type: ignore[no-any-return]
@@ -196,10 +201,15 @@ def _built_in(kind: Kind) -> list[dict[str, Any]]:
 class Heartbeat(threading.Thread):
     """Repeats the hello until stopped. The first one, and every one after a failure, includes the catalogues."""
 
-    def __init__(self, line: ApiClient, describe: Callable[[dict[str, Any] | None], AgentHello]) -> None:
-        """`describe` returns the hello with the given catalogues, or without."""
+    def __init__(
+        self,
+        line: ApiClient,
+        describe: Callable[[dict[str, Any] | None], AgentHello],
+        account: Account | None = None,
+    ) -> None:
+        """`describe` returns the hello with the given catalogues, or without; `account`: reads users' files."""
         super().__init__(name="heartbeat", daemon=True)
-        self._line, self._describe = line, describe
+        self._line, self._describe, self._account = line, describe, account
         self._stopped = threading.Event()
         self.answered = threading.Event()
         """Set at the first answer of the API, and by `stop`."""
@@ -222,9 +232,9 @@ class Heartbeat(threading.Thread):
         complaint, asked = "", 0.0
         while not self._stopped.is_set():
             try:
-                stamp = catalogue.stamp()
+                stamp = catalogue.stamp(self._account.files if self._account else None)
                 if stamp != known:
-                    catalogues = read_catalogues()
+                    catalogues = read_catalogues(self._account)
                     _complain(catalogues["problems"])
                     known = stamp
                 self._hello(catalogues if stamp != told else None)

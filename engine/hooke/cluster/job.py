@@ -67,6 +67,10 @@ class Job(Frozen):
     timing: Timing = Timing()
     launcher: LauncherSettings = LocalSettings()
     """How its ranks are started: a supervisor that is started again uses the same."""
+    account: str | None = None
+    """The account of this host under which its ranks run; None: that of the agent."""
+    path: str = ""
+    """HOOKE_PATH of ranks under another account, which their supervisor does not see."""
 
     @property
     def name(self) -> str:

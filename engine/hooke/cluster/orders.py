@@ -19,6 +19,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from hooke.catalogue import discovery as catalogue
+from hooke.cluster.accounts import Account
 from hooke.cluster.environment import for_user_code
 from hooke.cluster.job import Job, Order
 from hooke.cluster.launchers.make import make
@@ -37,12 +39,16 @@ LEAST_FREE = 16 * 2**20
 
 
 def launch(
-    home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings | None = None
+    home: Home,
+    api: str,
+    orders: Sequence[LaunchOrder],
+    launcher: LauncherSettings | None = None,
+    account: Account | None = None,
 ) -> list[FailedLaunch]:
     """Start one supervisor for these attempts, unless they have been delivered or have an owner.
 
     Return those that could not be started, and now can never start. `launcher`: how a new job starts its ranks,
-    `local` if None; an existing job keeps its own.
+    `local` if None; `account`: under which its ranks run users' code; an existing job keeps its own.
     """
     fresh, failed = [], []
     for order in orders:
@@ -61,7 +67,7 @@ def launch(
             _check_space(home.path)
             if why := make(settings).unreachable():  # the queue must not run through while a host is down
                 raise LaunchError(why)
-            start_supervisor(_make_job(home, api, fresh, settings), api)
+            start_supervisor(_make_job(home, api, fresh, settings, account), api)
 
         failed += _tried(home, fresh, start)
     return failed
@@ -102,10 +108,12 @@ def _check_space(path: Path) -> None:
         )
 
 
-def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings) -> JobFolder:
+def _make_job(
+    home: Home, api: str, orders: Sequence[LaunchOrder], launcher: LauncherSettings, account: Account | None = None
+) -> JobFolder:
     """Create the job's folder atomically."""
     listed = [Order(run=o.run, attempt=o.attempt, spec=o.spec, resume_from=o.resume_from) for o in orders]
-    job = Job(api=api, orders=listed, launcher=launcher)
+    job = Job(api=api, orders=listed, launcher=launcher).model_copy(update=_confined(orders, account))
     folder = home.job(job.name)
     folder.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = JobFolder(Path(tempfile.mkdtemp(prefix=".", dir=folder.path.parent)))  # mode 0700
@@ -130,6 +138,20 @@ def _make_job(home: Home, api: str, orders: Sequence[LaunchOrder], launcher: Lau
             write_atomically(place.token_sha256, hashlib.sha256(token.encode()).hexdigest(), 0o600)
         write_atomically(place.job, job.name)
     return folder
+
+
+def _confined(orders: Sequence[LaunchOrder], account: Account | None) -> dict[str, str]:
+    """Return the account of the ranks of a job with users' code, and the files that they see."""
+    if account is None or not any(_has_users_code(order.spec) for order in orders):
+        return {}
+    return {"account": account.name, "path": account.files}
+
+
+def _has_users_code(spec: dict[str, object]) -> bool:
+    """Return whether a run needs an algorithm or a workload that is not built in."""
+    chosen = ((kind, spec.get(kind)) for kind in catalogue.KINDS)
+    names = ((kind, each.get("name") if isinstance(each, dict) else None) for kind, each in chosen)
+    return any(name not in catalogue.built_in(kind) for kind, name in names)
 
 
 def _tokens(folder: JobFolder) -> dict[str, str]:

@@ -4,6 +4,8 @@
     HOME/runs/<run>/<attempt>/  spec.json, supervisor.lock, journal.<rank>.jsonl, rank.<rank>.log,
                                 exit.<rank>.json, launcher.log, reports.jsonl, log.jsonl, cancel, dead, delivered
 
+What ranks write is in its folder `ranks` if they run under another account (`hooke.cluster.accounts`).
+
 A marker is a file whose existence is the message; it survives the process that wrote it.
 """
 
@@ -17,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from hooke.cluster.accounts import RANKS, own
 from hooke.errors import NotFound
 
 _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
@@ -24,7 +27,7 @@ _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 
 def append_line(path: Path, text: str, *, sync: bool = False) -> None:
     """Append a line to a file: all of it or nothing, so that a full disk leaves no half line. Raises OSError."""
-    with path.open("ab", buffering=0) as file:
+    with own(), path.open("ab", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         data = text.encode() + b"\n"
         try:
@@ -74,9 +77,15 @@ class AttemptFolder:
         return f"{self.run}.{self.attempt}"
 
     @property
+    def ranks(self) -> Path:
+        """The folder that the ranks write to: this one, or theirs if they run under another account."""
+        theirs = self.path / RANKS
+        return theirs if theirs.is_dir() else self.path
+
+    @property
     def spec(self) -> Path:
         """The resolved RunSpec as JSON."""
-        return self.path / "spec.json"
+        return self.ranks / "spec.json"
 
     @property
     def lock(self) -> Path:
@@ -135,19 +144,19 @@ class AttemptFolder:
 
     def journal(self, rank: int) -> Path:
         """Return the journal of a rank."""
-        return self.path / f"journal.{rank}.jsonl"
+        return self.ranks / f"journal.{rank}.jsonl"
 
     def rank_log(self, rank: int) -> Path:
         """Return the output of a rank."""
-        return self.path / f"rank.{rank}.log"
+        return self.ranks / f"rank.{rank}.log"
 
     def exit(self, rank: int) -> Path:
         """Return the guard's record of how a rank ended."""
-        return self.path / f"exit.{rank}.json"
+        return self.ranks / f"exit.{rank}.json"
 
     def begun(self) -> bool:
         """Return whether a rank has written anything; if so, the attempt is never started again."""
-        return any(self.path.glob("journal.*.jsonl"))
+        return any(self.ranks.glob("journal.*.jsonl"))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import time
 from dataclasses import replace
@@ -35,7 +36,7 @@ def _sources(attempt: SupervisedAttempt) -> list[OutputSource]:
 
 def _logs(attempt: SupervisedAttempt) -> set[Path]:
     """Return the logs that exist: a rank opens its own at the beginning of a run."""
-    return {path for r in range(attempt.processes) if (path := attempt.folder.rank_log(r)).exists()}
+    return {path for r in range(attempt.processes) if os.access(path := attempt.folder.rank_log(r), os.F_OK)}
 
 
 class Ranks:
@@ -57,7 +58,7 @@ class Ranks:
         self._launch = Launch(
             world="virtual" if first.virtual else "mpi",
             ranks=processes,
-            folders=tuple(a.folder.path for a in attempts),
+            folders=tuple(a.folder.ranks for a in attempts),
             ids=tuple(a.folder.id for a in attempts),
             program=program,
         )
@@ -110,7 +111,7 @@ class Ranks:
             if note is not None:
                 self._launch = replace(self._launch, ids=note.ids)
             return BatchRunner(self._launch, self._launcher, self._say, folder=place, found=note)
-        return RankRunner(self._launch, self._launcher, self._launcher_log, self._say, folder=first.path)
+        return RankRunner(self._launch, self._launcher, self._launcher_log, self._say, folder=first.ranks)
 
     def _say(self, text: str) -> None:
         self._attempts[self._current].book.say(text)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from hooke.cluster import accounts
 from hooke.cluster.guard import remove_segments
 from hooke.cluster.launchers.base import Launch, Launcher
 from hooke.cluster.processes import children, lives, members
@@ -74,15 +75,18 @@ class RankRunner:
         self.cause_at = 0.0
         """Time at which the proxy, or Open MPI's mpirun, was last seen alive (monotonic)."""
         tether = [sys.executable, "-m", "hooke.cluster.guard", "--tether", str(os.getpid()), "--"]
-        with output.open("ab") as log:
+        with accounts.own():
+            log = output.open("ab")
+        with log:
             self.process = subprocess.Popen(
                 [*tether, *launcher.command(launch)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=launcher.environment(launch, os.environ),
+                env=accounts.environment(launcher.environment(launch, os.environ)),
                 cwd=folder,
                 start_new_session=own_session,
+                **accounts.of_ranks(),
             )
         self._started = time.monotonic()
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from hooke.cluster.accounts import own
 from hooke.spec.events import Start
 
 INTERVAL = 5.0
@@ -47,13 +48,14 @@ class Sampler:
         now = self._clock()
         if self._stopped or now < self._due:
             return
-        sample = self._sample()
+        with own():  # joules are often root's to read
+            sample = self._sample()
         if sample is None:
             return
         self._began = now if self._began is None else self._began
         self._due = now + max(INTERVAL, STRETCH * (now - self._began))
         try:
-            with self._path.open("a") as file:
+            with own(), self._path.open("a") as file:
                 file.write(json.dumps(sample, separators=(",", ":")) + "\n")
         except OSError:
             self._stopped = True

@@ -8,6 +8,7 @@ The file is TOML, or JSON if its name ends in .json:
     broker_password_file = "broker-password"
     token_file = "token"
     home = "/var/lib/hooke"
+    user_code_account = "hooke-runs"
 
     [launcher]
     kind = "local"
@@ -28,7 +29,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
-from pydantic import ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings, launcher_settings
 from hooke.cluster.places import write_atomically
@@ -55,6 +56,8 @@ class Site(Frozen):
     """Folder for runs and jobs, and the agent's identity."""
     launcher: LauncherSettings = LocalSettings()
     """The table `launcher` of the file."""
+    user_code_account: str | None = Field(None, min_length=1)
+    """The account of this host under which users' code runs; None: that of the agent."""
 
     @field_validator("api")
     @classmethod
@@ -70,6 +73,17 @@ class Site(Frozen):
         parts = _split(value)
         if parts is None or parts.scheme not in BROKERS:
             raise ValueError("it is a URL of Redis, such as redis://hooke.example.org:6379/0")
+        return value
+
+    @field_validator("user_code_account")
+    @classmethod
+    def _here(cls, value: str | None, info: ValidationInfo) -> str | None:
+        launcher = info.data.get("launcher")
+        if value is not None and not isinstance(launcher, LocalSettings | None):
+            raise ValueError(
+                f"only the launcher `local` starts ranks under another account, not `{launcher.kind}`, whose jobs "
+                "and processes on other hosts are those of the agent's account"
+            )
         return value
 
 

@@ -21,15 +21,16 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from hooke.cluster import accounts, checking
 from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.batch import read_launched
 from hooke.cluster.delivery import Delivery, make_client
 from hooke.cluster.http_client import httpx
-from hooke.cluster.job import Job, read_job
+from hooke.cluster.job import Job, Order, read_job
 from hooke.cluster.launchers.batch import BatchLauncher
 from hooke.cluster.launchers.make import make
 from hooke.cluster.lock import Lock
-from hooke.cluster.places import Home, JobFolder
+from hooke.cluster.places import AttemptFolder, Home, JobFolder
 from hooke.cluster.processes import become_subreaper, members
 from hooke.cluster.ranks import Found, Ranks
 from hooke.cluster.runner import remove_left
@@ -46,6 +47,8 @@ class Supervisor:
         self._home, self._folder = home, folder
         self._job: Job
         self._job, self._tokens = read_job(folder)
+        if self._job.account is not None:
+            accounts.take(accounts.find(self._job.account, self._job.path))
         self._launcher = make(self._job.launcher)
         self._locks: list[Lock] = []
         self.cancel_requested = asyncio.Event()
@@ -70,21 +73,26 @@ class Supervisor:
                     await asyncio.gather(*shipping, return_exceptions=True)
         orders = [self._home.attempt(o.run, o.attempt) for o in self._job.orders]
         if all(folder.delivered.exists() for folder in orders):
-            self._folder.delivered.touch()
-            self._folder.tokens.unlink(missing_ok=True)
+            with accounts.own():
+                self._folder.delivered.touch()
+                self._folder.tokens.unlink(missing_ok=True)
 
     def _claim(self) -> list[SupervisedAttempt]:
         """Lock and return the undelivered attempts that no living supervisor owns."""
         claimed = []
         for order in self._job.orders:
             folder = self._home.attempt(order.run, order.attempt)
+            accounts.make_folder(folder.path)
             if folder.delivered.exists():
                 continue
-            lock = Lock.acquire(folder.lock)
+            with accounts.own():
+                lock = Lock.acquire(folder.lock)
             if lock is not None:
                 self._locks.append(lock)
-                claimed.append(SupervisedAttempt(folder, order))
-        return claimed
+                claimed.append((folder, order))
+        if self._job.account is None:
+            return [SupervisedAttempt(folder, order) for folder, order in claimed]
+        return _under_account(claimed)
 
     def _delivery(self, attempt: SupervisedAttempt, client: httpx.AsyncClient) -> Delivery:
         token = self._tokens.get(attempt.folder.id, "")
@@ -132,7 +140,7 @@ class Supervisor:
         while members(ids) and time.monotonic() < until:  # mpirun got SIGTERM when its supervisor died
             await asyncio.sleep(self._job.timing.look)
         if not (left := self._launcher.sweep(ids)):
-            remove_left(a.folder.path for a in attempts)
+            remove_left(a.folder.ranks for a in attempts)
         begun = [a for a in attempts if a.folder.begun() and not a.ended]
         for i, attempt in enumerate(begun):
             attempt.starting()
@@ -142,6 +150,14 @@ class Supervisor:
                 attempt.end(0, left=left)
             else:
                 attempt.end(None, cause="its supervisor died; every process is gone", left=left)
+
+
+def _under_account(claimed: list[tuple[AttemptFolder, Order]]) -> list[SupervisedAttempt]:
+    """Return attempts whose ranks run under another account: this process must not read users' files."""
+    if not claimed:
+        return []
+    checked = checking.elsewhere([order.spec for _, order in claimed], [folder.id for folder, _ in claimed])
+    return [SupervisedAttempt(*each, found) for each, found in zip(claimed, checked, strict=True)]
 
 
 def _same_process(waiting: list[SupervisedAttempt]) -> list[SupervisedAttempt]:

@@ -7,15 +7,17 @@ supervisor that takes over therefore neither repeats nor renumbers a line.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hooke.cluster.accounts import own
 from hooke.cluster.places import append_line
 from hooke.spec.events import LogLine
-from hooke.spec.journal import read_new
+from hooke.spec.journal import open_plain, read_new
 
 LONGEST = 8192
 """Maximum length of a line in characters; the rest is cut off."""
@@ -45,15 +47,18 @@ class OutputSource:
         """Yield new lines, each with the offset after it; `last` also yields a final line without newline."""
         try:
             size = self.path.stat().st_size
-        except FileNotFoundError:
+        except OSError:  # missing, or a link to what users' code cannot read
             return
         if size - self.offset > (PER_LOOK if last else BACKLOG):  # the last lines matter most
             skipped = size - self.offset - PER_LOOK
             self.offset += skipped
             yield f"[{skipped} bytes of output not shipped: read {self.path}]", self.offset
-        with self.path.open("rb") as file:
-            file.seek(self.offset)
-            data = file.read(PER_LOOK)
+        try:
+            with open_plain(self.path) as file:
+                file.seek(self.offset)
+                data = file.read(PER_LOOK)
+        except OSError:  # replaced by users' code
+            return
         end = data.rfind(b"\n") + 1
         if last or (end == 0 and len(data) == PER_LOOK):
             end = len(data)
@@ -78,7 +83,7 @@ class LogBook:
             self.next_seq += 1
             self.offsets[entry["source"]] = max(self.offsets.get(entry["source"], 0), entry["offset"])
         if path.exists() and path.stat().st_size > end:
-            with path.open("ab") as file:
+            with own(), path.open("ab") as file:
                 file.truncate(end)  # an incomplete line of a supervisor that died: it is read again
 
     def add(self, source: OutputSource, text: str, offset: int) -> None:
@@ -107,10 +112,10 @@ def logged(line: str) -> LogLine:
 def last_lines(path: Path, count: int, window: int = 65536) -> list[str]:
     """Return up to `count` last lines of a file, from at most its last `window` bytes."""
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - window))
+        with open_plain(path) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - window))
             return file.read().decode(errors="replace").splitlines()[-count:]
-    except FileNotFoundError:
+    except OSError:
         return []
 
 

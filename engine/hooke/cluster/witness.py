@@ -13,10 +13,11 @@ from pydantic import ValidationError
 from hooke.cluster.places import AttemptFolder
 from hooke.errors import JournalError
 from hooke.spec.events import Done, Evaluation, RankExit, Start
-from hooke.spec.journal import parse, read_new, unpack
+from hooke.spec.journal import open_plain, parse, read_new, unpack
 
 _BULK = '{"kind":"steps"'
 _CHUNK = 1 << 20
+_LONGEST_EXIT = 1 << 16
 
 
 class Witnessed(Protocol):
@@ -50,7 +51,10 @@ class JournalReader:
             chunk *= 2
 
     def _more_than(self, chunk: int) -> bool:
-        return self.path.exists() and self.path.stat().st_size - self.offset > chunk
+        try:
+            return self.path.stat().st_size - self.offset > chunk
+        except OSError:  # missing, or a link to what users' code cannot read
+            return False
 
 
 class Witness:
@@ -120,7 +124,7 @@ class Witness:
     def writes_a_checkpoint(self, within: float) -> bool:
         """Return whether a checkpoint file has changed in the last `within` seconds."""
         with suppress(OSError):  # removed in the meantime
-            files = [path.stat().st_mtime for path in self._folder.path.glob("checkpoints/*/*")]
+            files = [path.stat().st_mtime for path in self._folder.ranks.glob("checkpoints/*/*")]
             return any(time.time() - changed < within for changed in files)
         return False
 
@@ -136,6 +140,9 @@ class Witness:
         """Return the exit records of the guards."""
         found = {}
         for rank in range(self.ranks):
-            with suppress(OSError, ValidationError):  # missing, or truncated by a crash of the machine
-                found[rank] = RankExit.model_validate_json(self._folder.exit(rank).read_text())
+            with (
+                suppress(OSError, ValidationError),  # missing, or truncated by a crash of the machine
+                open_plain(self._folder.exit(rank)) as file,
+            ):
+                found[rank] = RankExit.model_validate_json(file.read(_LONGEST_EXIT))
         return found

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import errno
 import math
+import os
+import stat
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -135,17 +138,29 @@ class JournalWriter:
         self._file.close()
 
 
+def open_plain(path: Path) -> BinaryIO:
+    """Open a file that users' code may have replaced, for reading.
+
+    Raises PermissionError unless it is a plain file: a named pipe keeps who opens it waiting for ever.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise PermissionError(errno.EPERM, "this is no plain file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
 def read_new(path: Path, offset: int, most: int = -1) -> tuple[list[str], int]:
-    """Return the complete lines after a byte offset, and the offset after them; a missing file is empty.
+    """Return the complete lines after a byte offset, and the offset after them; an unreadable file has none.
 
     `most` limits the bytes read (-1: to the end), so that a long backlog fits in memory. Lines end at newline
     bytes only, because JSON text may contain other Unicode line separators.
     """
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             file.seek(offset)
             data = file.read(most)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         return [], offset
     end = data.rfind(b"\n") + 1
     lines = data[:end].decode(errors="replace").split("\n")[:-1]  # damaged bytes: `parse` rejects the line

@@ -141,7 +141,7 @@ class Killed(BaseException):
 
 
 def put_nothing(monkeypatch):
-    def put(self, key, file):
+    def put(self, key, file, *_):
         raise ObjectError("the disk is full")
 
     monkeypatch.setattr(FolderStore, "put", put)
@@ -150,7 +150,7 @@ def put_nothing(monkeypatch):
 def end_after_put(monkeypatch):
     stored = FolderStore.put
 
-    def put(self, key, file):
+    def put(self, key, file, *_):
         stored(self, key, file)
         raise Killed
 
@@ -177,7 +177,7 @@ def end_before_commit(monkeypatch):
 def store_something_else(monkeypatch):
     stored = FolderStore.put
 
-    def put(self, key, file):
+    def put(self, key, file, *_):
         stored(self, key, file)
         path = self.folder / key
         content = bytearray(path.read_bytes())
@@ -244,7 +244,7 @@ def test_what_happens_meanwhile_wins(service, monkeypatch, meanwhile):
     wanted = chunks(service, supervisor.id)
     stored = FolderStore.put
 
-    def put(self, key, file):
+    def put(self, key, file, *_):
         stored(self, key, file)
         meanwhile(supervisor)
 

@@ -91,6 +91,20 @@ def test_an_object_whose_commit_is_in_doubt_is_not_removed(service, monkeypatch)
 
 
 @ONE_KIND
+def test_a_compaction_is_seen_to_live_while_its_object_is_on_the_way(service, monkeypatch):
+    supervisor = ended(service)
+    asked, whole = [], FolderStore.put
+
+    def put(self, key, file, step):
+        before = len(asked)
+        whole(self, key, file, step)
+        assert len(asked) > before
+
+    monkeypatch.setattr(FolderStore, "put", put)
+    assert compacting.compact(service.database, supervisor.id, lambda: asked.append(1) is None)
+
+
+@ONE_KIND
 def test_an_object_that_has_to_stay_keeps_no_other(service, monkeypatch):
     """A bucket may refuse to remove one of them."""
     with service.database.write() as session:

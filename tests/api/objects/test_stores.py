@@ -130,6 +130,29 @@ def test_what_was_put_comes_back_until_it_is_deleted(store, tmp_path):
     assert drafts == []
 
 
+def test_a_long_way_is_told_block_by_block_and_can_be_ended(store, monkeypatch):
+    """An object may be large and the line slow: who stores it must be seen to live, and must be able to stop."""
+    key, other, signs = new_key("run_1"), new_key("run_2"), []
+    monkeypatch.setattr(s3, "BLOCK", 10_000)
+    with store.draft() as file:
+        file.write(CONTENT)
+        store.put(key, file, lambda: signs.append("sent"))
+    assert len(signs) == (len(CONTENT) // 10_000 if isinstance(store, s3.S3Store) else 1)
+    with store.open(key, lambda: signs.append("came")) as file:
+        assert file.read() == CONTENT
+    assert ("came" in signs) == isinstance(store, s3.S3Store)
+
+    def stop():
+        raise KeyError("the process ends")
+
+    with pytest.raises(KeyError), store.draft() as file:
+        file.write(CONTENT)
+        store.put(other, file, stop)
+    with pytest.raises(MissingObject), store.open(other):
+        pass
+    assert get(store, key) == CONTENT
+
+
 def test_a_folder_has_all_of_an_object_or_nothing(tmp_path, monkeypatch):
     store = FolderStore(tmp_path / "objects")
     key = new_key("run_1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hooke.cluster.environment import PASSED_ON, for_user_code
+from hooke.cluster.environment import absolute, for_user_code
 from hooke.cluster.processes import members, stopped, sweep
 
 TRAIN = ("-m", "mpi4py", "-m", "hooke.loop.train")
@@ -108,12 +107,7 @@ def guarded(launch: Launch) -> list[str]:
 def environment(launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
     """Return `inherited` without secrets and without a surrounding MPI, plus what every rank needs."""
     kept = {name: value for name, value in for_user_code(inherited).items() if not name.startswith(_NOT_INHERITED)}
-    for name in PASSED_ON & kept.keys():
-        folders = filter(None, kept[name].split(os.pathsep))
-        kept[name] = os.pathsep.join(
-            str(Path(folder).absolute()) for folder in folders
-        )  # ranks start in another folder
-    return kept | {
+    return absolute(kept) | {
         "HOOKE_ATTEMPT": ",".join(launch.ids),  # identifies every process of an attempt in /proc
         "OMP_NUM_THREADS": "1",  # one thread per rank: reproducible bits, and ranks share the cores
         "PYTHONUNBUFFERED": "1",  # no output is lost when a rank is killed
