@@ -39,6 +39,7 @@ export const theme = createTheme({
   headings: { fontWeight: "600" },
   components: {
     Button: { defaultProps: { size: "sm", fw: 500 } },
+    Checkbox: { styles: { body: { alignItems: "center" }, label: { minHeight: 24, lineHeight: "24px" } } },
     InputWrapper: {
       defaultProps: { inputWrapperOrder: ["label", "input", "description", "error"] },
       styles: { error: { marginTop: 5 } }, // as far below the description as that is below the input
