@@ -85,6 +85,7 @@ export interface Operations {
   "GET /experiments/*/tuning": TuningView;
   "POST /experiments/*/cancel": ExperimentView;
   "PUT /experiments/*/priority": ExperimentView;
+  "PUT /experiments/*/project": ExperimentView;
   "GET /clusters/*/queue": QueueView;
   "PUT /clusters/*/policy": QueuePolicy;
   "GET /leaderboard": Leaderboard;
@@ -186,6 +187,7 @@ export const verbs = new Set([
   "members",
   "revoke",
   "priority",
+  "project",
   "queue",
   "policy",
   "password",
