@@ -72,7 +72,10 @@ export function SelectionBar({ chosen, busy, refused, act, clear }: SelectionBar
         <MoveWindow
           what={chosen.length === 1 ? "one experiment" : `${chosen.length} experiments`}
           into={into}
-          move={(project) => act(moved(project, chosen), chosen)}
+          move={(project) => {
+            const others = chosen.filter((item) => item.project !== project);
+            act(moved(project, others), others);
+          }}
           onClose={() => setMoving(false)}
         />
       )}
