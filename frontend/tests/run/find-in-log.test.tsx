@@ -1,4 +1,4 @@
-import { screen, waitFor } from "@testing-library/react";
+import { fireEvent, screen, waitFor } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import { hitsOf } from "@/features/run/use-find";
 import { openApp } from "../support/app";
@@ -85,6 +85,10 @@ it("an error far above is scrolled to", async () => {
   written(...Array.from({ length: 1000 }, (_, i) => (i === 400 ? "ValueError: rho" : `line ${i}`)));
   const { user } = openApp(server, "/runs/run_21");
   await screen.findByText("line 0");
+  const log = screen.getByRole("log"); // jsdom does not scroll
+  Object.assign(log, {
+    scrollTo: ({ top }: { top: number }) => fireEvent.scroll(log, { target: { scrollTop: top } }),
+  });
   await user.click(screen.getByTestId("log-errors"));
   expect(screen.getByTestId("log-hits")).toHaveTextContent("1 of 1 lines with errors");
   await waitFor(() => expect(current()).toContain("ValueError: rho"));

@@ -1,6 +1,7 @@
 import type { Axis } from "@/lib/api/types";
 import { zoomFrom } from "@/lib/charts/zoom";
 import { AXES } from "@/lib/format/quantities";
+import { runsOrderIn } from "./runs-order";
 
 /** What of the experiment is in view; all of it is in the URL. */
 export interface ExperimentSearch {
@@ -20,12 +21,14 @@ export interface ExperimentSearch {
   more?: string;
   /** The parameter that trials are drawn over. */
   by?: string;
+  /** The column by which the table of runs is sorted, "time" or "-time". */
+  sort?: string;
   /** Only these runs of a tuned experiment. */
   runs?: "reported" | "trials";
 }
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
-  const { axis, cluster, workers, hide, y, seeds, x, tab, more, by, runs } = search;
+  const { axis, cluster, workers, hide, y, seeds, x, tab, more, by, sort, runs } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     cluster: typeof cluster === "string" ? cluster : undefined,
@@ -37,6 +40,7 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     tab: tab === "json" ? tab : undefined,
     more: typeof more === "string" && furtherOf(more).length > 0 ? more : undefined,
     by: typeof by === "string" ? by : undefined,
+    sort: typeof sort === "string" && runsOrderIn(sort) ? sort : undefined,
     runs: runs === "reported" || runs === "trials" ? runs : undefined,
   };
 }
