@@ -30,6 +30,7 @@ async function chart(changes: Partial<Props> = {}, seeds: readonly SeedCurve[] =
       experiment={experiment()}
       group={undefined}
       close={false}
+      log={false}
       each={false}
       crossings={[{ x: 1, style: STYLE }]}
       zoom={undefined}

@@ -2,6 +2,7 @@ import { screen, waitFor } from "@testing-library/react";
 import { expect, it } from "vitest";
 import { inOrder, runsOrderIn } from "@/features/experiment/runs-order";
 import type { RunSummary } from "@/lib/client/types.gen";
+import { sheetOf } from "@/lib/export/sheet";
 import { runSummary } from "../support/fixtures/run";
 import { apiServer } from "../support/server";
 import { answerExperiment, openExperiment } from "./page";
@@ -47,6 +48,7 @@ it("a click on a title sorts upwards, then downwards, then as listed, in the add
   await user.click(screen.getByRole("button", { name: "Seed" }));
   await waitFor(() => expect(numbers()).toEqual(["#21", "#22"]));
   expect(title()).toHaveAttribute("aria-sort", "descending");
+  expect(sheetOf(screen.getByTestId("runs-table")).head).toContain("Seed");
   await user.click(screen.getByRole("button", { name: "Seed" }));
   await waitFor(() => expect(address()).not.toContain("sort"));
 });

@@ -64,6 +64,14 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
           />
           <Switch
             size="xs"
+            label="Log scale"
+            title="Of losses, and of what else is no percentage"
+            data-testid="log-scale"
+            checked={search.scale === "log"}
+            onChange={(event) => look({ scale: event.currentTarget.checked ? "log" : undefined })}
+          />
+          <Switch
+            size="xs"
             label="Each seed"
             data-testid="each-seed"
             checked={search.seeds === "each"}
@@ -98,6 +106,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
             experiment={experiment}
             group={group}
             close={search.y === "close"}
+            log={search.scale === "log"}
             each={search.seeds === "each"}
             crossings={crossingsOf(experiment, bands, runs)}
             zoom={zoom}

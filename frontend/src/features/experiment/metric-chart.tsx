@@ -57,6 +57,8 @@ interface MetricChartProps {
   experiment: ExperimentView;
   group: Group | undefined;
   close: boolean;
+  /** On a logarithmic scale, unless it is a share. */
+  log: boolean;
   /** Every seed as a line, in place of the means. */
   each: boolean;
   crossings: readonly Crossing[];
@@ -73,6 +75,7 @@ export function MetricChart({
   experiment,
   group,
   close,
+  log,
   each,
   crossings,
   zoom,
@@ -99,6 +102,7 @@ export function MetricChart({
         tickY={(value) => (share ? formatPercentTick(value) : formatNumber(value))}
         clamp={share ? [0, 1] : undefined}
         close={close && better ? (better === "higher" ? "top" : "bottom") : undefined}
+        log={log && !share}
         target={target}
         crossings={target && axis === "clock" ? crossings : []}
         evaluations={bands.flatMap(({ band, seeds }) =>

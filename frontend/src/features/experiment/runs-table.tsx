@@ -128,6 +128,7 @@ function Head({ tuned, sort }: { tuned: boolean; sort: string | undefined }) {
               key={key}
               scope="col"
               data-number={number || undefined}
+              data-export={title}
               className={number ? ui.number : undefined}
               aria-sort={way && (way.down ? "descending" : "ascending")}
             >

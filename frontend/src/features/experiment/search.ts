@@ -12,6 +12,8 @@ export interface ExperimentSearch {
   hide?: string;
   /** Close-up of where the curves end. */
   y?: "close";
+  /** Losses, and what else is no share, on a logarithmic scale. */
+  scale?: "log";
   /** Every seed as a line, in place of their mean. */
   seeds?: "each";
   /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
@@ -28,13 +30,14 @@ export interface ExperimentSearch {
 }
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
-  const { axis, cluster, workers, hide, y, seeds, x, tab, more, by, sort, runs } = search;
+  const { axis, cluster, workers, hide, y, scale, seeds, x, tab, more, by, sort, runs } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     cluster: typeof cluster === "string" ? cluster : undefined,
     workers: typeof workers === "number" && workers > 0 ? workers : undefined,
     hide: typeof hide === "string" || typeof hide === "number" ? String(hide) || undefined : undefined,
     y: y === "close" ? y : undefined,
+    scale: scale === "log" ? scale : undefined,
     seeds: seeds === "each" ? seeds : undefined,
     x: typeof x === "string" && zoomFrom(x) ? x : undefined,
     tab: tab === "json" ? tab : undefined,
