@@ -72,8 +72,8 @@ describe("the settings of a run", () => {
       "/workload/name": undefined,
       "/workload/parameters/width": 64,
     });
-    expect(isDefault(null, null)).toBe(true);
-    expect(isDefault(null, undefined)).toBe(false);
+    expect([isDefault(null, null), isDefault([1], [1]), isDefault(1, 2)]).toEqual([true, true, false]);
+    expect([isDefault(null, undefined), isDefault(1, undefined)]).toEqual([true, false]);
   });
 });
 
@@ -84,7 +84,7 @@ describe("the specification beside its defaults", () => {
       .on("POST /series", { axis: "clock", unit: "s", series: [] })
       .on("GET /runs/*/logs", { lines: [], more: false, next_after: 0 })
       .on("GET /runs/*", run({ spec: SPEC }))
-      .on("GET /algorithms", { items: [ALGORITHM], compute: {}, tuning: {} })
+      .on("GET /algorithms", { items: [ALGORITHM], communication: {}, compute: {}, tuning: {} })
       .on("GET /workloads", { items: [WORKLOAD] })
       .on("GET /api/openapi.json", DESCRIPTION);
     return openApp(server, "/runs/run_21?spec=defaults");
@@ -99,7 +99,7 @@ describe("the specification beside its defaults", () => {
     expect(cells).toContainEqual(["algorithm rho", "0.9", "0.5"]);
     expect(cells).toContainEqual(["seed", "3", ""]);
     expect(cells.map(([name]) => name)).not.toContain("algorithm lr");
-    expect(screen.getByText("3 settings are at the default")).toBeVisible();
+    expect(screen.getByText("4 settings are at the default")).toBeVisible();
   });
 
   it("says why where the defaults cannot be read", async () => {

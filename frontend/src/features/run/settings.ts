@@ -41,7 +41,11 @@ function ofExperiment(path: Path): Path {
 /** The default of a setting; undefined: it has none, or none is known. */
 export function defaultOf({ path }: RunSetting, spec: Json, schemas: Schemas): unknown {
   const [first, second, ...rest] = path;
-  const catalogue = { algorithm: schemas.algorithms, workload: schemas.workloads }[String(first)];
+  const catalogues: Record<string, Schemas["algorithms"]> = {
+    algorithm: schemas.algorithms,
+    workload: schemas.workloads,
+  };
+  const catalogue = catalogues[String(first)];
   if (catalogue) {
     const name = textAt(spec, [String(first), "name"]);
     const found = second === "parameters" ? catalogue.find((one) => one.name === name) : undefined;
@@ -52,7 +56,11 @@ export function defaultOf({ path }: RunSetting, spec: Json, schemas: Schemas): u
 
 const declared = (shapes: readonly Shape[]): unknown => shapes.find(({ schema }) => "default" in schema)?.schema.default;
 
-/** Whether a value is the default; those of lists and mappings are compared by what they contain. */
+/** What nothing set. */
+const NOTHING: readonly string[] = ["null", "[]", "{}"];
+
+/** Whether a value is the default, by what it contains; where none is known, nothing is. */
 export function isDefault(value: unknown, usual: unknown): boolean {
-  return usual !== undefined && JSON.stringify(value) === JSON.stringify(usual);
+  const text = JSON.stringify(value);
+  return usual === undefined ? NOTHING.includes(text) : text === JSON.stringify(usual);
 }
