@@ -39,6 +39,7 @@ it("a page has the equations as written, ranges, what tuning searches and what i
   expect(method.getByText("Reference:")).toBeVisible();
   expect(method.getByText(/^Equals/)).toBeVisible(); // from the documents of the repository
   const [rate] = screen.getAllByTestId("parameter");
+  expect(screen.getByTestId("measured").getAttribute("href")).toMatch(/^\/\?filter=algorithm.*sync-easgd/);
   expect(rate).toHaveTextContent(/^lr0\.1> 00\.003 to 1, logLearning rate/);
   expect(within(screen.getByTestId("verified-table")).getAllByRole("row").length).toBeGreaterThan(10);
 });
