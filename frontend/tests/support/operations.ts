@@ -208,6 +208,13 @@ export const USUAL = new Map<string, unknown>([
   ["GET /views", { items: [] } satisfies ViewList],
   ["GET /oidc", { name: null, problem: null } satisfies ProviderView],
   ["GET /me/identities", { items: [], has_password: true } satisfies IdentityList],
+  [
+    "GET /clusters/*/queue",
+    {
+      ...{ cluster: "local", online: true, drained: false, slots: 8, free: 8 },
+      ...{ active: [], entries: [], policy: {} },
+    } satisfies QueueView,
+  ],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
     "GET /runs/*/system",
