@@ -1,7 +1,6 @@
 import type { Axis } from "@/lib/api/types";
 import { zoomFrom } from "@/lib/charts/zoom";
 import { AXES } from "@/lib/format/quantities";
-import { runsOrderIn } from "./runs-order";
 
 /** What of the experiment is in view; all of it is in the URL. */
 export interface ExperimentSearch {
@@ -43,7 +42,7 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     tab: tab === "json" ? tab : undefined,
     more: typeof more === "string" && furtherOf(more).length > 0 ? more : undefined,
     by: typeof by === "string" ? by : undefined,
-    sort: typeof sort === "string" && runsOrderIn(sort) ? sort : undefined,
+    sort: typeof sort === "string" ? sort : undefined,
     runs: runs === "reported" || runs === "trials" ? runs : undefined,
   };
 }
