@@ -1,4 +1,4 @@
-import { screen, within } from "@testing-library/react";
+import { screen } from "@testing-library/react";
 import { beforeEach, expect, it, vi } from "vitest";
 import { LineChart } from "@/lib/charts/line-chart";
 import { variantStyle } from "@/lib/theme/palette";
