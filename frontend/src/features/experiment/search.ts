@@ -13,8 +13,8 @@ export interface ExperimentSearch {
   y?: "close";
   /** Losses, and what else is no share, on a logarithmic scale. */
   scale?: "log";
-  /** Every seed as a line, in place of their mean. */
-  seeds?: "each";
+  /** Every seed as a line, or their median, in place of their mean. */
+  seeds?: "each" | "median";
   /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
   x?: string;
   tab?: "json";
@@ -37,7 +37,7 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     hide: typeof hide === "string" || typeof hide === "number" ? String(hide) || undefined : undefined,
     y: y === "close" ? y : undefined,
     scale: scale === "log" ? scale : undefined,
-    seeds: seeds === "each" ? seeds : undefined,
+    seeds: seeds === "each" || seeds === "median" ? seeds : undefined,
     x: typeof x === "string" && zoomFrom(x) ? x : undefined,
     tab: tab === "json" ? tab : undefined,
     more: typeof more === "string" && furtherOf(more).length > 0 ? more : undefined,
