@@ -215,6 +215,7 @@ export const USUAL = new Map<string, unknown>([
       ...{ active: [], entries: [], policy: {} },
     } satisfies QueueView,
   ],
+  ["GET /leaderboard", { boards: [], tau_max: 4, left_out: [] } satisfies Leaderboard],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
     "GET /runs/*/system",

@@ -14,6 +14,7 @@ import { Message } from "@/lib/ui/message";
 import { Section } from "@/lib/ui/section";
 import styles from "./algorithms.module.css";
 import { onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "./facts";
+import { MeasuredPart } from "./measured-part";
 import { ParametersTable } from "./parameters-table";
 import { type Findings, findingsOf } from "./verified";
 import { VerifiedTable } from "./verified-table";
@@ -73,6 +74,9 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
       </Section>
       <Section title="Parameters" testId="parameters">
         <ParametersTable algorithm={algorithm} />
+      </Section>
+      <Section title="Measured here" testId="measured-here">
+        <MeasuredPart algorithm={algorithm.name} />
       </Section>
       <Section title="Verified by tests" testId="verified">
         {findings && !own ? (
