@@ -187,9 +187,7 @@ describe("a setting", () => {
       settingName,
     );
     expect(names).toEqual(["algorithm moving rate", "algorithm", "batch", "a/b c"]);
-    const values = [null, undefined, true, 1e11, 0.123_456_78, 7.2e-6, "tree", [2, 3]].map(
-      settingValue,
-    );
+    const values = [null, undefined, true, 1e11, 0.123_456_78, 7.2e-6, "tree", [2, 3]].map(settingValue);
     expect(values).toEqual(["–", "–", "yes", "100,000,000,000", "0.123457", "0.0000072", "tree", "[2,3]"]);
   });
 });

@@ -65,7 +65,7 @@ describe("one metric of an experiment", () => {
   });
 
   it("is the mean alone while its seeds are not known", async () => {
-    const image = await chart({ each: true }, []);
+    const image = await chart({ show: "each" }, []);
     expect(strokes(image, STYLE.light)).toHaveLength(1);
     expect(strokes(image, `${STYLE.light}99`).flatMap(({ points }) => points)).toEqual([]);
   });

@@ -9,7 +9,13 @@ import { answerExperiment, openExperiment } from "./page";
 
 const server = apiServer();
 let number = 0;
-const run = (variant: string, workers: number, seed: number, seconds: number | null, more = {}): RunSummary => {
+const run = (
+  variant: string,
+  workers: number,
+  seed: number,
+  seconds: number | null,
+  more = {},
+): RunSummary => {
   number += 1;
   return runSummary(number, { variant, workers, seed, time_to_target: seconds, ...more });
 };

@@ -102,7 +102,9 @@ it("a chart is shown as a table of what is in view", async () => {
   await user.click(screen.getByRole("button", { name: "Export: Accuracy" }));
   await user.click(await screen.findByRole("menuitem", { name: "Show as a table" }));
   const table = await screen.findByTestId("chart-table");
-  const rows = [...table.querySelectorAll("tr")].map((row) => [...row.children].map((cell) => cell.textContent));
+  const rows = [...table.querySelectorAll("tr")].map((row) =>
+    [...row.children].map((cell) => cell.textContent),
+  );
   expect(rows).toEqual([
     ["s", "A", "B"],
     ["1 s", "", "50%"],

@@ -25,10 +25,7 @@ it.each<[Partial<QueueView>, string]>([
     { entries: [waits(1, at(16)), waits(5, at(15))] },
     "2 experiments wait (6 runs), the last ends about 16:00",
   ],
-  [
-    { entries: [waits(1, at(14)), waits(5, null)] },
-    "2 experiments wait (6 runs), until when is not known",
-  ],
+  [{ entries: [waits(1, at(14)), waits(5, null)] }, "2 experiments wait (6 runs), until when is not known"],
 ])("of %j is said: %s", (changes, words) => {
   expect(queueWords(queue(changes), NOW)).toBe(words);
 });

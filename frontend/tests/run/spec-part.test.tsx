@@ -93,7 +93,11 @@ describe("the specification beside its defaults", () => {
   it("shows what is not at its default, and folds the rest", async () => {
     open();
     const rows = await screen.findAllByTestId("changed-setting");
-    const cells = rows.map((row) => within(row).getAllByRole("cell").map((cell) => cell.textContent));
+    const cells = rows.map((row) =>
+      within(row)
+        .getAllByRole("cell")
+        .map((cell) => cell.textContent),
+    );
     expect(cells).toContainEqual(["batch", "64", "32"]);
     expect(cells).toContainEqual(["communication wire", "bf16", "fp32"]);
     expect(cells).toContainEqual(["algorithm rho", "0.9", "0.5"]);

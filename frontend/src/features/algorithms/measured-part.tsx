@@ -66,7 +66,9 @@ export function MeasuredPart({ algorithm }: { algorithm: string }) {
               <td className={styles.wrapped}>{board.workloads.map(({ name }) => name).join(", ")}</td>
               <td className={ui.number}>{score.toFixed(2)}</td>
               <td className={ui.number}>
-                {low === null || high === null ? "fewer than 3 seeds" : `${low.toFixed(2)} to ${high.toFixed(2)}`}
+                {low === null || high === null
+                  ? "fewer than 3 seeds"
+                  : `${low.toFixed(2)} to ${high.toFixed(2)}`}
               </td>
               <td className={ui.number}>
                 {place} of {board.methods.length}

@@ -113,13 +113,7 @@ function Head({ column: { key, title, what }, simulated, sorted, click }: HeadPr
   const below = key === "time" ? `${what}, ${simulated ? "virtual s" : "s"}` : what;
   // an exported table has the words of no button
   return (
-    <th
-      data-number
-      scope="col"
-      className={ui.number}
-      aria-sort={sorted}
-      data-export={`${title}, ${below}`}
-    >
+    <th data-number scope="col" className={ui.number} aria-sort={sorted} data-export={`${title}, ${below}`}>
       <button type="button" className={styles.sort} onClick={() => click(key)}>
         {title}
         <span aria-hidden="true">{arrow}</span>

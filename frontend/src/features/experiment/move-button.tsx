@@ -24,7 +24,12 @@ export function MoveButton({ experiment }: { experiment: ExperimentView }) {
   if (into.length === 0) return null;
   return (
     <Allowed least="researcher" of={experiment.user}>
-      <Button variant="subtle" size="compact-xs" onClick={() => setAsking(true)} data-testid="move-experiment">
+      <Button
+        variant="subtle"
+        size="compact-xs"
+        onClick={() => setAsking(true)}
+        data-testid="move-experiment"
+      >
         Move to another project
       </Button>
       {asking && (
@@ -32,9 +37,7 @@ export function MoveButton({ experiment }: { experiment: ExperimentView }) {
           what="this experiment"
           into={into}
           busy={change.isPending}
-          move={(project) =>
-            change.mutate({ path: { experiment_id: experiment.id }, body: { project } })
-          }
+          move={(project) => change.mutate({ path: { experiment_id: experiment.id }, body: { project } })}
           onClose={() => setAsking(false)}
         >
           {change.isError && <ErrorPanel what="It was not moved." error={change.error} />}

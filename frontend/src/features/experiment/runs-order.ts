@@ -36,7 +36,7 @@ export function nextOrder(order: RunsOrder | undefined, key: RunKey): string | u
   return order.down ? undefined : `-${key}`;
 }
 
-function valueOf(run: RunSummary, key: RunKey, variants: readonly string[]): string | number | null {
+function sortValue(run: RunSummary, key: RunKey, variants: readonly string[]): string | number | null {
   switch (key) {
     case "run":
       return run.number;
@@ -74,7 +74,7 @@ export function inOrder(
   if (!order) return runs;
   const sign = order.down ? -1 : 1;
   return runs
-    .map((run) => ({ run, value: valueOf(run, order.key, variants) }))
+    .map((run) => ({ run, value: sortValue(run, order.key, variants) }))
     .sort(({ value: a }, { value: b }) => {
       if (a === null || b === null) return Number(a === null) - Number(b === null);
       return sign * (typeof a === "string" ? TEXT.compare(a, String(b)) : a - Number(b));

@@ -45,7 +45,10 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
   const reported = useKind(experiment.id, tuned ? true : undefined, every);
   const tried = useKind(experiment.id, false, every, tuned);
   const runs = useMemo(() => {
-    const listed = [...(only === "trials" ? [] : reported.items), ...(only === "reported" ? [] : tried.items)];
+    const listed = [
+      ...(only === "trials" ? [] : reported.items),
+      ...(only === "reported" ? [] : tried.items),
+    ];
     return inOrder(listed, runsOrderIn(sort), variants);
   }, [only, reported.items, tried.items, sort, variants]);
   const host = useRef<HTMLTableSectionElement>(null);

@@ -48,7 +48,13 @@ export function SelectionBar({ chosen, busy, refused, act, clear }: SelectionBar
             ? button("Take out of the archive", "unarchive", chosen)
             : button("Archive", "archive", chosen)}
           {into.length > 0 && (
-            <Button size="compact-sm" variant="default" loading={busy} onClick={() => setMoving(true)} data-testid="selected-move">
+            <Button
+              size="compact-sm"
+              variant="default"
+              loading={busy}
+              onClick={() => setMoving(true)}
+              data-testid="selected-move"
+            >
               Move
             </Button>
           )}

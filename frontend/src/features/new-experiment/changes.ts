@@ -12,7 +12,10 @@ export interface Change {
 const NAMED = ["variants", "clusters"] as const;
 
 const words = (path: readonly string[]) =>
-  path.filter((part) => part !== "parameters").join(" ").replaceAll("_", " ");
+  path
+    .filter((part) => part !== "parameters")
+    .join(" ")
+    .replaceAll("_", " ");
 
 /** Every value with its place; a list is one. */
 function leaves(value: unknown, path: readonly string[]): [string, string][] {

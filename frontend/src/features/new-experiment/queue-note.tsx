@@ -4,7 +4,7 @@ import type { QueueView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { formatSpan } from "@/lib/format/time";
 import { useNow } from "@/lib/ui/use-now";
-import styles from "./form.module.css";
+import styles from "./queue-note.module.css";
 
 const AGAIN = 15_000;
 

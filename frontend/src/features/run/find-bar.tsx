@@ -13,7 +13,9 @@ export function FindBar({ find: { asked, ask, hits, at, go } }: { find: Find }) 
       {looks && (
         <>
           <span className={styles.count} role="status" data-testid="log-hits">
-            {hits.length === 0 ? `no ${what}` : `${formatCount(at + 1)} of ${formatCount(hits.length)} ${what}`}
+            {hits.length === 0
+              ? `no ${what}`
+              : `${formatCount(at + 1)} of ${formatCount(hits.length)} ${what}`}
           </span>
           {([-1, 1] as const).map((by) => (
             <Button

@@ -21,7 +21,16 @@ export interface RunSearch {
   rank?: number;
 }
 
-export function runSearch({ axis, x, scale, smooth, t, step, spec, rank }: Record<string, unknown>): RunSearch {
+export function runSearch({
+  axis,
+  x,
+  scale,
+  smooth,
+  t,
+  step,
+  spec,
+  rank,
+}: Record<string, unknown>): RunSearch {
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     x: typeof x === "string" && zoomFrom(x) ? x : undefined,

@@ -54,7 +54,8 @@ export function defaultOf({ path }: RunSetting, spec: Json, schemas: Schemas): u
   return schemas.experiment && declared(shapesAt(schemas.experiment, ofExperiment(path)));
 }
 
-const declared = (shapes: readonly Shape[]): unknown => shapes.find(({ schema }) => "default" in schema)?.schema.default;
+const declared = (shapes: readonly Shape[]): unknown =>
+  shapes.find(({ schema }) => "default" in schema)?.schema.default;
 
 /** What nothing set. */
 const NOTHING: readonly string[] = ["null", "[]", "{}"];
