@@ -43,7 +43,8 @@ describe("scaling", () => {
     expect(four?.ratio).toBeCloseTo(4, 12); // of 2 and 8
     expect(four).toMatchObject({ workers: 4, low: 2, high: 8, seeds: 2 });
     expect(four?.efficiency).toBeCloseTo(2, 12);
-    expect(sixteen).toMatchObject({ seeds: 1, ratio: 16, efficiency: 2 });
+    expect(sixteen).toMatchObject({ seeds: 1, low: 16, high: 16 });
+    expect(sixteen?.efficiency).toBeCloseTo(2, 12);
   });
 
   it("keeps clusters apart, and is nothing with one number of workers", () => {

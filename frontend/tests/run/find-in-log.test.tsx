@@ -85,10 +85,12 @@ it("an error far above is scrolled to", async () => {
   written(...Array.from({ length: 1000 }, (_, i) => (i === 400 ? "ValueError: rho" : `line ${i}`)));
   const { user } = openApp(server, "/runs/run_21");
   await screen.findByText("line 0");
-  const log = screen.getByRole("log"); // jsdom does not scroll
-  Object.assign(log, {
-    scrollTo: ({ top }: { top: number }) => fireEvent.scroll(log, { target: { scrollTop: top } }),
-  });
+  const log = screen.getByRole("log"); // jsdom has no heights, and does not scroll
+  Object.defineProperty(log, "scrollHeight", { value: 1000 * 19 });
+  const scrollTo = ({ top }: { top: number }) => {
+    setTimeout(() => fireEvent.scroll(log, { target: { scrollTop: top } }));
+  };
+  Object.assign(log, { scrollTo });
   await user.click(screen.getByTestId("log-errors"));
   expect(screen.getByTestId("log-hits")).toHaveTextContent("1 of 1 lines with errors");
   await waitFor(() => expect(current()).toContain("ValueError: rho"));
