@@ -98,6 +98,7 @@ function Present() {
         <Suspense>
           <SelectionBar
             chosen={chosen}
+            projects={projects}
             busy={busy}
             refused={chosen.map((item) => refusal(me, "researcher", item.user)).find(Boolean)}
             act={(action, some) => {

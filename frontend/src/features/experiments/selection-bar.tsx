@@ -1,9 +1,9 @@
 import { Button, Group } from "@mantine/core";
 import { useState } from "react";
-import type { ExperimentSummary } from "@/lib/client/types.gen";
+import type { ExperimentSummary, ProjectView } from "@/lib/client/types.gen";
 import { Unless } from "@/lib/people/allowed";
 import { MoveWindow } from "@/lib/projects/move-window";
-import { useTargets } from "@/lib/projects/targets";
+import { targetsOf } from "@/lib/projects/targets";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { isTerminal } from "@/lib/ui/states";
 import { moved } from "./moved";
@@ -12,6 +12,8 @@ import type { Action, ActionName } from "./use-actions";
 
 interface SelectionBarProps {
   chosen: readonly ExperimentSummary[];
+  /** All that the user reaches: what is chosen can be moved into another one. */
+  projects?: readonly ProjectView[];
   busy: boolean;
   /** Why the user may not change all of them; undefined: they may. */
   refused?: string;
@@ -20,8 +22,11 @@ interface SelectionBarProps {
 }
 
 /** What can be done with the chosen experiments together. */
-export function SelectionBar({ chosen, busy, refused, act, clear }: SelectionBarProps) {
-  const into = useTargets(chosen.map(({ project }) => project));
+export function SelectionBar({ chosen, projects = [], busy, refused, act, clear }: SelectionBarProps) {
+  const into = targetsOf(
+    projects,
+    chosen.map(({ project }) => project),
+  );
   const [moving, setMoving] = useState(false);
   if (chosen.length === 0) return null;
   const open = chosen.filter((item) => !isTerminal(item.state));
