@@ -100,6 +100,24 @@ PROJECTS = {
         ]
     },
 }
+DELETED = {
+    "**/api/v1/deleted-experiments*": {
+        "items": [
+            {
+                **{"id": "exp_gone", "number": 7, "name": "A first try", "workload": "digits-mlp", "deleted_by": "ana"},
+                **{"created_at": "2026-05-02T09:00:00Z", "deleted_at": "2026-05-04T09:00:00Z"},
+                "purge_at": "2026-05-11T09:00:00Z",
+            },
+            {
+                **{"id": "exp_long", "number": 3, "deleted_by": "retention", "workload": "cifar10-resnet20"},
+                "name": "A comparison with a name that is too long for one line of a window that is as narrow as a phone's",
+                **{"created_at": "2026-04-02T09:00:00Z", "deleted_at": "2026-05-01T09:00:00Z"},
+                "purge_at": "2026-05-08T09:00:00Z",
+            },
+        ],
+        "next_cursor": None,
+    },
+}
 USER = {"linked": False, "has_password": True, "signed_in_at": "2026-05-04T12:00:00Z", "invite_until": None}
 ADMINISTERED = PROJECTS | {
     "**/api/v1/me": {
@@ -147,6 +165,14 @@ SCREENS = (
     ),
     Screen("home-columns", "/", "[data-testid=columns]", _click("[data-testid=columns]", "[role=menu]")),
     Screen("home-projects", "/?project=default", "[data-testid=project]", told=PROJECTS),
+    Screen("deleted", "/?show=deleted", "[data-testid=deleted-item]", told=DELETED),
+    Screen(
+        "home-move",
+        "/",
+        "[data-testid=project]",
+        _click("text=Move to another project", "[data-testid=move-into]", "[data-testid=item-menu]"),
+        told=PROJECTS,
+    ),
     Screen("person", "/", "[data-testid=person]", _click("[data-testid=person]", "[role=menu]")),
     Screen("palette", "/", "[data-testid=experiment-item]", _find),
     Screen("new", "/new", "[data-testid=form]"),
@@ -178,6 +204,7 @@ SCREENS = (
     ),
     Screen("experiment-long", "/experiments/{long}", "[data-testid=run-row]"),
     Screen("run", "/runs/{run}", "canvas"),
+    Screen("run-settings", "/runs/{run}?spec=defaults&scale=log&smooth=yes", "[data-testid=changed-setting]"),
     Screen("run-failed", "/runs/{failed_run}", "text=NaN"),
     Screen("compare", f"/compare?rows={ROWS}", "[data-testid=compared-row]"),
     Screen("compare-empty", "/compare", "h1"),
@@ -195,6 +222,13 @@ SCREENS = (
         "/administration",
         "[data-testid=projects]",
         _click("[data-testid=project-vision] [data-testid=members]", "[data-testid=project-members] table"),
+        told=ADMINISTERED,
+    ),
+    Screen(
+        "projects-change",
+        "/administration",
+        "[data-testid=projects]",
+        _click("[data-testid=project-vision] [data-testid=change]", "[data-testid=change-project]"),
         told=ADMINISTERED,
     ),
     Screen("sign-in", "/sign-in", "h1"),

@@ -39,8 +39,27 @@ it("a page has the equations as written, ranges, what tuning searches and what i
   expect(method.getByText("Reference:")).toBeVisible();
   expect(method.getByText(/^Equals/)).toBeVisible(); // from the documents of the repository
   const [rate] = screen.getAllByTestId("parameter");
+  expect(screen.getByTestId("measured").getAttribute("href")).toMatch(/^\/\?filter=algorithm.*sync-easgd/);
   expect(rate).toHaveTextContent(/^lr0\.1> 00\.003 to 1, logLearning rate/);
   expect(within(screen.getByTestId("verified-table")).getAllByRole("row").length).toBeGreaterThan(10);
+});
+
+it("a page has the places of the method on the leaderboard of this server", async () => {
+  const ranked = (name: string, score: number) => ({
+    ...{ algorithm: name, score, low: 0.6, high: 0.9, tau: [1, 4], rho: [0, 1], results: [] },
+  });
+  const board = {
+    ...{ cluster: "10gbe", workers: 8, simulated: true, oversubscribed: false, unranked: [] },
+    workloads: [{ name: "digits-mlp", target: "97%", trials: 12, experiments: [] }],
+    methods: [ranked("sync-sgd", 0.95), ranked("sync-easgd", 0.756)],
+  };
+  const others = { ...board, cluster: "local", methods: [ranked("sync-sgd", 1)] };
+  server.on("GET /leaderboard", { boards: [board, others], tau_max: 4, left_out: [] });
+  openApp(server, "/algorithms/sync-easgd");
+  const rows = within(await screen.findByTestId("places")).getAllByRole("row");
+  expect(rows.slice(1).map((row) => [...row.children].map((cell) => cell.textContent))).toEqual([
+    ["10gbe, 8 workers simulated", "digits-mlp", "0.76", "0.60 to 0.90", "2 of 2"],
+  ]);
 });
 
 it("a method of one's own has a page, and is tried beside a common one", async () => {

@@ -51,6 +51,17 @@ describe("a curve", () => {
     ]);
   });
 
+  it("has equal heights for equal factors on a logarithmic scale, whose lines say their numbers", async () => {
+    show(chart({ series: [{ ...A, y: [0.01, 0.1, 1] }], log: true }));
+    await frame();
+    expect(shape(A.style.light)).toEqual([
+      [0, 0],
+      [0.5, 0.5],
+      [1, 1],
+    ]);
+    expect(texts()).toEqual(expect.arrayContaining(["0.01", "0.1", "1"]));
+  });
+
   it("shares its axes with the others, and keeps its own pattern", async () => {
     show(chart({ series: [A, B] }));
     await frame();

@@ -56,6 +56,16 @@ suite("yRange", () => {
     expect(yRange([series({ y: [2.3, 0.2] })], { close: "bottom" })[1]).toBeLessThan(0.6);
   });
 
+  it("on a logarithmic scale has room by factors, and no place for what is not positive", () => {
+    const [low, high] = yRange([series({ y: [0.01, 1], x: [0, 1] })], { log: true });
+    expect(Math.log10(low)).toBeCloseTo(-2.16, 6); // 8% of two decades on either side
+    expect(Math.log10(high)).toBeCloseTo(0.16, 6);
+    expect(yRange([series({ y: [0, -1, 0.01, 1], x: [0, 1, 2, 3] })], { log: true })).toEqual([low, high]);
+    expect(yRange([series({ y: [1, 0.01] })], { log: true, close: "bottom" })[1]).toBeLessThan(0.03);
+    expect(yRange([series({ y: [1, 0.1] })], { log: true, target: 0.01 })[0]).toBeLessThan(0.01);
+    expect(yRange([], { log: true })[0]).toBeGreaterThan(0);
+  });
+
   it("ignores gaps and survives having nothing", () => {
     expect(yRange([series({ y: [null, Number.NaN] })], { clamp: [0, 1] })).toEqual([0, 1]);
     const [low, high] = yRange([series({ y: [3, 3] })], {});

@@ -1,5 +1,6 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
+import { sheetOf } from "@/lib/export/sheet";
 import { openApp } from "../support/app";
 import { comparedExperiment, comparedRow, comparedRows } from "../support/fixtures/compare";
 import { summary } from "../support/fixtures/experiment";
@@ -60,6 +61,15 @@ describe("the figures", () => {
     await waitFor(() => expect(head).toHaveAttribute("aria-sort", "descending"));
     expect(times()).toEqual(["4 s3.", "2.5 s", "1.5 s"]);
     expect(router.state.location.search).toMatchObject({ sort: "-time" });
+  });
+
+  it("leave with the titles of their columns, although a click on these sorts", async () => {
+    await open();
+    const [, simulated] = screen.getAllByTestId<HTMLTableElement>("rows-table");
+    const { head, numeric } = sheetOf(simulated as HTMLTableElement);
+    expect(head.slice(0, 3)).toEqual(["Row", "Seeds finished", "Time to target, median, virtual s"]);
+    expect(numeric.slice(0, 3)).toEqual([false, true, true]);
+    expect(head).not.toContain("");
   });
 
   it("say how many seeds reached the target, and leave out what no row has", async () => {

@@ -5,8 +5,8 @@ import { parameterAxes } from "@/features/compare/parameter-axes";
 import { front, place } from "@/features/compare/pareto";
 import { compareSearch, nextSort, orderOf } from "@/features/compare/search";
 import { choicesOf, hasRow, rowsOf, withExperiments } from "@/features/compare/selection";
-import { settingName, settingValue } from "@/features/compare/settings-part";
 import { valueAxis } from "@/lib/charts/value-axis";
+import { settingName, settingValue } from "@/lib/format/settings";
 import { comparedExperiment, comparedRow, comparedRows } from "../support/fixtures/compare";
 import { estimate } from "../support/fixtures/experiment";
 
@@ -187,7 +187,7 @@ describe("a setting", () => {
       settingName,
     );
     expect(names).toEqual(["algorithm moving rate", "algorithm", "batch", "a/b c"]);
-    const values = [null, undefined, true, 1e11, 0.123_456_78, 7.2e-6, "tree"].map(settingValue);
-    expect(values).toEqual(["–", "–", "yes", "100,000,000,000", "0.123457", "0.0000072", "tree"]);
+    const values = [null, undefined, true, 1e11, 0.123_456_78, 7.2e-6, "tree", [2, 3]].map(settingValue);
+    expect(values).toEqual(["–", "–", "yes", "100,000,000,000", "0.123457", "0.0000072", "tree", "[2,3]"]);
   });
 });

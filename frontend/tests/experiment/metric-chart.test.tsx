@@ -30,7 +30,8 @@ async function chart(changes: Partial<Props> = {}, seeds: readonly SeedCurve[] =
       experiment={experiment()}
       group={undefined}
       close={false}
-      each={false}
+      log={false}
+      show={undefined}
       crossings={[{ x: 1, style: STYLE }]}
       zoom={undefined}
       onZoom={() => undefined}
@@ -56,7 +57,7 @@ describe("one metric of an experiment", () => {
   });
 
   it("is every seed from its beginning to its end when that is asked for", async () => {
-    const image = await chart({ each: true });
+    const image = await chart({ show: "each" });
     expect(strokes(image, STYLE.light)).toHaveLength(2);
     expect(image).toHaveAccessibleName(
       "Validation accuracy. Sync EASGD, seed 0 50.00% at 2 s; Sync EASGD, seed 1 75.00% at 3 s.",
@@ -64,7 +65,7 @@ describe("one metric of an experiment", () => {
   });
 
   it("is the mean alone while its seeds are not known", async () => {
-    const image = await chart({ each: true }, []);
+    const image = await chart({ show: "each" }, []);
     expect(strokes(image, STYLE.light)).toHaveLength(1);
     expect(strokes(image, `${STYLE.light}99`).flatMap(({ points }) => points)).toEqual([]);
   });

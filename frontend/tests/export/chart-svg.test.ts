@@ -56,6 +56,15 @@ it("a gap breaks a curve, and a zoom fills the chart with its part", () => {
   expect(zoomed?.[1]?.[0]).toBe(WIDTH - 16);
 });
 
+it("on a logarithmic scale equal factors have equal heights, and what is not positive lies below", () => {
+  const log = { ...A, y: [0.01, 0.1, 1], low: [-1, 0.05, 0.5], high: [0.02, 0.2, 2] };
+  const svg = drawing({ series: [log], log: true });
+  const [start, middle, end] = paths(svg, 'stroke-width="2"')[0] ?? [];
+  expect((start?.[1] ?? 0) - (middle?.[1] ?? 0)).toBeCloseTo((middle?.[1] ?? 0) - (end?.[1] ?? 0), 1);
+  for (const tick of ["0.01", "0.1", "1"]) expect(svg).toContain(`text-anchor="end">${tick}</text>`);
+  expect(svg).not.toContain("NaN");
+});
+
 it("the target, the runs that met it and the evaluations are marked", () => {
   const style = variantStyle(0);
   const svg = drawing({

@@ -81,3 +81,36 @@ it("a chart leaves as lines and as its points", async () => {
   expect(await saved[0]?.text).toMatch(/^<svg .*>Accuracy</s);
   expect(await saved[1]?.text).toBe("curve,s,Accuracy,low,high\r\nA,0,0.2,,\r\nA,1,1,,\r\n");
 });
+
+it("a chart is shown as a table of what is in view", async () => {
+  const { user } = show(
+    <LineChart
+      title="Accuracy"
+      series={[
+        { label: "A", style: variantStyle(0), x: [0, 1, 2], y: [0.2, null, 1], detail: (x) => `at ${x}` },
+        { label: "B", style: variantStyle(1), x: [1, 3], y: [0.5, 0.6] },
+      ]}
+      xTitle="s"
+      formatX={(value) => `${value} s`}
+      tickX={String}
+      formatY={(value) => `${value * 100}%`}
+      tickY={String}
+      zoom={[0.5, 2.5]}
+      onZoom={() => undefined}
+    />,
+  );
+  await user.click(screen.getByRole("button", { name: "Export: Accuracy" }));
+  await user.click(await screen.findByRole("menuitem", { name: "Show as a table" }));
+  const table = await screen.findByTestId("chart-table");
+  const rows = [...table.querySelectorAll("tr")].map((row) =>
+    [...row.children].map((cell) => cell.textContent),
+  );
+  expect(rows).toEqual([
+    ["s", "A", "B"],
+    ["1 s", "", "50%"],
+    ["2 s", "100%", ""],
+  ]);
+  expect(table.querySelector("[title='at 2']")).toHaveTextContent("100%");
+  await user.keyboard("{Escape}");
+  expect(screen.queryByTestId("chart-table")).toBeNull();
+});

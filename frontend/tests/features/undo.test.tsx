@@ -72,6 +72,21 @@ describe("the address of the list", () => {
     expect(address()).toContain("paper");
   });
 
+  it("holds project, order and columns when a tag is clicked, and when the deleted ones are looked at", async () => {
+    list(ended(7, { tags: ["paper"] }));
+    server.on("GET /deleted-experiments", { items: [], next_cursor: null });
+    const { user, address } = openApp(server, "/?filter=starred&project=vision&sort=-name&columns=state");
+    await user.click(await screen.findByRole("link", { name: "paper" }));
+    await waitFor(() => expect(screen.getByTestId("filter")).toHaveValue("tag = paper"));
+    const kept = ["project=vision", "sort=-name", "columns=state"];
+    for (const part of kept) expect(address()).toContain(part);
+    await user.click(screen.getByRole("link", { name: "Deleted experiments" }));
+    await user.click(await screen.findByRole("link", { name: "All experiments" }));
+    await waitFor(() => expect(screen.getByTestId("filter")).toHaveValue("tag = paper"));
+    for (const part of kept) expect(address()).toContain(part);
+    expect(address()).not.toContain("show");
+  });
+
   it("leads to what is deleted; back and forward hold the filter", async () => {
     list(ended(7));
     server.on("GET /deleted-experiments", { items: [], next_cursor: null });

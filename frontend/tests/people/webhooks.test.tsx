@@ -2,7 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { WebhookView } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
-import { delivery, me, webhook } from "../support/fixtures/people";
+import { delivery, me, project, webhook } from "../support/fixtures/people";
 import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
@@ -22,6 +22,7 @@ describe("a new webhook", () => {
     server.on("POST /webhooks", { ...webhook("whk_new"), secret: "whsec_x" });
     const address = await screen.findByTestId("webhook-url");
     expect(screen.queryByTestId("webhooks")).toBeNull();
+    expect(screen.queryByTestId("project")).toBeNull(); // there is only one
     expect(screen.getByTestId("add-webhook")).toBeDisabled();
     await user.click(screen.getByRole("checkbox", { name: "run started" }));
     await user.click(screen.getByRole("checkbox", { name: "experiment cancelled" }));
@@ -35,6 +36,19 @@ describe("a new webhook", () => {
     });
     expect((await row("whk_new")).getByText("sent nothing yet")).toBeVisible();
     expect(address).toHaveValue("");
+  });
+
+  it("is of one project where that is chosen, which its row says", async () => {
+    const user = open([]);
+    server.on("GET /projects", { items: [project("default"), project("vision")] });
+    server.on("POST /webhooks", { ...webhook("whk_new", { project: "vision" }), secret: "whsec_x" });
+    await user.selectOptions(await screen.findByTestId("project"), "vision");
+    await user.type(screen.getByTestId("webhook-url"), "https://example.org/hook");
+    server.on("GET /webhooks", { items: [webhook("whk_new", { project: "vision" }), webhook("whk_all")] });
+    await user.click(screen.getByTestId("add-webhook"));
+    expect((await row("whk_new")).getByText("in the project vision")).toBeVisible();
+    expect((await row("whk_all")).queryByText(/in the project/)).toBeNull();
+    expect(server.askedFor("POST /webhooks")[0]?.body).toMatchObject({ project: "vision" });
   });
 
   it("that the server refuses says why, and the address stays", async () => {

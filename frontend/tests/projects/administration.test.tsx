@@ -25,12 +25,13 @@ describe("the card of projects", () => {
     expect(screen.queryByTestId("projects-part")).toBeNull();
   });
 
-  it("says of each whether it is open, and when it deletes; the default one has nothing to decide", async () => {
+  it("says of each whether it is open, and when it deletes; the default one has no members and no archive", async () => {
     open([project("default"), project("vision", { archived: true, keep_runs: "90d" })]);
     const vision = await row("vision");
     for (const words of ["archived", "after 90d", "Open again"])
       expect(vision.getByText(words)).toBeVisible();
-    expect((await row("default")).queryAllByRole("button")).toEqual([]);
+    const buttons = (await row("default")).getAllByRole("button").map((each) => each.textContent);
+    expect(buttons).toEqual(["Change"]);
   });
 
   it("makes a project, and keeps a name that the server refuses", async () => {
@@ -47,6 +48,37 @@ describe("the card of projects", () => {
     await person.click(screen.getByTestId("add-project"));
     expect(await screen.findByTestId("project-vision")).toBeVisible();
     expect(screen.getByTestId("project-name")).toHaveValue("");
+  });
+
+  it("renames a project, and changes what it says and keeps; what stays is not sent", async () => {
+    const { user: person } = open([project("default"), project("vision", { description: "images" })]);
+    await person.click((await row("vision")).getByTestId("change"));
+    const form = within(await screen.findByTestId("change-project"));
+    const name = form.getByLabelText("Name of the project");
+    await person.type(name, "-2");
+    await person.selectOptions(form.getByLabelText("Deletes what has ended"), "after");
+    expect(form.getByTestId("save-project")).toBeDisabled(); // after how long?
+    await person.type(form.getByLabelText("Duration"), "90d");
+    server.on("PATCH /projects/*", new Refusal(409, "there is a project vision-2"));
+    await person.click(form.getByTestId("save-project"));
+    expect(await form.findByText(/there is a project vision-2/)).toBeVisible();
+    expect(name).toHaveValue("vision-2");
+    const after = project("vision-2", { keep_runs: "90d" });
+    server.on("PATCH /projects/*", after).on("GET /projects", { items: [project("default"), after] });
+    await person.click(form.getByTestId("save-project"));
+    expect((await row("vision-2")).getByText("after 90d")).toBeVisible();
+    expect(screen.queryByTestId("change-project")).toBeNull();
+    const [asked] = server.askedFor("PATCH /projects/*");
+    expect(asked?.path).toMatch(/\/projects\/vision$/);
+    expect(asked?.body).toEqual({ name: "vision-2", keep_runs: "90d" });
+  });
+
+  it("keeps the name of the default project", async () => {
+    const { user: person } = open([project("default", { keep_runs: "2w" })]);
+    await person.click((await row("default")).getByTestId("change"));
+    const form = within(await screen.findByTestId("change-project"));
+    expect(form.getByLabelText("Name of the project")).toBeDisabled();
+    expect(form.getByLabelText("Duration")).toHaveValue("2w");
   });
 
   it("archives a project, and the list follows", async () => {

@@ -214,12 +214,25 @@ describe("the page", () => {
     expect(address()).toBe("/runs/run_21?axis=samples");
   });
 
+  it("draws averages before pale lines, and losses on a logarithmic scale, where that is asked for", async () => {
+    const { user, address } = await open();
+    await user.click(screen.getByTestId("smooth"));
+    await waitFor(() => expect(screen.getByTestId("chart-train_loss")).toHaveAttribute("data-points", "6"));
+    const loss = within(screen.getByTestId("chart-train_loss"));
+    expect(loss.getByRole("img")).toHaveAccessibleName(/Training loss, averaged/);
+    expect(screen.getByTestId("chart-validation_accuracy")).toHaveAttribute("data-points", "3");
+    await user.click(screen.getByTestId("log-scale"));
+    await waitFor(() => expect(address()).toBe("/runs/run_21?smooth=yes&scale=log"));
+  });
+
   it("shows on what it ran, and the resolved document", async () => {
-    await open({ hardware: { host: "node1", memory_bytes: 25e9, cpu_generation: "" } });
+    const { user } = await open({ hardware: { host: "node1", memory_bytes: 25e9, cpu_generation: "" } });
     const environment = part("environment");
     for (const text of ["run_21", "node1", "25 GB", "2.9.0"])
       expect(environment.getByText(text)).toBeVisible();
-    const document = part("run-spec").getByRole("region", { name: "Resolved specification as JSON" });
+    expect(part("run-spec").getByText("sync-easgd")).toBeVisible();
+    await user.click(part("run-spec").getByText("JSON"));
+    const document = await part("run-spec").findByRole("region", { name: "Resolved specification as JSON" });
     expect(JSON.parse(document.textContent ?? "")).toEqual({ algorithm: "sync-easgd", seed: 0 });
   });
 

@@ -85,6 +85,7 @@ export interface Operations {
   "GET /experiments/*/tuning": TuningView;
   "POST /experiments/*/cancel": ExperimentView;
   "PUT /experiments/*/priority": ExperimentView;
+  "PUT /experiments/*/project": ExperimentView;
   "GET /clusters/*/queue": QueueView;
   "PUT /clusters/*/policy": QueuePolicy;
   "GET /leaderboard": Leaderboard;
@@ -186,6 +187,7 @@ export const verbs = new Set([
   "members",
   "revoke",
   "priority",
+  "project",
   "queue",
   "policy",
   "password",
@@ -206,6 +208,14 @@ export const USUAL = new Map<string, unknown>([
   ["GET /views", { items: [] } satisfies ViewList],
   ["GET /oidc", { name: null, problem: null } satisfies ProviderView],
   ["GET /me/identities", { items: [], has_password: true } satisfies IdentityList],
+  [
+    "GET /clusters/*/queue",
+    {
+      ...{ cluster: "local", online: true, drained: false, slots: 8, free: 8 },
+      ...{ active: [], entries: [], policy: {} },
+    } satisfies QueueView,
+  ],
+  ["GET /leaderboard", { boards: [], tau_max: 4, left_out: [] } satisfies Leaderboard],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
     "GET /runs/*/system",

@@ -1,11 +1,12 @@
 import page from "@docs/algorithms.md?raw";
-import { Skeleton } from "@mantine/core";
+import { Group, Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { listAlgorithmsOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { AlgorithmView } from "@/lib/client/types.gen";
 import { paragraphsOf } from "@/lib/format/docstring";
+import { quoted } from "@/lib/keeping/quoted";
 import { withCode } from "@/lib/ui/code";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
@@ -13,6 +14,7 @@ import { Message } from "@/lib/ui/message";
 import { Section } from "@/lib/ui/section";
 import styles from "./algorithms.module.css";
 import { onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "./facts";
+import { MeasuredPart } from "./measured-part";
 import { ParametersTable } from "./parameters-table";
 import { type Findings, findingsOf } from "./verified";
 import { VerifiedTable } from "./verified-table";
@@ -51,9 +53,19 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
           <h1 className={styles.title}>
             {algorithm.title} <code>{algorithm.name}</code>
           </h1>
-          <LinkButton to="/new" search={{ algorithm: algorithm.name }}>
-            Try it
-          </LinkButton>
+          <Group gap={8}>
+            <LinkButton
+              variant="default"
+              to="/"
+              search={{ filter: `algorithm = ${quoted(algorithm.name)}` }}
+              data-testid="measured"
+            >
+              Experiments with it
+            </LinkButton>
+            <LinkButton to="/new" search={{ algorithm: algorithm.name }}>
+              Try it
+            </LinkButton>
+          </Group>
         </div>
         <Facts algorithm={algorithm} />
       </header>
@@ -62,6 +74,9 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
       </Section>
       <Section title="Parameters" testId="parameters">
         <ParametersTable algorithm={algorithm} />
+      </Section>
+      <Section title="Measured here" testId="measured-here">
+        <MeasuredPart algorithm={algorithm.name} />
       </Section>
       <Section title="Verified by tests" testId="verified">
         {findings && !own ? (

@@ -2,8 +2,8 @@ import type { ParallelAxis } from "@/lib/charts/parallel-coordinates";
 import { spaceScale } from "@/lib/charts/space-scale";
 import { valueAxis } from "@/lib/charts/value-axis";
 import type { ComparedRow, ComparedRows, Setting, Space } from "@/lib/client/types.gen";
+import { settingName } from "@/lib/format/settings";
 import { axisTitle, figure } from "./figures";
-import { settingName } from "./settings-part";
 
 type Value = Setting["values"][number];
 

@@ -62,7 +62,7 @@ function RowsTable({ compared, simulated, sort, change }: RowsPartProps & { simu
         <thead>
           <tr>
             <th scope="col">Row</th>
-            <th scope="col" className={ui.number}>
+            <th data-number scope="col" className={ui.number}>
               Seeds
               <br />
               finished
@@ -110,13 +110,15 @@ interface HeadProps {
 
 function Head({ column: { key, title, what }, simulated, sorted, click }: HeadProps) {
   const arrow = sorted === undefined ? "" : sorted === "ascending" ? " ▲" : " ▼";
+  const below = key === "time" ? `${what}, ${simulated ? "virtual s" : "s"}` : what;
+  // an exported table has the words of no button
   return (
-    <th scope="col" className={ui.number} aria-sort={sorted}>
+    <th data-number scope="col" className={ui.number} aria-sort={sorted} data-export={`${title}, ${below}`}>
       <button type="button" className={styles.sort} onClick={() => click(key)}>
         {title}
         <span aria-hidden="true">{arrow}</span>
         <br />
-        {key === "time" ? `${what}, ${simulated ? "virtual s" : "s"}` : what}
+        {below}
       </button>
     </th>
   );

@@ -1,5 +1,5 @@
 import type { ComparedRows, Setting } from "@/lib/client/types.gen";
-import { NONE } from "@/lib/format/numbers";
+import { settingName, settingValue } from "@/lib/format/settings";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
@@ -76,24 +76,4 @@ function Differences({ compared, settings }: { compared: ComparedRows; settings:
       </table>
     </TableRegion>
   );
-}
-
-/** A JSON Pointer as people read it: "/algorithm/parameters/lr" is "algorithm lr". */
-export function settingName(pointer: string): string {
-  const parts = pointer.split("/").filter((part) => part !== "" && part !== "parameters");
-  const names = parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~").replaceAll("_", " "));
-  return names.at(-1) === "name" ? names.slice(0, -1).join(" ") : names.join(" ");
-}
-
-/** All digits that somebody gave, and no more than six of a computed number. */
-function written(value: number): string {
-  if (Number.isInteger(value)) return value.toLocaleString("en");
-  return String(Number(value.toPrecision(6)));
-}
-
-export function settingValue(value: Setting["values"][number] | undefined): string {
-  if (value === null || value === undefined) return NONE;
-  if (typeof value === "number") return written(value);
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  return value;
 }

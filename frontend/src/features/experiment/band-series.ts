@@ -20,7 +20,7 @@ const known = new WeakMap<Band["mean"], Parts>();
  * The mean as far as all seeds go: behind the end of one it would be that of the others, and jump. The same band
  * always gives the same arrays, so that a chart sees what did not change.
  */
-function partsOf({ x, mean, low, high, n }: Band): Parts {
+export function partsOf({ x, mean, low, high, n }: Band): Parts {
   const before = known.get(mean);
   if (before) return before;
   const all = n.reduce((most, count) => Math.max(most, count), 0);
@@ -43,7 +43,7 @@ function positionOf(x: readonly number[], value: number): number | undefined {
 }
 
 /** Position of the last x that is not beyond a value; -1: all are. */
-function lastUpTo(x: readonly number[], value: number): number {
+export function lastUpTo(x: readonly number[], value: number): number {
   let [low, high] = [0, x.length];
   while (low < high) {
     const middle = (low + high) >> 1;

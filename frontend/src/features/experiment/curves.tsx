@@ -64,6 +64,21 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
           />
           <Switch
             size="xs"
+            label="Log scale"
+            title="Of losses, and of what else is no percentage"
+            data-testid="log-scale"
+            checked={search.scale === "log"}
+            onChange={(event) => look({ scale: event.currentTarget.checked ? "log" : undefined })}
+          />
+          <Switch
+            size="xs"
+            label="Median"
+            data-testid="median"
+            checked={search.seeds === "median"}
+            onChange={(event) => look({ seeds: event.currentTarget.checked ? "median" : undefined })}
+          />
+          <Switch
+            size="xs"
             label="Each seed"
             data-testid="each-seed"
             checked={search.seeds === "each"}
@@ -98,7 +113,8 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
             experiment={experiment}
             group={group}
             close={search.y === "close"}
-            each={search.seeds === "each"}
+            log={search.scale === "log"}
+            show={search.seeds}
             crossings={crossingsOf(experiment, bands, runs)}
             zoom={zoom}
             onZoom={(next) => look({ x: next && zoomText(next) })}
@@ -106,7 +122,9 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
         ))}
       </div>
       <p className={styles.foot}>
-        Lines are means over seeds, with their 95% t interval from three seeds on. A mean ends where its first
+        {search.seeds === "median"
+          ? "Lines are medians of the seeds, from the least to the greatest of them. A median ends where its first "
+          : "Lines are means over seeds, with their 95% t interval from three seeds on. A mean ends where its first "}
         seed ends; from there on each other seed has a pale line of its own. Ticks at the foot are
         evaluations; a dot on the line of the target is a run that met it. Drag to zoom both charts, double
         click to see all.

@@ -18,6 +18,7 @@ import { useNow } from "@/lib/ui/use-now";
 import { ViewsMenu } from "@/lib/views/views-menu";
 import styles from "./experiment.module.css";
 import { ExperimentExport } from "./experiment-export";
+import { MoveButton } from "./move-button";
 import { useRuns } from "./use-experiment";
 import { useParquet } from "./use-parquet";
 import { WaitingPart } from "./waiting-part";
@@ -79,7 +80,9 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
       </div>
       {experiment.description && <p className={styles.description}>{experiment.description}</p>}
       <Facts experiment={experiment} cancelling={cancelling} />
-      <ExperimentMarks experiment={experiment} />
+      <ExperimentMarks experiment={experiment}>
+        <MoveButton experiment={experiment} />
+      </ExperimentMarks>
       <WaitingPart experiment={experiment} />
       {cancel.isError && <ErrorPanel what="The experiment could not be cancelled." error={cancel.error} />}
       {parquet.isError && <ErrorPanel what="The Parquet file was not made." error={parquet.error} />}

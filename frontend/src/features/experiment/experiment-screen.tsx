@@ -14,6 +14,7 @@ import { ExperimentPlaceholder } from "./experiment-placeholder";
 import { chosenGroup, groupsOf } from "./groups";
 import { Phases } from "./phases";
 import { RunsTable } from "./runs-table";
+import { ScalingPart } from "./scaling-part";
 import { TuningPart } from "./tuning-part";
 import { useComparison, useExperiment } from "./use-experiment";
 import { useLiveExperiment } from "./use-live-experiment";
@@ -71,6 +72,7 @@ function Page({ experiment }: { experiment: ExperimentView }) {
       {experiment.spec.tuning && <TuningPart experiment={experiment} />}
       <Curves experiment={experiment} groups={groups} group={group} />
       <Phases experiment={experiment} group={group} />
+      <ScalingPart experiment={experiment} />
       <RunsTable experiment={experiment} />
     </>
   );

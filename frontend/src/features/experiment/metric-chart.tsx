@@ -10,6 +10,8 @@ import { Tag } from "@/lib/ui/tag";
 import { meanSeries, type SeedCurve, seedSeries, tailSeries } from "./band-series";
 import styles from "./experiment.module.css";
 import { type Group, groupLabel } from "./groups";
+import { medianSeries } from "./median-series";
+import type { ExperimentSearch } from "./search";
 
 /** "3 seeds, 9 evaluations each". */
 function behind(bands: readonly Band[]): string {
@@ -30,16 +32,20 @@ function targetOf(experiment: ExperimentView, metric: Metric, share: boolean): T
   };
 }
 
-/** A mean and the tails of its seeds, or every seed; the mean while seeds are not known. */
+/** A mean or a median and the tails of its seeds, or every seed; the mean while seeds are not known. */
 function linesOf(
   band: Band,
   seeds: readonly SeedCurve[],
   index: number,
-  each: boolean,
+  show: ExperimentSearch["seeds"],
   format: (value: number) => string,
 ): ChartSeries[] {
-  if (each && seeds.length > 0) return seedSeries(band, seeds, index);
-  return [meanSeries(band, index, format), ...tailSeries(band, seeds, index)];
+  if (show === "each" && seeds.length > 0) return seedSeries(band, seeds, index);
+  const middle =
+    show === "median" && seeds.length > 0
+      ? medianSeries(band, seeds, index, format)
+      : meanSeries(band, index, format);
+  return [middle, ...tailSeries(band, seeds, index)];
 }
 
 /** A band and the seeds behind it, as far as they are known. */
@@ -57,8 +63,10 @@ interface MetricChartProps {
   experiment: ExperimentView;
   group: Group | undefined;
   close: boolean;
-  /** Every seed as a line, in place of the means. */
-  each: boolean;
+  /** On a logarithmic scale, unless it is a share. */
+  log: boolean;
+  /** What of the seeds is drawn; undefined: their mean. */
+  show: ExperimentSearch["seeds"];
   crossings: readonly Crossing[];
   zoom: Zoom | undefined;
   onZoom: (zoom: Zoom | undefined) => void;
@@ -73,7 +81,8 @@ export function MetricChart({
   experiment,
   group,
   close,
-  each,
+  log,
+  show,
   crossings,
   zoom,
   onZoom,
@@ -83,15 +92,16 @@ export function MetricChart({
   const points = bands.reduce((most, { band }) => Math.max(most, band.x.length), 0);
   const { title, share, better, format } = lookOf(metric, declared);
   const target = targetOf(experiment, metric, share);
+  const medians = show === "median" && bands.length > 0 && bands.every(({ seeds }) => seeds.length > 0);
   const indexOf = ({ variant }: Band) => experiment.variants.indexOf(variant);
   return (
     <div>
       <LineChart
-        title={title}
+        title={medians ? `${title}, median of the seeds` : title}
         testId={`chart-${metric}`}
         note={points > 0 ? behind(bands.map(({ band }) => band)) : undefined}
         empty={experiment.state === "queued" ? "Waiting for free slots" : "No evaluation yet"}
-        series={bands.flatMap(({ band, seeds }) => linesOf(band, seeds, indexOf(band), each, format))}
+        series={bands.flatMap(({ band, seeds }) => linesOf(band, seeds, indexOf(band), show, format))}
         xTitle={axisTitle(axis, simulated)}
         formatX={(value) => formatAxisValue(axis, value)}
         tickX={(value) => formatAxisTick(axis, value)}
@@ -99,6 +109,7 @@ export function MetricChart({
         tickY={(value) => (share ? formatPercentTick(value) : formatNumber(value))}
         clamp={share ? [0, 1] : undefined}
         close={close && better ? (better === "higher" ? "top" : "bottom") : undefined}
+        log={log && !share}
         target={target}
         crossings={target && axis === "clock" ? crossings : []}
         evaluations={bands.flatMap(({ band, seeds }) =>

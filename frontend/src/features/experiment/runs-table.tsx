@@ -12,6 +12,7 @@ import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./experiment.module.css";
 import { RunRow } from "./run-row";
+import { COLUMNS, inOrder, nextOrder, type RunKey, runsOrderIn } from "./runs-order";
 import type { ExperimentSearch } from "./search";
 import { useFurtherRuns, useRuns } from "./use-experiment";
 import { widest } from "./widest";
@@ -38,14 +39,18 @@ function useKind(id: string, reported: boolean | undefined, every: boolean, enab
 /** Every run of the experiment; each leads to its own page. */
 export function RunsTable({ experiment }: { experiment: ExperimentView }) {
   const tuned = Boolean(experiment.spec.tuning);
-  const only = route.useSearch().runs;
+  const { runs: only, sort } = route.useSearch();
+  const { variants } = experiment;
   const [every, setEvery] = useState(false);
   const reported = useKind(experiment.id, tuned ? true : undefined, every);
   const tried = useKind(experiment.id, false, every, tuned);
-  const runs = useMemo(
-    () => [...(only === "trials" ? [] : reported.items), ...(only === "reported" ? [] : tried.items)],
-    [only, reported.items, tried.items],
-  );
+  const runs = useMemo(() => {
+    const listed = [
+      ...(only === "trials" ? [] : reported.items),
+      ...(only === "reported" ? [] : tried.items),
+    ];
+    return inOrder(listed, runsOrderIn(sort), variants);
+  }, [only, reported.items, tried.items, sort, variants]);
   const host = useRef<HTMLTableSectionElement>(null);
   const keyOf = useCallback((index: number) => runs[index]?.id ?? String(index), [runs]);
   const rows = usePageRows(host, { count: runs.length, estimate: ROW, keyOf });
@@ -95,7 +100,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
             aria-rowcount={rows.whole ? undefined : runs.length + 1}
             data-testid="runs-table"
           >
-            <Head tuned={tuned} />
+            <Head tuned={tuned} sort={sort} />
             <tbody ref={host}>
               <Rows experiment={experiment} runs={runs} rows={rows} />
             </tbody>
@@ -106,26 +111,37 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
   );
 }
 
-function Head({ tuned }: { tuned: boolean }) {
-  const figure = (title: string) => (
-    <th data-number scope="col" className={ui.number}>
-      {title}
-    </th>
-  );
+/** The titles of the columns; a click sorts upwards, then downwards, then as listed. */
+function Head({ tuned, sort }: { tuned: boolean; sort: string | undefined }) {
+  const navigate = route.useNavigate();
+  const order = runsOrderIn(sort);
+  const turn = (key: RunKey) =>
+    navigate({
+      search: (old) => ({ ...old, sort: nextOrder(order, key) }),
+      replace: true,
+      resetScroll: false,
+    });
   return (
     <thead>
       <tr>
-        <th scope="col">Run</th>
-        <th scope="col">Variant</th>
-        {tuned && <th scope="col">Trial</th>}
-        <th scope="col">Cluster</th>
-        {figure("Seed")}
-        <th scope="col">State</th>
-        <th scope="col">Budget</th>
-        {figure("Last accuracy")}
-        {figure("Test accuracy, once")}
-        {figure("Time to target")}
-        {figure("Communication")}
+        {COLUMNS.filter(({ key }) => tuned || key !== "trial").map(({ key, title, number }) => {
+          const way = order?.key === key ? order : undefined;
+          return (
+            <th
+              key={key}
+              scope="col"
+              data-number={number || undefined}
+              data-export={title}
+              className={number ? ui.number : undefined}
+              aria-sort={way && (way.down ? "descending" : "ascending")}
+            >
+              <button type="button" className={styles.sort} onClick={() => turn(key)}>
+                {title}
+                {way && <span aria-hidden="true">{way.down ? " ▼" : " ▲"}</span>}
+              </button>
+            </th>
+          );
+        })}
       </tr>
     </thead>
   );

@@ -11,8 +11,10 @@ export interface ExperimentSearch {
   hide?: string;
   /** Close-up of where the curves end. */
   y?: "close";
-  /** Every seed as a line, in place of their mean. */
-  seeds?: "each";
+  /** Losses, and what else is no share, on a logarithmic scale. */
+  scale?: "log";
+  /** Every seed as a line, or their median, in place of their mean. */
+  seeds?: "each" | "median";
   /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
   x?: string;
   tab?: "json";
@@ -20,23 +22,27 @@ export interface ExperimentSearch {
   more?: string;
   /** The parameter that trials are drawn over. */
   by?: string;
+  /** The column by which the table of runs is sorted, "time" or "-time". */
+  sort?: string;
   /** Only these runs of a tuned experiment. */
   runs?: "reported" | "trials";
 }
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
-  const { axis, cluster, workers, hide, y, seeds, x, tab, more, by, runs } = search;
+  const { axis, cluster, workers, hide, y, scale, seeds, x, tab, more, by, sort, runs } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     cluster: typeof cluster === "string" ? cluster : undefined,
     workers: typeof workers === "number" && workers > 0 ? workers : undefined,
     hide: typeof hide === "string" || typeof hide === "number" ? String(hide) || undefined : undefined,
     y: y === "close" ? y : undefined,
-    seeds: seeds === "each" ? seeds : undefined,
+    scale: scale === "log" ? scale : undefined,
+    seeds: seeds === "each" || seeds === "median" ? seeds : undefined,
     x: typeof x === "string" && zoomFrom(x) ? x : undefined,
     tab: tab === "json" ? tab : undefined,
     more: typeof more === "string" && furtherOf(more).length > 0 ? more : undefined,
     by: typeof by === "string" ? by : undefined,
+    sort: typeof sort === "string" ? sort : undefined,
     runs: runs === "reported" || runs === "trials" ? runs : undefined,
   };
 }

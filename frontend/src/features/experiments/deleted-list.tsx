@@ -7,6 +7,7 @@ import { useThrottled } from "@/lib/events/use-throttled";
 import { formatAge, formatMoment } from "@/lib/format/time";
 import { Allowed } from "@/lib/people/allowed";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import own from "./deleted-list.module.css";
 import styles from "./experiments.module.css";
 
 const PAGE = 50;
@@ -44,7 +45,7 @@ export function DeletedList(props: {
       {query.isSuccess && items.length === 0 && <p className={styles.nothing}>No experiment is deleted.</p>}
       <ul className={styles.list} data-testid="deleted">
         {items.map((item) => (
-          <li key={item.id} className={styles.item} data-testid="deleted-item">
+          <li key={item.id} className={`${styles.item} ${own.row}`} data-testid="deleted-item">
             <div className={styles.main}>
               <span className={styles.gone}>{item.name}</span>
               <div className={styles.facts}>

@@ -116,7 +116,7 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
         {item.note_line && <p className={styles.noteLine}>{item.note_line}</p>}
         {item.tags.length > 0 && (
           <div className={styles.tags}>
-            <TagLinks tags={item.tags} />
+            <TagLinks tags={item.tags} listed />
           </div>
         )}
         {item.waiting.map((each) => (

@@ -98,6 +98,7 @@ function Present() {
         <Suspense>
           <SelectionBar
             chosen={chosen}
+            projects={projects}
             busy={busy}
             refused={chosen.map((item) => refusal(me, "researcher", item.user)).find(Boolean)}
             act={(action, some) => {
@@ -146,7 +147,12 @@ function Present() {
         </Group>
       )}
       <p className={styles.foot}>
-        <LinkButton to="/" search={{ show: "deleted" }} variant="subtle" size="compact-sm">
+        <LinkButton
+          to="/"
+          search={(before) => ({ ...before, show: "deleted" })}
+          variant="subtle"
+          size="compact-sm"
+        >
           Deleted experiments
         </LinkButton>
       </p>
@@ -167,7 +173,7 @@ function Deleted() {
     <>
       <Group justify="space-between" align="center" mb={22}>
         <h1 className={styles.title}>Deleted experiments</h1>
-        <LinkButton to="/" search={{}} variant="default">
+        <LinkButton to="/" search={(before) => ({ ...before, show: undefined })} variant="default">
           All experiments
         </LinkButton>
       </Group>

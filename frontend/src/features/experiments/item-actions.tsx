@@ -1,15 +1,22 @@
 import { Menu } from "@mantine/core";
+import { useState } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
+import { MoveWindow } from "@/lib/projects/move-window";
+import { useTargets } from "@/lib/projects/targets";
 import { OpenedMenu } from "@/lib/ui/opened-menu";
 import { isTerminal } from "@/lib/ui/states";
 import type { MenuButton } from "@/lib/ui/when-pressed";
 import type { ItemMenuProps } from "./item-menu";
+import { moved } from "./moved";
 
 /** The menu of one experiment of the list. */
 export function ItemActions({ button, item, act, edit }: ItemMenuProps & { button: MenuButton }) {
-  return (
+  const into = useTargets([item.project]);
+  const [moving, setMoving] = useState(false);
+  const menu = (
     <OpenedMenu button={button} shadow="md">
       <Menu.Item onClick={() => edit(item.id)}>Tags and note</Menu.Item>
+      {into.length > 0 && <Menu.Item onClick={() => setMoving(true)}>Move to another project</Menu.Item>}
       <Menu.Item onClick={() => act(item.archived ? "unarchive" : "archive", item)}>
         {item.archived ? "Take out of the archive" : "Archive"}
       </Menu.Item>
@@ -27,6 +34,22 @@ export function ItemActions({ button, item, act, edit }: ItemMenuProps & { butto
         Delete
       </Menu.Item>
     </OpenedMenu>
+  );
+  return (
+    <>
+      {menu}
+      {moving && (
+        <MoveWindow
+          what={`“${item.name}”`}
+          into={into}
+          move={(project) => {
+            setMoving(false);
+            act(moved(project, [item]), item);
+          }}
+          onClose={() => setMoving(false)}
+        />
+      )}
+    </>
   );
 }
 

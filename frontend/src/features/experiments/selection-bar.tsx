@@ -1,13 +1,19 @@
 import { Button, Group } from "@mantine/core";
-import type { ExperimentSummary } from "@/lib/client/types.gen";
+import { useState } from "react";
+import type { ExperimentSummary, ProjectView } from "@/lib/client/types.gen";
 import { Unless } from "@/lib/people/allowed";
+import { MoveWindow } from "@/lib/projects/move-window";
+import { targetsOf } from "@/lib/projects/targets";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { isTerminal } from "@/lib/ui/states";
+import { moved } from "./moved";
 import styles from "./selection-bar.module.css";
-import type { Action } from "./use-actions";
+import type { Action, ActionName } from "./use-actions";
 
 interface SelectionBarProps {
   chosen: readonly ExperimentSummary[];
+  /** All that the user reaches: what is chosen can be moved into another one. */
+  projects?: readonly ProjectView[];
   busy: boolean;
   /** Why the user may not change all of them; undefined: they may. */
   refused?: string;
@@ -16,10 +22,15 @@ interface SelectionBarProps {
 }
 
 /** What can be done with the chosen experiments together. */
-export function SelectionBar({ chosen, busy, refused, act, clear }: SelectionBarProps) {
+export function SelectionBar({ chosen, projects = [], busy, refused, act, clear }: SelectionBarProps) {
+  const into = targetsOf(
+    projects,
+    chosen.map(({ project }) => project),
+  );
+  const [moving, setMoving] = useState(false);
   if (chosen.length === 0) return null;
   const open = chosen.filter((item) => !isTerminal(item.state));
-  const button = (label: string, action: Action, items: readonly ExperimentSummary[]) => (
+  const button = (label: string, action: ActionName, items: readonly ExperimentSummary[]) => (
     <Button
       size="compact-sm"
       variant="default"
@@ -41,6 +52,17 @@ export function SelectionBar({ chosen, busy, refused, act, clear }: SelectionBar
           {chosen.every((item) => item.archived)
             ? button("Take out of the archive", "unarchive", chosen)
             : button("Archive", "archive", chosen)}
+          {into.length > 0 && (
+            <Button
+              size="compact-sm"
+              variant="default"
+              loading={busy}
+              onClick={() => setMoving(true)}
+              data-testid="selected-move"
+            >
+              Move
+            </Button>
+          )}
           {open.length > 0 && (
             <ConfirmButton
               label="Cancel"
@@ -57,6 +79,17 @@ export function SelectionBar({ chosen, busy, refused, act, clear }: SelectionBar
           Clear
         </Button>
       </Group>
+      {moving && (
+        <MoveWindow
+          what={chosen.length === 1 ? "one experiment" : `${chosen.length} experiments`}
+          into={into}
+          move={(project) => {
+            const others = chosen.filter((item) => item.project !== project);
+            act(moved(project, others), others);
+          }}
+          onClose={() => setMoving(false)}
+        />
+      )}
     </div>
   );
 }

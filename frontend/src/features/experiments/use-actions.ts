@@ -18,6 +18,14 @@ export interface Outcome {
   readonly undo: (() => void) | undefined;
 }
 
+/** What is done with experiments, by their ids, and how it is taken back. */
+export interface Deed {
+  /** Follows "is": "archived". */
+  readonly did: string;
+  readonly act: (id: string) => Promise<unknown>;
+  readonly back: ((id: string) => Promise<unknown>) | undefined;
+}
+
 const change = (body: ExperimentChange) => (id: string) =>
   changeExperiment({ path: { experiment_id: id }, body, throwOnError: true });
 const remove = (id: string) => deleteExperiment({ path: { experiment_id: id }, throwOnError: true });
@@ -40,7 +48,9 @@ const ACTIONS = {
   cancel: { did: "being cancelled", act: cancel, back: undefined },
 } as const;
 
-export type Action = keyof typeof ACTIONS;
+export type ActionName = keyof typeof ACTIONS;
+/** What is done: one of those above, or another one. */
+export type Action = ActionName | Deed;
 
 /** Actions whose effect is seen where they are taken: nothing more is said. */
 const QUIET: ReadonlySet<Action> = new Set(["star", "unstar"]);
@@ -59,7 +69,7 @@ export function useActions() {
 
   const run = useCallback(
     async (action: Action, items: readonly Chosen[]) => {
-      const { did, act, back } = ACTIONS[action];
+      const { did, act, back }: Deed = typeof action === "string" ? ACTIONS[action] : action;
       setBusy(true);
       const done: Chosen[] = [];
       const failed: string[] = [];

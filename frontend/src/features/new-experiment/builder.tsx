@@ -9,7 +9,10 @@ import type { AlgorithmList, ClusterView, WorkloadView } from "@/lib/client/type
 import { fieldId, type Json } from "@/lib/json/document";
 import { ProjectPicker } from "@/lib/projects/project-picker";
 import { DEFAULT, intoQuery, openOnes, useProjects } from "@/lib/projects/use-projects";
+import { withNamedBaseline } from "./baseline";
 import { BudgetSection, WorkloadSection } from "./basics-section";
+import { changesOf } from "./changes";
+import { ChangesPanel } from "./changes-panel";
 import { ClustersSection } from "./clusters-section";
 import { DraftNote } from "./draft-note";
 import { type Example, placed } from "./examples";
@@ -35,6 +38,8 @@ const route = getRouteApi("/new");
 
 interface BuilderProps {
   start: Json;
+  /** The experiment that is cloned. */
+  original: Json | undefined;
   /** Of what the draft is kept while it is not started. */
   of: string;
   /** The project that it is meant for, if that is known. */
@@ -83,7 +88,7 @@ function useStart(project: string, started: () => void) {
 }
 
 /** The form, or the document as YAML, and beside it what it would run and the same document as JSON. */
-export function Builder({ start, of, project, algorithms, workloads, clusters }: BuilderProps) {
+export function Builder({ start, original, of, project, algorithms, workloads, clusters }: BuilderProps) {
   const { draft, typed, setTyped, replaced, ...edit } = useDraft(start, of);
   const [fields, setFields] = useState<string[]>([]);
   const form = useRef<HTMLDivElement>(null);
@@ -96,6 +101,7 @@ export function Builder({ start, of, project, algorithms, workloads, clusters }:
   const into = (open.find(({ name }) => name === asked) ?? open[0])?.name ?? DEFAULT;
   const { query, settled } = usePlan(draft, into);
   const { post, renew } = useStart(into, edit.started);
+  const changes = original && changesOf(original, withNamedBaseline(draft));
   const own = faultsIn(draft);
   const unread = typed?.problem;
   // of a text that cannot be read nothing more is known: what the server said is of an earlier one
@@ -194,6 +200,7 @@ export function Builder({ start, of, project, algorithms, workloads, clusters }:
               <Tabs.Tab value="json" data-testid="json-tab">
                 JSON
               </Tabs.Tab>
+              {changes && <Tabs.Tab value="changes">Changes ({changes.length})</Tabs.Tab>}
             </Tabs.List>
             <Tabs.Panel value="plan">
               {!blind && (
@@ -210,6 +217,7 @@ export function Builder({ start, of, project, algorithms, workloads, clusters }:
             <Tabs.Panel value="json">
               <JsonEditor typed={typed} setTyped={setTyped} />
             </Tabs.Panel>
+            <Tabs.Panel value="changes">{changes && <ChangesPanel changes={changes} />}</Tabs.Panel>
           </Tabs>
           {unread && (
             <Alert

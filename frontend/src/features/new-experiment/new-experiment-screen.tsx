@@ -79,6 +79,7 @@ function Definition() {
       key={of}
       of={of}
       project={project ?? original.data?.project}
+      original={cloned}
       start={clone && wider ? continuing(start, clone, wider) : start}
       algorithms={algorithms.data}
       workloads={workloads.data.items}

@@ -7,6 +7,7 @@ import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { fixFirst, placeName } from "./faults";
 import styles from "./form.module.css";
+import { QueueNote } from "./queue-note";
 
 const LISTED = 200;
 
@@ -131,6 +132,7 @@ function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void 
           ))}
         </tbody>
       </table>
+      <QueueNote hosts={[...new Set(plan.runs.map(({ host }) => host))]} />
       {plan.warnings.length > 0 && (
         <ul className={styles.warnings} data-testid="warnings">
           {plan.warnings.map(({ pointer, message }) => (

@@ -3,8 +3,8 @@ import { type ReactNode, useState } from "react";
 import screen from "@/lib/ui/screen.module.css";
 
 /** Names of users and projects, as the server accepts them. */
-const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
-const LONGEST = 63;
+export const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+export const LONGEST = 63;
 
 interface NameFormProps {
   label: string;

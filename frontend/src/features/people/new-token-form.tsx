@@ -82,7 +82,7 @@ export function NewTokenForm({ me }: { me: Me }) {
         </Button>
         {me.is_user && includes(me.role, "admin") && (
           <Checkbox
-            mt={32}
+            mt={30}
             label="Of a machine"
             checked={machine}
             onChange={(event) => setMachine(event.currentTarget.checked)}

@@ -7,14 +7,18 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import styles from "./people.module.css";
 import { keptWords } from "./project-words";
 
+/** What can be shown of a project. */
+export type ProjectPart = "members" | "change";
+
 interface ProjectRowProps {
   project: ProjectView;
-  /** Whether its members are shown. */
-  open: boolean;
-  show: () => void;
+  /** What of it is shown. */
+  open: ProjectPart | undefined;
+  /** Show a part, or hide it again. */
+  show: (part: ProjectPart) => void;
 }
 
-/** One project: its retention, its members, its archive. */
+/** One project: its retention, its settings, its members, its archive. */
 export function ProjectRow({ project, open, show }: ProjectRowProps) {
   const client = useQueryClient();
   const change = useMutation({
@@ -32,22 +36,37 @@ export function ProjectRow({ project, open, show }: ProjectRowProps) {
       <td>{project.archived ? "archived" : "open"}</td>
       <td>{keptWords(project.keep_runs)}</td>
       <td>
-        {project.name !== DEFAULT && (
-          <div className={styles.actions}>
-            <Button variant="default" onClick={show} aria-expanded={open} data-testid="members">
-              Members
-            </Button>
-            <Button
-              variant="default"
-              loading={change.isPending}
-              onClick={() => archive(!project.archived)}
-              title="Nothing more is put into an archived project; what is in it stays readable."
-              data-testid="archive"
-            >
-              {project.archived ? "Open again" : "Archive"}
-            </Button>
-          </div>
-        )}
+        <div className={styles.actions}>
+          <Button
+            variant="default"
+            onClick={() => show("change")}
+            aria-expanded={open === "change"}
+            data-testid="change"
+          >
+            Change
+          </Button>
+          {project.name !== DEFAULT && (
+            <>
+              <Button
+                variant="default"
+                onClick={() => show("members")}
+                aria-expanded={open === "members"}
+                data-testid="members"
+              >
+                Members
+              </Button>
+              <Button
+                variant="default"
+                loading={change.isPending}
+                onClick={() => archive(!project.archived)}
+                title="Nothing more is put into an archived project; what is in it stays readable."
+                data-testid="archive"
+              >
+                {project.archived ? "Open again" : "Archive"}
+              </Button>
+            </>
+          )}
+        </div>
       </td>
     </tr>
   );

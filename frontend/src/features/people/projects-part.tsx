@@ -5,20 +5,24 @@ import {
   listProjectsOptions,
   listProjectsQueryKey,
 } from "@/lib/client/@tanstack/react-query.gen";
+import type { ProjectView } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
+import { ChangeProject } from "./change-project";
 import { ListTable } from "./list-table";
 import { NameForm } from "./name-form";
 import { ProjectMembers } from "./project-members";
-import { ProjectRow } from "./project-row";
+import { type ProjectPart, ProjectRow } from "./project-row";
 
-/** The projects, the members of one of them, and a form that makes another one. */
+/** The projects, the members or the settings of one of them, and a form that makes another one. */
 export function ProjectsPart() {
   const query = useQuery(listProjectsOptions());
-  const [shown, setShown] = useState<string>();
+  const [shown, setShown] = useState<{ id: string; part: ProjectPart }>();
   const items = query.data?.items ?? [];
-  const open = items.find(({ id }) => id === shown);
+  const open = items.find(({ id }) => id === shown?.id);
+  const show = (id: string, part: ProjectPart) =>
+    setShown(shown?.id === id && shown.part === part ? undefined : { id, part });
   return (
     <Section title="Projects" testId="projects-part">
       <p className={screen.note}>
@@ -36,16 +40,22 @@ export function ProjectsPart() {
             <ProjectRow
               key={project.id}
               project={project}
-              open={project.id === shown}
-              show={() => setShown(project.id === shown ? undefined : project.id)}
+              open={project.id === shown?.id ? shown.part : undefined}
+              show={(part) => show(project.id, part)}
             />
           ))}
         </ListTable>
       )}
-      {open && <ProjectMembers key={open.id} project={open.name} />}
+      {open && shown && <Opened project={open} part={shown.part} done={() => setShown(undefined)} />}
       <NewProject />
     </Section>
   );
+}
+
+/** What is shown of one project. */
+function Opened({ project, part, done }: { project: ProjectView; part: ProjectPart; done: () => void }) {
+  if (part === "members") return <ProjectMembers key={project.id} project={project.name} />;
+  return <ChangeProject key={project.id} project={project} done={done} />;
 }
 
 function NewProject() {

@@ -32,7 +32,10 @@ export function WebhookRow({ webhook }: { webhook: WebhookView }) {
         <code className={styles.address}>{webhook.url}</code>
         {failed && <ErrorPanel what="This was not done." error={failed.error} />}
       </td>
-      <td>{eventWords(webhook.events)}</td>
+      <td>
+        {eventWords(webhook.events)}
+        {webhook.project && <div className={styles.state}>in the project {webhook.project}</div>}
+      </td>
       <td>
         <span className={`${ui.state} ${ui[state.tone]} ${styles.state}`}>
           <span className={ui.dot} />

@@ -7,6 +7,8 @@ import {
   listWebhooksQueryKey,
 } from "@/lib/client/@tanstack/react-query.gen";
 import type { WebhookEvent } from "@/lib/client/types.gen";
+import { ProjectPicker } from "@/lib/projects/project-picker";
+import { useProjects } from "@/lib/projects/use-projects";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
@@ -47,6 +49,8 @@ export function WebhooksPart() {
 function NewWebhook() {
   const [url, setUrl] = useState("");
   const [events, setEvents] = useState<string[]>([...USUAL]);
+  const [project, setProject] = useState<string>();
+  const projects = useProjects();
   const client = useQueryClient();
   const create = useMutation({
     ...createWebhookMutation(),
@@ -65,19 +69,20 @@ function NewWebhook() {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          create.mutate({ body: { url, events: events as WebhookEvent[] } });
+          create.mutate({ body: { url, events: events as WebhookEvent[], project } });
         }}
       >
+        <ProjectPicker
+          projects={projects}
+          value={project}
+          all="All projects"
+          description="What is told is what is in it."
+          onChange={setProject}
+        />
         <Checkbox.Group label="Events" value={events} onChange={setEvents}>
           <Group gap="8px 22px" mt={4} mb={14}>
             {EVENTS.map(([event, words]) => (
-              <Checkbox
-                key={event}
-                value={event}
-                label={words}
-                size="xs"
-                styles={{ label: { paddingBlock: 4 } }}
-              />
+              <Checkbox key={event} value={event} label={words} size="xs" />
             ))}
           </Group>
         </Checkbox.Group>

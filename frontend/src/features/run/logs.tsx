@@ -1,6 +1,6 @@
-import { Select } from "@mantine/core";
+import { Group, Select } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { Fragment, useCallback, useEffect, useRef } from "react";
+import { Fragment, useCallback, useEffect, useMemo, useRef } from "react";
 import type { LogLineView, RunView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { formatClock } from "@/lib/format/time";
@@ -9,12 +9,15 @@ import { useBoxRows } from "@/lib/rows/use-box-rows";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
+import { FindBar } from "./find-bar";
 import own from "./logs.module.css";
 import styles from "./run.module.css";
+import { type Find, useFind } from "./use-find";
 import { useLogs } from "./use-logs";
 
 const route = getRouteApi("/runs/$runId");
 const ALL = "all";
+const NO_LINES: readonly LogLineView[] = [];
 /** Height of a line that is not folded, px. */
 const LINE = 19;
 
@@ -27,7 +30,8 @@ export function Logs({ run }: { run: RunView }) {
   const { rank } = route.useSearch();
   const navigate = route.useNavigate();
   const query = useLogs(run.id, rank);
-  const lines = query.data?.lines ?? [];
+  const lines = query.data?.lines ?? NO_LINES;
+  const find = useFind(lines);
   const ranks = Array.from({ length: run.workers + run.servers }, (_, i) => i);
   return (
     <Section
@@ -35,43 +39,62 @@ export function Logs({ run }: { run: RunView }) {
       id="log"
       testId="logs"
       aside={
-        <Select
-          size="xs"
-          w={150}
-          aria-label="Lines of which rank"
-          data-testid="log-rank"
-          value={rank === undefined ? ALL : String(rank)}
-          data={[
-            { value: ALL, label: "all ranks" },
-            { value: "-1", label: "mpirun, supervisor" },
-            ...ranks.map((one) => ({ value: String(one), label: rankName(one) })),
-          ]}
-          onChange={(value) =>
-            navigate({
-              search: (old) => ({
-                ...old,
-                rank: value === null || value === ALL ? undefined : Number(value),
-              }),
-              replace: true,
-              resetScroll: false,
-            })
-          }
-        />
+        <Group gap="6px 12px" justify="flex-end">
+          <FindBar find={find} />
+          <Select
+            size="xs"
+            w={150}
+            aria-label="Lines of which rank"
+            data-testid="log-rank"
+            value={rank === undefined ? ALL : String(rank)}
+            data={[
+              { value: ALL, label: "all ranks" },
+              { value: "-1", label: "mpirun, supervisor" },
+              ...ranks.map((one) => ({ value: String(one), label: rankName(one) })),
+            ]}
+            onChange={(value) =>
+              navigate({
+                search: (old) => ({
+                  ...old,
+                  rank: value === null || value === ALL ? undefined : Number(value),
+                }),
+                replace: true,
+                resetScroll: false,
+              })
+            }
+          />
+        </Group>
       }
     >
       {query.isError && !query.data && (
         <ErrorPanel what="The log could not be read." error={query.error} retry={() => query.refetch()} />
       )}
-      <Tail lines={lines} cut={query.data?.cut ?? 0} over={isTerminal(run.state)} />
+      <Tail lines={lines} find={find} cut={query.data?.cut ?? 0} over={isTerminal(run.state)} />
     </Section>
   );
 }
 
-function Tail({ lines, cut, over }: { lines: readonly LogLineView[]; cut: number; over: boolean }) {
+interface TailProps {
+  lines: readonly LogLineView[];
+  find: Find;
+  cut: number;
+  over: boolean;
+}
+
+function Tail({ lines, find: { hits, at }, cut, over }: TailProps) {
   const box = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
   const keyOf = useCallback((index: number) => String(lines[index]?.position ?? index), [lines]);
   const rows = useBoxRows(box, { count: lines.length, estimate: LINE, keyOf });
+  const found = useMemo(() => new Set(hits), [hits]);
+  const now = hits[at];
+  const shown = now === undefined ? undefined : lines[now]?.position;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another line that is found, not its place as the log grows
+  useEffect(() => {
+    if (now === undefined) return;
+    follows.current = false;
+    rows.show(now);
+  }, [shown]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: new lines are what moves the end, and heights as they are drawn
   useEffect(() => {
     const element = box.current;
@@ -104,7 +127,13 @@ function Tail({ lines, cut, over }: { lines: readonly LogLineView[]; cut: number
           return (
             <Fragment key={line.position}>
               {gap > 0 && <div style={{ height: gap }} />}
-              <div ref={rows.measure} data-index={index} className={styles.line} data-stream={line.stream}>
+              <div
+                ref={rows.measure}
+                data-index={index}
+                className={found.has(index) ? `${styles.line} ${own.hit}` : styles.line}
+                aria-current={index === now || undefined}
+                data-stream={line.stream}
+              >
                 <span className={styles.quiet}>{formatClock(line.at)}</span>
                 <span className={styles.lineRank}>{rankName(line.rank)}</span>
                 <span className={styles.lineText}>{line.text}</span>

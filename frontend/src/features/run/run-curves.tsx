@@ -1,7 +1,8 @@
-import { Button, Group as Row } from "@mantine/core";
+import { Button, Group as Row, Switch } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import type { CommonMetric } from "@/lib/api/types";
 import { LineChart } from "@/lib/charts/line-chart";
+import { smoothed } from "@/lib/charts/smooth";
 import { type Zoom, zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { RunView, SeriesAnswer, Target } from "@/lib/client/types.gen";
 import { formatCount, formatNumber, formatPercentTick } from "@/lib/format/numbers";
@@ -53,6 +54,22 @@ export function RunCurves({
               Show all
             </Button>
           )}
+          <Switch
+            size="xs"
+            label="Log scale"
+            title="Of losses, and of what else is no percentage"
+            data-testid="log-scale"
+            checked={search.scale === "log"}
+            onChange={(event) => look({ scale: event.currentTarget.checked ? "log" : undefined })}
+          />
+          <Switch
+            size="xs"
+            label="Smooth"
+            title="Of what has a point for every few steps: the average around each point, before a pale line of what was measured"
+            data-testid="smooth"
+            checked={search.smooth === "yes"}
+            onChange={(event) => look({ smooth: event.currentTarget.checked ? "yes" : undefined })}
+          />
           <AxisPicker axis={axis} choose={(next) => look({ axis: next, x: undefined })} />
         </Row>
       }
@@ -69,6 +86,8 @@ export function RunCurves({
             run={run}
             index={index}
             target={target}
+            log={search.scale === "log"}
+            smooth={search.smooth === "yes"}
             zoom={zoom}
             onZoom={(next) => look({ x: next && zoomText(next) })}
           />
@@ -87,11 +106,13 @@ interface CurveProps {
   run: RunView;
   index: number;
   target: Target | undefined;
+  log: boolean;
+  smooth: boolean;
   zoom: Zoom | undefined;
   onZoom: (zoom: Zoom | undefined) => void;
 }
 
-function Curve({ metric, answer, run, index, target, zoom, onZoom }: CurveProps) {
+function Curve({ metric, answer, run, index, target, log, smooth, zoom, onZoom }: CurveProps) {
   const axis = answer?.axis ?? "clock";
   const series = (answer?.series ?? []).filter((one) => one.metric === metric && one.x.length > 0);
   const share = isShare(metric);
@@ -104,12 +125,11 @@ function Curve({ metric, answer, run, index, target, zoom, onZoom }: CurveProps)
       height={240}
       empty={isTerminal(run.state) ? "No points: the run ended before the first" : undefined}
       note={kept && `${formatCount(kept.n)} of ${formatCount(kept.of)} points`}
-      series={series.map((one) => ({
-        label: METRIC_LABELS[metric],
-        style: variantStyle(index),
-        x: one.x,
-        y: one.y,
-      }))}
+      series={series.flatMap(({ x, y }) => {
+        const measured = { label: METRIC_LABELS[metric], style: variantStyle(index), x, y };
+        return smooth && !evaluated(metric) ? smoothed(measured) : [measured];
+      })}
+      log={log && !share}
       xTitle={axisTitle(axis, run.simulated)}
       formatX={(value) => formatAxisValue(axis, value)}
       tickX={(value) => formatAxisTick(axis, value)}

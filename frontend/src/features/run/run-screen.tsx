@@ -4,10 +4,8 @@ import { useEffect } from "react";
 import { statusOf } from "@/lib/api/problem";
 import type { RunView } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
-import { JsonView } from "@/lib/ui/json-view";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
-import { Section } from "@/lib/ui/section";
 import { Environment } from "./environment";
 import { HeatMap } from "./heat-map";
 import { History } from "./history";
@@ -15,6 +13,7 @@ import { Logs } from "./logs";
 import { RankPhases } from "./rank-phases";
 import { RunCurves } from "./run-curves";
 import { RunHeader } from "./run-header";
+import { SpecPart } from "./spec-part";
 import { Staleness } from "./staleness";
 import { SystemPart } from "./system-part";
 import { TimelinePart } from "./timeline-part";
@@ -61,9 +60,7 @@ function Page({ run }: { run: RunView }) {
       <WorkerShares run={run} />
       <SystemPart run={run} />
       <Logs run={run} />
-      <Section title="Specification" testId="run-spec">
-        <JsonView value={run.spec} label="Resolved specification as JSON" />
-      </Section>
+      <SpecPart run={run} />
       <Environment run={run} />
     </>
   );

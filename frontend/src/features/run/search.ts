@@ -8,19 +8,37 @@ export interface RunSearch {
   axis?: Axis;
   /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
   x?: string;
+  /** Losses, and what else is no share, on a logarithmic scale. */
+  scale?: "log";
+  /** What has a point for every few steps, with its moving average. */
+  smooth?: "yes";
   /** The part of the timeline in view, "12.5_12.625", s; or the step in view. */
   t?: string;
   step?: number;
+  /** How its settings are shown; otherwise all in words. */
+  spec?: "defaults" | "json";
   /** Only this rank's log lines; -1 is mpirun and the supervisor. */
   rank?: number;
 }
 
-export function runSearch({ axis, x, t, step, rank }: Record<string, unknown>): RunSearch {
+export function runSearch({
+  axis,
+  x,
+  scale,
+  smooth,
+  t,
+  step,
+  spec,
+  rank,
+}: Record<string, unknown>): RunSearch {
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     x: typeof x === "string" && zoomFrom(x) ? x : undefined,
+    scale: scale === "log" ? scale : undefined,
+    smooth: smooth === "yes" ? smooth : undefined,
     t: typeof t === "string" && windowFrom(t) ? t : undefined,
     step: typeof step === "number" && Number.isInteger(step) && step >= 1 ? step : undefined,
+    spec: spec === "defaults" || spec === "json" ? spec : undefined,
     rank: typeof rank === "number" && Number.isInteger(rank) && rank >= -1 ? rank : undefined,
   };
 }

@@ -1,23 +1,37 @@
 import { Menu } from "@mantine/core";
-import { chartSvg, type Drawing } from "@/lib/export/chart-svg";
+import { Suspense, useState } from "react";
+import { chartSvg } from "@/lib/export/chart-svg";
 import { curvesCsv } from "@/lib/export/curves-sheet";
 import { ExportMenu } from "@/lib/export/export-menu";
 import { PictureItems } from "@/lib/export/picture-items";
 import { fileName, saveText } from "@/lib/export/save";
+import { lazily } from "@/lib/ui/lazily";
+import type { Readable } from "./chart-table";
 
-/** Takes a chart away as it is seen: its zoom, the curves that are switched on. */
-export function ChartMenu({ of, drawing }: { of: string; drawing: () => Drawing }) {
+const ChartTable = lazily(() => import("./chart-table").then((part) => part.ChartTable));
+
+/** Takes a chart away as it is seen, its zoom and the curves that are switched on, or shows it as a table. */
+export function ChartMenu({ of, drawing }: { of: string; drawing: () => Readable }) {
+  const [shown, setShown] = useState<Readable>();
   return (
-    <ExportMenu of={of}>
-      <PictureItems of={of} drawing={() => chartSvg(drawing())} />
-      <Menu.Item
-        onClick={() => {
-          const { series, xTitle, title } = drawing();
-          saveText(`${fileName(of)}.csv`, curvesCsv(series, xTitle, title), "text/csv");
-        }}
-      >
-        Save as CSV
-      </Menu.Item>
-    </ExportMenu>
+    <>
+      <ExportMenu of={of}>
+        <Menu.Item onClick={() => setShown(drawing())}>Show as a table</Menu.Item>
+        <PictureItems of={of} drawing={() => chartSvg(drawing())} />
+        <Menu.Item
+          onClick={() => {
+            const { series, xTitle, title } = drawing();
+            saveText(`${fileName(of)}.csv`, curvesCsv(series, xTitle, title), "text/csv");
+          }}
+        >
+          Save as CSV
+        </Menu.Item>
+      </ExportMenu>
+      {shown && (
+        <Suspense>
+          <ChartTable of={of} shown={shown} onClose={() => setShown(undefined)} />
+        </Suspense>
+      )}
+    </>
   );
 }

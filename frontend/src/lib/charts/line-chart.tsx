@@ -57,6 +57,7 @@ export function LineChart(props: LineChartProps) {
     props.xTitle,
     props.target,
     props.close,
+    props.log,
     props.sync,
     dark,
     height,

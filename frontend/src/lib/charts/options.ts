@@ -19,6 +19,8 @@ export interface ChartAxes {
   readonly clamp?: readonly [number, number];
   readonly target?: TargetLine;
   readonly close?: "top" | "bottom";
+  /** A logarithmic vertical scale. */
+  readonly log?: boolean;
   /** Charts of one key share their cursor. */
   readonly sync?: string;
 }
@@ -77,9 +79,11 @@ export function chartOptions(
     scales: {
       x: { time: false },
       y: {
+        distr: axes.log ? 3 : 1,
         range: () => {
           const { series: drawn, zoom } = current();
-          return yRange(drawn, { target: axes.target?.value, clamp: axes.clamp, close: axes.close, zoom });
+          const { clamp, close, log } = axes;
+          return yRange(drawn, { target: axes.target?.value, clamp, close, log, zoom });
         },
       },
     },
@@ -102,7 +106,8 @@ export function chartOptions(
         gap: 8,
         space: 38,
         grid: { stroke: look.grid, width: 1 },
-        values: (_, ticks) => ticks.map(axes.tickY),
+        // on a logarithmic scale some lines have no number
+        values: (_, ticks: (number | null)[]) => ticks.map((tick) => (tick === null ? "" : axes.tickY(tick))),
       },
     ],
     plugins: [

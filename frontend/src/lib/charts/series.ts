@@ -80,10 +80,13 @@ export interface YLimits {
   readonly close?: "top" | "bottom";
   /** Only what lies within counts, and a target only if it does. */
   readonly zoom?: Zoom;
+  /** On a logarithmic scale, on which what is not positive has no place. */
+  readonly log?: boolean;
 }
 
 /** Limits of y: all means and the target, with room; bands may be cut, because two seeds make huge ones. */
 export function yRange(series: readonly ChartSeries[], limits: YLimits): [number, number] {
+  if (limits.log) return logRange(series, limits);
   const { clamp, close, zoom } = limits;
   const target = zoom ? undefined : limits.target;
   let low = target ?? Number.POSITIVE_INFINITY;
@@ -105,6 +108,16 @@ export function yRange(series: readonly ChartSeries[], limits: YLimits): [number
   const room = (high - low || Math.abs(high) || 1) * 0.08;
   const range: [number, number] = [low - room, high + room];
   return clamp ? [Math.max(clamp[0], range[0]), Math.min(clamp[1], range[1])] : range;
+}
+
+/** The same of the logarithms: room and close-up are shares of the height as it is drawn. */
+function logRange(series: readonly ChartSeries[], limits: YLimits): [number, number] {
+  const log = (value: number | null | undefined) =>
+    typeof value === "number" && value > 0 ? Math.log10(value) : null;
+  const logs = series.map((one) => ({ ...one, y: Array.from(one.y, log) }));
+  const target = log(limits.target) ?? undefined;
+  const [low, high] = yRange(logs, { ...limits, target, clamp: undefined, log: false });
+  return [10 ** low, 10 ** high];
 }
 
 /** What a screen reader says of the chart: each curve and where it is now. */

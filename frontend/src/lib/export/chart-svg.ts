@@ -5,7 +5,7 @@ import {
   type TargetLine,
   yRange,
 } from "@/lib/charts/series";
-import { linearTicks } from "@/lib/charts/space-scale";
+import { linearTicks, logTicks } from "@/lib/charts/space-scale";
 import type { Zoom } from "@/lib/charts/zoom";
 
 /** What a chart shows, as it is drawn for a paper: on white, in the colours of the light scheme. */
@@ -17,6 +17,7 @@ export interface Drawing {
   readonly tickY: (value: number) => string;
   readonly clamp?: readonly [number, number];
   readonly close?: "top" | "bottom";
+  readonly log?: boolean;
   readonly zoom?: Zoom;
   readonly target?: TargetLine;
   readonly crossings?: readonly Crossing[];
@@ -47,17 +48,18 @@ interface Frame {
   readonly bottom: number;
 }
 
-function frameOf({ series, zoom, target, clamp, close }: Drawing): Frame {
+function frameOf({ series, zoom, target, clamp, close, log }: Drawing): Frame {
   const all = series.flatMap(({ x, y }) => Array.from(x).filter((_, i) => typeof y[i] === "number"));
   const least = all.reduce((low, value) => Math.min(low, value), Number.POSITIVE_INFINITY);
   const most = all.reduce((high, value) => Math.max(high, value), Number.NEGATIVE_INFINITY);
   const xs: readonly [number, number] = zoom ?? (least < most ? [least, most] : [0, 1]);
-  const ys = yRange(series, { target: target?.value, clamp, close, zoom });
+  const ys = yRange(series, { target: target?.value, clamp, close, log, zoom });
+  const level = (value: number) => (log ? Math.log10(Math.max(value, ys[0] / 10)) : value);
   const right = WIDTH - PLOT.right;
   const bottom = PLOT.top + PLOT.height;
   return {
     x: (value) => PLOT.left + ((value - xs[0]) / (xs[1] - xs[0])) * (right - PLOT.left),
-    y: (value) => bottom - ((value - ys[0]) / (ys[1] - ys[0])) * PLOT.height,
+    y: (value) => bottom - ((level(value) - level(ys[0])) / (level(ys[1]) - level(ys[0]))) * PLOT.height,
     xs,
     ys,
     right,
@@ -77,8 +79,11 @@ function pieces(x: ArrayLike<number>, y: ArrayLike<number | null>): [number, num
   return found.filter((piece) => piece.length > 0);
 }
 
-function axes({ xTitle, tickX, tickY }: Drawing, { x, y, xs, ys, right, bottom }: Frame): string[] {
-  const rows = linearTicks(ys[0], ys[1], 6).flatMap((tick) => [
+function axes({ xTitle, tickX, tickY, log }: Drawing, { x, y, xs, ys, right, bottom }: Frame): string[] {
+  const levels = log
+    ? logTicks(...ys).filter((tick) => tick >= ys[0] && tick <= ys[1])
+    : linearTicks(ys[0], ys[1], 6);
+  const rows = levels.flatMap((tick) => [
     `<line x1="${PLOT.left}" x2="${right}" y1="${px(y(tick))}" y2="${px(y(tick))}" stroke="${GRID}"/>`,
     `<text x="${PLOT.left - 8}" y="${px(y(tick) + 4)}" text-anchor="end">${escaped(tickY(tick))}</text>`,
   ]);

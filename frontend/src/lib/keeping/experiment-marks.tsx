@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { Allowed } from "@/lib/people/allowed";
 import { EditMarks } from "./edit-marks";
@@ -9,8 +9,14 @@ import { Star } from "./star";
 import { TagLinks } from "./tag-links";
 import { useChange } from "./use-change";
 
+interface ExperimentMarksProps {
+  experiment: ExperimentView;
+  /** Further controls beside them. */
+  children?: ReactNode;
+}
+
 /** Star, tags and note of an experiment, on its page. */
-export function ExperimentMarks({ experiment }: { experiment: ExperimentView }) {
+export function ExperimentMarks({ experiment, children }: ExperimentMarksProps) {
   const [editing, setEditing] = useState(false);
   const change = useChange();
   return (
@@ -40,6 +46,7 @@ export function ExperimentMarks({ experiment }: { experiment: ExperimentView }) 
             {experiment.note || experiment.tags.length > 0 ? "Edit" : "Add tags or a note"}
           </Button>
         </Allowed>
+        {children}
       </div>
       {experiment.note && <NoteView text={experiment.note} />}
       {editing && <EditMarks experiment={experiment.id} onClose={() => setEditing(false)} />}

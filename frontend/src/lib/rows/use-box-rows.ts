@@ -11,6 +11,8 @@ const OVERSCAN = 30;
 export interface BoxRows extends PageRows {
   /** Height of all rows as far as it is known, px; it changes as they are drawn. */
   readonly total: number;
+  /** Scroll the box so that this row is in its middle. */
+  readonly show: (index: number) => void;
 }
 
 /** Of rows in a box that scrolls by itself: those in view. */
@@ -29,5 +31,12 @@ export function useBoxRows(box: RefObject<HTMLElement | null>, { count, estimate
   });
   const total = active ? virtual.getTotalSize() : 0;
   const drawn = active ? withGaps(virtual.getVirtualItems(), 0, total) : allOf(count);
-  return { ...whole, ...drawn, total, measure: active ? virtual.measureElement : undefined };
+  const show = (index: number) => {
+    if (active) return virtual.scrollToIndex(index, { align: "center" });
+    const row = box.current?.querySelector(`[data-index="${index}"]`);
+    if (!box.current || !row) return;
+    const [outer, inner] = [box.current.getBoundingClientRect(), row.getBoundingClientRect()];
+    box.current.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
+  };
+  return { ...whole, ...drawn, total, show, measure: active ? virtual.measureElement : undefined };
 }

@@ -39,13 +39,15 @@ export const theme = createTheme({
   headings: { fontWeight: "600" },
   components: {
     Button: { defaultProps: { size: "sm", fw: 500 } },
+    Checkbox: { styles: { body: { alignItems: "center" }, label: { minHeight: 24, lineHeight: "24px" } } },
     InputWrapper: {
       defaultProps: { inputWrapperOrder: ["label", "input", "description", "error"] },
       styles: { error: { marginTop: 5 } }, // as far below the description as that is below the input
     },
     // The first item has the focus, not an empty element before it, which is no item of the menu.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
-    Modal: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
+    // What holds it is as wide as the window, but would begin where the page's content does.
+    Modal: { defaultProps: { closeButtonProps: { "aria-label": "Close" } }, styles: { inner: { left: 0 } } },
     NumberInput: { defaultProps: { hideControls: true } }, // half as high as a finger needs; arrow keys do the same
     Pill: { styles: { root: { height: 24 }, remove: { minWidth: 24, minHeight: 24 } } },
     Radio: { styles: { body: { alignItems: "center" }, label: { minHeight: 24, lineHeight: "24px" } } },

@@ -1,0 +1,118 @@
+import { LineChart } from "@/lib/charts/line-chart";
+import type { ChartSeries } from "@/lib/charts/series";
+import type { ExperimentView } from "@/lib/client/types.gen";
+import { formatCount, formatNumber, formatPercent, formatRatio, NONE } from "@/lib/format/numbers";
+import { type VariantStyle, variantStyle } from "@/lib/theme/palette";
+import { Figure } from "@/lib/ui/figure";
+import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
+import { Tag } from "@/lib/ui/tag";
+import ui from "@/lib/ui/ui.module.css";
+import { VariantChip } from "@/lib/ui/variant-chip";
+import styles from "./experiment.module.css";
+import { type Scaling, type ScalingPoint, scalingOf } from "./scaling";
+import { useRuns } from "./use-experiment";
+
+/** Neither the colour nor the pattern of a variant. */
+const IDEAL: VariantStyle = { color: "#808b95", light: "#808b95", dark: "#808b95", dash: [2, 4] };
+
+/** Speed-up and efficiency against the number of workers, of experiments with several and a target. */
+export function ScalingPart({ experiment }: { experiment: ExperimentView }) {
+  const { spec, variants } = experiment;
+  const asked = spec.target && spec.clusters.some(({ workers }) => (workers?.length ?? 0) > 1);
+  const runs = useRuns(experiment.id, spec.tuning ? true : undefined, Boolean(asked)).data?.items ?? [];
+  if (!asked) return null;
+  const found = scalingOf(runs, variants);
+  return (
+    <Section title="Scaling" testId="scaling">
+      {found.map((one) => (
+        <OnCluster key={one.cluster} scaling={one} variants={variants} />
+      ))}
+      <p className={styles.foot}>
+        {found.length === 0
+          ? "No seed has met the target with two numbers of workers yet."
+          : "Time to the target with the fewest workers over that with more, paired by seed: geometric mean, from the least to the greatest of the seeds. Efficiency is this speed-up over the factor of workers. A seed that missed the target with either number counts to none, so ratios of few seeds flatter a method that often misses."}
+      </p>
+    </Section>
+  );
+}
+
+/** "3 seeds, 2.9× to 3.4×, efficiency 81%". */
+function behind({ seeds, low, high, efficiency }: ScalingPoint): string {
+  const spread = seeds > 1 ? `, ${formatRatio(low)} to ${formatRatio(high)}` : "";
+  return `${seeds} ${seeds === 1 ? "seed" : "seeds"}${spread}, efficiency ${formatPercent(efficiency, 0)}`;
+}
+
+function seriesOf({ rows, workers, base }: Scaling, variants: readonly string[]): ChartSeries[] {
+  const ideal = { label: "ideal", style: IDEAL, x: workers, y: workers.map((count) => count / base) };
+  return [
+    { ...ideal, faint: true },
+    ...rows.map(({ variant, points }) => ({
+      label: variant,
+      style: variantStyle(variants.indexOf(variant)),
+      x: points.map((point) => point.workers),
+      y: points.map((point) => point.ratio),
+      low: points.map((point) => point.low),
+      high: points.map((point) => point.high),
+      detail: (x: number) => {
+        const point = points.find((one) => one.workers === x);
+        return point ? behind(point) : "";
+      },
+    })),
+  ];
+}
+
+function OnCluster({ scaling, variants }: { scaling: Scaling; variants: readonly string[] }) {
+  const { cluster, simulated, base, workers, rows } = scaling;
+  return (
+    <div className={styles.scaling}>
+      <LineChart
+        title={`Speed-up over ${base} ${base === 1 ? "worker" : "workers"}: ${cluster}${simulated ? " (virtual time)" : ""}`}
+        testId="scaling-chart"
+        series={seriesOf(scaling, variants)}
+        xTitle="Workers"
+        formatX={formatCount}
+        tickX={(value) => (Number.isInteger(value) ? formatCount(value) : "")}
+        formatY={formatRatio}
+        tickY={(value) => `${formatNumber(value)}×`}
+        height={260}
+      />
+      <TableRegion label={`Scaling on ${cluster}`}>
+        <table className={`${ui.table} ${ui.sticky}`}>
+          <thead>
+            <tr>
+              <th scope="col">
+                {cluster} {simulated && <Tag kind="simulated" />}
+              </th>
+              {workers.map((count) => (
+                <th key={count} data-number scope="col" className={ui.number}>
+                  {formatCount(count)} {count === 1 ? "worker" : "workers"}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ variant, points }) => (
+              <tr key={variant} data-testid="scaling-row">
+                <td>
+                  <VariantChip name={variant} index={variants.indexOf(variant)} />
+                </td>
+                {workers.map((count) => {
+                  const point = points.find((one) => one.workers === count);
+                  return (
+                    <td key={count} className={ui.number} title={point && behind(point)}>
+                      <Figure
+                        value={point ? formatRatio(point.ratio) : NONE}
+                        range={point && count !== base ? formatPercent(point.efficiency, 0) : ""}
+                      />
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableRegion>
+    </div>
+  );
+}

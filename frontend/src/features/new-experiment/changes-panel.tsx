@@ -1,0 +1,29 @@
+import { NONE } from "@/lib/format/numbers";
+import ui from "@/lib/ui/ui.module.css";
+import type { Change } from "./changes";
+import styles from "./changes.module.css";
+
+/** What the draft of a clone has differently from the experiment that is cloned. */
+export function ChangesPanel({ changes }: { changes: readonly Change[] }) {
+  if (changes.length === 0) return <p className={styles.none}>Nothing differs from the original.</p>;
+  return (
+    <table className={`${ui.table} ${styles.changes}`}>
+      <thead>
+        <tr>
+          <th scope="col">Setting</th>
+          <th scope="col">Original</th>
+          <th scope="col">Now</th>
+        </tr>
+      </thead>
+      <tbody>
+        {changes.map(({ place, before, after }) => (
+          <tr key={place} data-testid="change">
+            <td>{place}</td>
+            <td>{before ?? NONE}</td>
+            <td>{after ?? NONE}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

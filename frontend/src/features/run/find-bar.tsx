@@ -1,0 +1,58 @@
+import { Button, Group, TextInput } from "@mantine/core";
+import { formatCount } from "@/lib/format/numbers";
+import styles from "./logs.module.css";
+import type { Find } from "./use-find";
+
+/** Where a text is looked for in a log: the newest line that has it first, Enter for the one before. */
+export function FindBar({ find: { asked, ask, hits, at, go } }: { find: Find }) {
+  const text = asked === "errors" ? "" : asked.text;
+  const looks = asked === "errors" || text.trim() !== "";
+  const what = asked === "errors" ? "lines with errors" : "lines";
+  return (
+    <Group gap={6}>
+      {looks && (
+        <>
+          <span className={styles.count} role="status" data-testid="log-hits">
+            {hits.length === 0
+              ? `no ${what}`
+              : `${formatCount(at + 1)} of ${formatCount(hits.length)} ${what}`}
+          </span>
+          {([-1, 1] as const).map((by) => (
+            <Button
+              key={by}
+              size="compact-xs"
+              variant="default"
+              disabled={hits.length < 2}
+              onClick={() => go(by)}
+            >
+              {by < 0 ? "Before" : "After"}
+            </Button>
+          ))}
+        </>
+      )}
+      <Button
+        size="compact-xs"
+        variant="default"
+        aria-pressed={asked === "errors"}
+        onClick={() => ask(asked === "errors" ? { text: "" } : "errors")}
+        data-testid="log-errors"
+      >
+        Errors
+      </Button>
+      <TextInput
+        size="xs"
+        w={150}
+        type="search"
+        placeholder="Find"
+        aria-label="Find in the log"
+        title="Enter: the line before that has it; Shift and Enter: the one after"
+        value={text}
+        onChange={(event) => ask({ text: event.currentTarget.value })}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") go(event.shiftKey ? 1 : -1);
+        }}
+        data-testid="log-find"
+      />
+    </Group>
+  );
+}

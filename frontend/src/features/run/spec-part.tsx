@@ -1,0 +1,144 @@
+import { SegmentedControl, Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { listAlgorithmsOptions, listWorkloadsOptions } from "@/lib/client/@tanstack/react-query.gen";
+import { client } from "@/lib/client/client.gen";
+import type { RunView } from "@/lib/client/types.gen";
+import { NONE } from "@/lib/format/numbers";
+import { settingName, settingValue } from "@/lib/format/settings";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { JsonView } from "@/lib/ui/json-view";
+import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
+import ui from "@/lib/ui/ui.module.css";
+import { defaultOf, experimentIn, isDefault, type RunSetting, settingsOf } from "./settings";
+import styles from "./spec.module.css";
+
+const route = getRouteApi("/runs/$runId");
+const VIEWS = [
+  { value: "all", label: "Settings" },
+  { value: "defaults", label: "Beside defaults" },
+  { value: "json", label: "JSON" },
+];
+
+/** Every setting of a run, defaults included: all, beside their defaults, or as the document. */
+export function SpecPart({ run }: { run: RunView }) {
+  const { spec: view } = route.useSearch();
+  const navigate = route.useNavigate();
+  const settings = settingsOf(run.spec);
+  return (
+    <Section
+      title="Specification"
+      testId="run-spec"
+      aside={
+        <SegmentedControl
+          size="xs"
+          aria-label="Specification as"
+          data-testid="spec-view"
+          value={view ?? "all"}
+          data={VIEWS}
+          onChange={(next) => {
+            const spec = next === "defaults" || next === "json" ? next : undefined;
+            navigate({ search: (old) => ({ ...old, spec }), replace: true, resetScroll: false });
+          }}
+        />
+      }
+    >
+      {view === "json" && <JsonView value={run.spec} label="Resolved specification as JSON" />}
+      {view === "defaults" && <BesideDefaults run={run} settings={settings} />}
+      {view === undefined && <Settings settings={settings} />}
+    </Section>
+  );
+}
+
+function Settings({ settings }: { settings: readonly RunSetting[] }) {
+  return (
+    <dl className={styles.settings}>
+      {settings.map(({ pointer, value }) => (
+        <div key={pointer}>
+          <dt>{settingName(pointer)}</dt>
+          <dd>{settingValue(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** What tells defaults; the description of the API does not change while the dashboard is open. */
+function useSchemas() {
+  const algorithms = useQuery(listAlgorithmsOptions());
+  const workloads = useQuery(listWorkloadsOptions());
+  const experiment = useQuery({
+    queryKey: ["description of the API"],
+    queryFn: async ({ signal }) => {
+      const url = "/api/openapi.json";
+      const { data } = await client.get<{ 200: unknown }, unknown, true>({ url, signal, throwOnError: true });
+      return experimentIn(data) ?? null;
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+    structuralSharing: false,
+  });
+  const failed = [algorithms, workloads, experiment].find((query) => query.isError);
+  if (!algorithms.data || !workloads.data || experiment.data === undefined)
+    return { failed, schemas: undefined };
+  const schemas = {
+    experiment: experiment.data ?? undefined,
+    algorithms: algorithms.data.items,
+    workloads: workloads.data.items,
+  };
+  return { failed: undefined, schemas };
+}
+
+/** What is not at its default beside it; what is, is folded. */
+function BesideDefaults({ run, settings }: { run: RunView; settings: readonly RunSetting[] }) {
+  const { failed, schemas } = useSchemas();
+  if (failed)
+    return (
+      <ErrorPanel
+        what="The defaults could not be read."
+        error={failed.error}
+        retry={() => failed.refetch()}
+      />
+    );
+  if (!schemas) return <Skeleton height={240} />;
+  const all = settings.map((setting) => ({ ...setting, usual: defaultOf(setting, run.spec, schemas) }));
+  const same = all.filter(({ value, usual }) => isDefault(value, usual));
+  return (
+    <>
+      <TableRegion label="Settings that are not at their defaults">
+        <table className={ui.table}>
+          <thead>
+            <tr>
+              <th scope="col">Setting</th>
+              <th scope="col">Value</th>
+              <th scope="col">Default</th>
+            </tr>
+          </thead>
+          <tbody>
+            {all
+              .filter((one) => !same.includes(one))
+              .map(({ pointer, value, usual }) => (
+                <tr key={pointer} data-testid="changed-setting">
+                  <td>{settingName(pointer)}</td>
+                  <td className={styles.value}>{settingValue(value)}</td>
+                  <td className={styles.value}>{usual === undefined ? "" : settingValue(usual)}</td>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+      </TableRegion>
+      <p className={styles.note}>
+        Defaults are those of now, of the methods and workloads that the clusters offer; {NONE} is nothing,
+        and where the last column is empty, no default is known.
+      </p>
+      {same.length > 0 && (
+        <details className={styles.same}>
+          <summary>
+            {same.length} {same.length === 1 ? "setting is" : "settings are"} at the default
+          </summary>
+          <Settings settings={same} />
+        </details>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+import { screen, waitFor } from "@testing-library/react";
+import { expect, it } from "vitest";
+import { queueWords } from "@/features/new-experiment/queue-note";
+import type { QueueEntryView, QueueView, SpanView } from "@/lib/client/types.gen";
+import { queueView } from "../support/fixtures/queue";
+import { apiServer, Refusal } from "../support/server";
+import { openForm, settled } from "./form";
+
+const server = apiServer();
+const NOW = new Date(2026, 4, 4, 12).getTime();
+const at = (hour: number): SpanView => {
+  const time = new Date(2026, 4, 4, hour).toISOString();
+  return { at: time, earliest: time, latest: time };
+};
+const waits = (runs: number, ends: SpanView | null) => ({ runs, ends }) as QueueEntryView;
+const queue = (changes: Partial<QueueView>) => queueView({ entries: [], active: [], ...changes });
+
+it.each<[Partial<QueueView>, string]>([
+  [{}, "nothing waits"],
+  [{ active: queueView().active }, "runs are active, nothing waits"],
+  [{ online: false }, "offline: nothing starts until its agent is back"],
+  [{ drained: true, entries: [waits(3, null)] }, "drained: it starts nothing"],
+  [{ entries: [waits(1, at(14))] }, "1 experiment waits (1 run), the last ends about 14:00"],
+  [
+    { entries: [waits(1, at(16)), waits(5, at(15))] },
+    "2 experiments wait (6 runs), the last ends about 16:00",
+  ],
+  [{ entries: [waits(1, at(14)), waits(5, null)] }, "2 experiments wait (6 runs), until when is not known"],
+])("of %j is said: %s", (changes, words) => {
+  expect(queueWords(queue(changes), NOW)).toBe(words);
+});
+
+it("the plan tells what waits where it would compute", async () => {
+  server.on("GET /clusters/*/queue", queue({ entries: [waits(2, null)] }));
+  await openForm(server);
+  await settled();
+  await waitFor(() =>
+    expect(screen.getByTestId("plan-queues")).toHaveTextContent("local: 1 experiment waits (2 runs)"),
+  );
+  expect(server.askedFor("GET /clusters/*/queue")[0]?.path).toMatch(/\/clusters\/local\/queue$/);
+});
+
+it("the plan stands where a queue cannot be read", async () => {
+  server.on("GET /clusters/*/queue", new Refusal(404, "no such cluster"));
+  await openForm(server);
+  await settled();
+  await waitFor(() => expect(screen.getByTestId("plan-queues")).toHaveTextContent("could not be read"));
+  expect(screen.getByTestId("plan-total")).toHaveTextContent("3 runs");
+});

@@ -1,0 +1,97 @@
+import { fireEvent, screen, waitFor } from "@testing-library/react";
+import { beforeEach, describe, expect, it } from "vitest";
+import { hitsOf } from "@/features/run/use-find";
+import { openApp } from "../support/app";
+import { experiment } from "../support/fixtures/experiment";
+import { logLine, run } from "../support/fixtures/run";
+import { rowsAre } from "../support/layout";
+import { apiServer } from "../support/server";
+
+const server = apiServer();
+const written = (...texts: string[]) =>
+  server.on("GET /runs/*/logs", {
+    lines: texts.map((text, i) => logLine(i + 1, text)),
+    more: false,
+    next_after: texts.length,
+  });
+const current = () => screen.getByRole("log").querySelector("[aria-current]")?.textContent;
+
+beforeEach(() => {
+  server
+    .on("GET /experiments/*", experiment())
+    .on("POST /series", { axis: "clock", unit: "s", series: [] })
+    .on("GET /runs/*", run());
+});
+
+describe("errors in a log", () => {
+  it.each([
+    ["Traceback (most recent call last):", true],
+    ["ValueError: rho is negative", true],
+    ["torch.OutOfMemoryError: no memory", true],
+    ["[node1] ERROR: launch failed", true],
+    ["mpirun: error: no slots", true],
+    ["Segmentation fault (core dumped)", true],
+    ["mean error 0.02 of the center", false],
+    ["terrors and mirrors", false],
+    ["raise the learning rate", false],
+  ])("%s: %s", (text, found) => {
+    expect(hitsOf([logLine(1, text)], "errors")).toEqual(found ? [0] : []);
+  });
+});
+
+describe("a text", () => {
+  it("is found in any case, the newest line first; Enter goes back, beyond the first to the last", async () => {
+    written("Loss 3", "step", "loss 2", "end");
+    const { user } = openApp(server, "/runs/run_21");
+    await screen.findByText("Loss 3");
+    await user.type(screen.getByTestId("log-find"), "LOSS");
+    expect(screen.getByTestId("log-hits")).toHaveTextContent("2 of 2 lines");
+    expect(current()).toContain("loss 2");
+    await user.keyboard("{Enter}");
+    expect(current()).toContain("Loss 3");
+    await user.keyboard("{Enter}");
+    expect(current()).toContain("loss 2");
+    await user.click(screen.getByRole("button", { name: "Before" }));
+    expect(screen.getByTestId("log-hits")).toHaveTextContent("1 of 2 lines");
+    await user.clear(screen.getByTestId("log-find"));
+    expect(screen.queryByTestId("log-hits")).toBeNull();
+    expect(current()).toBeUndefined();
+  });
+
+  it("that no line has is said", async () => {
+    written("Loss 3");
+    const { user } = openApp(server, "/runs/run_21");
+    await screen.findByText("Loss 3");
+    await user.type(screen.getByTestId("log-find"), "gain");
+    expect(screen.getByTestId("log-hits")).toHaveTextContent("no lines");
+  });
+
+  it("stays the same line while the log grows", async () => {
+    written("loss 3", "loss 2");
+    const { user } = openApp(server, "/runs/run_21");
+    await screen.findByText("loss 3");
+    await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+    await user.type(screen.getByTestId("log-find"), "loss");
+    server.on("GET /runs/*/logs", { lines: [logLine(3, "loss 1")], more: false, next_after: 3 });
+    server.send("logs", { id: "run_21", experiment_id: "exp_7" }, 6);
+    await screen.findByText("loss 1");
+    expect(screen.getByTestId("log-hits")).toHaveTextContent("2 of 3 lines");
+    expect(current()).toContain("loss 2");
+  });
+});
+
+it("an error far above is scrolled to", async () => {
+  rowsAre(19);
+  written(...Array.from({ length: 1000 }, (_, i) => (i === 400 ? "ValueError: rho" : `line ${i}`)));
+  const { user } = openApp(server, "/runs/run_21");
+  await screen.findByText("line 0");
+  const log = screen.getByRole("log"); // jsdom has no heights, and does not scroll
+  Object.defineProperty(log, "scrollHeight", { value: 1000 * 19 });
+  const scrollTo = ({ top }: { top: number }) => {
+    setTimeout(() => fireEvent.scroll(log, { target: { scrollTop: top } }));
+  };
+  Object.assign(log, { scrollTo });
+  await user.click(screen.getByTestId("log-errors"));
+  expect(screen.getByTestId("log-hits")).toHaveTextContent("1 of 1 lines with errors");
+  await waitFor(() => expect(current()).toContain("ValueError: rho"));
+});
