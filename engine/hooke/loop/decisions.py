@@ -139,7 +139,8 @@ class Polls:
     def __init__(self, control: Control, deciding: bool, fixed_gaps: tuple[int, int] | None) -> None:
         self._control = control
         self._deciding = deciding
-        self._first_gap, self._fixed_gap = fixed_gaps or (1, None)
+        self._first_gap = fixed_gaps[0] if fixed_gaps else 1
+        self._fixed_gap = fixed_gaps[1] if fixed_gaps else None
         self._pending: ControlPending | None = None
         self._at = 1
         self._began: tuple[int, float] | None = None
