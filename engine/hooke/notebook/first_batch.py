@@ -57,7 +57,7 @@ def not_finite(source: Source) -> Iterator[tuple[int, str]]:
     import torch
 
     for name, values, chosen in _in_memory(source):
-        if values.is_floating_point() and not math.isfinite(values.sum(dtype=torch.float64)):
+        if values.is_floating_point() and not math.isfinite(values.sum()):  # a sum may overflow, too
             wrong = ~torch.isfinite(values.reshape(len(values), -1)).all(1)
             found = torch.nonzero(wrong if chosen is None else wrong[chosen]).flatten()[:1]
             yield from ((index, f"NaN or infinite numbers in its {name}") for index in found.tolist())
