@@ -89,7 +89,7 @@ def operations():
 def requests_of(name, kind):
     """Return requests made from the schema of an operation; on SQLite also half that do not fit it.
 
-    Those are refused before the database is asked, on each kind alike.
+    Those are refused before the database is asked, or do there what a request that fits does.
     """
     from schemathesis import GenerationMode
 
