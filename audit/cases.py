@@ -238,16 +238,14 @@ def _rows() -> Iterator[Case]:
         workers=4,
         worlds=("virtual",),
     )
-    momentum = {"beta": None, "center_momentum": 0.5, "period": 2}
-    yield replace(some, method="sma", settings=lazy | momentum)
-    chips = lazy | {"parts": 2, "period": 2}
-    yield replace(some, method="chip-easgd", settings=chips, asks="", workers=4, worlds=("virtual",))
+    yield replace(some, method="sma", settings=lazy | {"beta": None, "center_momentum": 0.5})
+    yield replace(some, method="chip-easgd", settings=lazy | {"parts": 2})
     yield replace(some, method="original-easgd", settings=lazy | {"mode": "ordered"})
     yield replace(some, method="async-easgd", settings=lazy | {"period": 2}, asks="replay", worlds=("mpi",))
     sent = {name: value for name, value in lazy.items() if name != "alpha"}
     pushes = sent | {"period": 2, "momentum_at": "worker"}
     yield replace(some, method="async-sgd", settings=pushes, asks="replay", worlds=("mpi",))
-    outer = sent | {"period": 3, "outer_momentum": 0.3, "pull": 0.8}
+    outer = sent | {"period": 2, "outer_momentum": 0.3, "pull": 0.8}
     yield replace(some, method="noloco", settings=outer)
     yield replace(some, method="noloco", settings=outer, asks="", workers=4, worlds=("virtual",))
     alone = lazy | {"period": 2, "updates": "atomic"}

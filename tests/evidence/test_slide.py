@@ -183,7 +183,7 @@ def test_hosts_share_one_batch_and_one_active_set():
         spec = validate_run(wire.document(cell, TASK, 2))
         assert (spec.workers * spec.batch, spec.workers * spec.workload_parameters["active"]) == (128, 1000)
         assert (spec.world, spec.communication.rows, spec.target.value) == ("virtual", cell.rows, TASK.target)
-    (first, *_), every = wire.cells(), list(wire.cells())
+    (first, *_), every = wire.cells(), list(wire.cells(3))
     assert (first.hosts, len(every), len({each.title for each in every})) == (8, 24, 24)
 
 
