@@ -76,8 +76,7 @@ const CLOSE = 0.15;
 /** Relative difference below which two values are one that was rounded. */
 const ROUNDING = 1e-9;
 
-const differ = (low: number, high: number) =>
-  high - low > ROUNDING * Math.max(Math.abs(low), Math.abs(high));
+const differ = (low: number, high: number) => high - low > ROUNDING * Math.max(Math.abs(low), Math.abs(high));
 
 export interface YLimits {
   readonly target?: number;
