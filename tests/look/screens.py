@@ -104,13 +104,15 @@ DELETED = {
     "**/api/v1/deleted-experiments*": {
         "items": [
             {
-                **{"id": "exp_gone", "number": 7, "name": "A first try", "workload": "digits-mlp", "deleted_by": "ana"},
+                **{"id": "exp_gone", "number": 7, "deleted_by": "ana", "workload": "digits-mlp"},
+                "name": "A first try",
                 **{"created_at": "2026-05-02T09:00:00Z", "deleted_at": "2026-05-04T09:00:00Z"},
                 "purge_at": "2026-05-11T09:00:00Z",
             },
             {
                 **{"id": "exp_long", "number": 3, "deleted_by": "retention", "workload": "cifar10-resnet20"},
-                "name": "A comparison with a name that is too long for one line of a window that is as narrow as a phone's",
+                "name": "A comparison with a name that is too long for one line of a window that is as narrow as "
+                "a phone's",
                 **{"created_at": "2026-04-02T09:00:00Z", "deleted_at": "2026-05-01T09:00:00Z"},
                 "purge_at": "2026-05-08T09:00:00Z",
             },

@@ -66,6 +66,11 @@ suite("yRange", () => {
     expect(yRange([], { log: true })[0]).toBeGreaterThan(0);
   });
 
+  it("does not show rounding as if it were a change", () => {
+    const [low, high] = yRange([series({ y: [0.107, 0.107 + 1e-16, 0.107 - 1e-16], x: [0, 1, 2] })], {});
+    expect(high - low).toBeGreaterThan(0.01);
+  });
+
   it("ignores gaps and survives having nothing", () => {
     expect(yRange([series({ y: [null, Number.NaN] })], { clamp: [0, 1] })).toEqual([0, 1]);
     const [low, high] = yRange([series({ y: [3, 3] })], {});

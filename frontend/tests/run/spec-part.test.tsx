@@ -31,6 +31,7 @@ const ALGORITHM = algorithm("sync-easgd", "Sync EASGD", {
 });
 const WORKLOAD = workload("digits", { parameters: { type: "object", properties: { width: number(64) } } });
 const SPEC = {
+  schema: "hooke.run/1",
   batch: 64,
   seed: 3,
   groups: [2, 2],
@@ -60,6 +61,7 @@ describe("the settings of a run", () => {
     };
     const found = settingsOf(SPEC).map((one) => [one.pointer, defaultOf(one, SPEC, schemas)]);
     expect(Object.fromEntries(found)).toEqual({
+      "/schema": undefined,
       "/batch": 32,
       "/seed": undefined,
       "/groups": undefined,
@@ -103,6 +105,7 @@ describe("the specification beside its defaults", () => {
     expect(cells).toContainEqual(["algorithm rho", "0.9", "0.5"]);
     expect(cells).toContainEqual(["seed", "3", ""]);
     expect(cells.map(([name]) => name)).not.toContain("algorithm lr");
+    expect(cells.map(([name]) => name)).not.toContain("schema");
     expect(screen.getByText("4 settings are at the default")).toBeVisible();
   });
 

@@ -25,7 +25,7 @@ const VIEWS = [
 export function SpecPart({ run }: { run: RunView }) {
   const { spec: view } = route.useSearch();
   const navigate = route.useNavigate();
-  const settings = settingsOf(run.spec);
+  const settings = settingsOf(run.spec).filter(({ pointer }) => pointer !== "/schema"); // of every run the same
   return (
     <Section
       title="Specification"

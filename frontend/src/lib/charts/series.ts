@@ -73,6 +73,11 @@ function equalCurves(one: ChartSeries, other: ChartSeries): boolean {
 /** Of the whole range of y, the part at its better end that a close-up shows. */
 const CLOSE = 0.15;
 
+/** Relative difference below which two values are one that was rounded. */
+const ROUNDING = 1e-9;
+
+const differ = (low: number, high: number) => high - low > ROUNDING * Math.max(Math.abs(low), Math.abs(high));
+
 export interface YLimits {
   readonly target?: number;
   readonly clamp?: readonly [number, number];
@@ -105,7 +110,7 @@ export function yRange(series: readonly ChartSeries[], limits: YLimits): [number
   if (low > high) return clamp ? [clamp[0], clamp[1]] : [0, 1];
   if (close === "top") low = Math.min(high - (high - low) * CLOSE, target ?? high);
   if (close === "bottom") high = Math.max(low + (high - low) * CLOSE, target ?? low);
-  const room = (high - low || Math.abs(high) || 1) * 0.08;
+  const room = (differ(low, high) ? high - low : Math.abs(high) || 1) * 0.08;
   const range: [number, number] = [low - room, high + room];
   return clamp ? [Math.max(clamp[0], range[0]), Math.min(clamp[1], range[1])] : range;
 }
