@@ -43,6 +43,8 @@ A search of few trials is itself random: another draw of trials may find a bette
 verdict is on the settings that were found. How the tables came about, and what limits them:
 decisions [38](../decisions/0038-virtual-time-proposes.md) and [82](../decisions/0082-two-more-workloads.md)."""
 
+At = tuple[str, str, str, str]
+"""Machine, task, place and effort of the search."""
 IN_WORDS = {"at least": "faster", "at most": "slower", "same": "practically the same"}
 """Claims with a bound only, in the count of all tables."""
 
@@ -79,6 +81,11 @@ class Row:
         return [run["time_to_target"] for run in self.runs.values() if run["time_to_target"] is not None]
 
     @property
+    def seconds(self) -> list[str]:
+        """Return the time to the target of each seed in words, s."""
+        return [_seconds(run) for _, run in sorted(self.runs.items())]
+
+    @property
     def order(self) -> tuple[int, float]:
         """Return a key that sorts the fastest first."""
         return len(self.runs) - len(self.times), statistics.geometric_mean(self.times) if self.times else 0.0
@@ -92,10 +99,10 @@ class Row:
             self.name,
             self.setting(),
             f"{self.met} of {self.trials}",
-            ", ".join(_seconds(run) for _, run in sorted(self.runs.items())),
+            ", ".join(self.seconds),
             f"{statistics.fmean(samples) / 1000:.0f}" if samples else "-",
             f"{statistics.fmean(exposed):.0%}" if exposed else "-",
-            _said(self.name, verdict) if verdict else "baseline" if baseline else "-",
+            told(self.name, verdict) if verdict else "baseline" if baseline else "-",
         ]
         return f"| {' | '.join(cells)} |"
 
@@ -130,9 +137,9 @@ def _fair(verdict: Verdict, why: str | None) -> Verdict:
     return replace(verdict, claim="no claim", unfair=why) if why else verdict
 
 
-def _said(name: str, verdict: Verdict) -> str:
-    told = verdict.unfair or short(name, verdict)
-    return f"{verdict.claim}: {told}"
+def told(name: str, verdict: Verdict) -> str:
+    """Return a verdict on an entry in words."""
+    return f"{verdict.claim}: {verdict.unfair or short(name, verdict)}"
 
 
 def table(records: Iterable[Record], baseline: str) -> str:
@@ -144,17 +151,26 @@ def table(records: Iterable[Record], baseline: str) -> str:
 
 def page(records: Sequence[Record]) -> str:
     """Return the page: a section for each machine, task, place and kind of search."""
-    sections: dict[tuple[str, str, str, str], list[Record]] = defaultdict(list)
-    for record in records:
-        sections[title_of(record["hardware"]), record["task"], record["place"], record["effort"]].append(record)
-    tables = sorted(sections.items())
-    real = [rows(own) for (_, _, place, _), own in tables if AT[place].world != "virtual"]
+    tables = sorted(_parts(records).items())
+    real = [found for (_, _, place, _), found in sections(records) if AT[place].world != "virtual"]
     return "\n\n".join([TITLE, *_answer(real), INTRODUCTION, *(_section(*at, own) for at, own in tables)]) + "\n"
+
+
+def sections(records: Sequence[Record]) -> list[tuple[At, dict[str, Row]]]:
+    """Return the entries of each machine, task, place and kind of search, in the order of the page."""
+    return [(at, rows(own)) for at, own in sorted(_parts(records).items())]
+
+
+def _parts(records: Sequence[Record]) -> dict[At, list[Record]]:
+    found: dict[At, list[Record]] = defaultdict(list)
+    for record in records:
+        found[title_of(record["hardware"]), record["task"], record["place"], record["effort"]].append(record)
+    return found
 
 
 def _answer(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
     """Yield whether elastic averaging wins, over all tables of real hosts."""
-    said = [IN_WORDS.get(found[2].claim, found[2].claim) for each in tables if (found := _elastic(each))]
+    said = [IN_WORDS.get(found[2].claim, found[2].claim) for each in tables if (found := elastic_verdict(each))]
     if said:
         counted = ", ".join(f"{number} {claim}" for claim, number in Counter(sorted(said)).items())
         yield (
@@ -207,16 +223,16 @@ def _findings(found: Mapping[str, Row]) -> Iterable[str]:
     for peer in PEER_NAMES:
         said = verdicts(found, peer)
         if best := next((name for name in found if name in said and name not in PEER_NAMES), None):
-            yield f"The fastest method of the catalogue, over {peer}: {_said(best, said[best])}."
-    if of_elastic := _elastic(found):
+            yield f"The fastest method of the catalogue, over {peer}: {told(best, said[best])}."
+    if of_elastic := elastic_verdict(found):
         first, other, verdict = of_elastic
         yield (
             f"The fastest elastic method, over {other}, the fastest of all others: "
-            f"{_said(first, verdict)}, not corrected for the choice of these two."
+            f"{told(first, verdict)}, not corrected for the choice of these two."
         )
 
 
-def _elastic(found: Mapping[str, Row]) -> tuple[str, str, Verdict] | None:
+def elastic_verdict(found: Mapping[str, Row]) -> tuple[str, str, Verdict] | None:
     """Return the fastest elastic method, the fastest other entry, and the verdict on the first against it."""
     first = next((name for name in found if elastic(name)), None)
     other = next((name for name in found if not elastic(name)), None)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from benchmarks.evidence.machine import name_of
 from benchmarks.tuned import records
+from benchmarks.tuned.overview import written_into
 from benchmarks.tuned.page import page
 from benchmarks.tuned.records import Record
 
-PAGE, DATA = "tuned.md", "tuned"
+PAGE, DATA, INDEX = "tuned.md", "tuned", "README.md"
 
 
 def published(results: Path) -> list[Record]:
@@ -26,8 +27,10 @@ def publish(measured: Iterable[Record], results: Path) -> Path:
     for machine in {name_of(record["hardware"]) for record in merged}:
         own = [record for record in merged if name_of(record["hardware"]) == machine]
         records.write(results / DATA / f"{machine}.jsonl", own)
-    path = results / PAGE
+    path, index = results / PAGE, results / INDEX
     path.write_text(page(published(results)))
+    if index.exists():
+        index.write_text(written_into(index.read_text(), published(results)))
     return path
 
 

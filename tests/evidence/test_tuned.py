@@ -13,8 +13,9 @@ from hooke.catalogue.validation import validate_run
 from benchmarks.peers.settings import Settings
 from benchmarks.tuned.conditions import AT, TASKS, TRIALS
 from benchmarks.tuned.entries import DDP, POST_LOCAL, TORCHFT, Entry, entries
-from benchmarks.tuned.page import page, rows, table
-from benchmarks.tuned.publishing import DATA, PAGE, publish, published
+from benchmarks.tuned.overview import overview, written_into
+from benchmarks.tuned.page import page, rows, sections, table
+from benchmarks.tuned.publishing import DATA, INDEX, PAGE, publish, published
 from benchmarks.tuned.records import collect
 from benchmarks.tuned.rounds import Proposed, Rounds
 from benchmarks.tuned.store import Store
@@ -204,6 +205,23 @@ def test_the_published_page_is_that_of_its_raw_data():
     assert (results / PAGE).exists() == any((results / DATA).glob("*.jsonl")), "one without the other"
     if (results / PAGE).exists():
         assert (results / PAGE).read_text() == page(published(results))
+
+
+def test_the_index_has_the_ratios_of_every_table_on_hosts_with_a_peer():
+    """And is left as it is around them; a page that lacks the lines around them is an error."""
+    results = ROOT / "docs" / "results"
+    text, records = (results / INDEX).read_text(), published(results)
+    assert written_into(text, records) == text
+    lines = [line for line in overview(records).splitlines() if "emulated hosts" in line]
+    with_peer = [
+        found for at, found in sections(records) if at[2] in ("8-hosts", "2-hosts") and POST_LOCAL.name in found
+    ]
+    assert len(lines) == len(with_peer) >= 6
+    (cifar,) = (line for line in lines if "CIFAR-10" in line)
+    assert "slowmo: 22.1, 16.1, 13.9 | not shown: slowmo 1.1x" in cifar
+    assert "sync-easgd at least 1.2x as long (n=3), over slowmo" in cifar
+    with pytest.raises(ValueError, match="lacks one of the lines"):
+        written_into(text.replace("<!-- end of the tuned comparison -->", ""), records)
 
 
 def test_the_first_sentence_counts_what_the_tables_say_of_elastic_averaging():
