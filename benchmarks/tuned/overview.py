@@ -37,8 +37,9 @@ def _line(machine: str, task: str, place: str, effort: str, found: dict[str, Row
     best = next((name for name in found if name not in peers), None)
     if not peers or best is None:
         return None
+    processor, _, _ = machine.partition(" (")
     cells = [
-        f"{TASKS[task].title} to {TASKS[task].target:.1%}; {AT[place].title}; {machine.partition(' (')[0]}; {effort}",
+        f"{TASKS[task].title} to {TASKS[task].target:.1%}; {AT[place].title}; {processor}; {effort}",
         f"{best}: {', '.join(found[best].seconds)}",
         *(_over(peer.name, best, found) for peer in (DDP_BF16, POST_LOCAL)),
         _elastic(found),
