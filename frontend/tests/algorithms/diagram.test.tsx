@@ -70,7 +70,7 @@ it("costs are those of the network that is chosen, bounds those of the workers",
   const table = within(await screen.findByTestId("cost"));
   const eight = () => [...(table.getAllByRole("row")[3]?.children ?? [])].map((cell) => cell.textContent);
   // an all-reduce per step: 2 log2 8 (A + |W| B), 14 messages
-  expect(eight()).toEqual(["8", "1.72 MB", "24.1 MB", "14", "9.36 ms"]);
+  expect(eight()).toEqual(["8", "1.72 MB", "24.1 MB", "14", "9.35 ms"]);
   await user.selectOptions(screen.getByLabelText("Network"), "fdr");
   expect(eight().at(-1)).toBe("2.07 ms");
   await user.selectOptions(screen.getByLabelText("Stability bounds for workers"), "8");

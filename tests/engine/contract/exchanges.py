@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from unittest import mock
 
 from hooke.catalogue.algorithm import Algorithm
@@ -52,10 +52,14 @@ SOONER = {"switch": 2, "mega_batch": 8}
 """Parameters by which a method changes what it does, where a run of a few steps shows both."""
 
 
+Carried = tuple[int, int, float, float, int]
+Row = list[tuple[int, float, float]]
+
+
 class Recorded(Network):
     """The network of the virtual world, which also notes its messages: source, target, start and end in seconds."""
 
-    carried: list[tuple[int, int, float, float, int]]
+    carried: ClassVar[list[Carried]] = []
 
     def transfer(self, now: float, source: int, target: int, size: int, *more: Any, **named: Any) -> float:
         end = super().transfer(now, source, target, size, *more, **named)
@@ -100,23 +104,19 @@ def show(case: Case) -> Shown:
         objectives.append(objective)
         train_rank(comm, spec, folder, objective, options=RankOptions(Flag()), trace=trace_of(folder, spec, comm.rank))
 
-    class Noted(Recorded):
-        carried = []
-
-    with tempfile.TemporaryDirectory() as name, mock.patch("hooke.comm.virtual.communicator.Network", Noted):
+    Recorded.carried = []
+    with tempfile.TemporaryDirectory() as name, mock.patch("hooke.comm.virtual.communicator.Network", Recorded):
         folder = Path(name)
         assert spec.virtual is not None
         run_virtual(case.ranks, spec.virtual, main, case.collective, case.kind.servers)
         phases = [read(file_of(folder, rank)).phases for rank in range(case.ranks)]
     rows = [[(PHASES.index(Phase(p.phase)), p.began, p.ended) for p in each] for each in phases]
     objectives.sort(key=lambda each: each.comm.rank)
-    return Shown(_drawn(case, rows, Noted.carried), objectives)
+    places = [(min(a, case.ranks), min(b, case.ranks), *rest) for a, b, *rest in Recorded.carried]
+    return Shown(_drawn(case, rows, places), objectives)
 
 
-Row = list[tuple[int, float, float]]
-
-
-def _drawn(case: Case, rows: list[Row], carried: list[tuple[int, int, float, float, int]]) -> dict[str, Any]:
+def _drawn(case: Case, rows: list[Row], carried: list[Carried]) -> dict[str, Any]:
     """Return phases and messages between the first and the last gradient, update or message; evaluations apart."""
     evaluate = PHASES.index(Phase.EVALUATE)
     apart = [[(began, ended) for phase, began, ended in row if phase == evaluate] for row in rows]
