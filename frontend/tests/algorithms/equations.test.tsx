@@ -1,8 +1,8 @@
 import page from "@docs/algorithms.md?raw";
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
-import { Equations, Typeset } from "@/features/algorithms/equations/equations";
-import { linesOf, type Piece, piecesOf } from "@/features/algorithms/equations/lines";
+import { linesOf, type Piece, piecesOf } from "@/features/algorithms/equation-lines";
+import { Equations, Typeset } from "@/features/algorithms/equations";
 import { COST } from "@/features/algorithms/facts";
 
 /** The equations of every built-in method, and what each says of its cost. */
@@ -16,7 +16,18 @@ const METHODS = page
   });
 
 const GLYPHS: Record<string, string> = {
-  ...{ α: "alpha", β: "beta", γ: "gamma", η: "eta", μ: "mu", φ: "phi", ρ: "rho", τ: "tau", "∑": "sum", "′": "'" },
+  ...{
+    α: "alpha",
+    β: "beta",
+    γ: "gamma",
+    η: "eta",
+    μ: "mu",
+    φ: "phi",
+    ρ: "rho",
+    τ: "tau",
+    "∑": "sum",
+    "′": "'",
+  },
   ...{ "−": "-", "≤": "<=", "≥": ">=", "→": "->", "…": "..." },
 };
 
@@ -29,7 +40,7 @@ function bare(text: string): string {
 function textOf(markup: string): string {
   const holder = document.createElement("div");
   holder.innerHTML = markup;
-  return (holder.querySelector("[role=region]") ?? holder).textContent ?? "";
+  return (holder.querySelector("section") ?? holder).textContent ?? "";
 }
 
 const markup = (text: string) => renderToStaticMarkup(<Typeset text={text} />);
@@ -40,10 +51,13 @@ describe("the equations of the built-in methods", () => {
     expect(METHODS.filter(({ cost }) => cost).length).toBeGreaterThan(25);
   });
 
-  it.each(METHODS)("$name: every letter, digit and operator is there, in its order", ({ equations, cost }) => {
-    expect(bare(textOf(renderToStaticMarkup(<Equations text={equations} />)))).toBe(bare(equations));
-    expect(bare(textOf(markup(cost)))).toBe(bare(cost));
-  });
+  it.each(METHODS)(
+    "$name: every letter, digit and operator is there, in its order",
+    ({ equations, cost }) => {
+      expect(bare(textOf(renderToStaticMarkup(<Equations text={equations} />)))).toBe(bare(equations));
+      expect(bare(textOf(markup(cost)))).toBe(bare(cost));
+    },
+  );
 
   it.each(METHODS)("$name: whatever is an equation is typeset, and words are words", ({ equations }) => {
     const pieces = linesOf(equations).flatMap(({ label, segments }): Piece[] => [

@@ -8,6 +8,7 @@ are thousandths of the mean time of a gradient. `make algorithms` writes the fil
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -57,7 +58,7 @@ Row = list[tuple[int, float, float]]
 
 
 class Recorded(Network):
-    """The network of the virtual world, which also notes its messages: source, target, start and end in seconds."""
+    """The network of the virtual world, which also notes its messages: source, target, start, end (s), bytes."""
 
     carried: ClassVar[list[Carried]] = []
 
@@ -102,17 +103,24 @@ def show(case: Case) -> Shown:
     def main(comm: Comm) -> None:
         objective = Quadratic(case.objective, comm, Behaviour(served=served), Flag(), virtual=True)
         objectives.append(objective)
-        train_rank(comm, spec, folder, objective, options=RankOptions(Flag()), trace=trace_of(folder, spec, comm.rank))
+        train_rank(
+            comm, spec, folder, objective, options=RankOptions(Flag()), trace=trace_of(folder, spec, comm.rank)
+        )
 
     Recorded.carried = []
     with tempfile.TemporaryDirectory() as name, mock.patch("hooke.comm.virtual.communicator.Network", Recorded):
         folder = Path(name)
         assert spec.virtual is not None
         run_virtual(case.ranks, spec.virtual, main, case.collective, case.kind.servers)
-        phases = [read(file_of(folder, rank)).phases for rank in range(case.ranks)]
-    rows = [[(PHASES.index(Phase(p.phase)), p.began, p.ended) for p in each] for each in phases]
+        traces = [read(file_of(folder, rank)) for rank in range(case.ranks)]
+    rows = [[(PHASES.index(Phase(p.phase)), p.began, p.ended) for p in each.phases] for each in traces]
     objectives.sort(key=lambda each: each.comm.rank)
-    places = [(min(a, case.ranks), min(b, case.ranks), *rest) for a, b, *rest in Recorded.carried]
+    start = min(each.header["began"] for each in traces)  # before it the initial weights are sent, off the clock
+    places = [
+        (min(source, case.ranks), min(target, case.ranks), began, ended, size)
+        for source, target, began, ended, size in Recorded.carried
+        if began >= start
+    ]
     return Shown(_drawn(case, rows, places), objectives)
 
 
@@ -120,12 +128,16 @@ def _drawn(case: Case, rows: list[Row], carried: list[Carried]) -> dict[str, Any
     """Return phases and messages between the first and the last gradient, update or message; evaluations apart."""
     evaluate = PHASES.index(Phase.EVALUATE)
     apart = [[(began, ended) for phase, began, ended in row if phase == evaluate] for row in rows]
-    messages = [each for each in carried if not any(_within(each[2], apart, rank) for rank in each[:2])]
+    stop = [_stop(row, apart[rank]) for rank, row in enumerate(rows)]
+    messages = [
+        each
+        for each in carried
+        if not any(rank < case.ranks and _within(each[2], [*apart[rank], stop[rank]]) for rank in each[:2])
+    ]
     working = [PHASES.index(Phase.COMPUTE), PHASES.index(Phase.UPDATE)]
     slices = [each for row in rows[: case.workers] for each in row if each[0] in working]
-    origin = min(began for _, began, _ in slices)
-    origin = min([origin, *(each[2] for each in messages)])
-    end = max(max(ended for *_, ended in slices), max((each[3] for each in messages), default=0.0))
+    origin = min([*(each[1] for each in slices), *(each[2] for each in messages)])
+    end = max([*(each[2] for each in slices), *(each[3] for each in messages)])
 
     def at(seconds: float) -> int:
         return round((min(max(seconds, origin), end) - origin) / GRADIENT * 1000)
@@ -137,12 +149,20 @@ def _drawn(case: Case, rows: list[Row], carried: list[Carried]) -> dict[str, Any
         + ["shared center"] * any(max(each[:2]) >= case.ranks for each in messages),
         "end": at(end),
         "phases": [_joined([each for each in row if each[2] > each[1]]) for row in drawn],
-        "messages": sorted([source, target, at(start), at(stop), size] for source, target, start, stop, size in messages),
+        "messages": sorted(
+            [source, target, at(start), at(stop), size] for source, target, start, stop, size in messages
+        ),
     }
 
 
-def _within(time: float, apart: Sequence[Sequence[tuple[float, float]]], rank: int) -> bool:
-    return rank < len(apart) and any(began <= time < ended for began, ended in apart[rank])
+def _stop(row: Row, apart: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the time from a rank's last evaluation on, in which the test part is scored: off the clock."""
+    last = max((ended for phase, _, ended in row if phase == PHASES.index(Phase.COMPUTE)), default=0.0)
+    return min((began for began, _ in apart if began >= last), default=math.inf), math.inf
+
+
+def _within(time: float, apart: Sequence[tuple[float, float]]) -> bool:
+    return any(began <= time < ended for began, ended in apart)
 
 
 def _joined(row: list[tuple[int, int, int]]) -> list[list[int]]:

@@ -1,5 +1,6 @@
 """docs/algorithms.json, from which the dashboard draws who sends what when, is what the methods do now."""
 
+import itertools
 import json
 
 import pytest
@@ -78,9 +79,9 @@ def test_a_link_carries_one_message_at_a_time_and_no_rank_is_in_two_phases(shown
             for message in run.drawn["messages"]:
                 links.setdefault(message[end], []).append(message[2:4])
             for carried in links.values():
-                assert all(a[1] <= b[0] + ROUNDING for a, b in zip(sorted(carried), sorted(carried)[1:])), name
+                assert all(a[1] <= b[0] + ROUNDING for a, b in itertools.pairwise(sorted(carried))), name
         for row in run.drawn["phases"]:
-            assert all(a[2] <= b[1] for a, b in zip(row, row[1:])), name
+            assert all(a[2] <= b[1] for a, b in itertools.pairwise(row)), name
 
 
 def test_prices_of_methods_whose_cost_is_known(on_file):
@@ -96,7 +97,10 @@ def test_prices_of_methods_whose_cost_is_known(on_file):
         **{"payload": 2, "wire": 16, "messages": 16, "latencies": 2, "volumes": 2, "behind": 0}
     }
     # Stochastic gradient push: all send at once
-    assert (price("stochastic-gradient-push", 16)["volumes"], price("stochastic-gradient-push", 16)["messages"]) == (1, 16)
+    assert (
+        price("stochastic-gradient-push", 16)["volumes"],
+        price("stochastic-gradient-push", 16)["messages"],
+    ) == (1, 16)
     assert price("sgd", 1)["messages"] == 0 if on_file["methods"]["sgd"]["prices"] else True
 
 
@@ -107,9 +111,8 @@ def test_a_method_of_one_worker_says_why_nothing_is_drawn(on_file):
 def test_bounds_are_those_of_the_literature(on_file):
     bounds = {name: each["bounds"] for name, each in on_file["methods"].items()}
     # a = alpha = beta / P = lr rho
-    assert bounds["sync-easgd"]["8"] == pytest.approx({"alpha": 2 / 9, "beta": 16 / 9, "rho": 2 / 9 / LR}, rel=1e-3)
+    assert bounds["sync-easgd"]["8"] == pytest.approx(
+        {"alpha": 2 / 9, "beta": 16 / 9, "rho": 2 / 9 / SyncEASGD().lr}, rel=1e-3
+    )
     assert {each["alpha"] for each in bounds["original-easgd"].values()} == {1.0}
     assert bounds["sync-sgd"] is None
-
-
-LR = SyncEASGD().lr

@@ -15,7 +15,7 @@ import { Section } from "@/lib/ui/section";
 import styles from "./algorithms.module.css";
 import { CostPart } from "./cost-part";
 import { Diagram } from "./diagram";
-import { Equations } from "./equations/equations";
+import { Equations } from "./equations";
 import { COST, costOf, onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "./facts";
 import { type Figures, figuresOf } from "./figures";
 import { MeasuredPart } from "./measured-part";
@@ -111,7 +111,8 @@ function Exchanges({ algorithm, drawn }: { algorithm: AlgorithmView; drawn: Figu
   if (drawn && "rows" in drawn) return <Diagram drawn={drawn} title={algorithm.title} />;
   return (
     <p className={styles.note}>
-      {drawn?.reason ?? "Only the methods that come with Hooke are drawn: record a timeline of a run to see this one's."}
+      {drawn?.reason ??
+        "Only the methods that come with Hooke are drawn: record a timeline of a run to see this one's."}
     </p>
   );
 }
@@ -144,20 +145,20 @@ function Text({ algorithm, remarks }: { algorithm: AlgorithmView; remarks: reado
       {paragraphsOf(algorithm.documentation)
         .filter(({ text }) => text.replace(COST, "").trim() !== "")
         .map(({ kind, heading, text }) =>
-        kind === "laid out" && text.includes("=") ? (
-          <Equations key={text} text={text} />
-        ) : kind === "laid out" ? (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-          <pre key={text} className={styles.laidOut} tabIndex={0}>
-            {text}
-          </pre>
-        ) : (
-          <p key={text}>
-            {heading && <strong>{heading}: </strong>}
-            {withCode(text.replace(COST, "").trim())}
-          </p>
-        ),
-      )}
+          kind === "laid out" && text.includes("=") ? (
+            <Equations key={text} text={text} />
+          ) : kind === "laid out" ? (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+            <pre key={text} className={styles.laidOut} tabIndex={0}>
+              {text}
+            </pre>
+          ) : (
+            <p key={text}>
+              {heading && <strong>{heading}: </strong>}
+              {withCode(text.replace(COST, "").trim())}
+            </p>
+          ),
+        )}
       {remarks.map((remark) => (
         <p key={remark}>{withCode(remark)}</p>
       ))}

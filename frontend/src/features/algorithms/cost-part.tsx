@@ -1,12 +1,12 @@
 import { NativeSelect } from "@mantine/core";
 import { useState } from "react";
-import { formatBytes, formatNumber } from "@/lib/format/numbers";
 import { PRESETS } from "@/lib/format/networks";
+import { formatBytes, formatNumber } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./algorithms.module.css";
-import { Typeset } from "./equations/equations";
+import { Typeset } from "./equations";
 import type { Price } from "./figures";
 
 /** Bytes of the weights of LeNet, on which the claims are evaluated. */
@@ -98,7 +98,11 @@ function hidingOf(prices: readonly Price[]): string {
   behind.delete("nothing");
   if (behind.size === 0) return "Workers wait for all of it.";
   const words = [...behind].map((each) =>
-    each === "gradient" ? "the gradient" : each === "period" ? "the steps up to the next exchange" : steps(each),
+    each === "gradient"
+      ? "the gradient"
+      : each === "period"
+        ? "the steps up to the next exchange"
+        : steps(each),
   );
   return `It passes behind ${words.join(" or ")}; workers wait for what is longer.`;
 }

@@ -37,7 +37,15 @@ export function Diagram({ drawn, title }: { drawn: Drawn; title: string }) {
           data-testid="diagram"
         >
           <defs>
-            <marker id="tip" viewBox="0 0 6 6" refX="5.5" refY="3" markerWidth="6" markerHeight="6" orient="auto">
+            <marker
+              id="tip"
+              viewBox="0 0 6 6"
+              refX="5.5"
+              refY="3"
+              markerWidth="6"
+              markerHeight="6"
+              orient="auto"
+            >
               <path d="M0 0 6 3 0 6z" fill="var(--hk-ink)" />
             </marker>
           </defs>

@@ -11,7 +11,13 @@ import styles from "./algorithms.module.css";
 import { COUNTS, type Figures } from "./figures";
 
 /** What may be set, with default and range, and what tuning searches; settings that many methods share come last. */
-export function ParametersTable({ algorithm, bounds }: { algorithm: AlgorithmView; bounds: Figures["bounds"] }) {
+export function ParametersTable({
+  algorithm,
+  bounds,
+}: {
+  algorithm: AlgorithmView;
+  bounds?: Figures["bounds"];
+}) {
   const [workers, setWorkers] = useState("4");
   const fields = fieldsFromSchema(algorithm.parameters);
   if (fields.length === 0) return <p className={styles.note}>It has no parameters.</p>;
@@ -19,7 +25,8 @@ export function ParametersTable({ algorithm, bounds }: { algorithm: AlgorithmVie
   const limit = (name: string) => {
     const bound = bounds?.[workers]?.[name];
     if (bound === undefined) return "";
-    const rate = name === "rho" ? ` at lr = ${formatValue(fields.find((one) => one.name === "lr")?.default)}` : "";
+    const rate =
+      name === "rho" ? ` at lr = ${formatValue(fields.find((one) => one.name === "lr")?.default)}` : "";
     return `Stable without gradients below ${formatNumber(bound)} on ${workers} workers${rate}; with gradients the bound is lower.`;
   };
   const table = (

@@ -1,8 +1,7 @@
 import type { AlgorithmView, WorkloadView } from "@/lib/client/types.gen";
+import type { Preset } from "@/lib/format/networks";
 import { isJson, type Json, objectsAt, textAt } from "@/lib/json/document";
 import { afterInsertion, afterRemoval } from "./baseline";
-
-export { PRESETS, type Preset } from "@/lib/format/networks";
 
 /** `name`, or `name 2`, `name 3`...: the first that is not taken. */
 export function freeName(name: string, taken: readonly string[], separator = " "): string {

@@ -1,8 +1,8 @@
 import { createElement, Fragment, type ReactNode } from "react";
 import { withCode } from "@/lib/ui/code";
-import styles from "../algorithms.module.css";
-import { linesOf, type Piece, piecesOf } from "./lines";
-import type { Item } from "./parse";
+import styles from "./algorithms.module.css";
+import { linesOf, type Piece, piecesOf } from "./equation-lines";
+import type { Item } from "./equation-parse";
 
 const SIGNS: Record<string, string> = { "-": "−", "<=": "≤", ">=": "≥", "->": "→", "...": "…" };
 const TALL = new Set<Item["kind"]>(["operator", "relation", "stop"]);
@@ -12,7 +12,7 @@ export function Equations({ text }: { text: string }) {
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <div className={styles.equations} tabIndex={0} role="region" aria-label="Equations">
+      <section className={styles.equations} tabIndex={0} aria-label="Equations">
         {linesOf(text).map(({ label, segments }, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a text have no identity but their place
           <Fragment key={i}>
@@ -27,7 +27,7 @@ export function Equations({ text }: { text: string }) {
             </span>
           </Fragment>
         ))}
-      </div>
+      </section>
       <details className={styles.plain}>
         <summary>As plain text</summary>
         <pre>{text}</pre>
@@ -43,7 +43,6 @@ export function Typeset({ text }: { text: string }) {
 
 function show(piece: Piece, i: number): ReactNode {
   return (
-    // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a line have no identity but their place
     <Fragment key={i}>
       {i > 0 && " "}
       {piece.kind === "text" ? withCode(piece.text) : element("math", {}, ...row(piece.items))}

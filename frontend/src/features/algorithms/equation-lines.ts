@@ -1,4 +1,4 @@
-import { type Item, parse } from "./parse";
+import { type Item, parse } from "./equation-parse";
 
 /** Mathematics, or the words between it. */
 export type Piece =

@@ -1,4 +1,4 @@
-import { Scanner, type Token } from "./scan";
+import { Scanner, type Token } from "./equation-scan";
 
 /** A part of an equation; `spaced`: a space stands before it. */
 export type Item = { readonly spaced: boolean } & (
@@ -6,7 +6,12 @@ export type Item = { readonly spaced: boolean } & (
       readonly kind: "letter" | "name" | "number" | "operator" | "relation" | "stop" | "word";
       readonly text: string;
     }
-  | { readonly kind: "fence"; readonly open: string; readonly close: string; readonly inside: readonly Item[] }
+  | {
+      readonly kind: "fence";
+      readonly open: string;
+      readonly close: string;
+      readonly inside: readonly Item[];
+    }
   | { readonly kind: "scripts"; readonly base: Item; readonly below: readonly Item[]; readonly above: string }
   | { readonly kind: "sum"; readonly below: readonly Item[] }
   | { readonly kind: "applied"; readonly name: Item; readonly to: Item }
@@ -103,8 +108,7 @@ class Parser {
     const follows = this.scanner.peek();
     const attached = follows.spaced ? "" : follows.text;
     if (text === "sum" && attached === "_") return { kind: "sum", spaced, below: [] };
-    if (text === "sqrt" && this.scanner.takes("("))
-      return { kind: "root", spaced, inside: this.row(")") };
+    if (text === "sqrt" && this.scanner.takes("(")) return { kind: "root", spaced, inside: this.row(")") };
     if (GREEK[text]) return { kind: "letter", spaced, text: GREEK[text] };
     if (text.length === 1 && !(text === "a" && this.beforeWord())) {
       return this.numbered({ kind: "letter", spaced, text });
