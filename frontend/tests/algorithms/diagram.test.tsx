@@ -45,8 +45,10 @@ it("what moves can be stopped, and begins anew at its end", async () => {
   expect(dots()).toHaveLength(drawing.querySelectorAll("line[marker-end]").length);
   const [first] = dots();
   const cursor = first?.parentElement?.querySelector("line");
-  if (cursor) fireEvent.animationEnd(cursor);
-  expect(dots()[0]).not.toBe(first);
+  // jsdom has no animations, for which React listens by the older name
+  if (cursor) fireEvent(cursor, new Event("webkitAnimationEnd", { bubbles: true }));
+  expect(first?.isConnected).toBe(false);
+  expect(dots().length).toBeGreaterThan(0);
   await user.click(screen.getByRole("button", { name: "Pause" }));
   expect(drawing.getAttribute("class")).toMatch(/paused/);
   await user.click(screen.getByRole("button", { name: "Play" }));
