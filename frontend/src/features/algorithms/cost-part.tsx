@@ -36,20 +36,20 @@ export function CostPart({ algorithm, sentence, prices }: CostProps) {
       {rows.length === 0 && <p className={styles.note}>Its class does not declare what it exchanges.</p>}
       {rows.length > 0 && (
         <>
-          <NativeSelect
-            className={styles.filter}
-            size="xs"
-            label="Network"
-            data={PRESETS.map(({ key: value, label }) => ({ value, label }))}
-            value={key}
-            onChange={(event) => setKey(event.currentTarget.value)}
-          />
           <p className={styles.note}>
             Per local step, mean of many, with the default parameters and the weights of LeNet (
             {formatBytes(LENET)}): computed from what the method declares and tests verify, not measured. A is{" "}
             {formatSeconds(network.latency)} a message, B {formatNumber(network.seconds_per_byte * 1e9)} ns a
             byte. {hidingOf(rows.map(([, price]) => price))}
           </p>
+          <NativeSelect
+            className={styles.choice}
+            size="xs"
+            label="Network"
+            data={PRESETS.map(({ key: value, label }) => ({ value, label }))}
+            value={key}
+            onChange={(event) => setKey(event.currentTarget.value)}
+          />
           <TableRegion label={`Cost of ${algorithm}`}>
             <table className={`${ui.table} ${ui.sticky}`} data-testid="cost">
               <thead>

@@ -81,16 +81,15 @@ function draw(item: Item): ReactNode {
     case "word":
       return element("mtext", {}, item.text);
     case "stop":
-      return element("mo", { separator: "true" }, SIGNS[item.text] ?? item.text);
+      return element("mo", { separator: "true", lspace: "0" }, SIGNS[item.text] ?? item.text);
     case "operator":
     case "relation":
       return element("mo", {}, SIGNS[item.text] ?? item.text);
-    case "fence":
-      return rowWith(
-        element("mo", { fence: "true", stretchy: "true" }, item.open),
-        ...row(item.inside),
-        element("mo", { fence: "true", stretchy: "true" }, item.close),
-      );
+    case "fence": {
+      const stretchy = String(item.inside.some(({ kind }) => kind === "fraction"));
+      const sign = (text: string) => element("mo", { fence: "true", stretchy }, text);
+      return rowWith(sign(item.open), ...row(item.inside), sign(item.close));
+    }
     case "row":
       return rowOf(item.inside);
     case "applied":
@@ -102,9 +101,7 @@ function draw(item: Item): ReactNode {
     case "fraction":
       return element("mfrac", {}, rowOf(item.over), rowOf(item.under));
     case "sum":
-      return item.below.length === 0
-        ? element("mo", {}, "∑")
-        : element("munder", {}, element("mo", { movablelimits: "false" }, "∑"), rowOf(item.below));
+      return element("msub", {}, element("mo", { largeop: "false" }, "∑"), rowOf(item.below));
     case "scripts":
       return scripts(draw(item.base), item.below, item.above);
   }
@@ -114,9 +111,17 @@ function rowWith(...inside: ReactNode[]): ReactNode {
   return element("mrow", {}, ...inside);
 }
 
+/** Primes have the size of the letter: in many fonts those of superscripts are specks. */
 function scripts(base: ReactNode, below: readonly Item[], above: string): ReactNode {
-  const raised = element(/\d$/.test(above) ? "mn" : "mo", {}, above);
-  if (below.length === 0) return element("msup", {}, base, raised);
-  if (!above) return element("msub", {}, base, rowOf(below));
-  return element("msubsup", {}, base, rowOf(below), raised);
+  const exponent = above.replaceAll("′", "");
+  const primes = above.slice(exponent.length);
+  const lowered = below.length === 0 ? base : element("msub", {}, base, rowOf(below));
+  const primed = primes
+    ? rowWith(
+        lowered,
+        element("mo", { form: "postfix", lspace: "0", rspace: "0" }, "′".repeat(primes.length)),
+      )
+    : lowered;
+  if (!exponent) return primed;
+  return element("msup", {}, primed, element(/\d$/.test(exponent) ? "mn" : "mi", {}, exponent));
 }

@@ -57,7 +57,7 @@ export function ParametersTable({
   return (
     <>
       <NativeSelect
-        className={styles.filter}
+        className={styles.choice}
         size="xs"
         label="Stability bounds for workers"
         data={COUNTS.map(String).filter((count) => bounds[count])}
