@@ -95,7 +95,7 @@ function cellsOf(workers: string, price: Price, { latency, seconds_per_byte }: N
 /** What the time of the messages does not say: which part of it passes while workers compute. */
 function hidingOf(prices: readonly Price[]): string {
   const behind = new Set(prices.flatMap((price) => price.behind));
-  behind.delete("nothing");
+  const some = behind.delete("nothing") ? "A part of it" : "It";
   if (behind.size === 0) return "Workers wait for all of it.";
   const words = [...behind].map((each) =>
     each === "gradient"
@@ -104,7 +104,7 @@ function hidingOf(prices: readonly Price[]): string {
         ? "the steps up to the next exchange"
         : steps(each),
   );
-  return `It passes behind ${words.join(" or ")}; workers wait for what is longer.`;
+  return `${some} passes behind ${words.join(" or ")}; workers wait for what is longer.`;
 }
 
 function steps(count: string): string {
