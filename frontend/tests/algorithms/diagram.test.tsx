@@ -59,6 +59,8 @@ it("what moves can be stopped, and begins anew at its end", async () => {
 it("a method without a drawing says why", async () => {
   openApp(server, "/algorithms/sgd");
   expect(await screen.findByText("It has one worker, which sends nothing.")).toBeVisible();
+  expect(screen.getByText("It sends nothing.")).toBeVisible();
+  expect(screen.queryByTestId("cost")).toBeNull();
 });
 
 it("one's own method has no drawing and no prices", async () => {

@@ -26,6 +26,7 @@ export function CostPart({ algorithm, sentence, prices }: CostProps) {
   const [key, setKey] = useState<string>(PRESETS[0].key);
   const network = PRESETS.find((one) => one.key === key) ?? PRESETS[0];
   const rows = Object.entries(prices ?? {});
+  const silent = rows.length > 0 && rows.every(([, price]) => price.messages === 0);
   return (
     <>
       {sentence && (
@@ -34,13 +35,15 @@ export function CostPart({ algorithm, sentence, prices }: CostProps) {
         </p>
       )}
       {rows.length === 0 && <p className={styles.note}>Its class does not declare what it exchanges.</p>}
-      {rows.length > 0 && (
+      {silent && <p className={styles.note}>It sends nothing.</p>}
+      {rows.length > 0 && !silent && (
         <>
           <p className={styles.note}>
             Per local step, mean of many, with the default parameters and the weights of LeNet (
-            {formatBytes(LENET)}): computed from what the method declares and tests verify, not measured. A is{" "}
-            {formatSeconds(network.latency)} a message, B {formatNumber(network.seconds_per_byte * 1e9)} ns a
-            byte. {hidingOf(rows.map(([, price]) => price))}
+            {formatBytes(LENET)}): computed from what the method declares and tests verify, not measured. All
+            are sent on this network: A is {formatSeconds(network.latency)} a message, B{" "}
+            {formatNumber(network.seconds_per_byte * 1e9)} ns a byte.{" "}
+            {hidingOf(rows.map(([, price]) => price))}
           </p>
           <NativeSelect
             className={styles.choice}
