@@ -46,7 +46,7 @@ PACKAGES := $(VENV)/.packages
 TOOLS := $(VENV)/.tools
 MODULES := frontend/node_modules/.installed
 DASHBOARD := api/hooke_api/dashboard/.built
-SOURCES := $(wildcard examples/*.yaml) docs/algorithms.md \
+SOURCES := $(wildcard examples/*.yaml) docs/algorithms.md docs/algorithms.json \
     $(shell find frontend -name node_modules -prune -o -name dist -prune -o -path frontend/tests -prune -o -type f -print)
 
 # Tests, audit and runs start hundreds of interpreters: without compiled modules each compiles all of ours anew.
@@ -99,7 +99,7 @@ look: setup-dev ## Look at every screen, three widths, light and dark: faults, a
 pictures: setup-dev ## Make the pictures and the animation of README.md anew from a real comparison (minutes)
 	@$(VENV)/bin/python scripts/pictures
 
-algorithms: setup-dev ## Write docs/algorithms.md and the trajectories on file, after a change of a method
+algorithms: setup-dev ## Write docs/algorithms.md, .json and the trajectories on file, after a change of a method
 	@HOOKE_PATH=examples/own $(VENV)/bin/python -m tests.engine.contract.document
 
 bench-core: setup-dev ## Measure what the core may cost (benchmarks, not tests)

@@ -8,7 +8,7 @@ COPY frontend/package.json frontend/package-lock.json frontend/
 RUN scripts/npm ci --no-audit --no-fund
 COPY frontend frontend
 COPY examples examples
-COPY docs/algorithms.md docs/
+COPY docs/algorithms.md docs/algorithms.json docs/
 RUN scripts/npm run build
 
 # Debian 13 has the client programs of PostgreSQL 17, which `hooke backup` calls.

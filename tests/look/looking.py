@@ -29,7 +29,8 @@ STYLE = "".join(
     for (name, weights), file in FACES.items()
 ) + (
     ":root { --mantine-font-family: 'Look Sans' !important; --mantine-font-family-headings: 'Look Sans' "
-    "!important; --mantine-font-family-monospace: 'Look Mono' !important; caret-color: transparent; }"
+    "!important; --mantine-font-family-monospace: 'Look Mono' !important; caret-color: transparent; } "
+    "math { font-family: 'Look Sans' !important; }"
 )
 SCRIPT = f"""
 const sheet = new CSSStyleSheet();

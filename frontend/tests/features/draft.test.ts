@@ -6,7 +6,6 @@ import {
   draftFrom,
   emptyDraft,
   freeName,
-  PRESETS,
   variantNames,
   withCopy,
   withoutVariant,
@@ -15,6 +14,7 @@ import {
   workersText,
 } from "@/features/new-experiment/draft";
 import { EXAMPLES, placed } from "@/features/new-experiment/examples";
+import { PRESETS } from "@/lib/format/networks";
 import { type Json, withValue } from "@/lib/json/document";
 import { numberText, parseNumber } from "@/lib/json/parse-number";
 import { algorithm, workload } from "../support/fixtures/catalogue";

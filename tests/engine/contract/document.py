@@ -1,4 +1,4 @@
-"""Finds what the tests verify of each method, and writes docs/algorithms.md and the trajectories on file.
+"""Finds what the tests verify of each method, and writes docs/algorithms.md, .json and the trajectories on file.
 
 `make algorithms` runs it; `--check` writes nothing and ends with status 1 where the page is another one. What was
 verified is collected by pytest from the `property` marks of the contract suite and of the tests of the loop, and
@@ -19,7 +19,7 @@ from hooke.catalogue.algorithm import catalogue
 from hooke.catalogue.discovery import built_in
 from hooke.catalogue.page import page
 
-from tests.engine.contract import trajectories
+from tests.engine.contract import exchanges, trajectories
 from tests.engine.contract.cases import Case
 from tests.engine.loop.setups import SETUPS
 
@@ -81,6 +81,7 @@ def main() -> int:
     if "--check" in sys.argv:
         return int(PAGE.read_text() != text)
     trajectories.main()
+    exchanges.main()
     PAGE.write_text(text)
     return 0
 

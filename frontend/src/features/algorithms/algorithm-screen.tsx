@@ -13,7 +13,11 @@ import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
 import { Section } from "@/lib/ui/section";
 import styles from "./algorithms.module.css";
-import { onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "./facts";
+import { CostPart } from "./cost-part";
+import { Diagram } from "./diagram";
+import { Equations } from "./equations";
+import { COST, costOf, onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "./facts";
+import { type Figures, figuresOf } from "./figures";
 import { MeasuredPart } from "./measured-part";
 import { ParametersTable } from "./parameters-table";
 import { type Findings, findingsOf } from "./verified";
@@ -43,6 +47,7 @@ export function AlgorithmScreen() {
 
 function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Findings | undefined }) {
   const own = algorithm.origin !== "built-in";
+  const figures = own ? undefined : figuresOf(algorithm.name);
   return (
     <>
       <header>
@@ -72,8 +77,18 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
       <Section title="Method" testId="documentation">
         <Text algorithm={algorithm} remarks={findings?.remarks ?? []} />
       </Section>
+      <Section title="Who sends what when" testId="exchanges">
+        <Exchanges algorithm={algorithm} drawn={figures?.drawn} />
+      </Section>
+      <Section title="Cost model" testId="cost-model">
+        <CostPart
+          algorithm={algorithm.name}
+          sentence={costOf(algorithm.documentation)}
+          prices={figures?.prices}
+        />
+      </Section>
       <Section title="Parameters" testId="parameters">
-        <ParametersTable algorithm={algorithm} />
+        <ParametersTable algorithm={algorithm} bounds={figures?.bounds ?? null} />
       </Section>
       <Section title="Measured here" testId="measured-here">
         <MeasuredPart algorithm={algorithm.name} />
@@ -88,6 +103,17 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
         )}
       </Section>
     </>
+  );
+}
+
+/** The drawing of a built-in method, or why there is none. */
+function Exchanges({ algorithm, drawn }: { algorithm: AlgorithmView; drawn: Figures["drawn"] | undefined }) {
+  if (drawn && "rows" in drawn) return <Diagram drawn={drawn} title={algorithm.title} />;
+  return (
+    <p className={styles.note}>
+      {drawn?.reason ??
+        "Only the methods that come with Hooke are drawn: record a timeline of a run to see this one's."}
+    </p>
   );
 }
 
@@ -116,19 +142,23 @@ function Facts({ algorithm }: { algorithm: AlgorithmView }) {
 function Text({ algorithm, remarks }: { algorithm: AlgorithmView; remarks: readonly string[] }) {
   return (
     <div className={styles.text}>
-      {paragraphsOf(algorithm.documentation).map(({ kind, heading, text }) =>
-        kind === "laid out" ? (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-          <pre key={text} className={styles.equations} tabIndex={0}>
-            {text}
-          </pre>
-        ) : (
-          <p key={text}>
-            {heading && <strong>{heading}: </strong>}
-            {withCode(text)}
-          </p>
-        ),
-      )}
+      {paragraphsOf(algorithm.documentation)
+        .filter(({ text }) => text.replace(COST, "").trim() !== "")
+        .map(({ kind, heading, text }) =>
+          kind === "laid out" && text.includes("=") ? (
+            <Equations key={text} text={text} />
+          ) : kind === "laid out" ? (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+            <pre key={text} className={styles.laidOut} tabIndex={0}>
+              {text}
+            </pre>
+          ) : (
+            <p key={text}>
+              {heading && <strong>{heading}: </strong>}
+              {withCode(text.replace(COST, "").trim())}
+            </p>
+          ),
+        )}
       {remarks.map((remark) => (
         <p key={remark}>{withCode(remark)}</p>
       ))}

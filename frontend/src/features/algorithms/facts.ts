@@ -1,4 +1,5 @@
 import type { AlgorithmView } from "@/lib/client/types.gen";
+import { paragraphsOf } from "@/lib/format/docstring";
 import { formatNumber } from "@/lib/format/numbers";
 
 const STEPS: Record<string, string> = {
@@ -29,6 +30,15 @@ export function sameBits({ deterministic }: AlgorithmView): string {
 
 export function onBadWorker({ may_drop }: AlgorithmView): string {
   return may_drop ? "may go on without it" : "ends the run";
+}
+
+/** The sentence of a docstring on the cost, which has its own part of the page. */
+export const COST = /\bCost per .*?\.(?=\s+[A-Z]|\s*$)/;
+
+/** What the docstring says of the cost; empty: nothing. */
+export function costOf(documentation: string): string {
+  const prose = paragraphsOf(documentation).find(({ kind, text }) => kind === "prose" && COST.test(text));
+  return prose ? (COST.exec(prose.text)?.[0] ?? "") : "";
 }
 
 /** The methods under the headings that they declare, one's own first. */

@@ -1,17 +1,35 @@
+import { NativeSelect } from "@mantine/core";
+import { useState } from "react";
 import type { AlgorithmView } from "@/lib/client/types.gen";
+import { formatNumber } from "@/lib/format/numbers";
 import { type FormField, fieldsFromSchema } from "@/lib/json/fields-from-schema";
 import { formatCondition, formatSpace, formatValue } from "@/lib/spaces/words";
 import { withCode } from "@/lib/ui/code";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./algorithms.module.css";
+import { COUNTS, type Figures } from "./figures";
 
 /** What may be set, with default and range, and what tuning searches; settings that many methods share come last. */
-export function ParametersTable({ algorithm }: { algorithm: AlgorithmView }) {
+export function ParametersTable({
+  algorithm,
+  bounds,
+}: {
+  algorithm: AlgorithmView;
+  bounds?: Figures["bounds"];
+}) {
+  const [workers, setWorkers] = useState("4");
   const fields = fieldsFromSchema(algorithm.parameters);
   if (fields.length === 0) return <p className={styles.note}>It has no parameters.</p>;
   const groups = [...new Set(fields.map(({ group }) => group))].sort((a, b) => a.length - b.length);
-  return (
+  const limit = (name: string) => {
+    const bound = bounds?.[workers]?.[name];
+    if (bound === undefined) return "";
+    const rate =
+      name === "rho" ? ` at lr = ${formatValue(fields.find((one) => one.name === "lr")?.default)}` : "";
+    return `Stable without gradients below ${formatNumber(bound)} on ${workers} workers${rate}; with gradients the bound is lower.`;
+  };
+  const table = (
     <TableRegion label={`Parameters of ${algorithm.title}`}>
       <table className={`${ui.table} ${ui.sticky}`} data-testid="parameters-table">
         <thead>
@@ -28,16 +46,30 @@ export function ParametersTable({ algorithm }: { algorithm: AlgorithmView }) {
             {fields
               .filter((field) => field.group === group)
               .map((field) => (
-                <Row key={field.name} field={field} algorithm={algorithm} />
+                <Row key={field.name} field={field} algorithm={algorithm} limit={limit(field.name)} />
               ))}
           </tbody>
         ))}
       </table>
     </TableRegion>
   );
+  if (!bounds) return table;
+  return (
+    <>
+      <NativeSelect
+        className={styles.choice}
+        size="xs"
+        label="Stability bounds for workers"
+        data={COUNTS.map(String).filter((count) => bounds[count])}
+        value={workers}
+        onChange={(event) => setWorkers(event.currentTarget.value)}
+      />
+      {table}
+    </>
+  );
 }
 
-function Row({ field, algorithm }: { field: FormField; algorithm: AlgorithmView }) {
+function Row({ field, algorithm, limit }: { field: FormField; algorithm: AlgorithmView; limit: string }) {
   const { name, title, description } = field;
   return (
     <tr data-testid="parameter">
@@ -49,6 +81,7 @@ function Row({ field, algorithm }: { field: FormField; algorithm: AlgorithmView 
       <td className={styles.wrapped}>{searchedOf(algorithm, name)}</td>
       <td className={styles.wrapped}>
         {withCode([title === name ? "" : title, description].filter(Boolean).join(". "))}
+        {limit && <strong className={styles.bound}>{limit}</strong>}
       </td>
     </tr>
   );

@@ -1,12 +1,12 @@
 import { Button, Group, Menu, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { ClusterView } from "@/lib/client/types.gen";
+import { PRESETS } from "@/lib/format/networks";
 import { isJson, type Json, objectsAt, type Path } from "@/lib/json/document";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
 import { DevicesField } from "./devices-field";
 import {
-  PRESETS,
   withCluster,
   withoutCluster,
   withVirtualCluster,

@@ -1,13 +1,7 @@
 import type { AlgorithmView, WorkloadView } from "@/lib/client/types.gen";
+import type { Preset } from "@/lib/format/networks";
 import { isJson, type Json, objectsAt, textAt } from "@/lib/json/document";
 import { afterInsertion, afterRemoval } from "./baseline";
-
-export const PRESETS = [
-  { key: "10gbe", label: "10 GbE", latency: 7.2e-6, seconds_per_byte: 0.9e-9 },
-  { key: "fdr", label: "FDR InfiniBand (typical)", latency: 0.7e-6, seconds_per_byte: 0.2e-9 },
-  { key: "qdr", label: "QDR InfiniBand (typical)", latency: 1.2e-6, seconds_per_byte: 0.3e-9 },
-] as const;
-export type Preset = (typeof PRESETS)[number];
 
 /** `name`, or `name 2`, `name 3`...: the first that is not taken. */
 export function freeName(name: string, taken: readonly string[], separator = " "): string {
