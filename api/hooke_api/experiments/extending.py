@@ -62,10 +62,10 @@ def extend(
     Raises ResourceNotFound, Conflict with the way out where it cannot be extended, Invalid if nothing is asked
     for, and SpecError as for a new experiment, with pointers into the request.
     """
-    if not asked.seeds and not asked.variants:
-        raise Invalid("say what to add", [Fault("", "give `seeds`, `variants`, or both")])
     with database.read() as session:
         experiment = present_experiment(session, experiment_id)
+        if not asked.seeds and not asked.variants:
+            raise Invalid("say what to add", [Fault("", "give `seeds`, `variants`, or both")])
         _check_extensible(session, experiment, asked)
         prepared = _prepare(session, experiment, asked)
     with database.write() as session:

@@ -234,7 +234,7 @@ it("groups runs under their variant and place, with what the reported ones show 
     items: [
       runSummary(21, { ...ended, seed: 0, time_to_target: 2, test_accuracy: 0.8 }),
       runSummary(22, { ...ended, seed: 1, time_to_target: 4, accuracy: 0.96 }),
-      runSummary(23, { ...ended, seed: 2, time_to_target: null, state: "failed_user" }),
+      runSummary(23, { ...ended, seed: 2, accuracy: null, state: "failed_user" }),
       runSummary(24, { variant: "Original EASGD" }),
       runSummary(25, { cluster: "10gbe", workers: 8, simulated: true, rung: 0, trial: 1, time_to_target: 1 }),
     ],
@@ -250,7 +250,7 @@ it("groups runs under their variant and place, with what the reported ones show 
     ["▸ 1 run", "Sync EASGD", "10gbe × 8 simulated"],
   ]);
   expect(texts(groups[1]).slice(4)).toEqual([
-    ...["3 of 3 ended, 1 failed", "", "92.00%", "80.00%", "3.00 s (2 of 3)", "25.0%"],
+    ...["3 of 3 ended, 1 failed", "", "93.00%", "80.00%", "3.00 s (2 of 3)", "25.0%"],
   ]);
   expect(texts(groups[2])[8], "a trial is not what is reported").toBe("–");
   expect(screen.queryAllByTestId("run-row")).toHaveLength(0);

@@ -4,6 +4,7 @@ import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./experiment.module.css";
+import own from "./run-group-row.module.css";
 import type { RunGroup } from "./runs-groups";
 
 interface RunGroupRowProps {
@@ -27,12 +28,12 @@ export function RunGroupRow({ group, open, turn, variant, tuned, index, measure 
       data-index={index}
       aria-rowindex={index === undefined ? undefined : index + 2} // the head is the first
       data-testid="run-group"
-      className={styles.group}
+      className={own.group}
     >
       <td>
         <button
           type="button"
-          className={styles.turn}
+          className={own.turn}
           aria-expanded={open}
           aria-label={`${count} of ${first.variant} on ${first.cluster} with ${first.workers} workers`}
           onClick={() => turn(group.key)}
