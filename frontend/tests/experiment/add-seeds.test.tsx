@@ -18,7 +18,10 @@ describe("room for seeds", () => {
     const rows = comparison().rows.length;
     expect(roomFor(experiment(ENDED), comparison())).toEqual({ runs: rows, next: 3, most: 97 });
     const later = { ...SPEC, first_seed: 10, clusters: [{ name: "local", seeds: 99 }] };
-    expect(roomFor(experiment({ ...ENDED, spec: later }), comparison())).toMatchObject({ next: 109, most: 1 });
+    expect(roomFor(experiment({ ...ENDED, spec: later }), comparison())).toMatchObject({
+      next: 109,
+      most: 1,
+    });
   });
 
   it.each<[string, Partial<ExperimentView>]>([
@@ -53,7 +56,9 @@ describe("adding seeds", () => {
     expect(within(window).getByTestId("extend")).toBeDisabled();
     await user.type(field, "4");
     const runs = 4 * comparison().rows.length;
-    expect(within(window).getByTestId("further-runs")).toHaveTextContent(`${runs} further runs, seeds 3 to 6.`);
+    expect(within(window).getByTestId("further-runs")).toHaveTextContent(
+      `${runs} further runs, seeds 3 to 6.`,
+    );
     const extended = experiment({ state: "running", runs: { succeeded: 15, queued: runs }, version: 2 });
     server.on("POST /experiments/*/extension", extended).on("GET /experiments/*", extended);
     await user.click(within(window).getByTestId("extend"));

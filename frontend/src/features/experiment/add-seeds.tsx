@@ -83,8 +83,8 @@ function SeedsWindow({ experiment, room, proposed, onClose }: SeedsWindowProps) 
         {fits
           ? `${formatCount(count * room.runs)} further ${count * room.runs === 1 ? "run" : "runs"}, ${count === 1 ? `seed ${last}` : `seeds ${room.next} to ${last}`}. `
           : ""}
-        Settings stay as they are, and all seeds count as one comparison. It will say that seeds were added after others
-        had been compared.
+        Settings stay as they are, and all seeds count as one comparison. It will say that seeds were added
+        after others had been compared.
       </p>
       {extend.isError && <ErrorPanel what="No seeds were added." error={extend.error} />}
       <Group justify="flex-end" gap="xs" mt="md">

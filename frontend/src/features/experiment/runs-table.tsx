@@ -195,7 +195,14 @@ function Rows({ experiment, runs, entries, turn, rows }: RowsProps) {
             {entry.kind === "run" ? (
               <RunRow {...props(entry.run)} {...place} />
             ) : (
-              <RunGroupRow group={entry.group} open={entry.open} {...place} turn={turn} tuned={tuned} variant={props(entry.group.first).variant} />
+              <RunGroupRow
+                group={entry.group}
+                open={entry.open}
+                {...place}
+                turn={turn}
+                tuned={tuned}
+                variant={props(entry.group.first).variant}
+              />
             )}
           </Fragment>
         );
