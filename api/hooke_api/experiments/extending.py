@@ -30,7 +30,7 @@ from hooke_api.experiments.service import view
 from hooke_api.experiments.warnings import warnings
 from hooke_api.models import Experiment, Run, database_time
 from hooke_api.planning.rows import add_runs
-from hooke_api.planning.steps import further, plan_of
+from hooke_api.planning.steps import further, plan_of, reported_cells
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, wake_scheduler
 from hooke_api.storage.present import present_experiment
@@ -117,7 +117,7 @@ def _prepare(session: Session, experiment: Experiment, asked: Extension) -> _Pre
             told = warnings(session, spec, step.runs)
     except SpecError as error:
         raise SpecError(list(_as_asked(error.faults, before))) from None
-    _check_trials(experiment, before, asked, step)
+    _check_trials(session, experiment, before, step)
     if not step.runs:
         raise Invalid("the extension adds no run", [Fault("", "every run of it exists already")])
     return _Prepared(experiment.fingerprint, spec, step, _merged(experiment, told))
@@ -131,7 +131,7 @@ def _document(experiment: Experiment, asked: Extension) -> dict[str, Any]:
     return spec | {"clusters": clusters, "variants": [*spec["variants"], *added]}
 
 
-def _check_trials(experiment: Experiment, before: ExperimentSpec, asked: Extension, step: Step) -> None:
+def _check_trials(session: Session, experiment: Experiment, before: ExperimentSpec, step: Step) -> None:
     """Raise Conflict where the searches of the present variants have not ended: it was cancelled, or stopped."""
     if before.tuning is None:
         return
@@ -142,7 +142,7 @@ def _check_trials(experiment: Experiment, before: ExperimentSpec, asked: Extensi
         for run in step.runs
         if run.variant in present and (run.rung is not None or run.seed < ends[run.cluster])
     ]
-    if lacking or not (step.complete or asked.variants):
+    if lacking or not reported_cells(session, experiment.id):
         raise Conflict(
             f"the tuning of experiment {experiment.number} did not end, so its settings are not chosen: submit it "
             "again, perhaps as one that continues it"

@@ -35,7 +35,7 @@ it("groups runs under their variant and place, with what the reported ones show 
     ["▸ 1 run", "Sync EASGD", "10gbe × 8 simulated"],
   ]);
   expect(texts(groups[1]).slice(4)).toEqual([
-    ...["3 of 3 ended, 1 failed", "", "93.00%", "80.00%", "3.00 s (2 of 3)", "25.0%"],
+    ...["3 of 3 ended, 1 failed", "", "93.00%", "80.00%", "3 s (2 of 3)", "25.0%"],
   ]);
   expect(texts(groups[2])[8], "a trial is not what is reported").toBe("–");
   expect(screen.queryAllByTestId("run-row")).toHaveLength(0);
