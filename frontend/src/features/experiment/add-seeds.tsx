@@ -1,4 +1,4 @@
-import { Button, Group, Modal, NumberInput } from "@mantine/core";
+import { Button, Group, Modal, NumberInput, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { extendExperimentMutation, readExperimentQueryKey } from "@/lib/client/@tanstack/react-query.gen";
@@ -79,13 +79,13 @@ function SeedsWindow({ experiment, room, proposed, onClose }: SeedsWindowProps) 
         data-autofocus
         data-testid="further-seeds"
       />
-      <p data-testid="further-runs">
+      <Text size="sm" mt="sm" data-testid="further-runs">
         {fits
           ? `${formatCount(count * room.runs)} further ${count * room.runs === 1 ? "run" : "runs"}, ${count === 1 ? `seed ${last}` : `seeds ${room.next} to ${last}`}. `
           : ""}
         Settings stay as they are, and all seeds count as one comparison. It will say that seeds were added
         after others had been compared.
-      </p>
+      </Text>
       {extend.isError && <ErrorPanel what="No seeds were added." error={extend.error} />}
       <Group justify="flex-end" gap="xs" mt="md">
         <Button variant="default" onClick={onClose}>
