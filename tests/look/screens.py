@@ -189,7 +189,13 @@ SCREENS = (
     ),
     Screen("new-kinds", "/new", "[data-testid=form]", _kinds),
     Screen("experiment", "/experiments/{full}", "[data-testid=run-row]"),
-    Screen("experiment-seeds", "/experiments/{full}?seeds=each", "[data-testid=run-row]"),
+    Screen("experiment-seeds", "/experiments/{full}?seeds=each&group=variant", "[data-testid=run-group]"),
+    Screen(
+        "experiment-add-seeds",
+        "/experiments/{full}",
+        "[data-testid=add-seeds]",
+        _click("[data-testid=add-seeds]", "[role=dialog]"),
+    ),
     Screen(
         "experiment-export",
         "/experiments/{full}",

@@ -41,6 +41,7 @@ LEAST: Mapping[str, Role | Other] = {
     # what everybody reads
     "list_experiments": VIEWER,
     "read_experiment": VIEWER,
+    "list_versions": VIEWER,
     "read_comparison": VIEWER,
     "read_tuning": VIEWER,
     "read_leaderboard": VIEWER,
@@ -92,6 +93,7 @@ LEAST: Mapping[str, Role | Other] = {
     "create_experiment": RESEARCHER,
     "import_experiment": RESEARCHER,
     "change_experiment": RESEARCHER,
+    "extend_experiment": RESEARCHER,
     "delete_experiment": RESEARCHER,
     "restore_experiment": RESEARCHER,
     "set_priority": RESEARCHER,

@@ -55,6 +55,8 @@ class SpeedUp(View):
     """`same`: the whole interval lies within 5% of 1. `at least` / `at most`: only a bound is known.
     `not shown`: the interval includes 1, or does not exclude it after the correction. `no claim`: fewer than 3
     pairs, or unpaired."""
+    seeds_needed: int | None = None
+    """About how many seeds would show a ratio of 1.3; null unless this is not shown and more seeds would help."""
     sentence: str
     """The claim in words, e.g. 'Sync EASGD reaches the target 2.1x faster (95% interval 1.8 to 2.5, 5 seeds)'."""
 
@@ -172,6 +174,8 @@ class Comparison(View):
     """How the settings were chosen, in words: the effort on which every claim stands."""
     note: str | None
     """Remark on all figures: the experiment was made without a validation part."""
+    extended: str | None = None
+    """That seeds were added after earlier ones had been compared, and what this means; null otherwise."""
     complete: bool
     rows: list[ComparisonRow]
     fastest: list[Fastest]

@@ -65,11 +65,25 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
         target=wording.describe_target(spec.target) if spec.target else None,
         tuning=found.tuning,
         note=found.note,
+        extended=_extended(experiment),
         complete=not experiment.planning and all(run.state in TERMINAL for run in runs),
         rows=[row_view(row) for row in found.rows],
         fastest=_fastest(found),
         across=[_across(each, found.rows, spec) for each in found.across],
         sentences=[*found.sentences, *untold],
+    )
+
+
+def _extended(experiment: Experiment) -> str | None:
+    """Return what has to be known of seeds that were added when others had been compared."""
+    if not experiment.earlier:
+        return None
+    before, after = (spec["clusters"][0]["seeds"] for spec in (experiment.earlier[0]["spec"], experiment.spec))
+    if before == after:
+        return None
+    return (
+        f"Seeds were added after {before} had been compared (now {after}): intervals and claims assume a "
+        "number of seeds that was fixed beforehand."
     )
 
 
@@ -188,6 +202,7 @@ def speed_up_view(verdict: Verdict, sentence: str) -> SpeedUp:
         comparisons=verdict.comparisons,
         p_adjusted=verdict.p_adjusted,
         claim=verdict.claim,
+        seeds_needed=verdict.seeds_needed if wording.may_show_more(verdict) else None,
         sentence=sentence,
     )
 

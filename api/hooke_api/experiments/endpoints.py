@@ -10,7 +10,7 @@ from hooke_api.base.access import ActorOf
 from hooke_api.base.documents import SubmittedExperiment
 from hooke_api.base.names import ProjectName
 from hooke_api.base.reach import DEFAULT_NAME
-from hooke_api.experiments import creating, deleting, faults, moving, organising, service
+from hooke_api.experiments import creating, deleting, extending, faults, moving, organising, service
 from hooke_api.experiments.creating import Submission
 from hooke_api.experiments.filter_language import MOST_CHARACTERS
 from hooke_api.experiments.schemas import (
@@ -20,8 +20,10 @@ from hooke_api.experiments.schemas import (
     ExperimentChange,
     ExperimentPage,
     ExperimentView,
+    Extension,
     FilterLanguage,
     ProjectChoice,
+    VersionList,
 )
 from hooke_api.queue.settings import Priority
 from hooke_api.storage.database import DatabaseOf
@@ -163,6 +165,27 @@ def restore_experiment(
         service.check_owner(session, experiment_id, actor)
         restored = deleting.restore(session, experiment_id)
         return service.view(session, restored, silence_of(request))
+
+
+@router.post("/{experiment_id}/extension", operation_id="extend_experiment", status_code=201)
+def extend_experiment(
+    experiment_id: str, asked: Extension, request: Request, actor: ActorOf, database: DatabaseOf
+) -> ExperimentView:
+    """Add seeds or variants to an experiment that has ended, as a new version of it that is compared as one.
+
+    Present variants keep their settings, and with tuning a new one gets as many trials. 409 while it has not
+    ended, and if it is archived, imported, or another version than the one that is named.
+    """
+    with database.read() as session:
+        service.check_owner(session, experiment_id, actor)
+    return extending.extend(database, experiment_id, asked, actor.name, silence_of(request))
+
+
+@router.get("/{experiment_id}/versions", operation_id="list_versions")
+def list_versions(experiment_id: str, database: DatabaseOf) -> VersionList:
+    """Return what the experiment was when it was submitted, and after each extension."""
+    with database.read() as session:
+        return extending.versions(session, experiment_id)
 
 
 @router.put("/{experiment_id}/priority", operation_id="set_priority")

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 from hooke.errors import Fault
-from hooke.spec.specification import ExperimentSpec
+from hooke.spec.specification import MAX_VARIANTS, ExperimentSpec, Variant
 from hooke.spec.states import RunState
 from pydantic import ConfigDict, Field, StringConstraints
 
@@ -122,6 +122,8 @@ class ExperimentSummary(View):
     """Number of changes of tags, note and marks: for If-Match."""
     origin: Origin | None = None
     """Where it was made, if it was imported; null: here."""
+    version: int = 1
+    """One more with each extension by seeds or variants (`extend_experiment`)."""
 
 
 class ExperimentView(ExperimentSummary):
@@ -130,7 +132,7 @@ class ExperimentView(ExperimentSummary):
     spec: ExperimentSpec
     fingerprint: str
     warnings: list[Fault]
-    """The warnings at its submission."""
+    """The warnings at its submission and extensions."""
     note: str
     """What users wrote about it, Markdown."""
 
@@ -159,6 +161,37 @@ class ExperimentChange(View):
     note: str | None = Field(None, max_length=10_000, description="Markdown; an empty text removes it.")
     add_tags: list[Tag] = Field(default_factory=list, max_length=20)
     remove_tags: list[Tag] = Field(default_factory=list, max_length=100)
+
+
+class Extension(View):
+    """What is to be added to an experiment that has ended."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seeds: int = Field(0, ge=0, le=99, description="Further runs of each variant at each place.")
+    variants: list[Variant] = Field(
+        default_factory=list,
+        max_length=MAX_VARIANTS,
+        description="Further variants; those that there are stay as they are.",
+    )
+    version: int | None = Field(None, ge=1, description="The version that is extended; 409 if it is another one.")
+
+
+class ExperimentVersion(View):
+    """An experiment as it was submitted, or as an extension made it."""
+
+    version: int
+    spec: ExperimentSpec
+    fingerprint: str
+    created_at: datetime
+    user: str
+    """Who submitted it, or extended the version before."""
+
+
+class VersionList(View):
+    """All versions of an experiment, the first one first; the last one is the present one."""
+
+    items: list[ExperimentVersion]
 
 
 class ProjectChoice(View):

@@ -206,6 +206,7 @@ def _summary(
         "note_line": next(iter(experiment.note.strip().splitlines()), "")[:200],
         "revision": experiment.revision,
         "origin": _origin(experiment),
+        "version": len(experiment.earlier) + 1,
     }
 
 

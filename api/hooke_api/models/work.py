@@ -23,7 +23,7 @@ class NumberSequence(Base):
 
 
 class Experiment(Owned, Base):
-    """A comparison as submitted. Its state is derived from its runs."""
+    """A comparison as submitted, or as extended since. Its state is derived from its runs."""
 
     __tablename__ = "experiments"
     __table_args__ = (
@@ -44,8 +44,10 @@ class Experiment(Owned, Base):
     spec: Mapped[dict[str, Any]]
     """ExperimentSpec as JSON, aliases included."""
     fingerprint: Mapped[str] = mapped_column(String(64))
+    earlier: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    """What it was before each extension: `spec`, `fingerprint`, and `at` what time and `by` whom this was done."""
     warnings: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
-    """Warnings at its submission, each with pointer and message."""
+    """Warnings at its submission and extensions, each with pointer and message."""
     created_at: Mapped[datetime]
     priority: Mapped[int] = mapped_column(default=0)
     """A higher one goes first, on clusters whose policy says so; may be changed while it waits."""

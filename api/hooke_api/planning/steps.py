@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 
 import structlog
+from hooke.catalogue.expand import Cell
 from hooke.catalogue.validation import check_experiment
 from hooke.comparison.trials import known
 from hooke.errors import Fault, SpecError
-from hooke.spec.specification import ExperimentSpec
+from hooke.spec.specification import ExperimentSpec, RunSpec, fingerprint
 from hooke.spec.states import TERMINAL
-from hooke.tuning.plan import Plan
+from hooke.tuning.plan import Plan, Step
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -25,6 +26,10 @@ from hooke_api.storage.outbox import announce, wake_scheduler
 
 RETRY_SECONDS = 10.0
 """Pause before a plan that failed is tried again."""
+CHANGED = (
+    "its source, a default of Hooke or the choice of its trials has changed since, so that its runs would not "
+    "count as one; submit a new experiment"
+)
 PATIENCE_SECONDS = 60.0
 """Time that the last records of ended trials have to arrive; after that they are judged without."""
 
@@ -54,6 +59,40 @@ def plan_of(session: Session, spec: ExperimentSpec, experiment: Experiment | Non
 def registered_cores(session: Session) -> dict[str, int]:
     """Return the number of cores of each registered cluster that one run may use."""
     return dict(session.execute(select(Cluster.name, Cluster.cores)).all())
+
+
+def further(session: Session, plan: Plan, experiment_id: str) -> Step:
+    """Return the next step of an experiment that has runs. Raises SpecError as `check_unchanged` does."""
+    exist = reported_cells(session, experiment_id)
+    if exist:
+        check_unchanged(session, plan, experiment_id)
+    return plan.next(exist)
+
+
+def reported_cells(session: Session, experiment_id: str) -> frozenset[Cell]:
+    """Return the reported runs of an experiment, in whatever state."""
+    query = select(Run.variant, Run.cluster, Run.workers, Run.seed)
+    rows = session.execute(query.where(Run.experiment_id == experiment_id, Run.rung.is_(None)))
+    return frozenset((variant, cluster, workers, seed) for variant, cluster, workers, seed in rows)
+
+
+def check_unchanged(session: Session, plan: Plan, experiment_id: str) -> None:
+    """Raise SpecError for each variant whose runs would be other ones than those that exist, apart from the seed.
+
+    Defaults or a source may be others than at their submission, or the retry of a trial has changed the choice.
+    """
+    query = select(Run.variant, Run.cluster, Run.workers, Run.seed, Run.spec).where(
+        Run.experiment_id == experiment_id, Run.rung.is_(None), Run.seed == plan.spec.first_seed
+    )
+    exist = {tuple(row[:4]): row[4] for row in session.execute(query)}
+    changed = {
+        run.variant: f"{run.variant} on {run.cluster} would run with other settings than before: {CHANGED}"
+        for run in plan.of_first_seed()
+        if run.place in exist and fingerprint(run.spec) != fingerprint(RunSpec.model_validate(exist[run.place]))
+    }
+    if changed:
+        names = [variant.name for variant in plan.spec.variants]
+        raise SpecError([Fault(f"/variants/{names.index(name)}", why) for name, why in changed.items()])
 
 
 class Planner:
@@ -115,12 +154,11 @@ def advance(session: Session, experiment_id: str) -> bool:
     if not experiment.planning:
         return True
     spec = ExperimentSpec.model_validate(experiment.spec)
-    measured = select(Run.cluster).where(Run.experiment_id == experiment_id, Run.rung.is_(None)).distinct()
     try:
         plan = plan_of(session, spec, experiment)
         if changed := plan.changed_sources():
             raise SpecError(changed)
-        step = plan.next(frozenset(session.scalars(measured)))
+        step = further(session, plan, experiment_id)
     except SpecError as error:  # since its submission a cluster or its catalogue has changed
         _stop(session, experiment, error.faults)
         return False

@@ -29,6 +29,9 @@ MAX_RUNS = 2000
 AUTO_WORKERS = 4
 """`workers: auto` is min(AUTO_WORKERS, cores)."""
 
+Cell = tuple[str, str, int, int]
+"""(variant, cluster, workers, seed) of a reported run."""
+
 
 @dataclass(frozen=True)
 class Location:
@@ -56,6 +59,11 @@ class PlannedRun:
     """The trial whose setting it has, from 1; None where parameters are as given."""
     rung: int | None = None
     """Of a trial: the rung of its search, from 0. None: the run is reported."""
+
+    @property
+    def place(self) -> Cell:
+        """Return where and with which seed it runs: one reported run of an experiment has it."""
+        return self.variant, self.cluster, self.workers, self.seed
 
     @property
     def ranks(self) -> int:
@@ -167,14 +175,14 @@ def expand(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues |
     """
     found = locations(spec, cores, catalogues)
     check_number(len(spec.variants) * sum(each.cluster.seeds for each in found))
-    planned: dict[tuple[str, str, int, int], PlannedRun] = {}
+    planned: dict[Cell, PlannedRun] = {}
     for cluster in spec.clusters:
         for offset in range(cluster.seeds):
             for location in (each for each in found if each.cluster is cluster):
                 for variant in spec.variants:
                     run = cell(spec, variant, location, spec.first_seed + offset)
                     # several worker counts of a sequential method, or `auto` and a number, may be the same cell
-                    planned[variant.name, cluster.name, run.workers, run.seed] = run
+                    planned[run.place] = run
     check_runs(spec, planned.values())
     return list(planned.values())
 

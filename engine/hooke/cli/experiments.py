@@ -1,4 +1,4 @@
-"""`hooke experiments`: list, find, mark, delete and restore experiments; export and import them as files."""
+"""`hooke experiments`: list, find, mark, extend, delete and restore experiments; export and import them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import typer
 
 from hooke.cli.remote import ApiOption, HomeOption, Remote, in_project, tell
 from hooke.cli.text import columns
-from hooke.errors import ArgumentError
+from hooke.errors import ArgumentError, SpecError
 
 app = typer.Typer(
-    help="List, find, mark, delete, restore, export and import experiments.",
+    help="List, find, mark, extend, delete, restore, export and import experiments.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -131,6 +131,48 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option of its own
 def _marks(view: dict[str, Any]) -> str:
     marks = [name for name in ("starred", "archived", "protected") if view[name]]
     return ", ".join([*marks, *(f"tag {tag}" for tag in view["tags"])]) or "no marks"
+
+
+@app.command()
+def extend(
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its id, exp_...", show_default=False)],
+    seeds: Annotated[int, typer.Option("--seeds", min=0, help="How many seeds more of each variant.")] = 0,
+    variants: Annotated[
+        Path | None, typer.Option("--variants", help="File with a list `variants`, of which all are added.")
+    ] = None,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Add seeds or variants to an experiment that has ended, as a new version of it, compared as one."""
+
+    def told(remote: Remote) -> str:
+        if not seeds and variants is None:
+            raise ArgumentError("say what to add: --seeds, --variants, or both")
+        before = remote.get(_path(experiment))
+        asked = {"seeds": seeds, "variants": _variants(variants), "version": before["version"]}
+        view = remote.post(_path(experiment, "/extension"), asked)
+        added = sum(view["runs"].values()) - sum(before["runs"].values())
+        return f"{view['id']} is version {view['version']}: {added} runs were added, trials included"
+
+    tell("experiments", told, api, home)
+
+
+def _variants(file: Path | None) -> list[Any]:
+    """Return the list `variants` of a file. Raises ArgumentError."""
+    from hooke.cli.document import read
+
+    if file is None:
+        return []
+    try:
+        found = read(file)
+    except OSError as error:
+        raise ArgumentError(f"--variants {file}: {error.strerror}") from None
+    except SpecError as error:
+        raise ArgumentError(str(error)) from None
+    listed = found.get("variants") if isinstance(found, dict) else None
+    if not isinstance(listed, list):
+        raise ArgumentError(f"--variants {file}: there is no list `variants` in it")
+    return listed
 
 
 @app.command()

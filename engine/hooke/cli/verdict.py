@@ -32,6 +32,8 @@ def show(console: Console, comparison: dict[str, Any]) -> None:
     console.print(comparison["tuning"], highlight=False, soft_wrap=True)
     if comparison["note"]:
         console.print(f"\nNote: {comparison['note']}", highlight=False)
+    if comparison.get("extended"):
+        console.print(f"\nNote: {comparison['extended']}", highlight=False, soft_wrap=True)
     for (cluster, workers), rows in groupby(comparison["rows"], key=lambda row: (row["cluster"], row["workers"])):
         console.print(table(cluster, workers, list(rows)))
     across = [sentence for each in comparison["across"] for sentence in each["sentences"]]

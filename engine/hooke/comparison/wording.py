@@ -204,9 +204,14 @@ def _worth_more(v: Verdict) -> bool:
     return not v.coarse and v.seeds_needed is not None and v.seeds_needed > v.pairs
 
 
+def may_show_more(v: Verdict) -> bool:
+    """Return whether nothing is shown, and `seeds_needed` tells how many seeds would show a ratio that matters."""
+    return v.claim == "not shown" and _worth_more(v)
+
+
 def power_hint(verdicts: Sequence[tuple[str, Verdict]]) -> str | None:
     """Return how many seeds would show a ratio that matters, of the variants not shown to differ."""
-    told = [f"{v.seeds_needed} for {name}" for name, v in verdicts if v.claim == "not shown" and _worth_more(v)]
+    told = [f"{v.seeds_needed} for {name}" for name, v in verdicts if may_show_more(v)]
     return f"Seeds that would show a ratio of {WORTH_SHOWING:g}: about {listed(told)}." if told else None
 
 

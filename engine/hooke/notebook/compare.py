@@ -188,7 +188,8 @@ def _played(plan: Plan, given: type[Workload] | None, meter: Meter) -> Compariso
     try:
         while not (planned or interrupted):
             trials = [run.figures for run in runs if run.figures.rung is not None]
-            reported = {run.figures.cluster for run in runs if run.figures.rung is None}
+            made = [run.figures for run in runs if run.figures.rung is None]
+            reported = {(run.variant, run.cluster, run.workers, run.seed) for run in made}
             step = plan.following(known(plan.spec, trials), frozenset(reported))
             notes += arguments.warnings_of(plan.spec, step.runs)
             planned = step.complete

@@ -209,7 +209,7 @@ class Target(Frozen):
 
 
 class ExperimentSpec(Frozen):
-    """One comparison; immutable once submitted."""
+    """One comparison. Once submitted, only seeds and variants may be added, as a new version."""
 
     schema_: Literal["hooke.experiment/1"] = Field("hooke.experiment/1", alias="schema")
     name: Label = Field(description="In lists and reports.")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hooke.catalogue.expand import Location, PlannedRun, cell, check_number, check_runs, expand, locations
+from hooke.catalogue.expand import Cell, Location, PlannedRun, cell, check_number, check_runs, expand, locations
 from hooke.catalogue.joined import JoinedOffer, offer_of, split
 from hooke.catalogue.validation import Catalogues
 from hooke.errors import Fault, SpecError
@@ -183,20 +183,21 @@ class Plan:
         """Return the first step. Raises SpecError for parameters that cannot run on a number of workers."""
         return self.next()
 
-    def next(self, reported: frozenset[str] = frozenset()) -> Step:
+    def next(self, reported: frozenset[Cell] = frozenset()) -> Step:
         """Return the next step, given the results it was made with."""
         return self.following(self._known, reported)
 
-    def following(self, known: Mapping[Where, Known], reported: frozenset[str] = frozenset()) -> Step:
-        """Return the next step, given the runs of searches that exist, and clusters with reported runs already."""
+    def following(self, known: Mapping[Where, Known], reported: frozenset[Cell] = frozenset()) -> Step:
+        """Return the next step, given the runs of searches that exist, and the reported runs that exist."""
         if self.spec.tuning is None:
-            return Step([] if reported else expand(self.spec, self._cores, self._catalogues), complete=True)
+            runs = expand(self.spec, self._cores, self._catalogues)
+            return Step([run for run in runs if run.place not in reported], complete=True)
         self._go_on(known)
         runs = [run for where in self.searches for run in self._trials(where, known.get(where, {}))]
         waiting = {where[1] for where, search in self.searches.items() if not search.ended(known.get(where, {}))}
         clusters = [cluster.name for cluster in self.spec.clusters]
         ready = [name for name in clusters if (self.spec.tuning.cluster or name) not in waiting]
-        final = [run for name in ready if name not in reported for run in self._reported(name, known)]
+        final = [run for name in ready for run in self._reported(name, known, reported)]
         check_runs(self.spec, final)
         return Step(runs + final, complete=len(ready) == len(clusters))
 
@@ -227,12 +228,32 @@ class Plan:
         spec = run.spec.model_copy(update={"budget": budget, "checkpoint": "never", "checkpoint_every": None})
         return replace(run, spec=spec, rung=key.rung)
 
-    def _reported(self, cluster: str, known: Mapping[Where, Known]) -> Iterator[PlannedRun]:
-        """Yield the runs of the chosen settings; seeds vary slowest."""
+    def of_first_seed(self) -> Iterator[PlannedRun]:
+        """Yield the reported run with the first seed of each variant at each place, as it would be planned now.
+
+        Those whose search has not ended are left out.
+        """
+        if self.spec.tuning is None:
+            for location in locations(self.spec, self._cores, self._catalogues):
+                for variant in self.spec.variants:
+                    yield cell(self.spec, variant, location, self.spec.first_seed)
+        for where in self.locations:
+            source = self.searched_at(where)
+            found = self._known.get(source, {})
+            search = self.searches[source]
+            if search.ended(found) and (trial := search.chosen(found)) is not None:
+                yield self._cell(where, trial, self.spec.first_seed)
+
+    def _reported(
+        self, cluster: str, known: Mapping[Where, Known], exist: frozenset[Cell]
+    ) -> Iterator[PlannedRun]:
+        """Yield the runs of the chosen settings that do not exist; seeds vary slowest."""
         here = {where: location for where, (_, location) in self.locations.items() if where[1] == cluster}
         seeds = next((location.cluster.seeds for location in here.values()), 0)
         for offset in range(seeds):
             for where in here:
+                if (*where, self.spec.first_seed + offset) in exist:
+                    continue
                 source = self.searched_at(where)
                 trial = self.searches[source].chosen(known.get(source, {}))
                 if trial is not None:

@@ -84,6 +84,7 @@ export interface Operations {
   "GET /experiments/*/metrics": FurtherMetricList;
   "GET /experiments/*/tuning": TuningView;
   "POST /experiments/*/cancel": ExperimentView;
+  "POST /experiments/*/extension": ExperimentView;
   "PUT /experiments/*/priority": ExperimentView;
   "PUT /experiments/*/project": ExperimentView;
   "GET /clusters/*/queue": QueueView;
@@ -174,6 +175,7 @@ export const verbs = new Set([
   "comparison",
   "tuning",
   "cancel",
+  "extension",
   "logs",
   "timeline",
   "system",

@@ -31,7 +31,7 @@ def play(seconds, **tuning):
         for run in step.runs:
             where = run.variant, run.cluster, run.workers
             if run.rung is None:
-                reported |= {run.cluster}
+                reported |= {run.place}
                 continue
             known.setdefault(where, {})[TrialKey(run.trial, run.rung, run.seed)] = seconds(run)
             tried.setdefault(where, {})[run.trial] = Tried(run.spec.algorithm.parameters)

@@ -36,7 +36,7 @@ def play(made, seconds):
         steps.append(step)
         for run in step.runs:
             if run.rung is None:
-                reported |= {run.cluster}
+                reported |= {run.place}
             else:
                 key = TrialKey(run.trial, run.rung, run.seed)
                 known.setdefault((run.variant, run.cluster, run.workers), {})[key] = seconds(run)
@@ -195,7 +195,9 @@ def test_a_cluster_is_measured_when_its_own_searches_have_ended():
     step = made.following(known)
     assert {run.cluster for run in step.runs} == {"sim"}
     assert not step.complete
-    assert made.following(known, frozenset({"sim"})).runs == []
+    assert made.following(known, frozenset(run.place for run in step.runs)).runs == []
+    all_but_one = frozenset(run.place for run in step.runs[1:])
+    assert made.following(known, all_but_one).runs == step.runs[:1]
 
 
 def test_a_sequential_method_is_searched_once():

@@ -81,6 +81,7 @@ def _head(told: Told) -> Markup:
         tag("div", (tag("p", sentence) for sentence in verdict), class_="answer"),
         tag("p", comparison.tuning),
         tag("p", f"Remark: {comparison.note}.") if comparison.note else None,
+        tag("p", comparison.extended) if comparison.extended else None,
         tag("div", tag("h3", "Note"), tag("p", experiment.note, class_="text")) if experiment.note else None,
     )
 

@@ -16,10 +16,11 @@ import { StateBadge } from "@/lib/ui/state-badge";
 import { isTerminal, progress } from "@/lib/ui/states";
 import { useNow } from "@/lib/ui/use-now";
 import { ViewsMenu } from "@/lib/views/views-menu";
+import { AddSeeds } from "./add-seeds";
 import styles from "./experiment.module.css";
 import { ExperimentExport } from "./experiment-export";
 import { MoveButton } from "./move-button";
-import { useRuns } from "./use-experiment";
+import { useComparison, useRuns } from "./use-experiment";
 import { useParquet } from "./use-parquet";
 import { WaitingPart } from "./waiting-part";
 
@@ -32,6 +33,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
     },
   });
   const parquet = useParquet(experiment.id);
+  const comparison = useComparison(experiment.id);
   const path = { experiment_id: experiment.id };
   const cancelling = useCancelling(experiment) || cancel.isPending || cancel.isSuccess;
   return (
@@ -53,6 +55,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
               />
             </Allowed>
           )}
+          <AddSeeds experiment={experiment} comparison={comparison.data} />
           <LinkButton variant="default" data-testid="clone" to="/new" search={{ clone: experiment.id }}>
             Clone
           </LinkButton>
@@ -112,6 +115,11 @@ function Facts({ experiment, cancelling }: { experiment: ExperimentView; cancell
         <RunBar runs={experiment.runs} />
       </span>
       <span>#{experiment.number}</span>
+      {(experiment.version ?? 1) > 1 && (
+        <span title="Seeds or variants were added since it was submitted" data-testid="version">
+          version {experiment.version}
+        </span>
+      )}
       {experiment.project !== DEFAULT && <span title="Its project">{experiment.project}</span>}
       <OriginNote origin={experiment.origin} />
       <span>{experiment.workload}</span>

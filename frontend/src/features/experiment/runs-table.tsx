@@ -1,8 +1,7 @@
-import { Button, Group as Row, SegmentedControl, Skeleton } from "@mantine/core";
+import { Button, Group as Row, Skeleton } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { Fragment, useCallback, useMemo, useRef, useState } from "react";
 import type { ExperimentView, RunSummary } from "@/lib/client/types.gen";
-import { formatCount } from "@/lib/format/numbers";
 import { DrawAll } from "@/lib/rows/draw-all";
 import { RowGap } from "@/lib/rows/row-gap";
 import { type PageRows, usePageRows } from "@/lib/rows/use-page-rows";
@@ -11,9 +10,11 @@ import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./experiment.module.css";
+import { RunGroupRow } from "./run-group-row";
 import { RunRow } from "./run-row";
+import { GroupSwitch, RunsPicker } from "./runs-controls";
+import { type Entry, entriesOf, groupsOfRuns } from "./runs-groups";
 import { COLUMNS, inOrder, nextOrder, type RunKey, runsOrderIn } from "./runs-order";
-import type { ExperimentSearch } from "./search";
 import { useFurtherRuns, useRuns } from "./use-experiment";
 import { widest } from "./widest";
 
@@ -39,7 +40,7 @@ function useKind(id: string, reported: boolean | undefined, every: boolean, enab
 /** Every run of the experiment; each leads to its own page. */
 export function RunsTable({ experiment }: { experiment: ExperimentView }) {
   const tuned = Boolean(experiment.spec.tuning);
-  const { runs: only, sort } = route.useSearch();
+  const { runs: only, sort, group } = route.useSearch();
   const { variants } = experiment;
   const [every, setEvery] = useState(false);
   const reported = useKind(experiment.id, tuned ? true : undefined, every);
@@ -51,9 +52,21 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
     ];
     return inOrder(listed, runsOrderIn(sort), variants);
   }, [only, reported.items, tried.items, sort, variants]);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const turn = useCallback(
+    (key: string) =>
+      setOpen((before) => {
+        const next = new Set(before);
+        if (!next.delete(key)) next.add(key);
+        return next;
+      }),
+    [],
+  );
+  const groups = useMemo(() => (group ? groupsOfRuns(runs, variants) : undefined), [group, runs, variants]);
+  const entries = useMemo(() => entriesOf(runs, groups, open), [runs, groups, open]);
   const host = useRef<HTMLTableSectionElement>(null);
-  const keyOf = useCallback((index: number) => runs[index]?.id ?? String(index), [runs]);
-  const rows = usePageRows(host, { count: runs.length, estimate: ROW, keyOf });
+  const keyOf = useCallback((index: number) => entries[index]?.key ?? String(index), [entries]);
+  const rows = usePageRows(host, { count: entries.length, estimate: ROW, keyOf });
   const cut = !reported.complete || (tuned && !tried.complete);
   const query = reported.first;
   const failed = reported.failed ?? tried.failed;
@@ -75,7 +88,8 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
               Show all
             </Button>
           )}
-          <DrawAll rows={rows} count={runs.length} what="rows" />
+          <DrawAll rows={rows} count={entries.length} what="rows" />
+          <GroupSwitch on={group !== undefined} />
           <a className={styles.download} href={`/api/v1/runs.csv?experiment=${experiment.id}`} download>
             All runs, CSV
           </a>
@@ -97,12 +111,12 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
         <TableRegion label="Runs of this experiment" prepare={rows.prepare}>
           <table
             className={`${ui.table} ${ui.sticky}`}
-            aria-rowcount={rows.whole ? undefined : runs.length + 1}
+            aria-rowcount={rows.whole ? undefined : entries.length + 1}
             data-testid="runs-table"
           >
             <Head tuned={tuned} sort={sort} />
             <tbody ref={host}>
-              <Rows experiment={experiment} runs={runs} rows={rows} />
+              <Rows experiment={experiment} runs={runs} entries={entries} turn={turn} rows={rows} />
             </tbody>
           </table>
         </TableRegion>
@@ -150,11 +164,13 @@ function Head({ tuned, sort }: { tuned: boolean; sort: string | undefined }) {
 interface RowsProps {
   experiment: ExperimentView;
   runs: readonly RunSummary[];
+  entries: readonly Entry[];
+  turn: (key: string) => void;
   rows: PageRows;
 }
 
 /** The rows in view. Columns keep the width that they have with all rows: rows without height stand for the others. */
-function Rows({ experiment, runs, rows }: RowsProps) {
+function Rows({ experiment, runs, entries, turn, rows }: RowsProps) {
   const tuned = Boolean(experiment.spec.tuning);
   const columns = tuned ? 11 : 10;
   const props = (run: RunSummary) => ({
@@ -170,46 +186,28 @@ function Rows({ experiment, runs, rows }: RowsProps) {
         <RunRow key={`width ${run.id}`} {...props(run)} unseen />
       ))}
       {rows.rows.map(({ index, gap }) => {
-        const run = runs[index];
-        if (!run) return null;
+        const entry = entries[index];
+        if (!entry) return null;
+        const place = { index: rows.whole ? undefined : index, measure: rows.measure };
         return (
-          <Fragment key={run.id}>
+          <Fragment key={entry.key}>
             <RowGap height={gap} columns={columns} />
-            <RunRow {...props(run)} index={rows.whole ? undefined : index} measure={rows.measure} />
+            {entry.kind === "run" ? (
+              <RunRow {...props(entry.run)} {...place} />
+            ) : (
+              <RunGroupRow
+                group={entry.group}
+                open={entry.open}
+                {...place}
+                turn={turn}
+                tuned={tuned}
+                variant={props(entry.group.first).variant}
+              />
+            )}
           </Fragment>
         );
       })}
       <RowGap height={rows.after} columns={columns} />
     </>
-  );
-}
-
-/** Those of trials, those that are reported, or both: the reported ones then come first. */
-function RunsPicker({
-  only,
-  reported,
-  trials,
-}: {
-  only: ExperimentSearch["runs"];
-  reported: number;
-  trials: number;
-}) {
-  const navigate = route.useNavigate();
-  return (
-    <SegmentedControl
-      size="xs"
-      aria-label="Runs shown"
-      data-testid="runs-picker"
-      value={only ?? "all"}
-      data={[
-        { value: "all", label: "All" },
-        { value: "reported", label: `Reported (${formatCount(reported)})` },
-        { value: "trials", label: `Trials (${formatCount(trials)})` },
-      ]}
-      onChange={(value) => {
-        const runs = value === "reported" || value === "trials" ? value : undefined;
-        navigate({ search: (old) => ({ ...old, runs }), replace: true, resetScroll: false });
-      }}
-    />
   );
 }

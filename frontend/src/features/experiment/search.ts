@@ -24,12 +24,14 @@ export interface ExperimentSearch {
   by?: string;
   /** The column by which the table of runs is sorted, "time" or "-time". */
   sort?: string;
+  /** Runs under the variant and place that they are of. */
+  group?: "variant";
   /** Only these runs of a tuned experiment. */
   runs?: "reported" | "trials";
 }
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
-  const { axis, cluster, workers, hide, y, scale, seeds, x, tab, more, by, sort, runs } = search;
+  const { axis, cluster, workers, hide, y, scale, seeds, x, tab, more, by, sort, group, runs } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     cluster: typeof cluster === "string" ? cluster : undefined,
@@ -43,6 +45,7 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     more: typeof more === "string" && furtherOf(more).length > 0 ? more : undefined,
     by: typeof by === "string" ? by : undefined,
     sort: typeof sort === "string" ? sort : undefined,
+    group: group === "variant" ? group : undefined,
     runs: runs === "reported" || runs === "trials" ? runs : undefined,
   };
 }

@@ -3,10 +3,12 @@ import type { Comparison, ExperimentView } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
 import { VariantChip } from "@/lib/ui/variant-chip";
+import { AddSeeds } from "./add-seeds";
 import { headlineOf, lineOf } from "./answer";
 import own from "./answer.module.css";
 import { ComparisonTable } from "./comparison-table";
 import styles from "./experiment.module.css";
+import { lackingSeeds } from "./extending";
 import { GroupPicker } from "./group-picker";
 import { type Group, groupLabel } from "./groups";
 
@@ -39,6 +41,11 @@ export function Verdict({ experiment, comparison, groups, group }: VerdictProps)
           <p className={styles.effort} data-testid="effort">
             {comparison.tuning}
           </p>
+          {comparison.extended && (
+            <p className={styles.effort} data-testid="extended">
+              {comparison.extended}
+            </p>
+          )}
           <div className={styles.picker}>
             <GroupPicker groups={groups} group={group} />
           </div>
@@ -93,9 +100,26 @@ function Answers({ experiment, comparison, groups, group }: AnswersProps) {
             {one.overlapped && <Tag kind="overlapped" />}
           </div>
           <p className={own.headline}>{headlineOf(one, comparison)}</p>
-          {one.key === group?.key && <Lines experiment={experiment} group={one} />}
+          {one.key === group?.key && (
+            <>
+              <Lines experiment={experiment} group={one} />
+              <Lacking experiment={experiment} comparison={comparison} group={one} />
+            </>
+          )}
         </div>
       ))}
+    </div>
+  );
+}
+
+/** How many seeds would show a ratio that matters, and a button that adds them. */
+function Lacking({ experiment, comparison, group }: { group: Group } & Omit<AnswersProps, "groups">) {
+  const lacking = lackingSeeds(group.rows);
+  if (!lacking) return null;
+  return (
+    <div className={own.lacking} data-testid="lacking-seeds">
+      About {lacking.needed} seeds would show a ratio of 1.3.
+      <AddSeeds experiment={experiment} comparison={comparison} more={lacking.more} small />
     </div>
   );
 }

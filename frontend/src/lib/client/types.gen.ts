@@ -1093,6 +1093,10 @@ export type Comparison = {
      */
     experiment: string;
     /**
+     * Extended
+     */
+    extended?: string | null;
+    /**
      * Fastest
      */
     fastest: Array<Fastest>;
@@ -1790,7 +1794,7 @@ export type ExperimentPage = {
 /**
  * ExperimentSpec
  *
- * One comparison; immutable once submitted.
+ * One comparison. Once submitted, only seeds and variants may be added, as a new version.
  */
 export type ExperimentSpec = {
     /**
@@ -1977,6 +1981,10 @@ export type ExperimentSummary = {
      */
     variants: Array<string>;
     /**
+     * Version
+     */
+    version?: number;
+    /**
      * Waiting
      */
     waiting: Array<WaitingView>;
@@ -1984,6 +1992,31 @@ export type ExperimentSummary = {
      * Workload
      */
     workload: string;
+};
+
+/**
+ * ExperimentVersion
+ *
+ * An experiment as it was submitted, or as an extension made it.
+ */
+export type ExperimentVersion = {
+    /**
+     * Created At
+     */
+    created_at: string;
+    /**
+     * Fingerprint
+     */
+    fingerprint: string;
+    spec: ExperimentSpec;
+    /**
+     * User
+     */
+    user: string;
+    /**
+     * Version
+     */
+    version: number;
 };
 
 /**
@@ -2090,6 +2123,10 @@ export type ExperimentView = {
      */
     variants: Array<string>;
     /**
+     * Version
+     */
+    version?: number;
+    /**
      * Waiting
      */
     waiting: Array<WaitingView>;
@@ -2101,6 +2138,32 @@ export type ExperimentView = {
      * Workload
      */
     workload: string;
+};
+
+/**
+ * Extension
+ *
+ * What is to be added to an experiment that has ended.
+ */
+export type Extension = {
+    /**
+     * Seeds
+     *
+     * Further runs of each variant at each place.
+     */
+    seeds?: number;
+    /**
+     * Variants
+     *
+     * Further variants; those that there are stay as they are.
+     */
+    variants?: Array<Variant>;
+    /**
+     * Version
+     *
+     * The version that is extended; 409 if it is another one.
+     */
+    version?: number | null;
 };
 
 /**
@@ -4403,6 +4466,10 @@ export type SpeedUp = {
      */
     ratio: number | null;
     /**
+     * Seeds Needed
+     */
+    seeds_needed?: number | null;
+    /**
      * Sentence
      */
     sentence: string;
@@ -5081,6 +5148,18 @@ export type Version = {
      * Version
      */
     version: string;
+};
+
+/**
+ * VersionList
+ *
+ * All versions of an experiment, the first one first; the last one is the present one.
+ */
+export type VersionList = {
+    /**
+     * Items
+     */
+    items: Array<ExperimentVersion>;
 };
 
 /**
@@ -6626,6 +6705,36 @@ export type ReadComparisonResponses = {
 
 export type ReadComparisonResponse = ReadComparisonResponses[keyof ReadComparisonResponses];
 
+export type ExtendExperimentData = {
+    body: Extension;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}/extension';
+};
+
+export type ExtendExperimentErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExtendExperimentError = ExtendExperimentErrors[keyof ExtendExperimentErrors];
+
+export type ExtendExperimentResponses = {
+    /**
+     * Successful Response
+     */
+    201: ExperimentView;
+};
+
+export type ExtendExperimentResponse = ExtendExperimentResponses[keyof ExtendExperimentResponses];
+
 export type ListMetricsData = {
     body?: never;
     path: {
@@ -6879,6 +6988,36 @@ export type ReadTuningResponses = {
 };
 
 export type ReadTuningResponse = ReadTuningResponses[keyof ReadTuningResponses];
+
+export type ListVersionsData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}/versions';
+};
+
+export type ListVersionsErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListVersionsError = ListVersionsErrors[keyof ListVersionsErrors];
+
+export type ListVersionsResponses = {
+    /**
+     * Successful Response
+     */
+    200: VersionList;
+};
+
+export type ListVersionsResponse = ListVersionsResponses[keyof ListVersionsResponses];
 
 export type ListFilterFieldsData = {
     body?: never;

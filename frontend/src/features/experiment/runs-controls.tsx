@@ -1,0 +1,58 @@
+import { Button, SegmentedControl } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import { formatCount } from "@/lib/format/numbers";
+import type { ExperimentSearch } from "./search";
+
+const route = getRouteApi("/experiments/$experimentId");
+
+/** Whether runs stand under the variant and place that they are of. */
+export function GroupSwitch({ on }: { on: boolean }) {
+  const navigate = route.useNavigate();
+  return (
+    <Button
+      size="compact-xs"
+      variant={on ? "light" : "default"}
+      aria-pressed={on}
+      onClick={() =>
+        navigate({
+          search: (old) => ({ ...old, group: on ? undefined : "variant" }),
+          replace: true,
+          resetScroll: false,
+        })
+      }
+      data-testid="group-runs"
+    >
+      Group by variant
+    </Button>
+  );
+}
+
+/** Those of trials, those that are reported, or both: the reported ones then come first. */
+export function RunsPicker({
+  only,
+  reported,
+  trials,
+}: {
+  only: ExperimentSearch["runs"];
+  reported: number;
+  trials: number;
+}) {
+  const navigate = route.useNavigate();
+  return (
+    <SegmentedControl
+      size="xs"
+      aria-label="Runs shown"
+      data-testid="runs-picker"
+      value={only ?? "all"}
+      data={[
+        { value: "all", label: "All" },
+        { value: "reported", label: `Reported (${formatCount(reported)})` },
+        { value: "trials", label: `Trials (${formatCount(trials)})` },
+      ]}
+      onChange={(value) => {
+        const runs = value === "reported" || value === "trials" ? value : undefined;
+        navigate({ search: (old) => ({ ...old, runs }), replace: true, resetScroll: false });
+      }}
+    />
+  );
+}

@@ -1,0 +1,232 @@
+"""Extensions of experiments that have ended: more seeds and further variants, compared with what was measured."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hooke.cli.group import app
+from hooke_api.models import Experiment, Run, TrailEntry, now
+from sqlalchemy import select, update
+from typer.testing import CliRunner
+
+from tests.api.databases import ONE_KIND
+from tests.api.hands import Supervisor, done, scored, start
+from tests.api.persons import person
+from tests.api.planning.test_tuning import TUNED, reported, trials
+from tests.api.test_experiments import pointers, problem
+from tests.api.test_ingest import rank
+
+TWO = {
+    "variants": [
+        {"name": "sync", "algorithm": "sync-easgd", "parameters": {"lr": 0.1}},
+        {"name": "local", "algorithm": "local-sgd", "parameters": {"lr": 0.1}},
+    ],
+    "baseline": "local",
+    "clusters": [{"name": "local", "workers": [2], "seeds": 2}],
+}
+THIRD = {"name": "third", "algorithm": "local-sgd", "parameters": {"lr": 0.2}}
+
+
+FEW = TUNED | {"tuning": {"trials": 3}}
+
+
+def finish(service):
+    """Run everything that is queued: `sync` is twice as fast as all others, and seeds differ a little."""
+    while True:
+        service.scheduler.look()
+        sent = {run["id"] for run in service.runs(state="dispatched")}
+        waiting = [order for _, orders in service.line.launched for order in orders if order.run in sent]
+        if not waiting:
+            return
+        for order in waiting:
+            run, supervisor = service.run(order.run), Supervisor(service, order)
+            clock = (4.0 if run["variant"] == "sync" else 8.0) * (1 + run["seed"] % 7 / 100)
+            supervisor.tell("starting", "running")
+            shown = scored(1, 1000, 0.3, clock=clock * 0.95), scored(2, 2000, 0.95, clock=clock, reached=True)
+            supervisor.send(rank(0, start(), *shown, done(3, clock=clock)))
+            supervisor.report("succeeded")
+
+
+def ended(service, **changes):
+    experiment = service.submit(**TWO | changes)["id"]
+    finish(service)
+    return experiment
+
+
+def extend(service, experiment, **asked):
+    return service.client.post(f"/experiments/{experiment}/extension", json=asked)
+
+
+def settings_of(service, run):
+    spec = dict(service.run(run["id"])["spec"])
+    return {name: value for name, value in spec.items() if name != "seed"}
+
+
+def test_more_seeds_count_with_the_earlier_ones(service):
+    experiment = ended(service)
+    first = service.get(f"/experiments/{experiment}")
+    rows = {row["variant"]: row for row in service.get(f"/experiments/{experiment}/comparison")["rows"]}
+    assert (rows["sync"]["speed_up"]["claim"], first["version"]) == ("no claim", 1)
+    before = service.runs(experiment=experiment)
+    answer = extend(service, experiment, seeds=3, version=1)
+    assert answer.status_code == 201, answer.text
+    view = answer.json()
+    assert (view["version"], view["state"], view["finished_at"]) == (2, "running", None)
+    assert view["spec"]["clusters"][0]["seeds"] == 5
+    runs = service.runs(experiment=experiment)
+    assert [run["id"] for run in runs[:4]] == [run["id"] for run in before]
+    assert {(run["variant"], run["seed"]) for run in runs} == {(v, s) for v in ("sync", "local") for s in range(5)}
+    assert [run["number"] for run in runs] == list(range(1, 11))
+    assert len({str(settings_of(service, run)) for run in runs if run["variant"] == "sync"}) == 1
+    finish(service)
+    comparison = service.get(f"/experiments/{experiment}/comparison")
+    row = next(row for row in comparison["rows"] if row["variant"] == "sync")
+    assert (row["runs"], row["speed_up"]["pairs"], row["speed_up"]["claim"]) == (5, 5, "faster")
+    assert row["speed_up"]["ratio"] == pytest.approx(2, rel=1e-6)
+    assert "after 2 had been compared (now 5)" in comparison["extended"]
+    assert service.get(f"/experiments/{experiment}")["state"] == "succeeded"
+    versions = service.get(f"/experiments/{experiment}/versions")["items"]
+    assert [each["spec"]["clusters"][0]["seeds"] for each in versions] == [2, 5]
+    assert versions[0]["spec"] == first["spec"]
+    assert versions[0]["fingerprint"] == first["fingerprint"] != versions[1]["fingerprint"]
+    told = [warning["pointer"] for warning in first["warnings"]]
+    assert "/clusters/0/seeds" in told, "fewer than 3 seeds"
+    assert "/clusters/0/seeds" not in {warning["pointer"] for warning in view["warnings"]}
+
+
+def test_a_further_variant_is_compared_on_the_same_seeds(service):
+    experiment = ended(service)
+    swept = THIRD | {"parameters": {}, "sweep": {"lr": [0.1, 0.2]}}
+    view = extend(service, experiment, seeds=1, variants=[swept]).json()
+    assert view["variants"] == ["sync", "local", "third (lr 0.1)", "third (lr 0.2)"]
+    added = service.runs(experiment=experiment)[4:]
+    assert len(added) == 2 + 2 * 3
+    assert {run["seed"] for run in added if run["variant"] == "third (lr 0.2)"} == {0, 1, 2}
+    assert {run["seed"] for run in added if run["variant"] == "sync"} == {2}
+    finish(service)
+    rows = service.get(f"/experiments/{experiment}/comparison")["rows"]
+    assert [(row["variant"], row["runs"]) for row in rows] == [(name, 3) for name in view["variants"]]
+    assert {row["speed_up"]["comparisons"] for row in rows if row["variant"] != "local"} == {3}
+
+
+def test_of_two_extensions_at_once_one_is_made(service):
+    experiment = ended(service)
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda seeds: extend(service, experiment, seeds=seeds), (1, 2, 3, 4)))
+    assert sorted(answer.status_code for answer in answers) == [201, 409, 409, 409]
+    made = next(answer.json() for answer in answers if answer.status_code == 201)
+    seeds = made["spec"]["clusters"][0]["seeds"]
+    assert len(service.runs(experiment=experiment)) == 2 * seeds
+    assert len(service.get(f"/experiments/{experiment}/versions")["items"]) == 2
+    with service.database.read() as session:
+        found = session.scalars(
+            select(TrailEntry).where(TrailEntry.subject == experiment).order_by(TrailEntry.id)
+        ).all()
+    told = [(each.action, each.before, each.after["version"]) for each in found if "extend" in each.action]
+    assert told == [("extend_experiment", {"version": 1}, 2)]
+    assert found[-1].after["runs"] == 2 * (seeds - 2)
+
+
+@ONE_KIND
+def test_what_cannot_be_extended_is_said(service):
+    running = service.submit(**TWO)["id"]
+    assert "has not ended" in problem(extend(service, running, seeds=1), 409)["detail"]
+    finish(service)
+    assert "say what to add" in problem(extend(service, running), 422)["detail"]
+    assert "is version 1, not 2" in problem(extend(service, running, seeds=1, version=2), 409)["detail"]
+    assert pointers(extend(service, running, seeds=99)) == {"/seeds"}
+
+    def faulty(*variants):
+        return pointers(extend(service, running, variants=[THIRD | each for each in variants]))
+
+    assert faulty({"name": "sync"}) == {"/variants/0/name"}
+    assert faulty({}, {"name": "x", "parameters": {"lr": -1}}) == {"/variants/1/parameters/lr"}
+    assert faulty({"algorithm": "none"}) == {"/variants/0/algorithm"}
+    client = service.client
+    client.patch(f"/experiments/{running}", json={"archived": True}).raise_for_status()
+    assert "is archived" in problem(extend(service, running, seeds=1), 409)["detail"]
+    client.patch(f"/experiments/{running}", json={"archived": False}).raise_for_status()
+    other = person(service, "researcher").client
+    assert other.post(f"/experiments/{running}/extension", json={"seeds": 1}).status_code == 403
+    client.delete(f"/experiments/{running}").raise_for_status()
+    assert "can be restored" in problem(extend(service, running, seeds=1), 404)["detail"]
+    assert problem(client.get(f"/experiments/{running}/versions"), 404)
+    client.post(f"/experiments/{running}/restore").raise_for_status()
+    with service.database.write() as session:
+        session.execute(update(Experiment).values(imported_at=now()))
+    assert "was imported" in problem(extend(service, running, seeds=1), 409)["detail"]
+    assert service.count(Run) == 4
+
+
+@ONE_KIND
+def test_settings_that_would_be_other_ones_are_refused(service):
+    """As after a change of a default: the stored runs have another rate than the plan would give the new ones."""
+    experiment = ended(service)
+    with service.database.write() as session:
+        run = session.scalars(select(Run).where(Run.variant == "sync", Run.seed == 0)).one()
+        changed = run.spec["algorithm"] | {"parameters": run.spec["algorithm"]["parameters"] | {"lr": 0.3}}
+        run.spec = run.spec | {"algorithm": changed}
+    body = problem(extend(service, experiment, seeds=1), 422)
+    assert "sync on local would run with other settings than before" in body["errors"][0]["message"]
+    assert service.count(Run) == 4
+
+
+@ONE_KIND
+def test_new_seeds_of_a_tuned_experiment_have_the_chosen_settings(service):
+    experiment = service.submit(**FEW)["id"]
+    finish(service)
+    tried = {run["id"] for run in trials(service)}
+    extend(service, experiment, seeds=2).raise_for_status()
+    finish(service)
+    assert {run["id"] for run in trials(service)} == tried, "nothing is tried again"
+    assert sorted(run["seed"] for run in reported(service) if run["variant"] == "sync") == [0, 1, 2, 3, 4]
+    for name in ("sync", "local"):
+        assert len({str(settings_of(service, run)) for run in reported(service) if run["variant"] == name}) == 1
+    assert {run["seed"] for run in reported(service)}.isdisjoint(run["seed"] for run in trials(service))
+
+
+@ONE_KIND
+def test_a_new_variant_of_a_tuned_experiment_gets_as_many_trials(service):
+    experiment = service.submit(**FEW)["id"]
+    finish(service)
+    before = {run["id"] for run in service.runs()}
+    view = extend(service, experiment, variants=[{"name": "mean", "algorithm": "sync-sgd"}]).json()
+    assert view["state"] == "running"
+    finish(service)
+    made = [run for run in trials(service) if run["variant"] == "mean"]
+    assert len({run["trial"] for run in made}) == 3
+    assert {run["variant"] for run in service.runs() if run["id"] not in before} == {"mean"}
+    assert sorted(run["seed"] for run in reported(service) if run["variant"] == "mean") == [0, 1, 2]
+    comparison = service.get(f"/experiments/{experiment}/comparison")
+    assert "best of 3 trials per variant" in comparison["tuning"]
+    row = next(row for row in comparison["rows"] if row["variant"] == "mean")
+    assert row["speed_up"]["claim"] != "no claim", row["speed_up"]["sentence"]
+    assert service.get(f"/experiments/{experiment}")["state"] == "succeeded"
+
+
+@ONE_KIND
+def test_a_tuning_that_was_cancelled_is_not_extended(service):
+    experiment = service.submit(**FEW)["id"]
+    service.client.post(f"/experiments/{experiment}/cancel").raise_for_status()
+    assert "did not end" in problem(extend(service, experiment, seeds=1), 409)["detail"]
+
+
+@ONE_KIND
+def test_the_command_extends(service, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOOKE_API", service.url)
+    monkeypatch.setenv("HOOKE_TOKEN", service.settings.token)
+    experiment = ended(service)
+
+    def hooke(*arguments, status=0):
+        answer = CliRunner().invoke(app, ["experiments", "extend", experiment, *arguments])
+        assert answer.exit_code == status, answer.output
+        return answer.output
+
+    assert "say what to add" in hooke(status=1)
+    assert hooke("--seeds", "1") == f"{experiment} is version 2: 2 runs were added, trials included\n"
+    assert "has not ended" in hooke("--seeds", "1", status=1)
+    finish(service)
+    file = tmp_path / "more.yaml"
+    file.write_text("variants:\n- name: third\n  algorithm: local-sgd\n  parameters: {lr: 0.2}\n")
+    assert hooke("--variants", str(file)) == f"{experiment} is version 3: 3 runs were added, trials included\n"
+    file.write_text("name: x\n")
+    assert "there is no list `variants`" in hooke("--variants", str(file), status=1)
