@@ -62,7 +62,7 @@ def export_trace(
     store: Annotated[TimelineStore, Depends(timeline_store)],
     attempt: Annotated[int | None, Query(ge=1, description="Default: the latest.")] = None,
 ) -> JsonAnswer:
-    """Return the trace of an attempt in the Trace Event Format, which ui.perfetto.dev opens; 404 if there is none."""
+    """Return the trace of an attempt in the Trace Event Format of ui.perfetto.dev; 404 if there is none."""
     with database.read() as session:
         parts = service.trace_file(session, store, run_id, attempt)
     return json_answer(parts, f"trace-{run_id}.json")
