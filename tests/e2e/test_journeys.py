@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import httpx
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from browsing import opened, running
 from instances import QUICK, Running, runs, submit
 from playwright.sync_api import expect
@@ -285,3 +286,30 @@ def test_a_view_is_shared_by_its_address_and_kept_under_a_name(stack, page, chro
         item = there.get_by_role("listitem").filter(has=there.get_by_role("link", name="Two networks"))
         expect(item.get_by_text(METHODS[1], exact=True)).to_have_count(0)
         assert other.complaints == []
+
+
+DARKEST = """canvas => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let least = 255;
+    for (let i = 0; i < data.length; i += 4)
+        if (data[i + 3] > 250) least = Math.min(least, 0.2126 * data[i] + 0.7152 * data[i + 1] + 0.0722 * data[i + 2]);
+    return least;
+}"""
+"""The brightness of the darkest opaque pixel, 0 to 255: of a chart without legible words it is that of a pale curve."""
+
+
+def test_a_dark_page_is_legible_on_paper(stack, page):
+    ended(stack, stack.compared)
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{stack.url}/experiments/{stack.compared}")
+    chart = page.get_by_role("img", name=re.compile("^Validation accuracy")).locator("canvas")
+    chart.scroll_into_view_if_needed()
+    on_screen = chart.evaluate(DARKEST)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(color_scheme="dark", media="print")
+    assert chart.evaluate(DARKEST) < 110 < on_screen
+    found = Axe().run(page, options={"runOnly": ["color-contrast"]})
+    assert found.violations_count == 0, found.generate_report()
+    page.emulate_media(color_scheme="dark", media="screen")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert chart.evaluate(DARKEST) == on_screen

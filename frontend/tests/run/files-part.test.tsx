@@ -1,3 +1,4 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { FilesPart } from "@/features/run/files-part";
@@ -8,7 +9,12 @@ import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
 const part = () => within(screen.getByRole("region", { name: "Files" }));
-const shown = (changes: Partial<RunView> = {}) => show(<FilesPart run={run(changes)} />);
+const shown = (changes: Partial<RunView> = {}) =>
+  show(
+    <QueryClientProvider client={new QueryClient()}>
+      <FilesPart run={run(changes)} />
+    </QueryClientProvider>,
+  );
 const saved: string[] = [];
 
 beforeEach(() => {

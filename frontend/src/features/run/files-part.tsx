@@ -80,8 +80,7 @@ function Checkpoints({ run }: { run: RunView }) {
   return (
     <>
       <p className={styles.note}>
-        Checkpoints stay on {run.host}, which keeps the newest two of an attempt, in the folder of the
-        attempt:
+        Checkpoints stay on {run.host}, which keeps the newest two of an attempt:
       </p>
       <ul className={own.places} aria-label="Checkpoints on the cluster">
         {newest.map(({ attempt, path, samples, bytes, ranks }) => (
