@@ -291,11 +291,13 @@ def test_a_view_is_shared_by_its_address_and_kept_under_a_name(stack, page, chro
 DARKEST = """canvas => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     let least = 255;
-    for (let i = 0; i < data.length; i += 4)
-        if (data[i + 3] > 250) least = Math.min(least, 0.2126 * data[i] + 0.7152 * data[i + 1] + 0.0722 * data[i + 2]);
+    for (let i = 0; i < data.length; i += 4) {
+        const brightness = 0.2126 * data[i] + 0.7152 * data[i + 1] + 0.0722 * data[i + 2];
+        if (data[i + 3] > 250) least = Math.min(least, brightness);
+    }
     return least;
 }"""
-"""The brightness of the darkest opaque pixel, 0 to 255: of a chart without legible words it is that of a pale curve."""
+"""The brightness of the darkest opaque pixel, 0 to 255: white paper needs dark words."""
 
 
 def test_a_dark_page_is_legible_on_paper(stack, page):
