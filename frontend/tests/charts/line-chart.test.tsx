@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { LineChart, type LineChartProps } from "@/lib/charts/line-chart";
 import type { ChartSeries } from "@/lib/charts/series";
 import { variantStyle } from "@/lib/theme/palette";
-import { lightOnPaper } from "@/lib/theme/paper";
 import { frame, show } from "../support/app";
 import { drawnIn, type Mark, type Point } from "../support/canvas";
 import { setSystemDark } from "../support/media";
@@ -245,21 +244,4 @@ describe("the pointer", () => {
     await frame();
     expect(width(strokes(A.style.light)[0]?.points ?? [])).toBeCloseTo(width(before), 0);
   });
-});
-
-it("is drawn for white paper while a dark page is printed, and then as before", async () => {
-  setSystemDark(true);
-  lightOnPaper();
-  show(chart());
-  await frame();
-  const scheme = () => document.documentElement.dataset.mantineColorScheme;
-  expect([scheme(), strokes(A.style.light).length]).toEqual(["dark", 0]);
-  const before = strokes(A.style.dark).length;
-  fireEvent(window, new Event("beforeprint"));
-  await frame();
-  expect(scheme()).toBe("light");
-  expect(strokes(A.style.light).length).toBeGreaterThan(0);
-  fireEvent(window, new Event("afterprint"));
-  await frame();
-  expect([scheme(), before]).toEqual(["dark", strokes(A.style.dark).length]);
 });

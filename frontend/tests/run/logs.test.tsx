@@ -101,7 +101,9 @@ describe("the log", () => {
     await user.click(screen.getByRole("button", { name: "Read older lines" }));
     await waitFor(() => expect(screen.queryByText(/earlier lines/)).toBeNull());
     await user.click(screen.getByRole("button", { name: "Draw all 6,240 lines" }));
-    const numbers = [...log().querySelectorAll("[data-index]")].map((line) => line.lastElementChild?.textContent);
+    const numbers = [...log().querySelectorAll("[data-index]")].map(
+      (line) => line.lastElementChild?.textContent,
+    );
     expect(numbers).toEqual(Array.from({ length: KEPT + 1240 }, (_, i) => `line ${i + 1}`));
   });
 

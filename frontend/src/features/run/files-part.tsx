@@ -79,15 +79,13 @@ function Checkpoints({ run }: { run: RunView }) {
     return <p className={styles.note}>No checkpoint was reported. Checkpoints stay on {run.host}.</p>;
   return (
     <>
-      <p className={styles.note}>
-        Checkpoints stay on {run.host}, which keeps the newest two of an attempt:
-      </p>
+      <p className={styles.note}>Checkpoints stay on {run.host}, which keeps the newest two of an attempt:</p>
       <ul className={own.places} aria-label="Checkpoints on the cluster">
         {newest.map(({ attempt, path, samples, bytes, ranks }) => (
           <li key={`${attempt} ${path}`}>
             <code>{path}</code>
-            {run.attempt > 1 && ` of attempt ${attempt}`}, {formatCount(samples)} samples, {formatBytes(bytes)} of{" "}
-            {ranks} {ranks === 1 ? "rank" : "ranks"}
+            {run.attempt > 1 && ` of attempt ${attempt}`}, {formatCount(samples)} samples,{" "}
+            {formatBytes(bytes)} of {ranks} {ranks === 1 ? "rank" : "ranks"}
           </li>
         ))}
       </ul>
