@@ -21,7 +21,7 @@ pytestmark = pytest.mark.needs("browser")
 METHODS = ("Sync SGD", "Local SGD")
 NETWORKS = {
     "fast-net": {"latency": 1e-5, "seconds_per_byte": 1e-9},
-    "slow-net": {"latency": 1e-3, "seconds_per_byte": 1e-7},
+    "slow-net": {"latency": 1e-4, "seconds_per_byte": 4e-9},
 }
 COMPARED = QUICK | {
     "name": "Two networks",
@@ -134,7 +134,7 @@ def test_why_a_run_failed_is_found_from_home(stack, page):
     ended(stack, stack.failing)
     page.reload()
     item = page.get_by_role("listitem").filter(has=page.get_by_role("link", name="Letters"))
-    expect(item).to_contain_text("1 run failed")
+    expect(item.get_by_role("img", name="1 of 1 runs ended: 1 failed")).to_be_visible()
     item.get_by_role("link", name="Letters").click()
     row = page.get_by_role("region", name="Runs", exact=True).get_by_role("row").filter(has_text="failed: code")
     row.get_by_role("link", name=re.compile(r"^#\d")).click()
@@ -165,7 +165,7 @@ def test_two_clusters_are_compared_pair_by_pair_of_seeds(stack, page):
         logs = [math.log(times[method, "slow-net", n] / times[method, "fast-net", n]) for n in range(3)]
         expected = math.exp(sum(logs) / 3 * (1 if slow_first else -1))
         ratio, seeds = (row.get_by_role("cell").nth(i).inner_text() for i in (1, 2))
-        assert float(re.match(r"([\d.,]+)×", ratio)[1].replace(",", "")) == pytest.approx(expected, rel=0.06)
+        assert float(re.match(r"([\d.,]+)×", ratio)[1].replace(",", "")) == pytest.approx(expected, abs=0.006)
         assert seeds.strip() == "3"
         assert (expected > 1) == slow_first, "the slower network takes longer"
 
@@ -183,12 +183,12 @@ def test_results_leave_for_a_paper(stack, page, chromium, tmp_path):
     assert {"Validation accuracy", *METHODS} <= set(words)
 
     rows = list(csv.DictReader(io.StringIO(saved(page, "Validation accuracy", "Save as CSV"))))
-    answer = stack.client.get(f"/experiments/{stack.compared}/bands", params={"metric": "validation_accuracy"})
-    first = min(answer.json()["bands"], key=lambda band: band["variant"] != METHODS[0])
-    mine = [row for row in rows if row["curve"] == METHODS[0]]
-    assert {row["curve"] for row in rows} == set(METHODS)
-    assert len(mine) > 2
-    assert all(0 <= float(row["low"] or 0) <= float(row["Validation accuracy"]) <= 1 for row in mine), first
+    bands = stack.client.get(f"/experiments/{stack.compared}/bands", params={"metric": "validation_accuracy"})
+    for method in METHODS:
+        mine = [float(row["Validation accuracy"]) for row in rows if row["curve"] == method]
+        means = [band["mean"][: len(mine)] for band in bands.json()["bands"] if band["variant"] == method]
+        assert len(mine) > 2
+        assert pytest.approx(mine) in means
 
     export(page, "Comparison", "Copy as LaTeX")
     expect(page.get_by_role("button", name="Copied: Comparison")).to_be_visible()
@@ -305,13 +305,12 @@ def test_a_dark_page_is_legible_on_paper(stack, page):
     page.emulate_media(color_scheme="dark")
     page.goto(f"{stack.url}/experiments/{stack.compared}")
     chart = page.get_by_role("img", name=re.compile("^Validation accuracy")).locator("canvas")
-    chart.scroll_into_view_if_needed()
-    on_screen = chart.evaluate(DARKEST)
+    wait_for(lambda: 110 < chart.evaluate(DARKEST) < 255, "a chart with pale words")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(color_scheme="dark", media="print")
-    assert chart.evaluate(DARKEST) < 110 < on_screen
+    assert chart.evaluate(DARKEST) < 110
     found = Axe().run(page, options={"runOnly": ["color-contrast"]})
     assert found.violations_count == 0, found.generate_report()
     page.emulate_media(color_scheme="dark", media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert chart.evaluate(DARKEST) == on_screen
+    wait_for(lambda: chart.evaluate(DARKEST) > 110, "the chart as it was")
