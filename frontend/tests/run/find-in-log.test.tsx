@@ -31,6 +31,8 @@ describe("errors in a log", () => {
     ["[node1] ERROR: launch failed", true],
     ["mpirun: error: no slots", true],
     ["Segmentation fault (core dumped)", true],
+    ["hooke.errors.DataMissing: no text", true],
+    ["numpy.linalg is used: yes", false],
     ["mean error 0.02 of the center", false],
     ["terrors and mirrors", false],
     ["raise the learning rate", false],

@@ -1,9 +1,12 @@
 import { useMemo, useState } from "react";
 import type { LogLineView } from "@/lib/client/types.gen";
 
-/** What lines that tell of an error have: names of exceptions, levels of loggers, words of shells and of MPI. */
+/**
+ * What lines that tell of an error have: names of exceptions, also at the end of a traceback, where they begin with
+ * their module; levels of loggers, words of shells and of MPI.
+ */
 const ERROR =
-  /(?:[A-Za-z](?:Error|Exception)\b|\bTraceback\b|\b(?:ERROR|FATAL|CRITICAL)\b|\berror:|\bAborted\b|\bKilled\b|Segmentation fault)/;
+  /(?:[A-Za-z](?:Error|Exception)\b|\bTraceback\b|\b(?:ERROR|FATAL|CRITICAL)\b|\berror:|\bAborted\b|\bKilled\b|Segmentation fault|^(?:[a-z_]\w*\.)+[A-Z]\w*(?::|$))/;
 
 type Asked = { readonly text: string } | "errors";
 
