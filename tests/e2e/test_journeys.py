@@ -300,7 +300,9 @@ def test_a_view_is_shared_by_its_address_and_kept_under_a_name(stack, page, chro
 
 
 DARKEST = """canvas => {
-    const { data } = canvas.getContext("2d").getImageData(0, 0, 40, canvas.height);
+    const copy = new OffscreenCanvas(40, canvas.height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, 40, canvas.height);
     let least = 255;
     for (let i = 0; i < data.length; i += 4) {
         const brightness = 0.2126 * data[i] + 0.7152 * data[i + 1] + 0.0722 * data[i + 2];
