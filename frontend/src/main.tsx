@@ -7,10 +7,13 @@ import { makeQueryClient } from "@/app/query-client";
 import { makeRouter } from "@/app/router";
 import { EventStream } from "@/lib/events/event-stream";
 import { sourceOpener } from "@/lib/events/open-source";
+import { lightOnPaper } from "@/lib/theme/paper";
 import { fetchIdly } from "@/lib/ui/lazily";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html lacks the element #root");
+
+lightOnPaper();
 
 const stream = new EventStream("/api/v1/events", sourceOpener());
 

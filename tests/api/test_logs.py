@@ -154,3 +154,20 @@ def test_migrating_keeps_every_line(database):
         command.downgrade(alembic_config(MIGRATIONS, session.connection()), "0010")
         texts = session.execute(select(then.tables["logs"].c.text)).scalars().all()
     assert sorted(texts) == sorted(f"{number} ü" for number in range(6000))
+
+
+def test_the_whole_output_as_text(service, monkeypatch):
+    monkeypatch.setattr("hooke_api.runs.output.PAGE", 7)
+    supervisor = service.launch()
+    for first in range(0, 20, 4):
+        supervisor.send(logs=lines(first, 4, rank=first // 4 % 2 - 1))
+    answer = service.client.get(f"/runs/{supervisor.id}/log.txt")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert answer.headers["content-disposition"] == f'attachment; filename="log-{supervisor.id}.txt"'
+    told = [line.split(" ", 1) for line in answer.text.splitlines()]
+    who = ["mpirun" if i // 4 % 2 == 0 else "rank 0" for i in range(20)]
+    assert [text for _, text in told] == [f"{who[i]} stdout: line {i}" for i in range(20)]
+    assert told[0][0] == everything(service, supervisor.id)[0]["at"].replace("Z", ".000+00:00")
+    only = service.client.get(f"/runs/{supervisor.id}/log.txt", params={"rank": -1}).text
+    assert len(only.splitlines()) == 12
+    assert service.client.get("/runs/run_none/log.txt").status_code == 404

@@ -4,65 +4,27 @@ import re
 import time
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect, sync_playwright
+from browsing import opened, running
+from playwright.sync_api import Page, expect
 
 from tests.waiting import LIMIT
 
 pytestmark = pytest.mark.needs("browser")
 
-BROWSER = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 LOOKS = 0.2
 ENDED = ("succeeded", "failed", "cancelled")
-PATIENCE = 1000 * LIMIT
-"""Milliseconds that a busy machine may take for anything."""
-expect.set_options(timeout=PATIENCE)
-TRANSITIONS_ENDED = """async () => {
-    const transitions = document.getAnimations().filter((each) => each instanceof CSSTransition);
-    await Promise.all(transitions.map((each) => each.finished.catch(() => null)));
-}"""
-"""Waits until no color is between two others."""
-
-
-class Browsing:
-    """A page, and everything it complained about."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.complaints: list[str] = []
-        page.on(
-            "console", lambda line: self.hear(line.type, line.text) if line.type in ("error", "warning") else None
-        )
-        page.on("pageerror", lambda error: self.hear("exception", str(error)))
-        page.on(
-            "response",
-            lambda answer: self.hear("answer", f"{answer.status} {answer.url}") if answer.status >= 400 else None,
-        )
-
-    def hear(self, kind: str, text: str) -> None:
-        self.complaints.append(f"{kind}: {text}")
-
-    def accessible(self) -> None:
-        """Fail with what axe finds on the page, once colors that change have changed."""
-        self.page.evaluate(TRANSITIONS_ENDED)
-        found = Axe().run(self.page)
-        assert found.violations_count == 0, found.generate_report()
 
 
 @pytest.fixture(scope="module")
 def chromium(program_path):
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=program_path("browser"), args=BROWSER)
+    with running(program_path("browser")) as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def browsing(chromium):
-    context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    context.set_default_timeout(PATIENCE)
-    yield Browsing(context.new_page())
-    context.close()
+    with opened(chromium) as found:
+        yield found
 
 
 def points(page: Page) -> int:

@@ -66,6 +66,8 @@ LEAST: Mapping[str, Role | Other] = {
     "list_filter_fields": VIEWER,
     "export_points": VIEWER,
     "export_workers": VIEWER,
+    "export_log": VIEWER,
+    "export_trace": VIEWER,
     "export_runs": VIEWER,
     "export_runs_parquet": VIEWER,
     "export_points_parquet": VIEWER,

@@ -1,4 +1,4 @@
-"""Tables as CSV (RFC 4180), sent while they are read."""
+"""Tables as CSV (RFC 4180), and other text, sent while it is read."""
 
 from __future__ import annotations
 
@@ -24,6 +24,28 @@ class CsvAnswer(StreamingResponse):
 def csv_answer(parts: Iterator[str], name: str) -> CsvAnswer:
     """Return a table as it is read; browsers save it under its name, which is ASCII."""
     return CsvAnswer(parts, headers={"content-disposition": f'attachment; filename="{name}"'})
+
+
+class TextAnswer(StreamingResponse):
+    """A text in parts."""
+
+    media_type = "text/plain"
+
+
+class JsonAnswer(StreamingResponse):
+    """A JSON document in parts."""
+
+    media_type = "application/json"
+
+
+def text_answer(parts: Iterator[str], name: str) -> TextAnswer:
+    """Return a text as it is read; browsers save it under its name, which is ASCII."""
+    return TextAnswer(parts, headers={"content-disposition": f'attachment; filename="{name}"'})
+
+
+def json_answer(parts: Iterator[str], name: str) -> JsonAnswer:
+    """Return a document as it is made; browsers save it under its name, which is ASCII."""
+    return JsonAnswer(parts, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
 def csv_lines(rows: Iterable[Sequence[object]]) -> str:

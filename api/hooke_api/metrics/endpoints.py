@@ -60,17 +60,22 @@ def list_metrics(experiment_id: str, database: DatabaseOf) -> FurtherMetricList:
         return FurtherMetricList(items=service.further_metrics(session, experiment_id))
 
 
-@router.get("/experiments/{experiment_id}/points.csv", operation_id="export_points", response_class=CsvAnswer)
-def export_points(
+def chosen_points(
     experiment_id: str,
-    database: DatabaseOf,
-    store: Store,
     metric: Annotated[list[Metric] | None, Query(description="May repeat; default: all.")] = None,
-) -> CsvAnswer:
-    """Return all points of all runs of an experiment as CSV, one a line, not downsampled."""
-    metrics = list(dict.fromkeys(metric)) if metric else None
-    parts = export.points_of(database, store, experiment_id, metrics)
-    return csv_answer(parts, f"points-{experiment_id}.csv")
+    run: Annotated[str | None, Query(max_length=40, description="Only this one of its runs.")] = None,
+) -> export.Chosen:
+    """Return the points that a request asks for."""
+    return export.Chosen(experiment_id, list(dict.fromkeys(metric)) if metric else None, run)
+
+
+PointsOf = Annotated[export.Chosen, Depends(chosen_points)]
+
+
+@router.get("/experiments/{experiment_id}/points.csv", operation_id="export_points", response_class=CsvAnswer)
+def export_points(chosen: PointsOf, database: DatabaseOf, store: Store) -> CsvAnswer:
+    """Return all points of all runs of an experiment, or of one, as CSV, one a line, not downsampled."""
+    return csv_answer(export.points_of(database, store, chosen), f"{chosen.name}.csv")
 
 
 @router.get("/runs/{run_id}/workers", operation_id="read_workers")
@@ -91,16 +96,9 @@ def export_workers(run_id: str, database: DatabaseOf) -> CsvAnswer:
     operation_id="export_points_parquet",
     response_class=ParquetAnswer,
 )
-def export_points_parquet(
-    experiment_id: str,
-    database: DatabaseOf,
-    store: Store,
-    metric: Annotated[list[Metric] | None, Query(description="May repeat; default: all.")] = None,
-) -> ParquetAnswer:
+def export_points_parquet(chosen: PointsOf, database: DatabaseOf, store: Store) -> ParquetAnswer:
     """Return the same as Parquet, a gap as NaN; 409 where pyarrow is not installed."""
-    metrics = list(dict.fromkeys(metric)) if metric else None
-    parts = export.parquet_of(database, store, experiment_id, metrics)
-    return parquet_answer(parts, f"points-{experiment_id}.parquet")
+    return parquet_answer(export.parquet_of(database, store, chosen), f"{chosen.name}.parquet")
 
 
 @router.get("/experiments/{experiment_id}/bands", operation_id="read_bands")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, get_args
 
 from hooke_api.base import parquet as base
+from hooke_api.base.errors import ResourceNotFound
 from hooke_api.base.parquet import arrow
 from hooke_api.base.tables import csv_lines
 from hooke_api.metrics.axes import curve
@@ -23,32 +25,43 @@ OF_RUN = ("run", "number", "variant", "cluster", "workers", "seed")
 COLUMNS = (*OF_RUN, "metric", "samples", "clock_s", "wall_s", "value")
 
 
-def points_of(
-    database: Database, store: CurveStore, experiment: str, metrics: Sequence[Metric] | None
-) -> Iterator[str]:
-    """Return the lines of all runs, those of trials included; `metrics` None: all, further ones last.
+@dataclass(frozen=True)
+class Chosen:
+    """What of an experiment is wanted."""
 
-    Raises ResourceNotFound before the first line.
-    """
-    return _lines(database, store, *_told(database, experiment, metrics))
+    experiment: str
+    metrics: Sequence[Metric] | None = None
+    """None: all, further ones last."""
+    run: str | None = None
+    """None: all of them, those of trials included."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of a file with it, without its ending."""
+        return f"points-{self.run or self.experiment}"
 
 
-def _told(
-    database: Database, experiment: str, metrics: Sequence[Metric] | None
-) -> tuple[Sequence[Facts], Sequence[Metric]]:
-    """Return the runs and metrics of an experiment. Raises ResourceNotFound, Unreadable."""
+def points_of(database: Database, store: CurveStore, chosen: Chosen) -> Iterator[str]:
+    """Return the lines of the points. Raises ResourceNotFound before the first one."""
+    return _lines(database, store, *_told(database, chosen))
+
+
+def _told(database: Database, chosen: Chosen) -> tuple[Sequence[Facts], Sequence[Metric]]:
+    """Return the runs and metrics that are chosen. Raises ResourceNotFound, Unreadable."""
     with database.read() as session:
-        further = [metric.name for metric in further_metrics(session, experiment)]
-        check_objects(session, experiment)
-        return read_facts(session, Run.experiment_id == experiment), metrics or [*get_args(CommonMetric), *further]
+        further = [metric.name for metric in further_metrics(session, chosen.experiment)]
+        check_objects(session, chosen.experiment)
+        mine = [] if chosen.run is None else [Run.id == chosen.run]
+        runs = read_facts(session, Run.experiment_id == chosen.experiment, *mine)
+    if chosen.run is not None and not runs:
+        raise ResourceNotFound(f"no run of this experiment has the id {chosen.run}")
+    return runs, chosen.metrics or [*get_args(CommonMetric), *further]
 
 
-def parquet_of(
-    database: Database, store: CurveStore, experiment: str, metrics: Sequence[Metric] | None
-) -> Iterator[bytes]:
+def parquet_of(database: Database, store: CurveStore, chosen: Chosen) -> Iterator[bytes]:
     """Return the same as Parquet; a gap is NaN. Raises ResourceNotFound and Conflict before the first byte."""
     pa = arrow()
-    runs, metrics = _told(database, experiment, metrics)
+    runs, metrics = _told(database, chosen)
     name = pa.dictionary(pa.int32(), pa.string())
     types = (name, pa.int32(), name, name, pa.int32(), pa.int64(), name, *[pa.float64()] * 4)
 

@@ -9,8 +9,8 @@ from hooke.spec.states import RunState
 
 from hooke_api.base.access import ActorOf
 from hooke_api.base.parquet import ParquetAnswer, parquet_answer
-from hooke_api.base.tables import CsvAnswer, csv_answer
-from hooke_api.runs import attempts, service, table
+from hooke_api.base.tables import CsvAnswer, TextAnswer, csv_answer, text_answer
+from hooke_api.runs import attempts, output, service, table
 from hooke_api.runs.schemas import LogPage, RetryRequest, RunPage, RunView
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.waiting.endpoints import silence_of
@@ -130,3 +130,15 @@ def read_logs(
     """Read the output of the ranks of a run to stdout and stderr, over all its attempts."""
     with database.read() as session:
         return service.logs(session, run_id, after, limit, rank)
+
+
+@router.get("/{run_id}/log.txt", operation_id="export_log", response_class=TextAnswer)
+def export_log(
+    run_id: str,
+    database: DatabaseOf,
+    rank: Annotated[
+        int | None, Query(ge=-1, le=2**31 - 1, description="Only this rank; -1 is mpirun and the supervisor.")
+    ] = None,
+) -> TextAnswer:
+    """Return the same as text, a line for each: time, rank, stream, and what was written."""
+    return text_answer(output.lines_of(database, run_id, rank), f"log-{run_id}.txt")

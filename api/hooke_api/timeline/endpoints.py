@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
+from hooke_api.base.tables import JsonAnswer, json_answer
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.timeline import service, system
 from hooke_api.timeline.schemas import SystemView, TimelineView
@@ -52,6 +53,19 @@ def read_timeline(
     """
     with database.read() as session:
         return service.timeline(session, store, run_id, attempt, asked)
+
+
+@router.get("/{run_id}/trace.json", operation_id="export_trace", response_class=JsonAnswer)
+def export_trace(
+    run_id: str,
+    database: DatabaseOf,
+    store: Annotated[TimelineStore, Depends(timeline_store)],
+    attempt: Annotated[int | None, Query(ge=1, description="Default: the latest.")] = None,
+) -> JsonAnswer:
+    """Return the trace of an attempt in the Trace Event Format of ui.perfetto.dev; 404 if there is none."""
+    with database.read() as session:
+        parts = service.trace_file(session, store, run_id, attempt)
+    return json_answer(parts, f"trace-{run_id}.json")
 
 
 @router.get("/{run_id}/system", operation_id="read_system")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 import numpy as np
 from hooke.spec.states import TERMINAL
+from hooke.trace.export import pieces
 from hooke.trace.phases import PHASES
 from sqlalchemy.orm import Session, undefer
 
@@ -24,6 +28,8 @@ MOST_SLICES = 40_000
 """Maximum number of slices of a response, over all ranks."""
 MOST_MESSAGES = 1000
 """Maximum number of messages, and of collective operations times ranks, of a response."""
+EVENTS_AT_ONCE = 1000
+"""Events of a part of a file."""
 SHORTEST = 1e-7
 """Shortest window, s."""
 
@@ -88,6 +94,18 @@ def timeline(
             }
         )
     return answer(found, window).model_copy(update={"attempt": number, "recorded": recorded, "received": received})
+
+
+def trace_file(session: Session, store: TimelineStore, run_id: str, attempt: int | None) -> Iterator[str]:
+    """Return the trace of an attempt as `hooke run --trace` writes it, in parts. Raises ResourceNotFound."""
+    run = run_of(session, run_id)
+    number, ranks = attempt_of(run, attempt), run.workers + run.servers
+    found = store.traces(session, run.id, number, ranks)
+    if not found:
+        why = "its trace has not arrived" if run.spec.get("trace") else "it records none, without `trace: true`"
+        raise ResourceNotFound(f"attempt {number} of run {run.id} has no trace: {why}")
+    events = pieces(found, ranks)
+    return ("".join(some) for some in iter(lambda: list(islice(events, EVENTS_AT_ONCE)), []))
 
 
 def answer(found: Timeline, window: Window) -> TimelineView:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from hooke.errors import JournalError
@@ -61,6 +61,14 @@ class TimelineStore:
                     self._put(key, found)
         return found, received
 
+    def traces(self, session: Session, run_id: str, attempt: int, ranks: int) -> list[RankTrace]:
+        """Return what can be read of the traces of an attempt, by rank; nothing of it is kept."""
+        sizes = files.sizes_of(session, run_id, attempt)
+        sizes.pop(SYSTEM, None)
+        with self._reading:
+            found = readable(session, run_id, attempt, ranks, sizes)[0]
+        return sorted(found, key=lambda trace: trace.header["rank"])
+
     def _get(self, key: Key) -> Timeline | None:
         with self._lock:
             if key in self._kept:
@@ -76,7 +84,10 @@ class TimelineStore:
                 self._kept.popitem(last=False)
 
 
-def _load(session: Session, run_id: str, attempt: int, ranks: int, names: list[str]) -> Timeline | None:
+def readable(
+    session: Session, run_id: str, attempt: int, ranks: int, names: Iterable[str]
+) -> tuple[list[RankTrace], Trace | None, dict[str, str]]:
+    """Return the traces in some files that can be read, the same as columns, and what is wrong with others."""
     traces: list[RankTrace] = []
     damaged: dict[str, str] = {}
     for name in names:
@@ -85,14 +96,19 @@ def _load(session: Session, run_id: str, attempt: int, ranks: int, names: list[s
         except JournalError as error:  # its header has not arrived, or it is of another version
             damaged[name] = str(error)
     if not traces:
-        return None
+        return [], None, damaged
     trace = columns(traces, ranks)
     if wrong := {rank.rank for rank in trace.ranks if not rank.finite}:
         damaged |= {f"trace.{rank}": f"trace.{rank} is damaged: a time in it is no number" for rank in wrong}
         traces = [each for each in traces if each.header["rank"] not in wrong]
-        if not traces:
-            return None
-        trace = columns(traces, ranks)
+        trace = columns(traces, ranks) if traces else None
+    return traces, trace, damaged
+
+
+def _load(session: Session, run_id: str, attempt: int, ranks: int, names: list[str]) -> Timeline | None:
+    traces, trace, damaged = readable(session, run_id, attempt, ranks, names)
+    if trace is None:
+        return None
     trace = replace(trace, remarks=_remarks(trace, damaged))
     meetings = meetings_of(trace)
     complete = len(traces) == ranks and all(each.footer is not None for each in traces)

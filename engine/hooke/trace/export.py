@@ -46,19 +46,25 @@ def write(folder: Path, ranks: int, target: Path) -> Written:
     found = [read(path) for rank in range(ranks) if (path := file_of(folder, rank)).exists()]
     if not found:
         raise JournalError(f"no rank has written a trace to {folder}: none reached its first step")
-    notes = tuple(remarks(found, ranks))
-    origins, spread = align(found)
-    events = 0
+    events = -2  # the head and the end
     with _open(target) as file:
-        file.write('{"displayTimeUnit":"ms","otherData":')
-        json.dump(_about(found, notes, spread), file)
-        file.write(',"traceEvents":[\n')
-        for trace in found:
-            for text in _events(trace, origins[trace.header["rank"]]):
-                file.write(",\n" * (events > 0) + text)
-                events += 1
-        file.write("\n]}\n")
-    return Written(len(found), events, notes)
+        for piece in pieces(found, ranks):
+            file.write(piece)
+            events += 1
+    return Written(len(found), events, tuple(remarks(found, ranks)))
+
+
+def pieces(traces: Sequence[RankTrace], ranks: int) -> Iterator[str]:
+    """Yield the file of one or more traces of a run of `ranks` ranks: its head, each of its events, its end."""
+    origins, spread = align(traces)
+    about = json.dumps(_about(traces, tuple(remarks(traces, ranks)), spread))
+    yield f'{{"displayTimeUnit":"ms","otherData":{about},"traceEvents":[\n'
+    between = ""
+    for trace in traces:
+        for text in _events(trace, origins[trace.header["rank"]]):
+            yield between + text
+            between = ",\n"
+    yield "\n]}\n"
 
 
 def align(traces: Sequence[RankTrace]) -> tuple[dict[int, float], float | None]:
@@ -79,7 +85,7 @@ def _open(target: Path) -> TextIO:
     return target.open("w")
 
 
-def _about(traces: list[RankTrace], notes: tuple[str, ...], spread: float | None) -> dict[str, Any]:
+def _about(traces: Sequence[RankTrace], notes: tuple[str, ...], spread: float | None) -> dict[str, Any]:
     simulated = traces[0].header["world"] == "virtual"
     clocks = len({trace.header["clock"] for trace in traces})
     return {

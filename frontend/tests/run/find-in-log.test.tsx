@@ -31,6 +31,8 @@ describe("errors in a log", () => {
     ["[node1] ERROR: launch failed", true],
     ["mpirun: error: no slots", true],
     ["Segmentation fault (core dumped)", true],
+    ["hooke.errors.DataMissing: no text", true],
+    ["numpy.linalg is used: yes", false],
     ["mean error 0.02 of the center", false],
     ["terrors and mirrors", false],
     ["raise the learning rate", false],
@@ -94,4 +96,45 @@ it("an error far above is scrolled to", async () => {
   await user.click(screen.getByTestId("log-errors"));
   expect(screen.getByTestId("log-hits")).toHaveTextContent("1 of 1 lines with errors");
   await waitFor(() => expect(current()).toContain("ValueError: rho"));
+});
+
+describe("in a log of which old lines are cut", () => {
+  const COUNT = 9000;
+  const TOLD = new Set([700, 2200, 8000]);
+  beforeEach(() => {
+    rowsAre(19);
+    server.on("GET /runs/*/logs", ({ query }) => {
+      const after = Number(query.get("after"));
+      const size = Math.min(Number(query.get("limit")), COUNT - after);
+      const lines = Array.from({ length: size }, (_, i) =>
+        logLine(after + i + 1, TOLD.has(after + i + 1) ? `loss ${after + i + 1}` : "step"),
+      );
+      return { lines, more: after + size < COUNT, next_after: after + size };
+    });
+  });
+
+  it("older blocks are searched, newest first, until one has it, and to the beginning", async () => {
+    const { user } = openApp(server, "/runs/run_21");
+    await screen.findByText("4,000 earlier lines are not shown");
+    Object.assign(screen.getByRole("log"), { scrollTo: () => undefined }); // jsdom does not scroll
+    await user.type(screen.getByTestId("log-find"), "loss");
+    const hits = screen.getByTestId("log-hits");
+    expect(hits).toHaveTextContent("1 of 1 lines among the newest 5,000");
+    const older = () => screen.getByRole("button", { name: "Search older lines" });
+    await user.click(older());
+    await waitFor(() => expect(hits).toHaveTextContent("1 of 2 lines among the newest 7,000"));
+    await user.click(older());
+    await waitFor(() => expect(hits).toHaveTextContent(/^1 of 3 lines$/));
+    expect(screen.queryByRole("button", { name: "Search older lines" })).toBeNull();
+    expect(screen.queryByText(/earlier lines/)).toBeNull();
+  });
+
+  it("what no line has is looked for to the beginning", async () => {
+    const { user } = openApp(server, "/runs/run_21");
+    await screen.findByText("4,000 earlier lines are not shown");
+    await user.type(screen.getByTestId("log-find"), "gain");
+    expect(screen.getByTestId("log-hits")).toHaveTextContent("no lines among the newest 5,000");
+    await user.click(screen.getByRole("button", { name: "Search older lines" }));
+    await waitFor(() => expect(screen.getByTestId("log-hits")).toHaveTextContent(/^no lines$/));
+  });
 });

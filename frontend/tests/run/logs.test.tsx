@@ -1,6 +1,6 @@
 import { fireEvent, screen, waitFor } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
-import { KEPT } from "@/features/run/use-logs";
+import { KEPT } from "@/features/run/log-tail";
 import { openApp } from "../support/app";
 import { experiment } from "../support/fixtures/experiment";
 import { logLine, run } from "../support/fixtures/run";
@@ -84,6 +84,42 @@ describe("the log", () => {
     expect(log().lastElementChild).toHaveTextContent(`line ${KEPT + 1234}`);
     expect(log().children).toHaveLength(KEPT + 1);
     expect(screen.queryByText("line 1234")).toBeNull();
+  });
+
+  it("reads older lines in blocks when told, each line once, and goes on reading new ones", async () => {
+    rowsAre(19);
+    written(KEPT + 1234);
+    const { user } = await open();
+    await screen.findByText("1,234 earlier lines are not shown");
+    await user.click(screen.getByRole("button", { name: "Read older lines" }));
+    await screen.findByText("1,000 earlier lines are not shown");
+    written(KEPT + 1240);
+    server.send("logs", { id: "run_21", experiment_id: "exp_7" }, 6);
+    await screen.findByText("1,006 earlier lines are not shown");
+    await user.click(screen.getByRole("button", { name: "Read older lines" }));
+    await screen.findByText("1,000 earlier lines are not shown");
+    await user.click(screen.getByRole("button", { name: "Read older lines" }));
+    await waitFor(() => expect(screen.queryByText(/earlier lines/)).toBeNull());
+    await user.click(screen.getByRole("button", { name: "Draw all 6,240 lines" }));
+    const numbers = [...log().querySelectorAll("[data-index]")].map(
+      (line) => line.lastElementChild?.textContent,
+    );
+    expect(numbers).toEqual(Array.from({ length: KEPT + 1240 }, (_, i) => `line ${i + 1}`));
+  });
+
+  it("stays where it is read while older lines come above", async () => {
+    rowsAre(19);
+    written(KEPT + 500);
+    const { user } = await open();
+    await screen.findByText("500 earlier lines are not shown");
+    const height = () => (screen.queryByText(/earlier lines/) ? KEPT : KEPT + 500) * 19;
+    Object.defineProperty(log(), "scrollHeight", { configurable: true, get: height });
+    fireEvent.scroll(log(), { target: { scrollTop: 40 } });
+    server.send("logs", { id: "run_21", experiment_id: "exp_7" }, 6);
+    await waitFor(() => expect(queries().at(-1)?.after).toBe(String(KEPT + 500)));
+    await user.click(screen.getByRole("button", { name: "Read older lines" }));
+    await waitFor(() => expect(screen.queryByText(/earlier lines/)).toBeNull());
+    expect(log().scrollTop).toBe(40 + 500 * 19);
   });
 
   it("of many lines draws those in view, and tells a screen reader of none that scrolling draws", async () => {

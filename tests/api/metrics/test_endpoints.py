@@ -85,6 +85,10 @@ def test_all_points_as_a_table(service, running):
     only = service.client.get(path, params={"metric": "staleness"}).text
     assert len(only.splitlines()) == 1, "a head, and no points"
     assert service.client.get("/experiments/exp_none/points.csv").status_code == 404
+    mine = service.client.get(path, params={"run": running.id})
+    assert list(csv.DictReader(io.StringIO(mine.text))) == rows
+    assert mine.headers["content-disposition"] == f'attachment; filename="points-{running.id}.csv"'
+    assert service.client.get(path, params={"run": "run_none"}).status_code == 404
 
 
 def test_a_step_of_several_batches_counts_their_samples(service):

@@ -68,11 +68,13 @@ def test_by_id_it_is_as_if_it_did_not_exist(service):
     # the ids are right: for its member, and for the owner, the same addresses answer
     for client in (found.member.client, service.client):
         for name, (method, path, kind) in known.items():
-            if method == "GET" and name != "read_tuning":
+            if method == "GET" and name not in ("read_tuning", "export_trace"):
                 status, answer = call(client, method, at(path, kind, real[kind][0]))
                 assert status in (200, 409), f"{name}: {answer.text}"  # 409: of one that has not ended
         tuning = client.get(f"/experiments/{found.running['id']}/tuning")
         assert "has no tuning" in problem(tuning, 404)["detail"]
+        trace = client.get(f"/runs/{found.run}/trace.json")
+        assert "has no trace" in problem(trace, 404)["detail"]
 
 
 @ONE_KIND

@@ -174,3 +174,36 @@ def test_a_damaged_file_hides_nothing_else(service):
     assert [rank["rank"] for rank in found["ranks"]] == [0]
     assert found["complete"] is False
     assert found["remarks"] == ["trace.1 is not a trace of a rank: its first line is b'not a trace'"]
+
+
+def test_the_trace_as_a_file_for_perfetto(service):
+    supervisor = service.launch(trace=True)
+    path = f"/runs/{supervisor.id}/trace.json"
+    assert "its trace has not arrived" in service.client.get(path).json()["detail"]
+    made = lockstep([1.0, 2.0], [2.0, 2.0], message=0.5)
+    supervisor.send(files=[packed("system", 0, b"no trace")])
+    delivered(supervisor, reversed(made))
+    answer = service.client.get(path)
+    assert answer.headers["content-disposition"] == f'attachment; filename="trace-{supervisor.id}.json"'
+    found = answer.json()
+    slices = [
+        (event["pid"], event["name"], event["ts"], event["dur"])
+        for event in found["traceEvents"]
+        if event.get("cat") == "phase"
+    ]
+    assert slices == [
+        *((0, "compute", 0, 1e6), (0, "communicate", 1e6, 1.5e6), (0, "compute", 2.5e6, 2e6)),
+        *((0, "communicate", 4.5e6, 0.5e6), (1, "compute", 0, 2e6), (1, "communicate", 2e6, 0.5e6)),
+        *((1, "compute", 2.5e6, 2e6), (1, "communicate", 4.5e6, 0.5e6)),
+    ]
+    assert found["otherData"]["remarks"] == []
+    assert sum(event.get("cat") == "message" for event in found["traceEvents"]) == 4
+
+
+def test_the_file_has_what_can_be_read_and_says_what_is_missing(service):
+    supervisor = service.launch(trace=True)
+    delivered(supervisor, lockstep([1.0], [1.0])[:1])
+    supervisor.send(files=[packed("trace.1", 0, b"not a trace\n")])
+    found = service.get(f"/runs/{supervisor.id}/trace.json")
+    assert {event["pid"] for event in found["traceEvents"]} == {0}
+    assert [remark.split(":")[0] for remark in found["otherData"]["remarks"]] == ["rank 1 has no trace"]

@@ -3,8 +3,16 @@ import { formatCount } from "@/lib/format/numbers";
 import styles from "./logs.module.css";
 import type { Find } from "./use-find";
 
+interface FindBarProps {
+  find: Find;
+  /** Number of lines that were read, if there are older ones. */
+  among: number | undefined;
+  busy: boolean;
+  lookBack: () => void;
+}
+
 /** Where a text is looked for in a log: the newest line that has it first, Enter for the one before. */
-export function FindBar({ find: { asked, ask, hits, at, go } }: { find: Find }) {
+export function FindBar({ find: { asked, ask, hits, at, go }, among, busy, lookBack }: FindBarProps) {
   const text = asked === "errors" ? "" : asked.text;
   const looks = asked === "errors" || text.trim() !== "";
   const what = asked === "errors" ? "lines with errors" : "lines";
@@ -16,7 +24,13 @@ export function FindBar({ find: { asked, ask, hits, at, go } }: { find: Find }) 
             {hits.length === 0
               ? `no ${what}`
               : `${formatCount(at + 1)} of ${formatCount(hits.length)} ${what}`}
+            {among !== undefined && ` among the newest ${formatCount(among)}`}
           </span>
+          {among !== undefined && (
+            <Button size="compact-xs" variant="default" loading={busy} onClick={lookBack}>
+              Search older lines
+            </Button>
+          )}
           {([-1, 1] as const).map((by) => (
             <Button
               key={by}

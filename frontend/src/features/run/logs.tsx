@@ -1,6 +1,6 @@
-import { Group, Select } from "@mantine/core";
+import { Button, Group, Select } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { Fragment, useCallback, useEffect, useMemo, useRef } from "react";
+import { Fragment, type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef } from "react";
 import type { LogLineView, RunView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { formatClock } from "@/lib/format/time";
@@ -13,7 +13,7 @@ import { FindBar } from "./find-bar";
 import own from "./logs.module.css";
 import styles from "./run.module.css";
 import { type Find, useFind } from "./use-find";
-import { useLogs } from "./use-logs";
+import { type Back, useLogs } from "./use-logs";
 
 const route = getRouteApi("/runs/$runId");
 const ALL = "all";
@@ -29,8 +29,9 @@ function rankName(rank: number): string {
 export function Logs({ run }: { run: RunView }) {
   const { rank } = route.useSearch();
   const navigate = route.useNavigate();
-  const query = useLogs(run.id, rank);
+  const { query, back } = useLogs(run.id, rank);
   const lines = query.data?.lines ?? NO_LINES;
+  const cut = query.data?.cut ?? 0;
   const find = useFind(lines);
   const ranks = Array.from({ length: run.workers + run.servers }, (_, i) => i);
   return (
@@ -40,7 +41,12 @@ export function Logs({ run }: { run: RunView }) {
       testId="logs"
       aside={
         <Group gap="6px 12px" justify="flex-end">
-          <FindBar find={find} />
+          <FindBar
+            find={find}
+            among={cut > 0 ? lines.length : undefined}
+            busy={back.isPending}
+            lookBack={() => back.mutate(find.isIn, { onSuccess: find.show })}
+          />
           <Select
             size="xs"
             w={150}
@@ -69,7 +75,8 @@ export function Logs({ run }: { run: RunView }) {
       {query.isError && !query.data && (
         <ErrorPanel what="The log could not be read." error={query.error} retry={() => query.refetch()} />
       )}
-      <Tail lines={lines} find={find} cut={query.data?.cut ?? 0} over={isTerminal(run.state)} />
+      {back.isError && <ErrorPanel what="Older lines could not be read." error={back.error} />}
+      <Tail lines={lines} find={find} cut={cut} back={back} over={isTerminal(run.state)} />
     </Section>
   );
 }
@@ -78,10 +85,11 @@ interface TailProps {
   lines: readonly LogLineView[];
   find: Find;
   cut: number;
+  back: Back;
   over: boolean;
 }
 
-function Tail({ lines, find: { hits, at }, cut, over }: TailProps) {
+function Tail({ lines, find: { hits, at }, cut, back, over }: TailProps) {
   const box = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
   const keyOf = useCallback((index: number) => String(lines[index]?.position ?? index), [lines]);
@@ -89,6 +97,7 @@ function Tail({ lines, find: { hits, at }, cut, over }: TailProps) {
   const found = useMemo(() => new Set(hits), [hits]);
   const now = hits[at];
   const shown = now === undefined ? undefined : lines[now]?.position;
+  useUnmoved(box, lines, rows.total);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another line that is found, not its place as the log grows
   useEffect(() => {
     if (now === undefined) return;
@@ -117,7 +126,19 @@ function Tail({ lines, find: { hits, at }, cut, over }: TailProps) {
           follows.current = scrollHeight - scrollTop - clientHeight < 24;
         }}
       >
-        {cut > 0 && <div className={styles.quiet}>{formatCount(cut)} earlier lines are not shown</div>}
+        {cut > 0 && (
+          <div className={`${styles.quiet} ${own.cut}`}>
+            <span>{formatCount(cut)} earlier lines are not shown</span>
+            <Button
+              size="compact-xs"
+              variant="default"
+              loading={back.isPending}
+              onClick={() => back.mutate(() => true)}
+            >
+              Read older lines
+            </Button>
+          </div>
+        )}
         {lines.length === 0 && (
           <div className={styles.quiet}>{over ? "Nothing was written." : "Nothing written yet."}</div>
         )}
@@ -148,4 +169,18 @@ function Tail({ lines, find: { hits, at }, cut, over }: TailProps) {
       </div>
     </>
   );
+}
+
+/** Keeps what is in view of a box where it is while older lines come above it. */
+function useUnmoved(box: RefObject<HTMLElement | null>, lines: readonly LogLineView[], total: number): void {
+  const before = useRef({ first: 0, height: 0 });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height of all rows changes as they are drawn
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const first = lines[0]?.position ?? 0;
+    const { first: old, height } = before.current;
+    if (first < old) element.scrollTop += element.scrollHeight - height;
+    before.current = { first, height: element.scrollHeight };
+  }, [box, lines, total]);
 }

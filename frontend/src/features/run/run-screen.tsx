@@ -7,6 +7,7 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
 import { Environment } from "./environment";
+import { FilesPart } from "./files-part";
 import { HeatMap } from "./heat-map";
 import { History } from "./history";
 import { Logs } from "./logs";
@@ -60,6 +61,7 @@ function Page({ run }: { run: RunView }) {
       <WorkerShares run={run} />
       <SystemPart run={run} />
       <Logs run={run} />
+      <FilesPart run={run} />
       <SpecPart run={run} />
       <Environment run={run} />
     </>

@@ -1,7 +1,7 @@
-import { useComputedColorScheme } from "@mantine/core";
 import { type PointerEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useWidth } from "@/lib/charts/use-width";
 import type { TimelineView } from "@/lib/client/types.gen";
+import { useDrawnScheme } from "@/lib/theme/paper";
 import styles from "./timeline.module.css";
 import { draw, inkOf } from "./timeline-draw";
 import { frameOf, hitAt, timeAt } from "./timeline-layout";
@@ -38,7 +38,7 @@ interface Grip {
 
 /** The drawing, and the hands on it: wheel, drag, keys. */
 export function TimelineCanvas({ answer, window, straggler, stale, move }: TimelineCanvasProps) {
-  const scheme = useComputedColorScheme("light");
+  const scheme = useDrawnScheme();
   const [host, width] = useWidth<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
   const grip = useRef<Grip | undefined>(undefined);

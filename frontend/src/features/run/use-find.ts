@@ -1,9 +1,12 @@
 import { useMemo, useState } from "react";
 import type { LogLineView } from "@/lib/client/types.gen";
 
-/** What lines that tell of an error have: names of exceptions, levels of loggers, words of shells and of MPI. */
+/**
+ * What lines that tell of an error have: names of exceptions, also at the end of a traceback, where they begin with
+ * their module; levels of loggers, words of shells and of MPI.
+ */
 const ERROR =
-  /(?:[A-Za-z](?:Error|Exception)\b|\bTraceback\b|\b(?:ERROR|FATAL|CRITICAL)\b|\berror:|\bAborted\b|\bKilled\b|Segmentation fault)/;
+  /(?:[A-Za-z](?:Error|Exception)\b|\bTraceback\b|\b(?:ERROR|FATAL|CRITICAL)\b|\berror:|\bAborted\b|\bKilled\b|Segmentation fault|^(?:[a-z_]\w*\.)+[A-Z]\w*(?::|$))/;
 
 type Asked = { readonly text: string } | "errors";
 
@@ -23,6 +26,9 @@ export interface Find {
   readonly at: number;
   /** Show the one so many further down, beyond the ends from the other end. */
   readonly go: (by: 1 | -1) => void;
+  /** Whether any of these lines has it, and show the newest that has. */
+  readonly isIn: (among: readonly LogLineView[]) => boolean;
+  readonly show: (among: readonly LogLineView[]) => void;
 }
 
 /** Looks for a text, or for errors, in the lines of a log; the newest that is found is shown first. */
@@ -36,10 +42,15 @@ export function useFind(lines: readonly LogLineView[]): Find {
     const next = hits[(at + by + hits.length) % hits.length];
     if (next !== undefined) setShown(lines[next]?.position);
   };
+  const newest = (among: readonly LogLineView[], what: Asked) => {
+    const last = hitsOf(among, what).at(-1);
+    return last === undefined ? undefined : among[last]?.position;
+  };
   const ask = (next: Asked) => {
     setAsked(next);
-    const last = hitsOf(lines, next).at(-1);
-    setShown(last === undefined ? undefined : lines[last]?.position); // stays shown while the log grows
+    setShown(newest(lines, next)); // stays shown while the log grows
   };
-  return { asked, ask, hits, at, go };
+  const isIn = (among: readonly LogLineView[]) => newest(among, asked) !== undefined;
+  const show = (among: readonly LogLineView[]) => setShown((now) => newest(among, asked) ?? now);
+  return { asked, ask, hits, at, go, isIn, show };
 }

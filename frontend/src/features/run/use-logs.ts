@@ -1,52 +1,66 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { readLogs } from "@/lib/client/sdk.gen";
 import type { LogLineView } from "@/lib/client/types.gen";
 import { useStream } from "@/lib/events/use-stream";
 import { useThrottled } from "@/lib/events/use-throttled";
+import { appended, EMPTY, older, PAGE, type Tail, withOlder } from "./log-tail";
 
-/** More lines than this are cut from the front: a browser is no log archive. */
-export const KEPT = 5000;
-const PAGE = 1000;
+interface Place {
+  readonly id: string;
+  readonly rank: number | undefined;
+}
 
-interface Tail {
-  lines: LogLineView[];
-  after: number;
-  cut: number;
+async function page({ id, rank }: Place, after: number, signal?: AbortSignal) {
+  const query = { after, limit: PAGE, rank };
+  return (await readLogs({ path: { run_id: id }, query, signal, throwOnError: true })).data;
 }
 
 /** Read on from a tail until there is no more. */
-async function readOn(id: string, rank: number | undefined, tail: Tail, signal: AbortSignal): Promise<Tail> {
-  let { lines, after, cut } = tail;
+async function readOn(place: Place, from: Tail, signal: AbortSignal): Promise<Tail> {
+  let tail = from;
   for (;;) {
-    const { data } = await readLogs({
-      path: { run_id: id },
-      query: { after, limit: PAGE, rank },
-      signal,
-      throwOnError: true,
-    });
-    lines = [...lines, ...data.lines];
-    after = data.next_after;
-    if (lines.length > KEPT) {
-      cut += lines.length - KEPT;
-      lines = lines.slice(-KEPT);
-    }
-    if (!data.more || data.lines.length === 0) return { lines, after, cut };
+    const data = await page(place, tail.after, signal);
+    tail = appended(tail, data.lines, data.next_after);
+    if (!data.more || data.lines.length === 0) return tail;
   }
 }
 
 /** The log of a run as it grows: each fetch asks only for what came after the last line. */
 export function useLogs(id: string, rank: number | undefined) {
   const client = useQueryClient();
+  const place = { id, rank };
   const queryKey = ["logs", id, rank ?? "all"];
+  const known = () => client.getQueryData<Tail>(queryKey) ?? EMPTY;
   const query = useQuery({
     queryKey,
-    queryFn: ({ signal }) =>
-      readOn(id, rank, client.getQueryData<Tail>(queryKey) ?? { lines: [], after: 0, cut: 0 }, signal),
+    queryFn: async ({ signal }) => {
+      const from = known();
+      const found = await readOn(place, from, signal);
+      const now = known(); // an older block may have come meanwhile
+      const isNew = ({ position }: LogLineView) => position > now.after;
+      return now === from ? found : appended(now, found.lines.filter(isNew), found.after);
+    },
     structuralSharing: false,
   });
   const refresh = useThrottled(() => query.refetch({ cancelRefetch: false }), 400);
   useStream({ run: id }, (event) => {
     if (event.kind === "logs" || event.kind === "reset") refresh();
   });
-  return query;
+  const back = useMutation({
+    /** Reads older blocks until one has a line that is wanted, or there is no more; the lines of the last one. */
+    mutationFn: async (isWanted: (lines: readonly LogLineView[]) => boolean) => {
+      for (;;) {
+        const block = older(known());
+        if (!block) return [];
+        const data = await page(place, block.after);
+        const first = known().lines[0]?.position ?? 0;
+        const lines = data.lines.filter(({ position }) => position < first);
+        client.setQueryData<Tail>(queryKey, (now = EMPTY) => withOlder(now, block, lines));
+        if (isWanted(lines)) return lines;
+      }
+    },
+  });
+  return { query, back };
 }
+
+export type Back = ReturnType<typeof useLogs>["back"];

@@ -1,7 +1,7 @@
-import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { useDrawnScheme } from "@/lib/theme/paper";
 import { ChartMenu } from "./chart-menu";
 import styles from "./line-chart.module.css";
 import { oncePerFrame } from "./once-per-frame";
@@ -39,7 +39,7 @@ export interface LineChartProps extends ChartAxes {
 export function LineChart(props: LineChartProps) {
   const { title, note, empty = "No points yet", height = 300, testId } = props;
   const series = seenThrough(props.series);
-  const dark = useComputedColorScheme("light") === "dark";
+  const dark = useDrawnScheme() === "dark";
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [own, setOwn] = useState<Zoom>();

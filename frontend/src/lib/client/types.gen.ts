@@ -6780,6 +6780,12 @@ export type ExportPointsData = {
          * May repeat; default: all.
          */
         metric?: Array<string> | null;
+        /**
+         * Run
+         *
+         * Only this one of its runs.
+         */
+        run?: string | null;
     };
     url: '/api/v1/experiments/{experiment_id}/points.csv';
 };
@@ -6817,6 +6823,12 @@ export type ExportPointsParquetData = {
          * May repeat; default: all.
          */
         metric?: Array<string> | null;
+        /**
+         * Run
+         *
+         * Only this one of its runs.
+         */
+        run?: string | null;
     };
     url: '/api/v1/experiments/{experiment_id}/points.parquet';
 };
@@ -7833,6 +7845,43 @@ export type CheckpointRunResponses = {
 
 export type CheckpointRunResponse = CheckpointRunResponses[keyof CheckpointRunResponses];
 
+export type ExportLogData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: {
+        /**
+         * Rank
+         *
+         * Only this rank; -1 is mpirun and the supervisor.
+         */
+        rank?: number | null;
+    };
+    url: '/api/v1/runs/{run_id}/log.txt';
+};
+
+export type ExportLogErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportLogError = ExportLogErrors[keyof ExportLogErrors];
+
+export type ExportLogResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ExportLogResponse = ExportLogResponses[keyof ExportLogResponses];
+
 export type ReadLogsData = {
     body?: never;
     path: {
@@ -8016,6 +8065,43 @@ export type ReadTimelineResponses = {
 };
 
 export type ReadTimelineResponse = ReadTimelineResponses[keyof ReadTimelineResponses];
+
+export type ExportTraceData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         */
+        run_id: string;
+    };
+    query?: {
+        /**
+         * Attempt
+         *
+         * Default: the latest.
+         */
+        attempt?: number | null;
+    };
+    url: '/api/v1/runs/{run_id}/trace.json';
+};
+
+export type ExportTraceErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ExportTraceError = ExportTraceErrors[keyof ExportTraceErrors];
+
+export type ExportTraceResponses = {
+    /**
+     * Successful Response
+     */
+    200: string;
+};
+
+export type ExportTraceResponse = ExportTraceResponses[keyof ExportTraceResponses];
 
 export type ReadWorkersData = {
     body?: never;

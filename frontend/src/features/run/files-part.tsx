@@ -1,0 +1,94 @@
+import { Button, Group } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { exportPointsParquet } from "@/lib/client/sdk.gen";
+import type { RunView } from "@/lib/client/types.gen";
+import { download, saveText } from "@/lib/export/save";
+import { formatBytes, formatCount } from "@/lib/format/numbers";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { Section } from "@/lib/ui/section";
+import { isTerminal } from "@/lib/ui/states";
+import own from "./files.module.css";
+import styles from "./run.module.css";
+
+/** A cluster keeps the newest two of an attempt. */
+const SHOWN = 2;
+
+/** What the server has of a run, as files; and where the rest is. */
+export function FilesPart({ run }: { run: RunView }) {
+  const points = `/api/v1/experiments/${run.experiment_id}/points`;
+  const parquet = useParquet(run, `${points}.parquet?run=${run.id}`);
+  const traced = run.spec.trace === true && isTerminal(run.state) && !run.host.startsWith("~");
+  return (
+    <Section title="Files" testId="files">
+      <Group gap={8}>
+        <File href={`${points}.csv?run=${run.id}`}>Points, CSV</File>
+        <Button
+          size="compact-sm"
+          variant="default"
+          loading={parquet.isPending}
+          onClick={() => parquet.mutate()}
+        >
+          Points, Parquet
+        </Button>
+        <File href={`/api/v1/runs/${run.id}/log.txt`}>Log, text</File>
+        <Button
+          size="compact-sm"
+          variant="default"
+          onClick={() => saveText(`run-${run.number}.json`, specOf(run), "application/json")}
+        >
+          Specification, JSON
+        </Button>
+        {traced && <File href={`/api/v1/runs/${run.id}/trace.json`}>Trace, for ui.perfetto.dev</File>}
+      </Group>
+      {parquet.isError && <ErrorPanel what="The Parquet file was not made." error={parquet.error} />}
+      <Checkpoints run={run} />
+    </Section>
+  );
+}
+
+const specOf = (run: RunView) => `${JSON.stringify(run.spec, null, 2)}\n`;
+
+function File({ href, children }: { href: string; children: string }) {
+  return (
+    <Button component="a" href={href} download size="compact-sm" variant="default">
+      {children}
+    </Button>
+  );
+}
+
+/** The server is asked first: one without pyarrow refuses, and a download that fails does not say why. */
+function useParquet(run: RunView, address: string) {
+  return useMutation({
+    mutationFn: async () => {
+      const asking = new AbortController();
+      const path = { experiment_id: run.experiment_id };
+      const how = { parseAs: "stream", signal: asking.signal, throwOnError: true } as const;
+      await exportPointsParquet({ ...how, path, query: { run: run.id } });
+      asking.abort(); // nothing of the file has been read: the browser fetches it whole
+      download(address);
+    },
+  });
+}
+
+/** Checkpoints are never sent to the server. */
+function Checkpoints({ run }: { run: RunView }) {
+  const newest = run.checkpoints.slice(-SHOWN);
+  if (run.host.startsWith("~"))
+    return <p className={styles.note}>Its checkpoints stayed where it ran: it was imported.</p>;
+  if (newest.length === 0)
+    return <p className={styles.note}>No checkpoint was reported. Checkpoints stay on {run.host}.</p>;
+  return (
+    <>
+      <p className={styles.note}>Checkpoints stay on {run.host}, which keeps the newest two of an attempt:</p>
+      <ul className={own.places} aria-label="Checkpoints on the cluster">
+        {newest.map(({ attempt, path, samples, bytes, ranks }) => (
+          <li key={`${attempt} ${path}`}>
+            <code>{path}</code>
+            {run.attempt > 1 && ` of attempt ${attempt}`}, {formatCount(samples)} samples,{" "}
+            {formatBytes(bytes)} of {ranks} {ranks === 1 ? "rank" : "ranks"}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,329 @@
+"""What a researcher does with results, in a real browser over one real platform: every step by what is seen."""
+
+import csv
+import io
+import math
+import re
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browsing import opened, running
+from instances import QUICK, Running, runs, submit
+from playwright.sync_api import expect
+
+from tests.waiting import LIMIT, free_port, wait_for
+
+pytestmark = pytest.mark.needs("browser")
+
+METHODS = ("Sync SGD", "Local SGD")
+NETWORKS = {
+    "fast-net": {"latency": 1e-5, "seconds_per_byte": 1e-9},
+    "slow-net": {"latency": 1e-4, "seconds_per_byte": 4e-9},
+}
+COMPARED = QUICK | {
+    "name": "Two networks",
+    "variants": [{"name": METHODS[0], "algorithm": "sync-sgd"}, {"name": METHODS[1], "algorithm": "local-sgd"}],
+    "clusters": [
+        {"name": name, "computed_on": "local", "workers": [2], "seeds": 3, "virtual": constants}
+        for name, constants in NETWORKS.items()
+    ],
+    "trace": True,
+}
+"""12 runs."""
+WITHOUT_DATA = QUICK | {
+    "name": "Letters",
+    "workload": {"name": "text-transformer", "parameters": {"path": "nowhere.txt"}},
+    "clusters": [{"name": "local", "workers": [1], "seeds": 1}],
+    "target": None,
+}
+"""Its run fails: the platform has no data."""
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory):
+    """Start a platform on which one run fails at once, and then twelve are compared."""
+    up = Running(tmp_path_factory.mktemp("journeys") / "home", "up", port=free_port())
+    try:
+        with up.ready() as client:
+            failing = submit(client, WITHOUT_DATA)
+            compared = submit(client, COMPARED)
+            yield SimpleNamespace(url=up.url, token=up.token, client=client, failing=failing, compared=compared)
+    finally:
+        up.stop()
+        up.sweep()
+
+
+@pytest.fixture(scope="module")
+def chromium(program_path):
+    with running(program_path("browser")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def signed_in(chromium, stack):
+    """Open a page that is signed in, and may use the clipboard; it must have nothing to complain about."""
+    with opened(chromium, permissions=["clipboard-read", "clipboard-write"]) as found:
+        found.page.goto(f"{stack.url}/login?token={stack.token}")
+        yield found
+        assert found.complaints == []
+
+
+@pytest.fixture
+def page(signed_in):
+    return signed_in.page
+
+
+def ended(stack, experiment):
+    """Wait for the end of an experiment; return its runs."""
+
+    def look():
+        found = runs(stack.client, experiment)
+        return found if all(run["finished_at"] for run in found) else None
+
+    found = wait_for(look, "the end of the runs")
+    assert {run["state"] for run in found} == {"failed_user" if experiment == stack.failing else "succeeded"}
+    return found
+
+
+def export(page, of, how):
+    """Choose how something is taken away."""
+    page.get_by_role("button", name=f"Export: {of}", exact=True).click()
+    page.get_by_role("menuitem", name=how, exact=True).click()
+
+
+def saved(page, of, how):
+    """Take something away as a file; return its text."""
+    with page.expect_download() as download:
+        export(page, of, how)
+    return download.value.path().read_text()
+
+
+def copied(page):
+    return page.evaluate("navigator.clipboard.readText()")
+
+
+def test_an_admin_revokes_a_token_and_its_holder_is_refused_at_once(stack, page):
+    page.get_by_role("button", name=re.compile("^Account of")).click()
+    page.get_by_role("menuitem", name="Administration").click()
+    tokens = page.get_by_role("region", name="Tokens")
+    tokens.get_by_role("textbox", name="Label").fill("a laptop that was lost")
+    tokens.get_by_role("button", name="Make token").click()
+    shown = tokens.get_by_role("status")
+    expect(shown).to_contain_text("is not shown again")
+    token = shown.locator("pre").inner_text()
+    with httpx.Client(
+        base_url=f"{stack.url}/api/v1",
+        headers={"authorization": f"Bearer {token}"},
+        timeout=LIMIT,
+        trust_env=False,
+    ) as holder:
+        assert holder.get("/experiments").status_code == 200
+        row = tokens.get_by_role("row").filter(has_text="a laptop that was lost")
+        row.get_by_role("button", name="Revoke").click()
+        page.get_by_role("button", name="Revoke the token").click()
+        expect(row).to_contain_text("revoked")
+        refused = holder.get("/experiments")
+        assert refused.status_code == 401, refused.text
+    assert stack.client.get("/experiments").status_code == 200, "only this one"
+
+
+def test_why_a_run_failed_is_found_from_home(stack, page):
+    ended(stack, stack.failing)
+    page.reload()
+    item = page.get_by_role("listitem").filter(has=page.get_by_role("link", name="Letters"))
+    expect(item.get_by_role("img", name="1 of 1 runs ended: 1 failed")).to_be_visible()
+    item.get_by_role("link", name="Letters").click()
+    row = page.get_by_role("region", name="Runs", exact=True).get_by_role("row").filter(has_text="failed: code")
+    row.get_by_role("link", name=re.compile(r"^#\d")).click()
+
+    why = page.get_by_role("region", name="Why it failed")
+    expect(why).to_contain_text("DataMissing: text-transformer reads a text from files")
+    expect(why).to_contain_text("Put the files where the message says")
+    expect(why.get_by_text("raise DataMissing")).not_to_be_visible()  # the traceback is folded
+    why.get_by_role("link", name="Log of").click()
+    log = page.get_by_role("log", name="Log lines")
+    expect(log).to_be_in_viewport()
+    page.get_by_role("region", name="Log", exact=True).get_by_role("button", name="Errors").click()
+    error = log.locator("[aria-current=true]")
+    expect(error).to_contain_text("DataMissing")
+    expect(error).to_be_in_viewport()
+
+
+def test_two_clusters_are_compared_pair_by_pair_of_seeds(stack, page):
+    found = ended(stack, stack.compared)
+    times = {(run["variant"], run["cluster"], run["seed"]): run["time_to_target"] for run in found}
+    page.goto(f"{stack.url}/experiments/{stack.compared}")
+    page.get_by_role("link", name="Compare with…").click()
+    table = page.get_by_role("region", name="Ratios of times to the target")
+    expect(table.get_by_role("row")).to_have_count(1 + len(METHODS))
+    for method in METHODS:
+        row = table.get_by_role("row").filter(has=page.get_by_role("rowheader", name=method))
+        slow_first = "slow-net" in row.get_by_role("rowheader").inner_text()
+        logs = [math.log(times[method, "slow-net", n] / times[method, "fast-net", n]) for n in range(3)]
+        expected = math.exp(sum(logs) / 3 * (1 if slow_first else -1))
+        ratio, seeds = (row.get_by_role("cell").nth(i).inner_text() for i in (1, 2))
+        assert float(re.match(r"([\d.,]+)×", ratio)[1].replace(",", "")) == pytest.approx(expected, abs=0.006)
+        assert seeds.strip() == "3"
+        assert (expected > 1) == slow_first, "the slower network takes longer"
+
+    page.get_by_role("combobox", name="Clusters of").click()
+    page.get_by_role("option", name="fast-net", exact=True).click()
+    expect(page.get_by_role("region", name="Cluster against cluster")).to_contain_text("two clusters")
+    expect(table).to_have_count(0)
+
+
+def test_results_leave_for_a_paper(stack, page, chromium, tmp_path):
+    ended(stack, stack.compared)
+    page.goto(f"{stack.url}/experiments/{stack.compared}")
+    drawing = ElementTree.fromstring(saved(page, "Validation accuracy", "Save as SVG"))
+    words = [each.text for each in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Validation accuracy", *METHODS} <= set(words)
+
+    rows = list(csv.DictReader(io.StringIO(saved(page, "Validation accuracy", "Save as CSV"))))
+    bands = stack.client.get(f"/experiments/{stack.compared}/bands", params={"metric": "validation_accuracy"})
+    for method in METHODS:
+        mine = [float(row["Validation accuracy"]) for row in rows if row["curve"] == method]
+        means = [band["mean"][: len(mine)] for band in bands.json()["bands"] if band["variant"] == method]
+        assert len(mine) > 2
+        assert pytest.approx(mine) in means
+
+    export(page, "Comparison", "Copy as LaTeX")
+    expect(page.get_by_role("button", name="Copied: Comparison")).to_be_visible()
+    lines = copied(page).replace("\r", "").split("\n")
+    columns = re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\}", lines[0])[1]
+    body = [line for line in lines[1:] if line.endswith(r"\\")]
+    assert (lines[1], lines[-2:]) == (r"\toprule", [r"\bottomrule", r"\end{tabular}"])
+    assert [line.split(" & ")[0] for line in body] == ["Variant", *METHODS]
+    assert {line.count(" & ") for line in body} == {len(columns) - 1}
+    assert r"\%" in body[1] and not re.search(r"(?<!\\)%", "".join(body)), "a bare % begins a comment"
+
+    page.get_by_role("button", name="Export", exact=True).click()
+    with page.expect_popup() as popup:
+        page.get_by_role("menuitem", name="Report, to read and print").click()
+    report = tmp_path / "report.html"
+    report.write_bytes(page.request.get(popup.value.url).body())
+    popup.value.close()
+    with opened(chromium, offline=True) as away:
+        asked = []
+        away.page.on("request", lambda request: asked.append(request.url))
+        away.page.goto(report.as_uri())
+        expect(away.page.get_by_role("heading", level=1)).to_contain_text("Two networks")
+        expect(away.page.locator("svg").first).to_be_visible()
+        assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+        assert away.complaints == []
+
+
+def zoom(page):
+    """Drag over the middle of a chart."""
+    chart = page.get_by_role("img", name=re.compile("^Validation accuracy"))
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.4, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.7, y, steps=4)
+    page.mouse.up()
+
+
+def axis(page):
+    """Return what stands below a chart: the numbers of what is in view, and what they are."""
+    drawing = ElementTree.fromstring(saved(page, "Validation accuracy", "Save as SVG"))
+    words = list(drawing.iter("{http://www.w3.org/2000/svg}text"))
+    names = [each.text for each in words if each.text in METHODS]
+    return [each.text for each in words if each.get("text-anchor") == "middle"], names
+
+
+def order_of_runs(page):
+    table = page.get_by_role("region", name="Runs of this experiment")
+    expect(table.get_by_role("row")).to_have_count(13)
+    return table.get_by_role("rowheader").or_(table.get_by_role("cell")).get_by_role("link").all_inner_texts()
+
+
+def choose_view(page, name):
+    page.get_by_role("button", name="Views").click()
+    page.get_by_role("menuitem", name=name).click()
+
+
+def test_a_view_is_shared_by_its_address_and_kept_under_a_name(stack, page, chromium):
+    ended(stack, stack.compared)
+    page.goto(f"{stack.url}/experiments/{stack.compared}")
+    whole = axis(page)
+    assert whole[1] == list(METHODS)
+    usual = order_of_runs(page)
+    zoom(page)
+    curves = page.get_by_role("region", name="Curves")
+    expect(curves.get_by_role("button", name="Show all")).to_be_visible()
+    page.get_by_role("toolbar", name="Variants").get_by_role("button", name=METHODS[1]).click()
+    by_time = page.get_by_role("columnheader", name="Time to target").get_by_role("button")
+    by_time.last.click()
+    by_time.last.click()
+    seen = axis(page), order_of_runs(page)
+    assert seen[0][0] != whole[0]
+    assert seen[0][1] == [METHODS[0]]
+    assert seen[1] != usual
+    choose_view(page, "Copy the link to this view")
+    expect(page.get_by_role("button", name="Link copied")).to_be_visible()
+    address = copied(page)
+
+    page.get_by_role("link", name="Experiments", exact=True).click()
+    page.get_by_role("button", name="Name", exact=True).click()
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("menuitemcheckbox", name="Variants").click()
+    page.get_by_role("menuitemcheckbox", name="Duration").click()
+    page.keyboard.press("Escape")
+    choose_view(page, "Save this view…")
+    page.get_by_role("textbox", name="Name").fill("By name")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+    with opened(chromium) as other:
+        there = other.page
+        there.goto(f"{stack.url}/login?token={stack.token}")
+        names = there.get_by_role("main").get_by_role("listitem").get_by_role("link")
+        expect(names).to_have_text(["Two networks", "Letters"])  # the newest first
+        there.goto(address)
+        expect(there.get_by_role("region", name="Curves").get_by_role("button", name="Show all")).to_be_visible()
+        assert (axis(there), order_of_runs(there)) == seen
+
+        there.get_by_role("link", name="Experiments", exact=True).click()
+        choose_view(there, "By name")
+        expect(names).to_have_text(["Letters", "Two networks"])
+        sorts = there.get_by_role("group", name="Sort by")
+        expect(sorts.get_by_role("button", name="Duration")).to_be_visible()
+        expect(sorts.get_by_role("button", name="Name, from A to Z")).to_be_visible()
+        item = there.get_by_role("listitem").filter(has=there.get_by_role("link", name="Two networks"))
+        expect(item.get_by_text(METHODS[1], exact=True)).to_have_count(0)
+        assert other.complaints == []
+
+
+DARKEST = """canvas => {
+    const copy = new OffscreenCanvas(40, canvas.height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, 40, canvas.height);
+    let least = 255;
+    for (let i = 0; i < data.length; i += 4) {
+        const brightness = 0.2126 * data[i] + 0.7152 * data[i + 1] + 0.0722 * data[i + 2];
+        if (data[i + 3] > 250) least = Math.min(least, brightness);
+    }
+    return least;
+}"""
+"""The brightness of the darkest opaque pixel beside a chart, where the numbers of its axis are, 0 to 255."""
+
+
+def test_a_dark_page_is_legible_on_paper(stack, page):
+    ended(stack, stack.compared)
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{stack.url}/experiments/{stack.compared}")
+    chart = page.get_by_role("img", name=re.compile("^Validation accuracy")).locator("canvas")
+    wait_for(lambda: 110 < chart.evaluate(DARKEST) < 255, "a chart with pale words")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(color_scheme="dark", media="print")
+    assert chart.evaluate(DARKEST) < 110
+    found = Axe().run(page, options={"runOnly": ["color-contrast"]})
+    assert found.violations_count == 0, found.generate_report()
+    page.emulate_media(color_scheme="dark", media="screen")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    wait_for(lambda: chart.evaluate(DARKEST) > 110, "the chart as it was")
