@@ -1605,6 +1605,10 @@ export type DroppedView = {
  */
 export type DryRun = {
     /**
+     * Durations
+     */
+    durations: Array<DurationView>;
+    /**
      * Reported Runs
      */
     reported_runs: number;
@@ -1640,6 +1644,42 @@ export type Duration = {
      * Seconds
      */
     seconds: number;
+};
+
+/**
+ * DurationView
+ *
+ * How long planned runs keep one registered cluster, one after the other, predicted from similar runs.
+ */
+export type DurationView = {
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Least
+     */
+    least: number | null;
+    /**
+     * Likeness
+     */
+    likeness: string | null;
+    /**
+     * Most
+     */
+    most: number | null;
+    /**
+     * Runs
+     */
+    runs: number;
+    /**
+     * Seconds
+     */
+    seconds: number | null;
+    /**
+     * Unlike
+     */
+    unlike: number;
 };
 
 /**
