@@ -88,7 +88,8 @@ describe("faults of a tuning", () => {
     server.on("POST /experiments/dry-run", new Refusal(422, "It has faults.", faults));
     await on();
     await waitFor(() => expect(part("tuning").getByText("too many runs")).toBeVisible());
-    expect(within(card(1).getByTestId("search-spaces")).getByText(/no setting in this space/)).toBeVisible();
+    const spaces = within(card(1).getByTestId("search-spaces"));
+    expect(await spaces.findByText(/no setting in this space/)).toBeVisible();
   });
 });
 
