@@ -45,7 +45,7 @@ class DryRun(View):
     warnings: list[Fault]
     """Settings that are allowed but probably not intended: more ranks than cores, fewer than 3 seeds, ..."""
     durations: list[DurationView]
-    """How long `runs` would take on each registered cluster, without what waits before them."""
+    """How long `runs` would take for each cluster, without what waits before them."""
 
 
 class Origin(View):

@@ -20,11 +20,11 @@ from hooke_api.waiting.service import basis
 
 
 def durations(session: Session, spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> list[DurationView]:
-    """Return how long planned runs take on each registered cluster, in the order of the plan."""
-    hosts: dict[str, Counter[Kind]] = {}
+    """Return how long planned runs take for each cluster of their experiment, in the order of the plan."""
+    clusters: dict[tuple[str, str], Counter[Kind]] = {}
     for run in planned:
-        hosts.setdefault(run.host, Counter())[_kind(spec, run)] += 1
-    return [_duration(session, host, kinds) for host, kinds in hosts.items()]
+        clusters.setdefault((run.cluster, run.host), Counter())[_kind(spec, run)] += 1
+    return [_duration(session, cluster, host, kinds) for (cluster, host), kinds in clusters.items()]
 
 
 def _kind(spec: ExperimentSpec, run: PlannedRun) -> Kind:
@@ -40,14 +40,15 @@ def _kind(spec: ExperimentSpec, run: PlannedRun) -> Kind:
     )
 
 
-def _duration(session: Session, host: str, kinds: Mapping[Kind, int]) -> DurationView:
+def _duration(session: Session, cluster: str, host: str, kinds: Mapping[Kind, int]) -> DurationView:
     known = history.known(session, host, session.get_one(Cluster, host).slots)
     batches = [(runs, known.durations.predict(kind)) for kind, runs in kinds.items()]
     unlike = sum(runs for runs, predicted in batches if predicted is None)
     found = total(batches)
     least, mean, most = (None, None, None) if found is None else _interval(*found)
     return DurationView(
-        cluster=host,
+        cluster=cluster,
+        host=host,
         runs=sum(kinds.values()),
         unlike=unlike,
         seconds=mean,

@@ -80,9 +80,11 @@ class QueueView(View):
 
 
 class DurationView(View):
-    """How long planned runs keep one registered cluster, one after the other, predicted from similar runs."""
+    """How long the planned runs of one cluster of an experiment take, one after the other, as similar runs did."""
 
     cluster: str
+    host: str
+    """The registered cluster that they keep meanwhile."""
     runs: int
     unlike: int
     """Runs that nothing that has run is similar to."""

@@ -5,6 +5,7 @@ import { PLAN } from "../support/fixtures/catalogue";
 
 const KNOWN: DurationView = {
   cluster: "local",
+  host: "local",
   runs: 15,
   unlike: 0,
   seconds: 725,
@@ -33,8 +34,9 @@ it.each([
   expect(roughly(seconds)).toBe(words);
 });
 
-it("clusters compute beside one another: the longest counts, and nothing is said while one is unknown", () => {
+it("hosts compute beside one another, clusters of one after one another, and nothing is said while one is unknown", () => {
   const plan = (durations: DurationView[]) => wholeDuration({ ...PLAN, durations });
-  expect(plan([KNOWN, { ...KNOWN, cluster: "rack", seconds: 7200 }])).toBe("about 2 h 00 min");
+  expect(plan([KNOWN, { ...KNOWN, cluster: "rack", host: "rack", seconds: 7200 }])).toBe("about 2 h 00 min");
+  expect(plan([KNOWN, { ...KNOWN, cluster: "10gbe" }])).toBe("about 24 min");
   expect(plan([KNOWN, UNKNOWN])).toBeUndefined();
 });

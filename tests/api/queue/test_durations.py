@@ -4,6 +4,7 @@ import pytest
 
 from tests.api.hands import ALONE, SPEC
 from tests.api.queue.test_queue_service import submit, took
+from tests.api.test_experiments import VIRTUAL
 
 
 def predicted(service, seeds, **more):
@@ -17,7 +18,7 @@ def predicted(service, seeds, **more):
 def test_nothing_is_predicted_before_a_similar_run_has_ended(service):
     service.hello()
     nothing = dict.fromkeys(("seconds", "least", "most", "likeness"))
-    assert predicted(service, 6) == {"cluster": "local", "runs": 6, "unlike": 6} | nothing
+    assert predicted(service, 6) == {"cluster": "local", "host": "local", "runs": 6, "unlike": 6} | nothing
 
 
 def test_a_dry_run_takes_as_long_as_similar_runs_did(service):
@@ -34,6 +35,12 @@ def test_a_dry_run_takes_as_long_as_similar_runs_did(service):
     half = predicted(service, 6, budget={"samples": SPEC["budget"]["samples"] // 2})
     assert half["seconds"] == pytest.approx(120, rel=0.2)
     assert half["likeness"] == "3 runs of the same workload, algorithm, ranks and cluster"
+    document = SPEC | ALONE | {"clusters": [*ALONE["clusters"], VIRTUAL]}
+    both = service.client.post("/experiments/dry-run", json=document).json()["durations"]
+    assert [(one["cluster"], one["host"], one["unlike"]) for one in both] == [
+        ("local", "local", 0),
+        ("sim", "local", 5),
+    ]
     submit(service, "six", seeds=6)
     (waiting,) = service.get("/clusters/local/queue")["entries"]
     assert six["seconds"] == pytest.approx(waiting["run_seconds"]), "as its queue says once it waits"

@@ -20,14 +20,17 @@ export function durationWords({ runs: count, unlike, seconds, least, most }: Dur
   return `about ${roughly(seconds)} for ${runs(count)} (${roughly(least)} to ${roughly(most)})`;
 }
 
-/** How long the plan takes once it has its turn: the longest of its clusters; undefined where one is not known. */
+/** How long the plan takes once it has its turn, on the host that takes longest; undefined where one is not known. */
 export function wholeDuration({ durations }: DryRun): string | undefined {
-  const known = durations.flatMap(({ seconds }) => (seconds === null ? [] : [seconds]));
-  if (known.length === 0 || known.length < durations.length) return undefined;
-  return `about ${roughly(Math.max(...known))}`;
+  const hosts = new Map<string, number>();
+  for (const { host, seconds } of durations) {
+    if (seconds === null) return undefined;
+    hosts.set(host, (hosts.get(host) ?? 0) + seconds);
+  }
+  return hosts.size === 0 ? undefined : `about ${roughly(Math.max(...hosts.values()))}`;
 }
 
-/** For how long the planned runs keep each cluster, and what that is predicted from. */
+/** How long the planned runs of each cluster take, and what that is predicted from. */
 export function DurationNote({ durations }: { durations: readonly DurationView[] }) {
   return (
     <ul className={styles.queues} data-testid="plan-durations">

@@ -53,7 +53,7 @@ export function VariantRow({ index, columns, algorithms, held }: RowProps) {
           label="Baseline"
           name="baseline"
           data-testid="baseline"
-          classNames={{ label: own.baseline }}
+          classNames={{ root: own.radio, label: own.baseline }}
           checked={draft.baseline === index}
           onChange={() => change((old) => ({ ...old, baseline: index }))}
         />

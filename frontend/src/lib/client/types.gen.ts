@@ -1649,13 +1649,17 @@ export type Duration = {
 /**
  * DurationView
  *
- * How long planned runs keep one registered cluster, one after the other, predicted from similar runs.
+ * How long the planned runs of one cluster of an experiment take, one after the other, as similar runs did.
  */
 export type DurationView = {
     /**
      * Cluster
      */
     cluster: string;
+    /**
+     * Host
+     */
+    host: string;
     /**
      * Least
      */
