@@ -50,7 +50,8 @@ export function VariantRow({ index, columns, algorithms, held }: RowProps) {
       <td className={own.base}>
         <Radio
           size="xs"
-          label="Baseline"
+          aria-label="Baseline"
+          label={<span className={own.word}>Baseline</span>}
           name="baseline"
           data-testid="baseline"
           classNames={{ root: own.radio, label: own.baseline }}
