@@ -202,8 +202,10 @@ def tune(page: Page) -> None:
     field(page, "/clusters/0/seeds").fill("3")
     page.get_by_test_id("has-tuning").check(force=True)
     field(page, "/tuning/trials").fill("4")
-    for card in page.get_by_test_id("search-spaces").all():
-        for row in card.get_by_test_id("space-row").filter(has_not_text="Learning rate").all():
+    for edit in page.get_by_test_id("edit-variant").all():  # one is open at a time
+        edit.click()
+        spaces = page.get_by_test_id("search-spaces")
+        for row in spaces.get_by_test_id("space-row").filter(has_not_text="Learning rate").all():
             row.get_by_role("button", name="Keep default").click()
     field(page, "/variants/1/search/lr/low").fill("0.05")
 
@@ -252,6 +254,7 @@ def test_a_tuned_experiment_from_the_form_to_its_clone(hooke, browsing):
     expect(page.get_by_test_id("plan-bar")).to_have_text(re.compile("8 trial runs at most, 6 reported"))
     expect(page.get_by_test_id("plan")).to_have_attribute("data-settled", "true")
     browsing.accessible()
+    page.get_by_test_id("edit-variant").nth(1).click()
     expect(field(page, "/variants/1/search/lr/low")).to_have_value("0.05")
     expect(page.get_by_test_id("plan-total")).to_have_text("8 trial runs at most, 6 reported runs")
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

@@ -180,6 +180,12 @@ SCREENS = (
     Screen("new", "/new", "[data-testid=form]"),
     Screen("new-example", "/new?example=true", "[data-testid=plan][data-settled=true]"),
     Screen("new-examples", "/new", "[data-testid=form]", _click("[data-testid=start-from]", "[role=menu]")),
+    Screen(
+        "new-variant",
+        "/new?example=true",
+        "[data-testid=plan][data-settled=true]",
+        _click("[data-testid=edit-variant]", "[data-testid=variant-card] fieldset"),
+    ),
     Screen("new-replace", "/new", "[data-testid=form]", _replace),
     Screen(
         "new-virtual",

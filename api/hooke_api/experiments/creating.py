@@ -36,6 +36,7 @@ from hooke_api.storage.outbox import announce, take, wake_scheduler
 from hooke_api.storage.present import deleted
 from hooke_api.storage.reach import open_project
 from hooke_api.storage.trail import tell
+from hooke_api.waiting.durations import durations
 from hooke_api.waiting.limits import check_limits
 
 PLANNINGS = 3
@@ -61,6 +62,7 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str) -> 
         trial_runs=plan.trial_runs,
         reported_runs=plan.reported_runs if spec.tuning else len(planned),
         warnings=plain.as_sent([*warnings(session, spec, planned), *outdated(session, unresolved)]),
+        durations=durations(session, spec, planned),
     )
 
 

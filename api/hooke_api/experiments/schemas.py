@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from hooke_api.base.names import ProjectName
 from hooke_api.base.schema import View
 from hooke_api.experiments.filter_fields import Kind
-from hooke_api.waiting.schemas import WaitingView
+from hooke_api.waiting.schemas import DurationView, WaitingView
 
 
 class PlannedRunView(View):
@@ -44,6 +44,8 @@ class DryRun(View):
     """Number of runs of the comparison itself."""
     warnings: list[Fault]
     """Settings that are allowed but probably not intended: more ranks than cores, fewer than 3 seeds, ..."""
+    durations: list[DurationView]
+    """How long `runs` would take for each cluster, without what waits before them."""
 
 
 class Origin(View):

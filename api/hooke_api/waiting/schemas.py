@@ -79,6 +79,24 @@ class QueueView(View):
     entries: list[QueueEntryView]
 
 
+class DurationView(View):
+    """How long the planned runs of one cluster of an experiment take, one after the other, as similar runs did."""
+
+    cluster: str
+    host: str
+    """The registered cluster that they keep meanwhile."""
+    runs: int
+    unlike: int
+    """Runs that nothing that has run is similar to."""
+    seconds: float | None
+    """Mean, s; null: there is a run that nothing is similar to, or it would take more than ten years."""
+    least: float | None
+    """5% and 95%, s; null with `seconds`."""
+    most: float | None
+    likeness: str | None
+    """What the prediction is made from; null without one."""
+
+
 class PriorityChange(View):
     """The new priority of an experiment."""
 

@@ -219,12 +219,12 @@ def _entry(outlook: Outlook, host: str) -> QueueEntryView:
         begun=entry.begun,
         ranks=entry.ranks,
         run_seconds=None if took is None else took[0],
-        likeness=_likeness(likenesses) if took is not None else None,
+        likeness=basis(likenesses) if took is not None else None,
         submitted_at=datetime.fromtimestamp(entry.submitted_at, UTC),
     )
 
 
-def _likeness(predictions: Sequence[Prediction]) -> str:
+def basis(predictions: Sequence[Prediction]) -> str:
     """Return what predictions are made from: of several, the coarsest likeness."""
     coarsest = max(predictions, key=lambda each: each.error / each.seconds)
     return f"{plural(coarsest.runs, 'run')} of {coarsest.likeness}"

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { groupOf, payloadOf } from "@/features/new-experiment/algorithm-picker";
-import { meaningless } from "@/features/new-experiment/variants-section";
+import { meaningless } from "@/features/new-experiment/variant-card";
 import { barsOf } from "@/features/run/staleness";
 import type { AlgorithmView } from "@/lib/client/types.gen";
 

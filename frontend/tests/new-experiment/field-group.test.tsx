@@ -52,8 +52,9 @@ it("reads a list of numbers between commas, and leaves an empty one to its defau
 it("is open where a value of it is refused", () => {
   const faults = new Map([["/variants/0/parameters/milestones", "write them in ascending order"]]);
   const draft = { variants: [{ parameters: { milestones: [0.9, 0.3] } }] };
+  const rest = { change: () => {}, problems: [], opened: undefined, open: () => {} };
   show(
-    <FormContext value={{ draft, change: () => {}, faults }}>
+    <FormContext value={{ draft, faults, ...rest }}>
       <SchemaForm schema={SCHEMA} path={path} />
     </FormContext>,
   );

@@ -1,10 +1,11 @@
 /** The form for a new experiment: whole, over a server that offers the catalogue of the fixtures, or in parts. */
-import { screen, waitFor, within } from "@testing-library/react";
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { type ReactNode, useEffect, useState } from "react";
 import { expect } from "vitest";
 import { withNamedBaseline, withPlacedBaseline } from "@/features/new-experiment/baseline";
 import { emptyDraft } from "@/features/new-experiment/draft";
 import { FormContext } from "@/features/new-experiment/form-context";
+import { useOpened } from "@/features/new-experiment/use-opened";
 import type { AlgorithmList, ClusterView, ExperimentSpec } from "@/lib/client/types.gen";
 import type { Json } from "@/lib/json/document";
 import { openApp, show } from "../support/app";
@@ -22,8 +23,10 @@ interface PartsProps {
 
 function Parts({ start, changed, children }: PartsProps) {
   const [draft, change] = useState(start);
+  const rows = useOpened();
   useEffect(() => changed(draft));
-  return <FormContext value={{ draft, change, faults: new Map() }}>{children}</FormContext>;
+  const told = { faults: new Map(), problems: [] };
+  return <FormContext value={{ draft, change, ...told, ...rows }}>{children}</FormContext>;
 }
 
 /** Parts of the form over a document of their own, without a server; `written` is what would be sent of it now. */
@@ -60,7 +63,16 @@ export async function openForm(
 
 type User = Awaited<ReturnType<typeof openForm>>["user"];
 
-export const card = (index: number) => within(screen.getAllByTestId("variant-card")[index] as HTMLElement);
+/** The row of a variant, as it is. */
+export const row = (index: number) => within(screen.getAllByTestId("variant-card")[index] as HTMLElement);
+
+/** The same, opened if it is not. */
+export function card(index: number) {
+  const edit = row(index).getByTestId("edit-variant");
+  if (edit.getAttribute("aria-expanded") === "false") fireEvent.click(edit);
+  return row(index);
+}
+
 export const clusterCard = (index: number) =>
   within(screen.getAllByTestId("cluster-card")[index] as HTMLElement);
 export const part = (testId: string) => within(screen.getByTestId(testId));

@@ -40,6 +40,7 @@ describe("the plan", () => {
       trial_runs: 0,
       reported_runs: 5,
       warnings: [],
+      durations: [],
     });
     await refill(user, screen.getByLabelText("Batch"), "16");
     await waitFor(() => expect(screen.getByTestId("plan-total")).toHaveTextContent("5 runs"));

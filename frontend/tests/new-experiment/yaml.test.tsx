@@ -3,6 +3,7 @@ import { EditorView } from "@codemirror/view";
 import { act, screen, waitFor } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { PLAN } from "../support/fixtures/catalogue";
 import { experiment } from "../support/fixtures/experiment";
 import { apiServer, Refusal } from "../support/server";
 import { openForm, refill, settled } from "./form";
@@ -137,7 +138,7 @@ describe("what is wrong", () => {
     await user.click(fault);
     expect(view.state.doc.lineAt(view.state.selection.main.head).number).toBe(line);
     expect(await box()).toHaveFocus();
-    server.on("POST /experiments/dry-run", { runs: [], trial_runs: 0, reported_runs: 0, warnings: [] });
+    server.on("POST /experiments/dry-run", { ...PLAN, runs: [], reported_runs: 0, durations: [] });
     await write("lr: 1", "lr: -1");
     await waitFor(() => expect(spoken()).toHaveTextContent("No problem is marked."));
     expect(view.dom.querySelector(".cm-lintRange-error")).toBeNull();

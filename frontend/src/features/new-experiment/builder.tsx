@@ -1,14 +1,13 @@
 import { Alert, Button, Group, Tabs } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
-import { useMutation } from "@tanstack/react-query";
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useLayoutEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { explain, faultsOf } from "@/lib/api/problem";
-import { createExperiment } from "@/lib/client/sdk.gen";
 import type { AlgorithmList, ClusterView, WorkloadView } from "@/lib/client/types.gen";
 import { fieldId, type Json } from "@/lib/json/document";
 import { ProjectPicker } from "@/lib/projects/project-picker";
-import { DEFAULT, intoQuery, openOnes, useProjects } from "@/lib/projects/use-projects";
+import { DEFAULT, openOnes, useProjects } from "@/lib/projects/use-projects";
 import { withNamedBaseline } from "./baseline";
 import { BudgetSection, WorkloadSection } from "./basics-section";
 import { changesOf } from "./changes";
@@ -29,7 +28,9 @@ import { StartFrom } from "./start-from";
 import { ToStart } from "./to-start";
 import { TuningSection } from "./tuning-section";
 import { useDraft } from "./use-draft";
-import { asSpec, usePlan } from "./use-plan";
+import { useOpened, variantOf } from "./use-opened";
+import { usePlan } from "./use-plan";
+import { useStart } from "./use-start";
 import { VariantsSection } from "./variants-section";
 import type { YamlHandle } from "./yaml-part";
 import { YamlPlace } from "./yaml-place";
@@ -55,42 +56,11 @@ function fieldsOnPage(root: HTMLElement | null): string[] {
   );
 }
 
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, "0"),
-  ).join("");
-}
-
-/**
- * Submit. Until the draft changes every request carries the same key, so that neither a double click nor a second
- * try after an answer that got lost makes a second experiment.
- */
-function useStart(project: string, started: () => void) {
-  const navigate = useNavigate();
-  const [key, setKey] = useState(newKey);
-  const post = useMutation({
-    mutationFn: async (draft: Json) => {
-      const headers = { "Idempotency-Key": key };
-      const query = intoQuery(project);
-      const { data } = await createExperiment({ body: asSpec(draft), query, headers, throwOnError: true });
-      return data;
-    },
-    onSuccess: ({ id }) => {
-      started();
-      return navigate({ to: "/experiments/$experimentId", params: { experimentId: id } });
-    },
-  });
-  const renew = () => {
-    post.reset();
-    setKey(newKey());
-  };
-  return { post, renew };
-}
-
 /** The form, or the document as YAML, and beside it what it would run and the same document as JSON. */
 export function Builder({ start, original, of, project, algorithms, workloads, clusters }: BuilderProps) {
   const { draft, typed, setTyped, replaced, ...edit } = useDraft(start, of);
   const [fields, setFields] = useState<string[]>([]);
+  const rows = useOpened();
   const form = useRef<HTMLDivElement>(null);
   const side = useRef<HTMLElement>(null);
   const mode = useRef<HTMLDivElement>(null);
@@ -117,7 +87,9 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
 
   function focus(pointer: string) {
     if (asText) return yaml.current?.goTo(pointer);
-    const field = nearestField(pointer, fields);
+    const variant = variantOf(pointer);
+    if (variant !== undefined) flushSync(() => rows.open(variant)); // its fields are on the page only then
+    const field = nearestField(pointer, fieldsOnPage(form.current));
     const element = field === undefined ? null : document.getElementById(fieldId(field));
     element?.closest("details")?.setAttribute("open", "");
     element?.scrollIntoView({ block: "center" });
@@ -131,6 +103,7 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
   const fill = ({ document, label }: Example) => {
     renew();
     const names = clusters.map(({ name }) => name);
+    rows.open(undefined);
     edit.fill(placed(document, names), label);
   };
   const startable = {
@@ -141,7 +114,7 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
   };
   useHotkeys([["mod+Enter", () => startable.ready && !startable.starting && startable.start()]], [], true);
   return (
-    <FormContext value={{ draft, change, faults: faultsByField(faults, fields) }}>
+    <FormContext value={{ draft, change, faults: faultsByField(faults, fields), problems: faults, ...rows }}>
       <ToStart />
       <Group justify="space-between" align="center">
         <h1 className={styles.title}>New experiment</h1>

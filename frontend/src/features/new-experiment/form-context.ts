@@ -1,12 +1,16 @@
 import { createContext, useContext } from "react";
+import type { Fault } from "@/lib/client/types.gen";
 import { fieldId, type Json, type Path, pointerOf, valueAt, withValue } from "@/lib/json/document";
 import { withCode } from "@/lib/ui/code";
+import type { Opened } from "./use-opened";
 
 /** What every control of the form shares: the document, how to change it, and what the server says of it. */
-export interface FormState {
+export interface FormState extends Opened {
   readonly draft: Json;
   readonly change: (next: (draft: Json) => Json) => void;
   readonly faults: ReadonlyMap<string, string>;
+  /** All of them, also those of fields that are not on the page. */
+  readonly problems: readonly Fault[];
 }
 
 export const FormContext = createContext<FormState | null>(null);

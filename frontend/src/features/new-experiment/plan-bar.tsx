@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import type { DryRun } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
+import { wholeDuration } from "./duration-note";
 import styles from "./plan-bar.module.css";
 import { runs } from "./plan-panel";
 import { type Startable, StartButton } from "./start-button";
@@ -31,7 +32,9 @@ function said({ plan, startable, failed }: Pick<PlanBarProps, "plan" | "startabl
   return plan ? inShort(plan) : "Checking…";
 }
 
-function inShort({ runs: first, trial_runs: trials, reported_runs: reported }: DryRun): string {
-  if (trials === 0) return `${formatCount(first.length)} ${runs(first.length)}`;
+function inShort(plan: DryRun): string {
+  const { runs: first, trial_runs: trials, reported_runs: reported } = plan;
+  const takes = wholeDuration(plan);
+  if (trials === 0) return `${formatCount(first.length)} ${runs(first.length)}${takes ? `, ${takes}` : ""}`;
   return `${formatCount(trials)} trial ${runs(trials)} at most, ${formatCount(reported)} reported`;
 }

@@ -5,6 +5,7 @@ import { formatCount } from "@/lib/format/numbers";
 import { withCode } from "@/lib/ui/code";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
+import { DurationNote } from "./duration-note";
 import { fixFirst, placeName } from "./faults";
 import styles from "./form.module.css";
 import { QueueNote } from "./queue-note";
@@ -132,6 +133,7 @@ function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void 
           ))}
         </tbody>
       </table>
+      <DurationNote durations={plan.durations} />
       <QueueNote hosts={[...new Set(plan.runs.map(({ host }) => host))]} />
       {plan.warnings.length > 0 && (
         <ul className={styles.warnings} data-testid="warnings">

@@ -1,33 +1,26 @@
-import { Button, Radio } from "@mantine/core";
+import { NativeSelect } from "@mantine/core";
+import { useState } from "react";
 import type { AlgorithmList, WorkloadView } from "@/lib/client/types.gen";
-import { isJson, objectsAt, textAt, valueAt } from "@/lib/json/document";
+import { objectsAt } from "@/lib/json/document";
 import { Section } from "@/lib/ui/section";
-import { Toolbar } from "@/lib/ui/toolbar";
-import { VariantLine } from "@/lib/ui/variant-chip";
-import { AddVariant, AlgorithmField } from "./algorithm-picker";
-import { Documentation } from "./documentation";
-import { withCopy, withoutVariant, withVariant } from "./draft";
-import { TextField } from "./fields";
+import ui from "@/lib/ui/ui.module.css";
+import { AddVariant } from "./algorithm-picker";
+import { withVariant } from "./draft";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
-import { SchemaForm } from "./schema-form";
-import { SearchSpaces } from "./search-spaces";
-import { free, tunes } from "./searched";
-import { Source } from "./source";
-import { SweepFields } from "./sweep-fields";
-import { positionOf, sweepOf } from "./sweeps";
+import { type Column, columnsOf, possibleColumns } from "./grid";
+import { VariantCard } from "./variant-card";
+import { VariantRow } from "./variant-row";
 import own from "./variants.module.css";
-import { WorkloadSettings } from "./workload-settings";
 
-/** The methods to compare, one card each; the colour is the one that every chart will use. */
-export function VariantsSection({
-  catalogue,
-  workloads,
-}: {
+interface VariantsProps {
   catalogue: AlgorithmList;
   workloads: readonly WorkloadView[];
-}) {
-  const { draft, change } = useForm();
+}
+
+/** The methods to compare, a row each; the colour is the one that every chart will use. */
+export function VariantsSection({ catalogue, workloads }: VariantsProps) {
+  const { draft, change, open } = useForm();
   const { control, error } = useField(["variants"]);
   const baseline = useField(["baseline"]);
   return (
@@ -37,7 +30,10 @@ export function VariantsSection({
       aside={
         <AddVariant
           algorithms={catalogue.items}
-          add={(algorithm) => change((old) => withVariant(old, algorithm))}
+          add={(algorithm) => {
+            open(objectsAt(draft, ["variants"]).length);
+            change((old) => withVariant(old, algorithm));
+          }}
         />
       }
     >
@@ -46,124 +42,84 @@ export function VariantsSection({
         <div {...baseline.control} tabIndex={-1}>
           {baseline.error && <p className={styles.error}>Baseline: {baseline.error}</p>}
         </div>
-        <div className={styles.cards}>
-          {objectsAt(draft, ["variants"]).map((variant, index) => (
-            <VariantCard
-              // biome-ignore lint/suspicious/noArrayIndexKey: a variant has no identity but its place, as in the document
-              key={index}
-              index={index}
-              algorithm={textAt(variant, ["algorithm"])}
-              catalogue={catalogue}
-              workloads={workloads}
-            />
-          ))}
-        </div>
+        <VariantGrid catalogue={catalogue} workloads={workloads} />
       </div>
     </Section>
   );
 }
 
-/** Fields of `communication` that say nothing beside the values of the others. */
-export function meaningless(communication: unknown): string[] {
-  const chosen = isJson(communication) ? communication : {};
-  return [
-    ...(chosen.packing === "buckets" ? [] : ["bucket_bytes"]),
-    ...(chosen.wire === undefined || chosen.wire === "fp32" ? ["error_feedback"] : []),
-    ...(chosen.wire === "top-k" ? [] : ["wire_share"]),
-  ];
+/** Rows are variants, columns the parameters in which they differ from defaults; one variant at a time is open. */
+function VariantGrid({ catalogue, workloads }: VariantsProps) {
+  const { draft, opened } = useForm();
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [held, setHeld] = useState<string>(); // a column in which is typed stays when its last value goes
+  const algorithms = catalogue.items;
+  const columns = columnsOf(draft, algorithms, held === undefined ? chosen : [...chosen, held]);
+  const variants = objectsAt(draft, ["variants"]);
+  if (variants.length === 0) return null;
+  return (
+    <>
+      <div className={ui.scroll}>
+        <table className={own.table}>
+          <thead>
+            <tr>
+              <th scope="col">Variant</th>
+              {columns.map(({ name, title }) => (
+                <th key={name} scope="col" className={own.value}>
+                  {title}
+                </th>
+              ))}
+              <th scope="col">Baseline</th>
+              <td />
+            </tr>
+          </thead>
+          {variants.map((_, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a variant has no identity but its place, as in the document
+            <tbody key={index} data-testid="variant-card">
+              <VariantRow index={index} columns={columns} algorithms={algorithms} held={setHeld} />
+              {opened === index && (
+                <tr className={own.opened}>
+                  <td colSpan={columns.length + 3}>
+                    <div className={styles.cards}>
+                      <VariantCard index={index} catalogue={catalogue} workloads={workloads} />
+                    </div>
+                  </td>
+                </tr>
+              )}
+            </tbody>
+          ))}
+        </table>
+      </div>
+      <ColumnChoice
+        columns={possibleColumns(draft, algorithms).filter(
+          ({ name }) => !columns.some((one) => one.name === name),
+        )}
+        choose={(name) => setChosen([...chosen, name])}
+      />
+    </>
+  );
 }
 
-function VariantCard({
-  index,
-  algorithm,
-  catalogue,
-  workloads,
-}: {
-  index: number;
-  algorithm: string;
-  catalogue: AlgorithmList;
-  workloads: readonly WorkloadView[];
-}) {
-  const { draft, change } = useForm();
-  const path = ["variants", index] as const;
-  const known = catalogue.items.find((one) => one.name === algorithm);
+/** Another parameter to be a column, so that it can be set in every row. */
+function ColumnChoice({ columns, choose }: { columns: readonly Column[]; choose: (name: string) => void }) {
   return (
-    <fieldset className={styles.card} data-testid="variant-card">
-      <legend className={styles.legend}>
-        <VariantLine index={positionOf(draft, index)} width={28} /> Variant {index + 1}
-      </legend>
-      <div className={styles.cardActions}>
-        <Radio
+    <div className={own.under}>
+      <p className={own.hint}>
+        Pale values are defaults. Several values, separated by commas, make a variant each.
+      </p>
+      {columns.length > 0 && (
+        <NativeSelect
           size="xs"
-          label="Baseline"
-          name="baseline"
-          data-testid="baseline"
-          checked={draft.baseline === index}
-          onChange={() => change((old) => ({ ...old, baseline: index }))}
-        />
-        <Toolbar label={`Variant ${index + 1}`} className={own.tools}>
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            color="gray"
-            onClick={() => change((old) => withCopy(old, index))}
-          >
-            Duplicate
-          </Button>
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            color="gray"
-            onClick={() => change((old) => withoutVariant(old, index))}
-          >
-            Remove
-          </Button>
-        </Toolbar>
-      </div>
-      <div className={styles.pair}>
-        <TextField path={[...path, "name"]} label="Name" />
-        <AlgorithmField
-          path={[...path, "algorithm"]}
-          algorithms={catalogue.items}
-          onChoice={(value) =>
-            change((old) => {
-              const variants = objectsAt(old, ["variants"]);
-              const { search, sweep, ...kept } = variants[index] ?? {}; // spaces and sweeps are of the parameters of the old one
-              const next = { ...kept, algorithm: value, parameters: {} };
-              return { ...old, variants: variants.with(index, next) };
-            })
-          }
-        />
-      </div>
-      {known && (
-        <SchemaForm
-          schema={known.parameters}
-          path={[...path, "parameters"]}
-          without={Object.keys(sweepOf(valueAt(draft, path)))}
-          searched={tunes(draft) ? free(valueAt(draft, path), known) : undefined}
+          w={180}
+          aria-label="Add a column"
+          data={[
+            { value: "", label: "Add a column" },
+            ...columns.map(({ name, title }) => ({ value: name, label: title })),
+          ]}
+          value=""
+          onChange={(event) => event.currentTarget.value && choose(event.currentTarget.value)}
         />
       )}
-      {known && <SweepFields index={index} algorithm={known} />}
-      {known && tunes(draft) && <SearchSpaces index={index} algorithm={known} workloads={workloads} />}
-      <WorkloadSettings workloads={workloads} path={path} />
-      <details className={styles.details}>
-        <summary>Communication options</summary>
-        <SchemaForm
-          schema={catalogue.communication}
-          path={[...path, "communication"]}
-          without={meaningless(valueAt(draft, [...path, "communication"]))}
-        />
-      </details>
-      {known && (
-        <details className={styles.details}>
-          <summary>About {known.title}</summary>
-          {known.origin !== "built-in" && <Source offered={known} />}
-          <Documentation text={known.documentation} />
-          <a href={`/algorithms/${known.name}`} target="_blank" rel="noreferrer" className={own.about}>
-            Parameters, and what tests verify
-          </a>
-        </details>
-      )}
-    </fieldset>
+    </div>
   );
 }

@@ -1609,6 +1609,10 @@ export type DroppedView = {
  */
 export type DryRun = {
     /**
+     * Durations
+     */
+    durations: Array<DurationView>;
+    /**
      * Reported Runs
      */
     reported_runs: number;
@@ -1644,6 +1648,46 @@ export type Duration = {
      * Seconds
      */
     seconds: number;
+};
+
+/**
+ * DurationView
+ *
+ * How long the planned runs of one cluster of an experiment take, one after the other, as similar runs did.
+ */
+export type DurationView = {
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Host
+     */
+    host: string;
+    /**
+     * Least
+     */
+    least: number | null;
+    /**
+     * Likeness
+     */
+    likeness: string | null;
+    /**
+     * Most
+     */
+    most: number | null;
+    /**
+     * Runs
+     */
+    runs: number;
+    /**
+     * Seconds
+     */
+    seconds: number | null;
+    /**
+     * Unlike
+     */
+    unlike: number;
 };
 
 /**
