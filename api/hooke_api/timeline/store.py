@@ -101,7 +101,7 @@ def readable(
     if wrong := {rank.rank for rank in trace.ranks if not rank.finite}:
         damaged |= {f"trace.{rank}": f"trace.{rank} is damaged: a time in it is no number" for rank in wrong}
         traces = [each for each in traces if each.header["rank"] not in wrong]
-        trace = columns(traces, ranks) if traces else None
+        return traces, columns(traces, ranks) if traces else None, damaged
     return traces, trace, damaged
 
 
