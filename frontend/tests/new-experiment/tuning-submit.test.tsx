@@ -90,7 +90,9 @@ describe("faults of a tuning", () => {
     await waitFor(() => {
       // at one moment: while another plan is asked for, the faults of the one before are not shown
       expect(part("tuning").getByText("too many runs")).toBeVisible();
-      expect(within(card(1).getByTestId("search-spaces")).getByText(/no setting in this space/)).toBeVisible();
+      expect(
+        within(card(1).getByTestId("search-spaces")).getByText(/no setting in this space/),
+      ).toBeVisible();
     });
   });
 });
