@@ -48,6 +48,13 @@ describe("one line of the list", () => {
       "3 runs failed",
     ],
     ["running", { runs: { failed_user: 1, running: 1 } }, "running", "1 / 2 runs", "1 run failed"],
+    [
+      "failed",
+      { runs: { failed_user: 1 }, headlines: ["No target: final figures on local"] },
+      "failed",
+      "1 / 1 runs",
+      "1 run failed",
+    ],
   ])("counts the runs of one that is %s: %o", async (state, changes, word, count, hint) => {
     server.on("GET /experiments", page([summary(1, { state, ...changes })]));
     openApp(server, "/");

@@ -21,9 +21,12 @@ import type { Action } from "./use-actions";
 /** Variants that are named; the others are counted. */
 const MOST_VARIANTS = 6;
 
-/** What can be said of the outcome where there is no answer yet. */
-function hint({ state, baseline, runs }: ExperimentSummary): string {
-  const failed = (runs.failed_user ?? 0) + (runs.failed_infra ?? 0);
+const failures = ({ runs }: ExperimentSummary) => (runs.failed_user ?? 0) + (runs.failed_infra ?? 0);
+
+/** What can be said of the outcome where there is no answer yet, and beside an answer if runs have failed. */
+function hint(item: ExperimentSummary): string {
+  const { state, baseline } = item;
+  const failed = failures(item);
   if (failed > 0) return `${failed} run${failed > 1 ? "s" : ""} failed`;
   if (state === "succeeded") return `verdict ready, against ${baseline}`;
   if (state === "cancelled") return "cancelled before its verdict";
@@ -102,7 +105,7 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
           <span>#{item.number}</span>
           <span>{item.workload}</span>
           <span>{item.clusters.join(", ")}</span>
-          {!answer && <span>{hint(item)}</span>}
+          {(!answer || failures(item) > 0) && <span>{hint(item)}</span>}
           <time dateTime={item.created_at} title={formatMoment(item.created_at)}>
             {formatAge(item.created_at, now)}
           </time>
