@@ -1,11 +1,10 @@
-import { Button, Group as Row, Switch } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import type { Metric } from "@/lib/api/types";
 import type { Crossing } from "@/lib/charts/series";
 import { zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { Band, BandAnswer, ExperimentView, RunSummary } from "@/lib/client/types.gen";
 import { variantStyle } from "@/lib/theme/palette";
-import { AxisPicker } from "@/lib/ui/axis-picker";
+import { CurveControls, LOG_SCALE } from "@/lib/ui/curve-controls";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import styles from "./experiment.module.css";
@@ -49,43 +48,36 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
       title="Curves"
       testId="curves"
       aside={
-        <Row gap="6px 12px" justify="flex-end" miw={0}>
-          {zoom && (
-            <Button size="compact-xs" variant="default" onClick={() => look({ x: undefined })}>
-              Show all
-            </Button>
-          )}
-          <Switch
-            size="xs"
-            label="Close-up"
-            data-testid="close-up"
-            checked={search.y === "close"}
-            onChange={(event) => look({ y: event.currentTarget.checked ? "close" : undefined })}
-          />
-          <Switch
-            size="xs"
-            label="Log scale"
-            title="Of losses, and of what else is no percentage"
-            data-testid="log-scale"
-            checked={search.scale === "log"}
-            onChange={(event) => look({ scale: event.currentTarget.checked ? "log" : undefined })}
-          />
-          <Switch
-            size="xs"
-            label="Median"
-            data-testid="median"
-            checked={search.seeds === "median"}
-            onChange={(event) => look({ seeds: event.currentTarget.checked ? "median" : undefined })}
-          />
-          <Switch
-            size="xs"
-            label="Each seed"
-            data-testid="each-seed"
-            checked={search.seeds === "each"}
-            onChange={(event) => look({ seeds: event.currentTarget.checked ? "each" : undefined })}
-          />
-          <AxisPicker axis={axis} choose={(next) => look({ axis: next, x: undefined })} />
-        </Row>
+        <CurveControls
+          showAll={zoom && (() => look({ x: undefined }))}
+          ways={[
+            {
+              name: "close-up",
+              label: "Close-up",
+              on: search.y === "close",
+              turn: (on) => look({ y: on ? "close" : undefined }),
+            },
+            {
+              ...LOG_SCALE,
+              on: search.scale === "log",
+              turn: (on) => look({ scale: on ? "log" : undefined }),
+            },
+            {
+              name: "median",
+              label: "Median",
+              on: search.seeds === "median",
+              turn: (on) => look({ seeds: on ? "median" : undefined }),
+            },
+            {
+              name: "each-seed",
+              label: "Each seed",
+              on: search.seeds === "each",
+              turn: (on) => look({ seeds: on ? "each" : undefined }),
+            },
+          ]}
+          axis={axis}
+          choose={(next) => look({ axis: next, x: undefined })}
+        />
       }
     >
       <div className={styles.controls}>

@@ -1,4 +1,3 @@
-import { Button, Group as Row, Switch } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import type { CommonMetric } from "@/lib/api/types";
 import { LineChart } from "@/lib/charts/line-chart";
@@ -15,7 +14,7 @@ import {
   METRIC_LABELS,
 } from "@/lib/format/quantities";
 import { variantStyle } from "@/lib/theme/palette";
-import { AxisPicker } from "@/lib/ui/axis-picker";
+import { CurveControls, LOG_SCALE } from "@/lib/ui/curve-controls";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
@@ -48,30 +47,26 @@ export function RunCurves({
       title="Curves"
       testId="run-curves"
       aside={
-        <Row gap="6px 12px" justify="flex-end" miw={0}>
-          {zoom && (
-            <Button size="compact-xs" variant="default" onClick={() => look({ x: undefined })}>
-              Show all
-            </Button>
-          )}
-          <Switch
-            size="xs"
-            label="Log scale"
-            title="Of losses, and of what else is no percentage"
-            data-testid="log-scale"
-            checked={search.scale === "log"}
-            onChange={(event) => look({ scale: event.currentTarget.checked ? "log" : undefined })}
-          />
-          <Switch
-            size="xs"
-            label="Smooth"
-            title="Of what has a point for every few steps: the average around each point, before a pale line of what was measured"
-            data-testid="smooth"
-            checked={search.smooth === "yes"}
-            onChange={(event) => look({ smooth: event.currentTarget.checked ? "yes" : undefined })}
-          />
-          <AxisPicker axis={axis} choose={(next) => look({ axis: next, x: undefined })} />
-        </Row>
+        <CurveControls
+          showAll={zoom && (() => look({ x: undefined }))}
+          ways={[
+            {
+              ...LOG_SCALE,
+              on: search.scale === "log",
+              turn: (on) => look({ scale: on ? "log" : undefined }),
+            },
+            {
+              name: "smooth",
+              label: "Smooth",
+              title:
+                "Of what has a point for every few steps: the average around each point, before a pale line of what was measured",
+              on: search.smooth === "yes",
+              turn: (on) => look({ smooth: on ? "yes" : undefined }),
+            },
+          ]}
+          axis={axis}
+          choose={(next) => look({ axis: next, x: undefined })}
+        />
       }
     >
       {query.isError && !query.data && (

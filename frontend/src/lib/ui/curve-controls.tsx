@@ -1,0 +1,51 @@
+import { Button, Group, Switch } from "@mantine/core";
+import type { Axis } from "@/lib/api/types";
+import { AxisPicker } from "./axis-picker";
+
+/** One way of drawing curves, which is on or off. */
+export interface Way {
+  name: string;
+  label: string;
+  title?: string;
+  on: boolean;
+  turn: (on: boolean) => void;
+}
+
+export const LOG_SCALE = {
+  name: "log-scale",
+  label: "Log scale",
+  title: "Of losses, and of what else is no percentage",
+};
+
+interface CurveControlsProps {
+  /** Undefined: all is shown. */
+  showAll: (() => void) | undefined;
+  ways: readonly Way[];
+  axis: Axis;
+  choose: (axis: Axis | undefined) => void;
+}
+
+/** What stands beside the title of curves: the way out of a zoom, how they are drawn, and over what. */
+export function CurveControls({ showAll, ways, axis, choose }: CurveControlsProps) {
+  return (
+    <Group gap="6px 12px" justify="flex-end" miw={0}>
+      {showAll && (
+        <Button size="compact-xs" variant="default" onClick={showAll}>
+          Show all
+        </Button>
+      )}
+      {ways.map(({ name, label, title, on, turn }) => (
+        <Switch
+          key={name}
+          size="xs"
+          label={label}
+          title={title}
+          data-testid={name}
+          checked={on}
+          onChange={(event) => turn(event.currentTarget.checked)}
+        />
+      ))}
+      <AxisPicker axis={axis} choose={choose} />
+    </Group>
+  );
+}
