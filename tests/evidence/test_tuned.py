@@ -226,8 +226,9 @@ def test_the_index_has_the_ratios_of_every_table_on_hosts_with_a_peer():
 
 def test_the_first_sentence_counts_what_the_tables_say_of_elastic_averaging():
     text = page(published(ROOT / "docs" / "results"))
+    real = "".join(part for part in text.split("\n## ") if "(simulated)" not in part.partition("\n")[0])
     found = re.findall(
-        r"^- The fastest elastic method, over .*, the fastest of all others: ([a-z ]+): ", text, re.M
+        r"^- The fastest elastic method, over .*, the fastest of all others: ([a-z ]+): ", real, re.M
     )
     words = {"at least": "faster", "at most": "slower", "same": "practically the same"}
     counted = Counter(words.get(claim, claim) for claim in found)
