@@ -64,14 +64,14 @@ class ElasticSlowmo(Periodic):
         comm, under_way = r.comm.sending("updates"), list[Pending]()
 
         def flush() -> None:
-            """Wait for the average under way."""
-            while under_way:
-                under_way.pop().wait()
+            """Wait for the average under way, which is added later."""
+            for pending in under_way:
+                pending.wait()
 
         for t in r.steps(evaluated=c, flush=flush):
             step.apply(step.gradient())
             if (t + 1) % self.period == 0:
-                under_way.append(comm.iallreduce(change.copy_(x).sub_(c), into=total))
+                under_way[:] = [comm.iallreduce(change.copy_(x).sub_(c), into=total)]
             if t + 1 > self.delay and (t + 1 - self.delay) % self.period == 0:
                 flush()
                 u.mul_(self.slow_momentum).add_(total, alpha=1 / r.workers)

@@ -55,8 +55,8 @@ class StochasticGradientPush(Descent):
 
         def flush() -> None:
             """Wait for the messages of the latest step; what has arrived is added later."""
-            while under_way:
-                under_way.pop().wait()
+            for pending in under_way:
+                pending.wait()
 
         def unbiased() -> Vector:
             """Return the mean of all z_i."""
@@ -73,7 +73,7 @@ class StochasticGradientPush(Descent):
             if late:
                 x.add_(arriving)
             to, source = ((r.rank + h) % r.workers for h in (hop(t, r.workers), -hop(t, r.workers)))
-            under_way += [r.comm.isend(half, to), r.comm.irecv(arriving, source)]
+            under_way[:] = [r.comm.isend(half, to), r.comm.irecv(arriving, source)]
             if not late:
                 flush()
                 x.add_(arriving)

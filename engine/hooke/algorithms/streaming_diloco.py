@@ -63,15 +63,15 @@ class StreamingDiloco(Outer):
 
         def flush() -> None:
             """Wait for the fragments under way; their outer steps come later."""
-            while under_way:
-                under_way.pop(next(iter(under_way))).wait()
+            for pending in under_way.values():
+                pending.wait()
 
         for t in r.steps(evaluated=c, flush=flush):
             step.apply(step.gradient())
             for k in due(t + 1, parts, self.period):
                 under_way[k] = comm.iallreduce(delta[parts[k]].copy_(c[parts[k]]).sub_(x[parts[k]]))
             for k in due(t + 1 - self.delay, parts, self.period):
-                if k in under_way:  # else a flush has waited for it, perhaps before a restart
+                if k in under_way:  # else it arrived before a restart
                     under_way.pop(k).wait()
                 x_k, c_k, m_k, delta_k = (vector[parts[k]] for vector in (x, c, m, delta))
                 m_k.mul_(self.outer_momentum).add_(delta_k, alpha=1 / r.workers)

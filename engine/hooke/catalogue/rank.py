@@ -112,8 +112,10 @@ class Rank(Protocol):
         vector must be equal on all of them: the first evaluation after a step and the score of the test part
         compare them and raise AlgorithmError if they differ.
         `flush` completes operations that a rank keeps pending, or updates that it holds back, from step to step.
-        It is called before a checkpoint and the end, and in synchronous methods before an evaluation; lock-free
-        methods are scored without it. In parameter-server methods it is not called.
+        It is called before a checkpoint and the end, and in synchronous methods at an evaluation, while the clock
+        stands: what a transfer still needs then, the rank waits for in its next operation on a vector, or in a
+        further `wait` for that transfer. A method whose results are used later therefore keeps the transfer and
+        waits for it again. Lock-free methods are scored without it; in parameter-server methods it is not called.
         """
 
     def requests(

@@ -97,7 +97,7 @@ class Pending(Protocol):
     """A pending transfer."""
 
     def wait(self) -> None:
-        """Return when the vectors involved may be read and written again."""
+        """Return when the vectors involved may be read and written again; at once if called again."""
 
     @property
     def hidden(self) -> float:
@@ -196,6 +196,9 @@ class Comm(Protocol):
 
     def charge(self, seconds: float) -> None:
         """Advance virtual time by `seconds` of work; no effect under MPI."""
+
+    def pause(self, seconds: float) -> None:
+        """Return after `seconds`: sleep under MPI, advance virtual time in the virtual world."""
 
     def alongside(self, work: Callable[[], T]) -> T:
         """Return `work()`. In the virtual world other ranks may run meanwhile, before this one in virtual time.

@@ -30,13 +30,14 @@ def start_clock(r: RankState) -> None:
     r.ledger.begin(r.restored_seconds, at)
 
 
-def restart_clock(r: RankState, stopped: float) -> float:
+def restart_clock(r: RankState, stopped: float, worked: float = 0.0) -> float:
     """Let all ranks continue, and return the seconds for which the clock stood; collective.
 
-    Called in phase evaluate, which this rank entered at `stopped`. What follows is on the clock.
+    Called in phase evaluate, which this rank entered at `stopped`; then it worked for `worked` seconds on the
+    clock. What follows is on the clock.
     """
     if r.spec.virtual is not None:
         return r.comm.clock() - stopped
-    (seconds,) = r.comm.control.allreduce((r.comm.clock() - stopped if r.deciding else 0.0,))
-    r.ledger.leave_stop(stopped, seconds)
+    (seconds,) = r.comm.control.allreduce((r.comm.clock() - stopped - worked if r.deciding else 0.0,))
+    r.ledger.leave_stop(stopped, seconds, worked)
     return seconds

@@ -56,19 +56,38 @@ def stop_together(r: RecordedRank, words: tuple[float, ...] = (0.0,)) -> tuple[f
 
 
 def stop_and_evaluate(r: RecordedRank) -> None:
-    """Evaluate at a point where other ranks may still be training; collective."""
+    """Evaluate at a point where other ranks may still be training; collective.
+
+    Transfers under way are completed while the clock stands. The evaluation's clock is the time at which they
+    would have been complete on the deciding rank, and the rank waits for that time when it continues.
+    """
     stop_together(r)
-    evaluate_together(r)
+    stopped = r.ledger.since
+    evaluate_together(r, stopped, _complete(r, stopped))
+    r.comm.owe()
 
 
-def evaluate_together(r: RecordedRank) -> None:
+def _complete(r: RecordedRank, stopped: float) -> float:
+    """Let the method complete what is under way; return the seconds of its arithmetic, which are on the clock."""
+    if r.flush is None:
+        return 0.0
+    waited = r.ledger.seconds[Phase.EVALUATE]
+    with r.comm.standing():
+        before = r.ledger.enter(Phase.UPDATE)
+        r.flush()
+        r.ledger.enter(before)
+    waited = r.ledger.seconds[Phase.EVALUATE] - waited
+    return r.ledger.since - stopped - waited
+
+
+def evaluate_together(r: RecordedRank, stopped: float | None = None, worked: float = 0.0) -> None:
     """Score a share of the validation part on every rank that has the center; all ranks record the same sums.
 
-    Collective; all ranks must have stopped. If a method has a server that steps together with the workers, only
-    the server has the center.
+    Collective; all ranks must have stopped, at `stopped` if not now, and worked for `worked` seconds on the clock
+    since. If a method has a server that steps together with the workers, only the server has the center.
     """
     with aside(r.comm, Phase.EVALUATE):
-        stopped = r.ledger.since
+        stopped = r.ledger.since if stopped is None else stopped
         r.refresh()
         start, stop = _share(r, r.objective.validation_size)
         weights = evaluated(r)
@@ -77,8 +96,8 @@ def evaluate_together(r: RecordedRank) -> None:
         trained = r.objective.training_sums()
         score = _added(r, r.objective.evaluate(weights, start, stop))
         training = _sums(r, trained)
-        clock = r.recorder.train_clock(r)
-        _note(r, score, training, Stop(clock, stopped, restart_clock(r, stopped)))
+        clock = max([r.recorder.train_clock(r), *(owed.due for owed in r.comm.account.owed)])
+        _note(r, score, training, Stop(clock, stopped, restart_clock(r, stopped, worked)))
 
 
 def evaluated(r: RecordedRank) -> Vector:

@@ -69,12 +69,12 @@ class SynchronousLoop:
         r = self._r
         evaluated = r.recorder.evaluated_at == r.samples
         if (last and not evaluated) or (not last and r.schedule.evaluation_due(r.samples)):
-            self._flush()
             stop_and_evaluate(r)
 
     def _flush(self) -> None:
-        """Let the method complete pending operations before its vectors are read."""
+        """Let the method complete pending operations, on the clock: before a checkpoint and at the end."""
         if self._r.flush is not None:
             before = self._r.ledger.enter(Phase.UPDATE)
             self._r.flush()
+            self._r.comm.pay()
             self._r.ledger.enter(before)

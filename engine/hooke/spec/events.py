@@ -92,7 +92,7 @@ class Evaluation(Record):
     step: int
     samples: int
     clock: float
-    """Train clock during the evaluation, s."""
+    """Train clock during the evaluation, or when the transfers that it waited for would have been complete, s."""
     wall: float
     """Wall time at which the last rank had stopped, s since the start of the clock."""
     loss: float

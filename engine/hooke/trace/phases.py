@@ -92,10 +92,13 @@ class Ledger:
         self.seconds[source] -= seconds
         self.seconds[to] += seconds
 
-    def leave_stop(self, since: float, seconds: float) -> None:
-        """Leave phase evaluate, entered at `since`: the clock stood for `seconds`, the rest is idle time."""
+    def leave_stop(self, since: float, seconds: float, worked: float = 0.0) -> None:
+        """Leave phase evaluate, entered at `since`: the clock stood for `seconds`, the rest is idle time.
+
+        `worked`: seconds after `since` that were charged to other phases.
+        """
         self.enter(Phase.IDLE)
-        late = self.since - since - seconds
+        late = self.since - since - worked - seconds
         if late >= 0:
             self.move(late, Phase.EVALUATE, Phase.IDLE)
         else:  # it was counted as idle although the clock stood already

@@ -126,15 +126,19 @@ describe("the leaderboard", () => {
 
 describe("profiles as curves", () => {
   it("begin with their value at 1, and jump at one place each", () => {
-    const [curve] = allProfiles([method("a")], (name) => name);
+    const [curve] = allProfiles([method("a")], (name) => name, 2);
     expect(curve?.x).toEqual([1, 2 - 1e-6, 2, 4]);
     expect(curve?.y).toEqual([0.5, 0.5, 1, 1]);
-    const [never] = allProfiles([method("b", { tau: [1, 4], rho: [0, 0] })], (name) => name);
+    const [never] = allProfiles([method("b", { tau: [1, 4], rho: [0, 0] })], (name) => name, 2);
     expect([never?.x, never?.y]).toEqual([
       [1, 4],
       [0, 0],
     ]);
-    const [late] = allProfiles([method("c", { tau: [1, 3, 3, 4], rho: [0, 0, 0.5, 0.5] })], (name) => name);
+    const [late] = allProfiles(
+      [method("c", { tau: [1, 3, 3, 4], rho: [0, 0, 0.5, 0.5] })],
+      (name) => name,
+      2,
+    );
     expect([late?.x, late?.y]).toEqual([
       [1, 3 - 1e-6, 3, 4],
       [0, 0, 0.5, 0.5],
@@ -143,10 +147,16 @@ describe("profiles as curves", () => {
 
   it("that are equal stand beside one another, and are still told as they are", () => {
     const many = Array.from({ length: 12 }, (_, i) => method(`m${i}`));
-    const heights = allProfiles(many, (name) => name).map(({ y }) => y[0] ?? 0);
+    const heights = allProfiles(many, (name) => name, 8).map(({ y }) => y[0] ?? 0);
     expect(heights[0]).toBe(0.5);
     expect(new Set(heights).size).toBe(12);
     expect(heights.map((height) => shareAt(height, 8))).toEqual(Array(12).fill(0.5));
     expect([shareAt(0, 3), shareAt(-0.05, 3), shareAt(1, 3), shareAt(0.95, 8)]).toEqual([0, 0, 1, 1]);
+  });
+
+  it("tell the share among more workloads, too", () => {
+    const methods = Array.from({ length: 12 }, (_, i) => method(`m${i}`, { tau: [1, 2], rho: [0.45, 0.45] }));
+    const shares = allProfiles(methods, (name) => name, 40).map(({ y }) => shareAt(y[0] ?? 0, 40));
+    expect(shares).toEqual(Array(12).fill(18 / 40));
   });
 });

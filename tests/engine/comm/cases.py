@@ -321,6 +321,12 @@ def phases_sum_to_wall_time(comm: Comm) -> Any:
     return ledger.hidden
 
 
+def a_pause_lasts(comm: Comm) -> Any:
+    began = comm.clock()
+    comm.pause(2e-3)
+    assert comm.clock() - began >= 2e-3 * 0.999
+
+
 def faults_are_named(comm: Comm) -> Any:
     said = []
     for wrong in (
@@ -357,6 +363,7 @@ CASES: dict[str, Callable[[Comm], Any]] = {
         traffic_counts,
         packing_moves_no_bit,
         phases_sum_to_wall_time,
+        a_pause_lasts,
         faults_are_named,
     )
 }

@@ -153,6 +153,26 @@ def test_time_of_transfers_that_are_due_at_once_or_some_steps_later(played, case
 
 @pytest.mark.property("P19")
 @pytest.mark.parametrize("slow_network", [False, True])
+@pytest.mark.parametrize("case", [c for c in TOGETHER + BETWEEN if c.workers == 4], ids=ids)
+def test_evaluations_delay_no_method(played, case, slow_network):
+    """Evaluated after every step, which takes a while, a method is as fast as evaluated at the end alone.
+
+    Only one that begins an exchange before it waits for the last one waits up to a gradient earlier than without.
+    """
+    (once, *_), _ = quiet(played, case, slow_network)
+    network = (*QUIET, ("latency", SLOW)) if slow_network else QUIET
+    often, *_ = played(replace(case, network=network, every=case.workers * BATCH, scoring=0.01), "virtual")
+    assert len(often.scores) > len(once.scores) + 5
+    early = case.values.get("pipelined", False)
+    more = prices(case)[0] * len(often.picked) if early else 0.0
+    assert once.done["clock"] * (1 - 1e-9) <= often.done["clock"] <= once.done["clock"] * (1 + 1e-9) + more
+    if not early:
+        assert often.done["hidden"] == pytest.approx(once.done["hidden"], rel=1e-6, abs=1e-9)
+    assert often.clocks == sorted(often.clocks)
+
+
+@pytest.mark.property("P19")
+@pytest.mark.parametrize("slow_network", [False, True])
 @pytest.mark.parametrize(
     "case", [c for c in suite.claims("exchange", suite.family((1, 4, 8))) if suite.free(c)], ids=ids
 )

@@ -95,6 +95,10 @@ class MpiComm:
     def charge(self, seconds: float) -> None:
         """Do nothing: real work takes real time."""
 
+    def pause(self, seconds: float) -> None:
+        """Sleep for `seconds`."""
+        time.sleep(seconds)
+
     def alongside(self, work: Callable[[], T]) -> T:
         """Return `work()`: other ranks are processes of their own."""
         return work()

@@ -97,6 +97,10 @@ class VirtualComm:
         """Advance this rank's virtual time by `seconds`."""
         self._baton.charge(self._me, seconds)
 
+    def pause(self, seconds: float) -> None:
+        """Advance this rank's virtual time by `seconds`."""
+        self.charge(seconds)
+
     def alongside(self, work: Callable[[], T]) -> T:
         """Return `work()`, while ranks that precede this one in virtual time take their turns."""
         return self._baton.alongside(self._me, work)

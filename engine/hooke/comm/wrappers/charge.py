@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from hooke.comm.arrays import Array
 from hooke.comm.base import Comm, Vector
@@ -13,6 +14,19 @@ from hooke.comm.wrappers.touched_sums import Supports
 from hooke.comm.wrappers.wrapper import Wrapper
 from hooke.trace.phases import Ledger, Phase
 from hooke.trace.records import NOBODY
+
+
+class Owed(Protocol):
+    """A background transfer that has been waited for while the train clock stood (see `Charged.standing`)."""
+
+    due: float
+    """Train clock at which it would have been complete otherwise; in seconds."""
+
+    def wait(self) -> None:
+        """Return when the train clock has reached `due`."""
+
+    def resume(self, seconds: float) -> None:
+        """Let the transfer be under way for `seconds` more: the train clock runs again."""
 
 
 @dataclass
@@ -31,6 +45,10 @@ class Account:
     """What operations are charged to."""
     supports: Supports | None = None
     """Rows that the rank's vectors consist of, where only those are summed."""
+    stood: tuple[float, float] | None = None
+    """Time and train clock at which the clock was stopped; None while it runs."""
+    owed: list[Owed] = field(default_factory=list)
+    """Transfers that were not complete when the clock was stopped."""
 
     def count(self, posted: float, completed: float) -> float:
         """Return the hidden seconds of a completed transfer that have not been counted yet."""
@@ -77,12 +95,42 @@ class Charged(Wrapper):
             self.account.phase = before
 
     @contextmanager
+    def standing(self) -> Iterator[None]:
+        """Wait in the body for transfers while the train clock stands: charged to evaluate, and owed.
+
+        What a transfer still needs then, it needs again after `owe`: the rank waits for it in the next operation
+        on a vector or in a further `wait` for it, unless the train clock has passed that time by then. Evaluations
+        therefore neither delay a method nor complete its transfers for it. All ranks must have stopped.
+        """
+        self.account.stood = self.ledger.clock(), self.ledger.train()
+        try:
+            with self.under(Phase.EVALUATE):
+                self.pay()
+                yield
+        finally:
+            self.account.stood = None
+
+    def owe(self) -> None:
+        """Let transfers that were waited for while the clock stood be under way again: it runs."""
+        now = self.ledger.train()
+        self.account.owed = [owed for owed in self.account.owed if owed.due > now]
+        for owed in self.account.owed:
+            owed.resume(owed.due - now)
+
+    def pay(self) -> None:
+        """Wait for the transfers that are owed."""
+        for owed in tuple(self.account.owed):
+            owed.wait()
+
+    @contextmanager
     def charged(self, what: str, peer: int = NOBODY, x: Vector | None = None) -> Iterator[None]:
         """Charge the body, one operation, to the phase of operations.
 
         For the trace: its name (one of `hooke.trace.records.OPERATIONS`), the other rank, and the vector.
         """
         ledger, trace, traffic = self.ledger, self.trace, self.traffic
+        if self.account.owed and x is not None and self.account.phase is Phase.COMMUNICATE:
+            self.pay()
         before = ledger.interrupt(self.account.phase)
         entered = ledger.since
         if trace is not None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from hooke.comm.base import ANY, Control, ControlPending, Pending, Vector
 from hooke.comm.wrappers.charge import Charged
 
+_TICK = 1e-9
+"""Seconds by which sums of times may differ through rounding."""
+
 
 class TimedPending:
     """A transfer whose wait is charged, and whose hidden time is added to the ledger.
@@ -22,25 +25,64 @@ class TimedPending:
         timed.account.pending += 1
         self.hidden = 0.0
         """Seconds that this transfer has added to the ledger."""
+        self.due = float("-inf")
+        """Train clock at which it would have been complete, if it was waited for while the clock stood."""
         self._waited = False
 
     def wait(self) -> None:
         """Return when the transfer is complete."""
+        if self._waited:
+            return
         timed = self._timed
         asked = timed.clock()
         with timed.charged("wait for " + self._what, self._peer):
             self._inner.wait()
-        if self._waited:
-            return
         self._waited = True
         observed = self._posted + self._inner.hidden
         start = max(self._posted, timed.account.counted)
-        self.hidden = timed.account.count(self._posted, min(observed, asked))
-        timed.ledger.hidden += self.hidden
+        hidden = timed.account.count(self._posted, min(observed, asked))
+        self.hidden += hidden
+        timed.ledger.hidden += hidden
+        self._settle(observed if observed < asked - _TICK else timed.ledger.since)
         if timed.trace is not None:
             completed = observed if observed < asked else timed.ledger.since
             times = (self._posted, completed, asked, timed.ledger.since, start, min(observed, asked))
             timed.trace.transferred("begin " + self._what, timed.part, self._peer, times, self._x)
+
+    def _settle(self, completed: float) -> None:
+        """Note until when the transfer is owed if the clock stands; otherwise it no longer is."""
+        account = self._timed.account
+        if account.stood is None:
+            account.owed = [owed for owed in account.owed if owed is not self]
+            return
+        stopped, train = account.stood
+        self.due = max(self.due, train + completed - stopped)
+        if self not in account.owed:
+            account.owed.append(self)
+
+    def resume(self, seconds: float) -> None:
+        """Let the transfer be under way for `seconds` more: the train clock runs again."""
+        timed = self._timed
+        self._posted = timed.ledger.since
+        self._inner, self._waited = _Rest(timed, self._posted + seconds), False
+        timed.account.pending += 1
+
+
+class _Rest:
+    """What a transfer that was waited for while the clock stood still needs on the clock."""
+
+    def __init__(self, timed: Charged, until: float) -> None:
+        self._timed, self._posted, self._until = timed, timed.ledger.since, until
+
+    @property
+    def hidden(self) -> float:
+        """Seconds that it takes: the rank may work meanwhile."""
+        return self._until - self._posted
+
+    def wait(self) -> None:
+        """Return at its end."""
+        if (rest := self._until - self._timed.clock()) > 0:
+            self._timed.inner.pause(rest)
 
 
 class TimedControl:

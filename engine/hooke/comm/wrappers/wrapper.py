@@ -50,6 +50,10 @@ class Wrapper:
         """Advance virtual time by `seconds`, in the current phase of the caller."""
         self.inner.charge(seconds)
 
+    def pause(self, seconds: float) -> None:
+        """Return after `seconds`."""
+        self.inner.pause(seconds)
+
     def alongside(self, work: Callable[[], T]) -> T:
         """Return `work()`, while other ranks may run."""
         return self.inner.alongside(work)

@@ -42,7 +42,7 @@ export function BoardPart({ board, tauMax, title }: BoardProps) {
           <LineChart
             title={`Performance profiles${board.simulated ? " (virtual time)" : ""}`}
             testId="profiles"
-            series={allProfiles(board.methods, title)}
+            series={allProfiles(board.methods, title, board.workloads.length)}
             xTitle="Factor of the fastest method's time (τ)"
             formatX={(value) => formatNumber(Number(value.toFixed(3)))}
             tickX={(value) => formatNumber(value)}

@@ -4,9 +4,13 @@ import { variantStyle } from "@/lib/theme/palette";
 
 /** Distance in tau at which the two ends of a jump are drawn: a chart has one value at each x. */
 const JUMP = 1e-6;
-/** Height by which curves are moved apart, because steps lie on one another; all of them stay within MOST. */
+/** Height by which curves are moved apart, because steps lie on one another; all of them stay within `most`. */
 const APART = 0.009;
-const MOST = 0.06;
+
+/** The largest move of a curve: less than a step, so that a height tells its share. */
+function most(workloads: number): number {
+  return Math.min(0.06, 0.9 / Math.max(1, workloads));
+}
 
 /** The profile of a method as a curve in a colour, moved down a little. */
 function profileSeries(method: RankedMethod, label: string, index: number, down: number): ChartSeries {
@@ -25,14 +29,15 @@ function profileSeries(method: RankedMethod, label: string, index: number, down:
 
 /** The share of workloads that a height stands for. */
 export function shareAt(height: number, workloads: number): number {
-  return Math.round(Math.max(0, height + MOST / 2) * workloads) / workloads;
+  return Math.round(Math.max(0, height + most(workloads) / 2) * workloads) / workloads;
 }
 
 /** All profiles of a board, each a little below the one before. */
 export function allProfiles(
   methods: readonly RankedMethod[],
   title: (name: string) => string,
+  workloads: number,
 ): ChartSeries[] {
-  const step = Math.min(APART, MOST / Math.max(1, methods.length));
+  const step = Math.min(APART, most(workloads) / Math.max(1, methods.length));
   return methods.map((method, index) => profileSeries(method, title(method.algorithm), index, index * step));
 }
