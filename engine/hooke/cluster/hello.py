@@ -179,10 +179,11 @@ def read_catalogues(account: Account | None = None) -> dict[str, Any]:
             **(account.options if account else {}),
         )
         if result.returncode == 0:
-            return json.loads(result.stdout)  # type: ignore[no-any-return]
+            read = json.loads(result.stdout)
+            return read if account is None else _of_users(read)
         why = f"status {result.returncode}: {result.stderr.strip()[-500:]}"
-    except (subprocess.TimeoutExpired, OSError, ValueError) as error:
-        why = str(error)
+    except (subprocess.TimeoutExpired, OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        why = f"{type(error).__name__}: {error}"
     told: dict[str, Any] = {f"{kind}s": _built_in(kind) for kind in catalogue.KINDS}
     said = f"the process that reads these files failed, so none is offered: {why}"[:2000]
     broken = {
@@ -192,6 +193,19 @@ def read_catalogues(account: Account | None = None) -> dict[str, Any]:
         "error": said,
     }
     return told | {"problems": [broken]}
+
+
+def _of_users(told: dict[str, Any]) -> dict[str, Any]:
+    """Return catalogues of which another account has told: it is believed about users' files only.
+
+    Otherwise a file of one user would change the defaults of the built-in methods of all others.
+    """
+    read: dict[str, Any] = {"problems": told["problems"]}
+    for kind in catalogue.KINDS:
+        known = catalogue.built_in(kind)
+        own = [each for each in told[f"{kind}s"] if each["name"] not in known and each["origin"] != "built-in"]
+        read[f"{kind}s"] = [*_built_in(kind), *own]
+    return read
 
 
 def _built_in(kind: Kind) -> list[dict[str, Any]]:

@@ -160,7 +160,7 @@ def read_new(path: Path, offset: int, most: int = -1) -> tuple[list[str], int]:
         with open_plain(path) as file:
             file.seek(offset)
             data = file.read(most)
-    except (FileNotFoundError, PermissionError):
+    except OSError:  # missing, closed, or replaced by users' code: a folder, a socket, a link to itself
         return [], offset
     end = data.rfind(b"\n") + 1
     lines = data[:end].decode(errors="replace").split("\n")[:-1]  # damaged bytes: `parse` rejects the line
