@@ -38,7 +38,7 @@ export function SweepFields({ index, algorithm }: { index: number; algorithm: Al
         {swept.length > 0 && (
           <p className={styles.note}>
             Named “{textAt(variant, ["name"])} (
-            {swept.map(([name, [first]]) => `${name} ${first}`).join(", ")})” and so on. As the baseline, the
+            {swept.map(([name, values]) => `${name} ${choicesText(values.slice(0, 1))}`).join(", ")})” and so on. As the baseline, the
             one with the first values counts.
           </p>
         )}
