@@ -17,17 +17,21 @@ def let_end(service):
         Supervisor(service, order).report("starting", "running", "succeeded")
 
 
-def old_and_extended(service, **more):
-    """Return an experiment that was submitted and measured long ago, and extended now, behind one that waits."""
+def active(service):
+    return {run["experiment_id"] for run in service.runs(state="dispatched")}
+
+
+def old_and_extended(service):
+    """Return an experiment that was submitted and measured long ago, and extended now, and one that waited then."""
     old = submit(service, "old")
     service.scheduler.look()
     let_end(service)
     with service.database.write() as session:
         session.execute(update(Experiment).values(created_at=now() - timedelta(days=30)))
-    submit(service, "waits", seeds=2)
-    answer = service.client.post(f"/experiments/{old}/extension", json={"seeds": 3} | more)
+    waits = submit(service, "waits", seeds=2)
+    answer = service.client.post(f"/experiments/{old}/extension", json={"seeds": 3})
     assert answer.status_code == 201, answer.text
-    return old
+    return old, waits
 
 
 @pytest.mark.parametrize(
@@ -42,19 +46,19 @@ def old_and_extended(service, **more):
 def test_nothing_that_waited_is_passed_by_an_extension(service, order, more):
     service.hello()
     policy(service, order, **more)
-    old_and_extended(service)
+    old, waits = old_and_extended(service)
     assert names(service) == ["waits", "old"]
     service.scheduler.look()
-    assert {run["experiment_number"] for run in service.runs(state="dispatched")} == {2}
+    assert active(service) == {waits}
     let_end(service)
     service.scheduler.look()
-    assert {run["experiment_number"] for run in service.runs(state="dispatched")} == {1}
+    assert active(service) == {old}
 
 
 def test_an_extension_that_has_begun_goes_first(service):
     service.hello()
     policy(service, "first-come", max_active_runs=1)
-    old_and_extended(service)
+    old, _ = old_and_extended(service)
     for _ in range(3):  # both runs of the one that waited, then the first of the extension
         service.scheduler.look()
         let_end(service)
@@ -63,4 +67,4 @@ def test_an_extension_that_has_begun_goes_first(service):
     (first, second) = service.get("/clusters/local/queue")["entries"]
     assert (first["begun"], second["begun"]) == (True, False)
     service.scheduler.look()
-    assert {run["experiment_number"] for run in service.runs(state="dispatched")} == {1}
+    assert active(service) == {old}
