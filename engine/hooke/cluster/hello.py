@@ -27,7 +27,7 @@ from hooke.hardware import description
 from hooke.hardware.equipment import equipment
 from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.calibrating import CalibrationReport
-from hooke.spec.events import AgentHello
+from hooke.spec.events import AgentHello, Described, FileFault
 from hooke.spec.orders import ClaimedOrder, OrderClaim
 from hooke.spec.protocol import CLOCK, OLDEST_SERVER, PROTOCOL, AgentWelcome, refusal
 
@@ -198,13 +198,14 @@ def read_catalogues(account: Account | None = None) -> dict[str, Any]:
 def _of_users(told: dict[str, Any]) -> dict[str, Any]:
     """Return catalogues of which another account has told: it is believed about users' files only.
 
-    Otherwise a file of one user would change the defaults of the built-in methods of all others.
+    Otherwise a file of one user would change the defaults of the built-in methods of all others. Raises ValueError,
+    KeyError or TypeError for anything else than catalogues.
     """
-    read: dict[str, Any] = {"problems": told["problems"]}
+    read: dict[str, Any] = {"problems": [FileFault.model_validate(each).model_dump() for each in told["problems"]]}
     for kind in catalogue.KINDS:
-        known = catalogue.built_in(kind)
-        own = [each for each in told[f"{kind}s"] if each["name"] not in known and each["origin"] != "built-in"]
-        read[f"{kind}s"] = [*_built_in(kind), *own]
+        known, named = catalogue.built_in(kind), [Described.model_validate(each) for each in told[f"{kind}s"]]
+        own = [each.model_dump() for each in named if each.name not in known]
+        read[f"{kind}s"] = [*_built_in(kind), *(each for each in own if each["origin"] != "built-in")]
     return read
 
 
