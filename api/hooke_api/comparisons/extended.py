@@ -1,4 +1,4 @@
-"""What a reader has to know of a comparison that was extended when a part of it had been measured."""
+"""What a reader has to know of a comparison in which something was measured later, when other things were known."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from hooke.comparison.wording import listed
-from sqlalchemy import select
+from hooke.comparison.wording import count, listed
+from hooke.spec.states import RunState
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from hooke_api.models import Experiment, Run
+from hooke_api.models import Experiment, Run, Transition
 
+SHOWN = (RunState.FAILED_USER, RunState.TIMED_OUT)
+"""Ends of a run that tell something of its method, after which it can be tried again."""
 MOST_SHOWN = 3
 """Values of a fact that are named."""
 Document = Mapping[str, Any]
@@ -20,16 +23,30 @@ Document = Mapping[str, Any]
 
 
 def extended(session: Session, experiment: Experiment) -> str | None:
-    """Return it in sentences; None if there is nothing to know: it has one version, or only simulated variants more.
+    """Return it in sentences; None if there is nothing to know.
 
-    Seeds that follow a look; variants that were measured when the others had been, not in turn with them; and runs
-    that were made by other programs or processors.
+    Of extensions: seeds that follow a look, variants that were measured when the others had been, not in turn with
+    them, and runs that were made by other programs or processors. Of any experiment: runs that showed something,
+    and were tried again.
     """
-    if not experiment.earlier:
-        return None
-    versions = [*(each["spec"] for each in experiment.earlier), experiment.spec]
-    told = [*_of_seeds(versions), *_of_variants(versions), *_of_machines(session, experiment)]
+    told = [*_of_retries(session, experiment)]
+    if experiment.earlier:
+        versions = [*(each["spec"] for each in experiment.earlier), experiment.spec]
+        told += [*_of_seeds(versions), *_of_variants(versions), *_of_machines(session, experiment)]
     return " ".join(told) or None
+
+
+def _of_retries(session: Session, experiment: Experiment) -> Iterator[str]:
+    """Yield how many reported runs a user has had tried again that had not been ended by a machine or a person."""
+    again = (Transition.source.in_(SHOWN), Transition.state == RunState.QUEUED)
+    query = select(func.count(Transition.run_id.distinct())).join(Run, Run.id == Transition.run_id)
+    mine = (Run.experiment_id == experiment.id, Run.rung.is_(None))
+    if number := session.execute(query.where(*mine, *again)).scalar_one():
+        were = "was" if number == 1 else "were"
+        yield (
+            f"{count(number, 'run')} {were} tried again by hand after a divergence, an error or the time limit: what "
+            "was shown before that does not count."
+        )
 
 
 def _of_seeds(versions: Sequence[Document]) -> Iterator[str]:
