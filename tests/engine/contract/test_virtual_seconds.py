@@ -180,7 +180,6 @@ def test_time_of_methods_without_a_lock(played, case, slow_network):
     assert hidden > 0 if behind else hidden == 0
 
 
-@pytest.mark.property("P19")
 @pytest.mark.parametrize(
     "case", [c for c in suite.claims("exchange", suite.family((1,))) if suite.served(c)], ids=ids
 )
