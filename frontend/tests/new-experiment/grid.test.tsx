@@ -66,6 +66,7 @@ describe("a cell", () => {
     ["lr", "0,05", Number.NaN],
     ["lr", "0, 05", [0, 5]],
     ["period", "0,5", [0, 5]],
+    ["period", "4 16 64", Number.NaN],
     ["kind", "nesterov", "nesterov"],
     ["overlap", "true", true],
     ["overlap", "true, false", [true, false]],
