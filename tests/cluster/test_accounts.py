@@ -233,6 +233,7 @@ def test_a_file_of_users_is_read_under_the_account(foreign, monkeypatch):
     for path, mode in ((folder.parent, 0o755), (folder, 0o755), (folder / "spy.py", 0o644)):
         path.chmod(mode)
     monkeypatch.setenv("HOOKE_PATH", "own")
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     monkeypatch.chdir(folder.parent.parent)
     place = SimpleNamespace(
         user_code_account="nobody", home=foreign.home.path, token_file=foreign.home.path / "agent-token"
@@ -240,6 +241,8 @@ def test_a_file_of_users_is_read_under_the_account(foreign, monkeypatch):
     account = agent._account(place)
     assert "HOOKE_PATH" not in os.environ, "the agent, its supervisors and calibrations would run users' files"
     assert account.files == str(folder.parent)
+    Path("json.py").write_text("raise SystemExit('this is not the json of Python')")
+    assert subprocess.run([sys.executable, "-m", "hooke.cluster.lock"], check=False).returncode == 0
     (problem,) = read_catalogues(account)["problems"]
     assert f"I am {(account.uid,) * 3} {sorted(account.groups)}" in problem["error"]
     (token := foreign.home.path.parent / "token").write_text("hunter2")
