@@ -207,7 +207,10 @@ def test_a_comparison_says_that_runs_which_had_shown_something_were_tried_again(
 
 def test_several_clusters_and_simulated_ones():
     def spec(first, second, *names, virtual=None):
-        clusters = [{"name": "a", "seeds": first, "virtual": virtual}, {"name": "b", "seeds": second, "virtual": {}}]
+        clusters = [
+            {"name": "a", "seeds": first, "virtual": virtual},
+            {"name": "b", "seeds": second, "virtual": {}},
+        ]
         return {"clusters": clusters, "variants": [{"name": name} for name in names]}
 
     (told,) = _of_seeds([spec(2, 5), spec(2, 5, "x"), spec(3, 6, "x")])

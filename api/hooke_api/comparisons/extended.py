@@ -1,4 +1,4 @@
-"""What a reader has to know of a comparison in which something was measured later, when other things were known."""
+"""What a reader has to know of a comparison in which something was measured when other things were known."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def _of_retries(session: Session, experiment: Experiment) -> Iterator[str]:
     if number := session.execute(query.where(*mine, *again)).scalar_one():
         were = "was" if number == 1 else "were"
         yield (
-            f"{count(number, 'run')} {were} tried again by hand after a divergence, an error or the time limit: what "
-            "was shown before that does not count."
+            f"{count(number, 'run')} {were} tried again by hand after a divergence, an error or the time limit: "
+            "what was shown before that does not count."
         )
 
 
@@ -56,8 +56,8 @@ def _of_seeds(versions: Sequence[Document]) -> Iterator[str]:
         return
     how = "" if times == 1 else f" {times} times"
     yield (
-        f"Seeds were added{how} after {_number(counts[0])} had been compared (now {_number(counts[-1])}): intervals "
-        "and claims assume a number of seeds that was fixed beforehand, and find differences where there are none "
+        f"Seeds were added{how} after {_number(counts[0])} had been compared (now {_number(counts[-1])}): "
+        "intervals and claims assume a number of seeds that was fixed beforehand, and find differences where there are none "
         "more often than they say."
     )
 
@@ -74,23 +74,27 @@ def _of_variants(versions: Sequence[Document]) -> Iterator[str]:
     if real and later:
         verb = "was" if len(later) == 1 else "were"
         yield (
-            f"On {listed(real)}, {listed(later)} {verb} measured after the others, not in turn with them: a machine "
-            "that has become faster or slower meanwhile changes the ratio."
+            f"On {listed(real)}, {listed(later)} {verb} measured after the others, not in turn with them: a "
+            "machine that has become faster or slower meanwhile changes the ratio."
         )
 
 
 def _of_machines(session: Session, experiment: Experiment) -> Iterator[str]:
     """Yield in what the programs and processors of reported runs differ, as the runs told."""
     query = select(Run.cluster, Run.simulated, Run.hardware, Run.versions)
-    rows = session.execute(query.where(Run.experiment_id == experiment.id, Run.rung.is_(None)).order_by(Run.number))
+    rows = session.execute(
+        query.where(Run.experiment_id == experiment.id, Run.rung.is_(None)).order_by(Run.number)
+    )
     seen: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for cluster, simulated, hardware, versions in rows:
         facts = dict(versions or {})
         if not simulated and hardware:
             facts["processor"] = hardware.get("cpu")
         for name, value in facts.items():
-            seen[name, cluster][str(value)] = None
+            seen[name, cluster] |= {str(value): None} if value else {}
     several = {place: list(values) for place, values in seen.items() if len(values) > 1}
-    told = [f"{name} on {cluster} ({', '.join(values[:MOST_SHOWN])})" for (name, cluster), values in several.items()]
+    told = [
+        f"{name} on {cluster} ({', '.join(values[:MOST_SHOWN])})" for (name, cluster), values in several.items()
+    ]
     if told:
         yield f"Its runs were not all made by the same: {'; '.join(told)}."

@@ -146,8 +146,8 @@ def _check_trials(session: Session, experiment: Experiment, before: ExperimentSp
     if lacking or not reported_cells(session, experiment.id):
         names = list(dict.fromkeys(run.variant for run in lacking)) or sorted(present)
         raise Conflict(
-            f"in experiment {experiment.number} the tuning of {listed(names)} did not end, so no settings are chosen: "
-            "submit it again, perhaps as one that continues it"
+            f"in experiment {experiment.number} the tuning of {listed(names)} did not end, so no settings are "
+            "chosen: submit it again, perhaps as one that continues it"
         )
 
 

@@ -198,8 +198,8 @@ def read_catalogues(account: Account | None = None) -> dict[str, Any]:
 def _of_users(told: dict[str, Any]) -> dict[str, Any]:
     """Return catalogues of which another account has told: it is believed about users' files only.
 
-    Otherwise a file of one user would change the defaults of the built-in methods of all others. Raises ValueError,
-    KeyError or TypeError for anything else than catalogues.
+    Otherwise a file of one user would change the defaults of the built-in methods of all others. Raises
+    ValueError, KeyError or TypeError for anything else than catalogues.
     """
     read: dict[str, Any] = {"problems": [FileFault.model_validate(each).model_dump() for each in told["problems"]]}
     for kind in catalogue.KINDS:

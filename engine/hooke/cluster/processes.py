@@ -119,9 +119,7 @@ def signal_all(pids: Collection[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def sweep(
-    ids: Collection[str], patience: float = 5.0, mercy: float = 1.0, *, family: bool = False
-) -> list[int]:
+def sweep(ids: Collection[str], patience: float = 5.0, mercy: float = 1.0, *, family: bool = False) -> list[int]:
     """Kill all processes of these attempts until none is left; return those that remain after `patience` seconds.
 
     `family`: in a supervisor whose only descendants they are, also those that have left their environment behind.

@@ -18,7 +18,7 @@ from hooke.spec.journal import open_plain, parse, read_new, unpack
 _BULK = '{"kind":"steps"'
 _CHUNK = 1 << 20
 LONGEST_LINE = 64 << 20
-"""Bytes of one record: more is damage. A file with a hole may claim any size, and reading it would take the memory."""
+"""Bytes of one record: more is damage. A file with a hole may claim any size, and to read it takes the memory."""
 _LONGEST_EXIT = 1 << 16
 
 

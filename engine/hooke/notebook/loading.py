@@ -57,6 +57,8 @@ def _run(kept: dict[str, Any], root: Path) -> ComparedRun:
     folder = root / kept["folder"]
     ranks = range(spec.workers + figures.servers) if figures.state in FINISHED else ()
     if lacking := [name for rank in ranks if not (folder / (name := f"journal.{rank}.jsonl")).is_file()]:
-        raise FileNotFoundError(f"{folder} has no {lacking[0]}")  # without it, the run would seem to miss its target
+        raise FileNotFoundError(
+            f"{folder} has no {lacking[0]}"
+        )  # without it, the run would seem to miss its target
     scored = journals.evaluations(folder, spec.workers + figures.servers)
     return ComparedRun(journals.filled_in(figures, folder), spec, folder, tuple(scored), kept["why"])

@@ -31,7 +31,7 @@ BLOCK_SECONDS = 0.25
 BLOCK_STEPS = 512
 
 _NO_JOURNAL = frozenset({errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.ENOTDIR})
-"""Errors of a file that is missing, closed, or replaced by users' code: by a link to itself, a socket, a folder."""
+"""Errors of a file that is missing, closed, or replaced by users' code, as by a link to itself or a socket."""
 _RECORD: TypeAdapter[Any] = TypeAdapter(JournalRecord)
 _CODES = {"<i8": "q", "<f8": "d", "<f4": "f", "<i4": "i"}
 

@@ -22,7 +22,7 @@ def active(service):
 
 
 def old_and_extended(service):
-    """Return an experiment that was submitted and measured long ago, and extended now, and one that waited then."""
+    """Return an experiment that was measured long ago and is extended now, and one that waited then."""
     old = submit(service, "old")
     service.scheduler.look()
     let_end(service)

@@ -99,7 +99,9 @@ def test_a_comparison_whose_journals_are_gone_is_none(found, tmp_path):
     """Without them its runs would seem to have missed the target."""
     kept = found.save(tmp_path / "kept")
     next(path for path in sorted(kept.glob("runs/*/journal.1.jsonl"))).unlink()
-    with pytest.raises(ArgumentError, match=r"is not a comparison .*: FileNotFoundError: .* has no journal.1.jsonl"):
+    with pytest.raises(
+        ArgumentError, match=r"is not a comparison .*: FileNotFoundError: .* has no journal.1.jsonl"
+    ):
         hooke.load(kept)
 
 
