@@ -147,7 +147,7 @@ def check(account: Account, home: Path, token_file: Path) -> None:
 
 
 def _of_account(account: Account, home: Path) -> Path | None:
-    """Return a file of the agent that belongs to the account, as after the agent ran as it; None: no one does."""
+    """Return a file of the agent that belongs to the account, as after the agent ran as it, or None."""
     known = ("*", "jobs/*", "jobs/*/*", "runs/*", "runs/*/*")
     found = (path for pattern in known for path in home.glob(pattern))
     return next((path for path in (home, *found) if path.lstat().st_uid == account.uid), None)
