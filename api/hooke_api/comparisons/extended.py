@@ -57,8 +57,8 @@ def _of_seeds(versions: Sequence[Document]) -> Iterator[str]:
     how = "" if times == 1 else f" {times} times"
     yield (
         f"Seeds were added{how} after {_number(counts[0])} had been compared (now {_number(counts[-1])}): "
-        "intervals and claims assume a number of seeds that was fixed beforehand, and find differences where there "
-        "are none more often than they say."
+        "intervals and claims assume a number of seeds that was fixed beforehand, and find differences where "
+        "there are none more often than they say."
     )
 
 
