@@ -41,7 +41,7 @@ def test_a_run_that_leaves_strange_journals_and_notes_ends_well(bench):
     run, supervisor = bench.start("--steps", "20", "--fault", "0:5:litter")
     bench.finish(supervisor)
     assert bench.api.states(run) == ["starting", "running", "succeeded"]
-    assert "clock" not in bench.api.end(run).why
+    assert "journal" not in (why := bench.api.end(run).why) and "rank 7" not in why
     bench.assert_complete(run)
 
 
@@ -203,7 +203,7 @@ def test_a_run_with_folders_too_deep_to_remove_keeps_nobody_elses(tmp_path):
     for run in ("run_deep", "run_flat"):
         home.attempt(run, 1).path.mkdir(parents=True)
     at = os.open(home.attempt("run_deep", 1).path, os.O_RDONLY)
-    for _ in range(1500):
+    for _ in range(1100):
         os.mkdir("d", dir_fd=at)
         below = os.open("d", os.O_RDONLY, dir_fd=at)
         os.close(at)
