@@ -24,6 +24,12 @@ def remote(service, monkeypatch):
     return service
 
 
+def test_names_of_others_are_no_commands_to_a_terminal(remote):
+    """The list of another user would set the title of the window, or clear it."""
+    remote.submit(**ALONE, name="\x1b]0;mine\x07\x1b[2J\u202edigits")
+    assert "�]0;mine��[2J�digits" in hooke("list")
+
+
 def test_experiments_are_marked_found_deleted_and_restored(remote):
     first, second = (remote.submit(**ALONE, name=name)["id"] for name in ("digits", "letters"))
     assert hooke("mark", first, "--star", "--tag", "paper", "--note", "why") == f"{first}: starred, tag paper\n"

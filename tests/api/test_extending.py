@@ -1,14 +1,17 @@
 """Extensions of experiments that have ended: more seeds and further variants, compared with what was measured."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hooke.cli.group import app
+from hooke_api.comparisons.extended import _of_seeds, _of_variants
 from hooke_api.models import Experiment, Run, TrailEntry, now
-from sqlalchemy import select, update
+from sqlalchemy import inspect, select, update
 from typer.testing import CliRunner
 
 from tests.api.databases import ONE_KIND
+from tests.api.exchange.measured import exported, imported, parts_of
 from tests.api.hands import Supervisor, done, scored, start
 from tests.api.persons import person
 from tests.api.planning.test_tuning import TUNED, reported, trials
@@ -29,8 +32,11 @@ THIRD = {"name": "third", "algorithm": "local-sgd", "parameters": {"lr": 0.2}}
 FEW = TUNED | {"tuning": {"trials": 3}}
 
 
-def finish(service):
-    """Run everything that is queued: `sync` is twice as fast as all others, and seeds differ a little."""
+def finish(service, **begun):
+    """Run everything that is queued: `sync` is twice as fast as all others, and seeds differ a little.
+
+    `begun`: what ranks tell at first.
+    """
     while True:
         service.scheduler.look()
         sent = {run["id"] for run in service.runs(state="dispatched")}
@@ -42,7 +48,7 @@ def finish(service):
             clock = (4.0 if run["variant"] == "sync" else 8.0) * (1 + run["seed"] % 7 / 100)
             supervisor.tell("starting", "running")
             shown = scored(1, 1000, 0.3, clock=clock * 0.95), scored(2, 2000, 0.95, clock=clock, reached=True)
-            supervisor.send(rank(0, start(), *shown, done(3, clock=clock)))
+            supervisor.send(rank(0, start(**begun), *shown, done(3, clock=clock)))
             supervisor.report("succeeded")
 
 
@@ -157,6 +163,75 @@ def test_what_cannot_be_extended_is_said(service):
     assert service.count(Run) == 4
 
 
+def test_an_extended_comparison_says_what_was_measured_later_and_by_what(service):
+    experiment = service.submit(**TWO)["id"]
+    finish(service, hardware={"cpu": "Old"}, versions={"torch": "2.1", "hooke": "1"})
+    assert service.get(f"/experiments/{experiment}/comparison")["extended"] is None
+    extend(service, experiment, variants=[THIRD]).raise_for_status()
+    finish(service, hardware={"cpu": "New"}, versions={"torch": "2.1", "hooke": "2"})
+    told = service.get(f"/experiments/{experiment}/comparison")["extended"]
+    assert "On local, third was measured after the others" in told
+    assert "not all made by the same: hooke on local (1, 2); processor on local (Old, New)." in told
+    assert "Seeds were added" not in told
+    for seeds in (1, 2):
+        extend(service, experiment, seeds=seeds).raise_for_status()
+        finish(service)
+    told = service.get(f"/experiments/{experiment}/comparison")["extended"]
+    assert told.startswith("Seeds were added 2 times after 2 had been compared (now 5): ")
+    number = service.get(f"/experiments/{experiment}")["number"]
+    assert service.get("/compare", rows=[str(number)])["experiments"][0]["note"] == told
+    bundle = exported(service, experiment)
+    assert "earlier" not in json.loads(parts_of(exported(service, ended(service)))["experiment.json"])
+    view = imported(service, bundle)
+    assert view["version"] == 4
+    answers = [service.get(f"/experiments/{each}/versions")["items"] for each in (experiment, view["id"])]
+    assert [each["fingerprint"] for each in answers[0]] == [each["fingerprint"] for each in answers[1]]
+    assert service.get(f"/experiments/{view['id']}/comparison")["extended"] == told
+
+
+@ONE_KIND
+def test_a_comparison_says_that_runs_which_had_shown_something_were_tried_again(service):
+    """Otherwise who tries a seed again until it does not diverge has the faster method."""
+    experiment = service.submit(**TWO)["id"]
+    service.scheduler.look()
+    first = service.runs(experiment=experiment)[0]
+    order = next(o for _, orders in service.line.launched for o in orders if o.run == first["id"])
+    Supervisor(service, order).report("starting", "running", "failed_user", exit_code=65)
+    finish(service)
+    assert service.get(f"/experiments/{experiment}/comparison")["extended"] is None
+    service.client.post(f"/runs/{first['id']}/retry", json={"resume": False}).raise_for_status()
+    finish(service)
+    told = service.get(f"/experiments/{experiment}/comparison")["extended"]
+    assert told.startswith("1 run was tried again by hand after a divergence, an error or the time limit")
+
+
+def test_several_clusters_and_simulated_ones():
+    def spec(first, second, *names, virtual=None):
+        clusters = [
+            {"name": "a", "seeds": first, "virtual": virtual},
+            {"name": "b", "seeds": second, "virtual": {}},
+        ]
+        return {"clusters": clusters, "variants": [{"name": name} for name in names]}
+
+    (told,) = _of_seeds([spec(2, 5), spec(2, 5, "x"), spec(3, 6, "x")])
+    assert told.startswith("Seeds were added after 2 to 5 had been compared (now 3 to 6): ")
+    (told,) = _of_variants([spec(2, 5, "x"), spec(2, 5, "x", "y", "z")])
+    assert told.startswith("On a, y and z were measured after the others")
+    simulated = [spec(2, 5, "x", virtual={}), spec(2, 5, "x", "y", virtual={})]
+    assert list(_of_variants(simulated)) == [], "virtual time is the same at any time"
+
+
+@ONE_KIND
+def test_lists_do_not_read_earlier_versions(service):
+    experiment = ended(service)
+    extend(service, experiment, seeds=1).raise_for_status()
+    (item,) = service.get("/experiments")["items"]
+    assert item["version"] == 2
+    with service.database.read() as session:
+        row = session.scalars(select(Experiment)).one()
+        assert "earlier" in inspect(row).unloaded, "20 versions of 500 experiments"
+
+
 @ONE_KIND
 def test_settings_that_would_be_other_ones_are_refused(service):
     """As after a change of a default: the stored runs have another rate than the plan would give the new ones."""
@@ -207,7 +282,29 @@ def test_a_new_variant_of_a_tuned_experiment_gets_as_many_trials(service):
 def test_a_tuning_that_was_cancelled_is_not_extended(service):
     experiment = service.submit(**FEW)["id"]
     service.client.post(f"/experiments/{experiment}/cancel").raise_for_status()
-    assert "did not end" in problem(extend(service, experiment, seeds=1), 409)["detail"]
+    detail = problem(extend(service, experiment, seeds=1), 409)["detail"]
+    assert "the tuning of local and sync did not end" in detail
+
+
+@ONE_KIND
+def test_a_search_that_an_extension_began_and_that_was_cancelled_is_named(service):
+    experiment = service.submit(**FEW)["id"]
+    finish(service)
+    extend(service, experiment, variants=[{"name": "mean", "algorithm": "sync-sgd"}]).raise_for_status()
+    service.scheduler.look()
+    order = service.line.launched[-1][1][0]
+    supervisor = Supervisor(service, order)
+    supervisor.tell("starting", "running")
+    supervisor.send(rank(0, start(), scored(1, 1000, 0.95, clock=1.0, reached=True), done(2, clock=1.0)))
+    supervisor.report("succeeded")
+    service.client.post(f"/experiments/{experiment}/cancel").raise_for_status()
+    while open_ := [run for run in service.runs() if run["state"] == "dispatched"]:
+        for run in open_:
+            order = next(o for _, orders in service.line.launched for o in orders if o.run == run["id"])
+            Supervisor(service, order).report("starting", "cancelled")
+    assert service.get(f"/experiments/{experiment}")["finished_at"] is not None
+    detail = problem(extend(service, experiment, seeds=1), 409)["detail"]
+    assert "the tuning of mean did not end" in detail
 
 
 @ONE_KIND

@@ -109,6 +109,21 @@ def misbehave(what, rank=0):
             time.sleep(1)
         case "garbage":
             (Path(options.folders[0]) / f"journal.{rank}.jsonl").open("a").write("{half a rec\n")
+        case "litter":  # as users' code may, in the folder in which it starts
+            folder = Path(options.folders[0])
+            (folder / "journal.notes.jsonl").write_text("this is mine\n")
+            (folder / "journal.7.jsonl").write_text("{}\n")
+            (folder / "journal.8.jsonl").symlink_to("journal.8.jsonl")
+            (folder / "segments.9").write_bytes(b"/dev/shm/mpich_\0x")
+        case "escape":
+            if os.fork():
+                return
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+            (Path(options.folders[0]) / "escaped").write_text(f"{os.getpid()}\n")
+            os.closerange(0, 4096)  # mpirun would wait for who holds them
+            os.execve("/bin/sleep", ["sleep", "600"], {})
         case "flood":
             for i in range(20000):
                 print(f"line {i} " + "x" * 200)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from hooke.catalogue.discovery import built_in
 from hooke.cluster import accounts, agent, calibrating, orders, site
 from hooke.cluster.hello import read_catalogues
 from hooke.cluster.job import read_job
@@ -48,11 +49,19 @@ def tried(work, *arguments):
     return "done"
 
 
+def supervisor_of(pid):
+    while True:
+        with open(f"/proc/{{pid}}/stat") as file:
+            pid = int(file.read().rpartition(")")[2].split()[1])
+        with open(f"/proc/{{pid}}/cmdline") as file:
+            if "hooke.cluster.supervisor" in file.read():
+                return pid
+
+
 def spy():
     ours = os.path.dirname(os.getcwd())
     run = os.path.dirname(ours)
-    with open(ours + "/supervisor.lock") as file:
-        supervisor = json.load(file)["pid"]
+    supervisor = supervisor_of(os.getpid())
     found = {{
         "tokens": tried(open, {tokens!r}),
         "token of the agent": tried(open, HOME + "/agent-token"),
@@ -61,6 +70,7 @@ def spy():
         "runs": tried(os.listdir, HOME + "/runs"),
         "another run": tried(os.listdir, HOME + "/runs/run_other"),
         "file of another run": tried(open, HOME + "/runs/run_other/1/spec.json"),
+        "lock": tried(open, ours + "/supervisor.lock"),
         "marker": tried(open, ours + "/dead", "w"),
         "reports": tried(open, ours + "/reports.jsonl", "a"),
         "other ranks folder": tried(os.rename, os.getcwd(), ours + "/aside"),
@@ -177,7 +187,7 @@ def test_users_code_reaches_nothing_of_the_service_and_its_run_succeeds(foreign)
     foreign.finish(foreign.supervise(job))
     assert foreign.api.states(run) == ["starting", "running", "succeeded"], foreign.api.reports
     me, told = NOBODY.pw_uid, [json.loads(line) for line in seen.read_text().splitlines()]
-    assert [len(each["found"]) for each in told] == [1, 1, 15], (
+    assert [len(each["found"]) for each in told] == [1, 1, 16], (
         "who checks the specification, then the rank, twice"
     )
     for each in told:
@@ -223,6 +233,7 @@ def test_a_file_of_users_is_read_under_the_account(foreign, monkeypatch):
     for path, mode in ((folder.parent, 0o755), (folder, 0o755), (folder / "spy.py", 0o644)):
         path.chmod(mode)
     monkeypatch.setenv("HOOKE_PATH", "own")
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     monkeypatch.chdir(folder.parent.parent)
     place = SimpleNamespace(
         user_code_account="nobody", home=foreign.home.path, token_file=foreign.home.path / "agent-token"
@@ -230,12 +241,57 @@ def test_a_file_of_users_is_read_under_the_account(foreign, monkeypatch):
     account = agent._account(place)
     assert "HOOKE_PATH" not in os.environ, "the agent, its supervisors and calibrations would run users' files"
     assert account.files == str(folder.parent)
+    Path("json.py").write_text("raise SystemExit('this is not the json of Python')")
+    assert subprocess.run([sys.executable, "-m", "hooke.cluster.lock"], check=False).returncode == 0
     (problem,) = read_catalogues(account)["problems"]
     assert f"I am {(account.uid,) * 3} {sorted(account.groups)}" in problem["error"]
     (token := foreign.home.path.parent / "token").write_text("hunter2")
     token.chmod(0o644)
     with pytest.raises(LaunchError, match="'nobody' can read .*token: chmod 600"):
         accounts.check(account, foreign.home.path, token)
+
+
+def test_a_file_of_users_cannot_speak_for_built_in_methods(foreign):
+    """Their defaults, as an agent tells them, are those of everybody's runs on its cluster."""
+    if foreign.prefix:
+        pytest.skip(f"NOT TESTED HERE: `nobody` cannot use {sys.executable}")
+    folder = foreign.home.path.parent / "own"
+    (folder / "algorithms").mkdir(parents=True)
+    told = {"problems": [], "algorithms": [], "workloads": []}
+    told["algorithms"] = [
+        {"name": name, "origin": origin, "title": "Mine"}
+        for name, origin in (("sync-sgd", "file"), ("new", "built-in"), ("mine", "file"))
+    ]
+    text = f"import os\nos.write(1, {json.dumps(told).encode()!r})\nos._exit(0)\n"
+    (folder / "algorithms" / "liar.py").write_text(text)
+    for path, mode in ((folder, 0o755), (folder / "algorithms", 0o755), (folder / "algorithms/liar.py", 0o644)):
+        path.chmod(mode)
+    found = read_catalogues(accounts.find("nobody", str(folder)))
+    titles = {each["name"]: each["title"] for each in found["algorithms"]}
+    known = {name: item.description["title"] for name, item in built_in("algorithm").items()}
+    assert titles == known | {"mine": "Mine"}
+    assert {each["name"] for each in found["workloads"]} == set(built_in("workload"))
+
+
+def test_an_account_that_may_change_what_the_agent_reads_is_refused(foreign):
+    """As where the agent ran as that account before, or its home folder lies in that of the account."""
+    account, home = accounts.find("nobody"), foreign.home.path
+    token = home / "agent-token"
+    if not foreign.prefix:
+        accounts.check(account, home, token)
+        home.parent.chmod(0o757)
+        with pytest.raises(LaunchError, match=f"'nobody' owns {home.parent} or may write there"):
+            accounts.check(account, home, token)
+        home.parent.chmod(0o711)
+    for place in (home, home / "jobs", home / "runs" / "run_other" / "1"):
+        os.chown(place, NOBODY.pw_uid, -1)
+        with pytest.raises(LaunchError, match=rf"'nobody' owns {place} or may write there.*chown -R root"):
+            accounts.check(account, home, token)
+        os.chown(place, 0, -1)
+    ranks = home / "runs" / "run_other" / "1" / "ranks"
+    ranks.mkdir()
+    os.chown(ranks, NOBODY.pw_uid, -1)
+    assert accounts._of_account(account, home) is None
 
 
 def order(**more):

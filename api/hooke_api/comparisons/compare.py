@@ -23,6 +23,7 @@ from sqlalchemy.orm import Session
 from hooke_api.base.errors import Invalid, ResourceNotFound
 from hooke_api.comparisons.compare_schemas import ComparedExperiment, ComparedRow, ComparedRows, ContrastView
 from hooke_api.comparisons.entries import in_words
+from hooke_api.comparisons.extended import extended
 from hooke_api.comparisons.figures import reported_runs
 from hooke_api.comparisons.run_settings import conditions, flat_settings, setting, settings_of
 from hooke_api.comparisons.selection import Place, Selection, chosen, parse
@@ -88,6 +89,7 @@ class _Part:
     experiment: Experiment
     spec: ExperimentSpec
     found: Report
+    extended: str | None
     complete: bool
     rows: list[_Row]
 
@@ -105,7 +107,7 @@ class _Part:
             workload=in_words(self.spec.workload),
             target=describe_target(self.spec.target) if self.spec.target else None,
             tuning=self.found.tuning,
-            note=self.found.note,
+            note=" ".join(filter(None, (self.found.note, self.extended))) or None,
             complete=self.complete,
             clusters=list(dict.fromkeys(run.cluster for run in firsts)),
             workers=list(dict.fromkeys(run.workers for run in firsts)),
@@ -153,6 +155,7 @@ def _part(session: Session, experiment: Experiment, selections: Sequence[Selecti
         experiment,
         spec,
         found,
+        extended(session, experiment),
         complete=not experiment.planning and all(run.state in TERMINAL for run in runs),
         rows=[_row(experiment, spec, effort, rows[each], cells[each], documents[each]) for each in wanted],
     )

@@ -17,6 +17,7 @@ from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL
 from sqlalchemy.orm import Session
 
+from hooke_api.comparisons.extended import extended
 from hooke_api.comparisons.figures import reported_runs
 from hooke_api.comparisons.schemas import (
     Across,
@@ -65,25 +66,12 @@ def answer_comparison(session: Session, experiment_id: str) -> Comparison:
         target=wording.describe_target(spec.target) if spec.target else None,
         tuning=found.tuning,
         note=found.note,
-        extended=_extended(experiment),
+        extended=extended(session, experiment),
         complete=not experiment.planning and all(run.state in TERMINAL for run in runs),
         rows=[row_view(row) for row in found.rows],
         fastest=_fastest(found),
         across=[_across(each, found.rows, spec) for each in found.across],
         sentences=[*found.sentences, *untold],
-    )
-
-
-def _extended(experiment: Experiment) -> str | None:
-    """Return what has to be known of seeds that were added when others had been compared."""
-    if not experiment.earlier:
-        return None
-    before, after = (spec["clusters"][0]["seeds"] for spec in (experiment.earlier[0]["spec"], experiment.spec))
-    if before == after:
-        return None
-    return (
-        f"Seeds were added after {before} had been compared (now {after}): intervals and claims assume a "
-        "number of seeds that was fixed beforehand."
     )
 
 

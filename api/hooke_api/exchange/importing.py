@@ -170,6 +170,7 @@ def _experiment(
         fingerprint=record.fingerprint,
         warnings=[{"pointer": each.pointer, "message": each.message} for each in record.warnings],
         planning=False,
+        earlier=[each.model_dump(mode="json", by_alias=True) for each in record.earlier],
         cores=record.cores,
         created_at=record.created_at,
         finished_at=record.finished_at,

@@ -104,6 +104,15 @@ class Manifest(BaseModel):
         return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
+class EarlierRecord(Frozen):
+    """An experiment before an extension: `at` what time and `by` whom that was done."""
+
+    spec: ExperimentSpec
+    fingerprint: Digest
+    at: AwareDatetime
+    by: str = Field(min_length=1, max_length=120)
+
+
 class ExperimentRecord(Frozen):
     """An experiment without its runs."""
 
@@ -115,6 +124,8 @@ class ExperimentRecord(Frozen):
     cores: dict[Name, int]
     note: str = Field(max_length=10_000)
     tags: list[Tag] = Field(max_length=MOST_TAGS)
+    earlier: list[EarlierRecord] = Field([], max_length=100, exclude_if=lambda value: not value)
+    """What it was before each extension; its comparison tells of them."""
 
 
 class AlgorithmRecord(Frozen):

@@ -29,6 +29,7 @@ from hooke_api.exchange.manifest import (
     MANIFEST,
     VERSION,
     AlgorithmRecord,
+    EarlierRecord,
     ExperimentRecord,
     Manifest,
     OriginRecord,
@@ -105,6 +106,7 @@ def _known(session: Session, experiment: Experiment, server: str) -> _Known:
         cores=experiment.cores,
         note=experiment.note,
         tags=tags_of(session, [experiment.id]).get(experiment.id, []),
+        earlier=[EarlierRecord.model_validate(each) for each in experiment.earlier],
     )
     told = [each.model_dump(mode="json") for each in _algorithms(session, experiment)]
     documents = {

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from hooke.comparison.wording import listed
 from hooke.errors import Fault, SpecError
 from hooke.spec.specification import ExperimentSpec, fingerprint
 from hooke.spec.states import TERMINAL
@@ -143,9 +144,10 @@ def _check_trials(session: Session, experiment: Experiment, before: ExperimentSp
         if run.variant in present and (run.rung is not None or run.seed < ends[run.cluster])
     ]
     if lacking or not reported_cells(session, experiment.id):
+        names = list(dict.fromkeys(run.variant for run in lacking)) or sorted(present)
         raise Conflict(
-            f"the tuning of experiment {experiment.number} did not end, so its settings are not chosen: submit it "
-            "again, perhaps as one that continues it"
+            f"in experiment {experiment.number} the tuning of {listed(names)} did not end, so no settings are "
+            "chosen: submit it again, perhaps as one that continues it"
         )
 
 

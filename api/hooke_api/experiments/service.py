@@ -71,7 +71,7 @@ def page(session: Session, cursors: Cursors, part: Page, silence: timedelta) -> 
         query = query.where(Experiment.number < int(cursors.open(LISTING, cursor)))
     rows = session.scalars(query.order_by(Experiment.number.desc()).limit(limit + 1)).all()
     shown = rows[:limit]
-    counts = _counts(session, shown)
+    counts, versions = _counts(session, shown), _versions(session, shown)
     waiting = of_experiments(session, counts.keys(), silence)
     tags, projects = tags_of(session, counts.keys()), names_of(session, {row.project_id for row in shown})
     return ExperimentPage(
@@ -79,6 +79,7 @@ def page(session: Session, cursors: Cursors, part: Page, silence: timedelta) -> 
             ExperimentSummary(
                 **_summary(row, counts[row.id], waiting.get(row.id, []), tags.get(row.id, [])),
                 project=projects[row.project_id],
+                version=versions[row.id],
             )
             for row in shown
         ],
@@ -108,6 +109,7 @@ def view(session: Session, experiment: Experiment, silence: timedelta) -> Experi
     return ExperimentView(
         **_summary(experiment, counts, waiting, tags_of(session, [experiment.id]).get(experiment.id, [])),
         project=names_of(session, [experiment.project_id])[experiment.project_id],
+        version=len(experiment.earlier) + 1,
         spec=spec,
         fingerprint=experiment.fingerprint,
         warnings=[Fault(**warning) for warning in experiment.warnings],
@@ -179,6 +181,13 @@ def _counts(session: Session, experiments: Sequence[Experiment]) -> dict[str, _C
     return found
 
 
+def _versions(session: Session, experiments: Sequence[Experiment]) -> dict[str, int]:
+    """Return the version of each experiment, without reading the earlier ones."""
+    count = func.json_array_length(Experiment.earlier) + 1
+    ids = [experiment.id for experiment in experiments]
+    return dict(session.execute(select(Experiment.id, count).where(Experiment.id.in_(ids))).all())
+
+
 def _summary(
     experiment: Experiment, counts: _Counts, waiting: list[WaitingView], tags: list[str]
 ) -> dict[str, Any]:
@@ -206,7 +215,6 @@ def _summary(
         "note_line": next(iter(experiment.note.strip().splitlines()), "")[:200],
         "revision": experiment.revision,
         "origin": _origin(experiment),
-        "version": len(experiment.earlier) + 1,
     }
 
 

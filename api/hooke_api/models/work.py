@@ -44,7 +44,7 @@ class Experiment(Owned, Base):
     spec: Mapped[dict[str, Any]]
     """ExperimentSpec as JSON, aliases included."""
     fingerprint: Mapped[str] = mapped_column(String(64))
-    earlier: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    earlier: Mapped[list[dict[str, Any]]] = mapped_column(deferred=True, default=list)
     """What it was before each extension: `spec`, `fingerprint`, and `at` what time and `by` whom this was done."""
     warnings: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     """Warnings at its submission and extensions, each with pointer and message."""

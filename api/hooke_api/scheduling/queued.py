@@ -79,7 +79,7 @@ def choose(session: Session, host: str, silence: timedelta = timedelta.max) -> l
 def _next_experiment(session: Session, cluster: Cluster, at: datetime) -> tuple[str, int | None] | None:
     """Return the experiment that comes first and the largest number of its runs that may start."""
     policy = waiting.policy_of(cluster)
-    if policy.order is Order.FIRST_COME:
+    if policy.order is Order.FIRST_COME and not waiting.extended(session, cluster.name):
         # without reading the whole queue; no run is active here, so no limit of active runs is reached
         first = _first_come(session, cluster.name, at)
         return None if first is None else (first, policy.max_active_runs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -154,20 +154,47 @@ def _entries(
         Experiment.id, Experiment.number, Experiment.name, *ABOUT, CLUSTERS, Experiment.created_by,
         Experiment.created_at, Experiment.priority, begun.label("begun"),
     ).where(waits)  # fmt: skip
+    again = extended(session, cluster.name, rows)
     return tuple(
         Entry(
             experiment=one.id,
             user=one.created_by,
-            submitted_at=one.created_at.timestamp(),
+            submitted_at=(again[one.id].at if one.id in again else one.created_at).timestamp(),
             batches=tuple(_batch(cluster, one, row, known) for row in rows[one.id]),
             priority=one.priority,
-            begun=one.begun,
+            begun=again[one.id].begun if one.id in again else one.begun,
             number=one.number,
             name=one.name,
         )
         for one in session.execute(told)
         if one.id in rows
     )
+
+
+@dataclass(frozen=True)
+class Extended:
+    """The latest extension of an experiment: its runs queue as if they had been submitted then."""
+
+    at: datetime
+    begun: bool
+    """Whether any of the runs that it has added has begun on the cluster."""
+
+
+def extended(session: Session, host: str, among: Collection[str] | None = None) -> dict[str, Extended]:
+    """Return the extended experiments of these that have not ended; `among`: None for all.
+
+    Otherwise an extension would be served before all that has been waiting: its experiment is old, and has begun.
+    """
+    found = {}
+    chosen = [Experiment.finished_at.is_(None), func.json_array_length(Experiment.earlier) > 0]
+    query = select(Experiment.id, Experiment.earlier).where(*chosen)
+    for experiment, earlier in session.execute(query).all():
+        if among is None or experiment in among:
+            at = datetime.fromisoformat(earlier[-1]["at"])
+            mine = (Run.experiment_id == experiment, Run.host == host, Run.state.in_(BEGUN), Run.created_at >= at)
+            begun = session.scalars(select(Run.id).where(*mine).limit(1)).first() is not None
+            found[experiment] = Extended(at, begun)
+    return found
 
 
 def _batch(cluster: Cluster, about: Columns, row: Columns, known: Known) -> Batch:

@@ -27,7 +27,7 @@ class AsyncEASGD(Periodic, Elastic):
     """
 
     reference = "elastic.in_order_of_arrival"
-    exchange = before_steps(swap)
+    exchange = before_steps(swap, "gradient")
     limits = [ONE_WORKER]
     conserves = "weights and center"
     servers = 1

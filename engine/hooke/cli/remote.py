@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 import typer
 
+from hooke.cli.text import plain
 from hooke.errors import ArgumentError, ServerAway
 
 if TYPE_CHECKING:
@@ -188,9 +189,9 @@ def _document(answer: httpx.Response) -> Any:
 def tell(name: str, command: Callable[[Remote], str], api: str | None, home: Path | None) -> None:
     """Print what a command returns, or the reason why it failed, with exit status 1."""
     try:
-        print(command(Remote.connect(api, home)))
+        print(plain(command(Remote.connect(api, home))))
     except ArgumentError as error:
-        typer.echo(f"hooke {name}: {error}", err=True)
+        typer.echo(f"hooke {name}: {plain(str(error))}", err=True)
         raise typer.Exit(1) from None
 
 

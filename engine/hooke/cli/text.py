@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+
+_COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys instead of showing them, and those that turn the direction of others."""
+
+
+def plain(text: str) -> str:
+    """Return a text without commands to the terminal that shows it: names and notes are those of other users."""
+    return _COMMANDS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "") -> str:

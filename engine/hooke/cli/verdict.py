@@ -9,8 +9,9 @@ from typing import Any
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from hooke.cli.text import size
+from hooke.cli.text import plain, size
 
 COLUMNS = (
     "variant",
@@ -28,17 +29,17 @@ COLUMNS = (
 def show(console: Console, comparison: dict[str, Any]) -> None:
     """Print the response to `GET /experiments/{id}/comparison`."""
     if comparison["target"]:
-        console.print(f"\nTarget: {comparison['target']}; baseline: {comparison['baseline']}", highlight=False)
-    console.print(comparison["tuning"], highlight=False, soft_wrap=True)
+        console.print(_as_it_is(f"\nTarget: {comparison['target']}; baseline: {comparison['baseline']}"))
+    console.print(_as_it_is(comparison["tuning"]), soft_wrap=True)
     if comparison["note"]:
-        console.print(f"\nNote: {comparison['note']}", highlight=False)
+        console.print(_as_it_is(f"\nNote: {comparison['note']}"))
     if comparison.get("extended"):
-        console.print(f"\nNote: {comparison['extended']}", highlight=False, soft_wrap=True)
+        console.print(_as_it_is(f"\nNote: {comparison['extended']}"), soft_wrap=True)
     for (cluster, workers), rows in groupby(comparison["rows"], key=lambda row: (row["cluster"], row["workers"])):
         console.print(table(cluster, workers, list(rows)))
     across = [sentence for each in comparison["across"] for sentence in each["sentences"]]
     for sentence in [*comparison["sentences"], *across]:
-        console.print(f"• {sentence}", highlight=False, soft_wrap=True)
+        console.print(_as_it_is(f"• {sentence}"), soft_wrap=True)
 
 
 def show_choices(console: Console, tuning: dict[str, Any]) -> None:
@@ -53,8 +54,14 @@ def show_choices(console: Console, tuning: dict[str, Any]) -> None:
         edges = ", ".join(f"{name} ({end})" for name, end in search["edges"].items())
         reached = "-" if search["reached"] is None else f"{search['reached']:.0%} of {len(search['trials'])}"
         cells = (search["variant"], search["cluster"], str(search["workers"]))
-        result.add_row(*cells, setting or ("as given" if chosen else "none"), edges or "-", reached)
+        told = (*cells, setting or ("as given" if chosen else "none"), edges or "-", reached)
+        result.add_row(*map(_as_it_is, told))
     console.print(result)
+
+
+def _as_it_is(text: str) -> Text:
+    """Return what rich prints as it stands: names of users may look like its markup."""
+    return Text(plain(text))
 
 
 def table(cluster: str, workers: int, rows: Sequence[dict[str, Any]]) -> Table:
@@ -69,7 +76,7 @@ def table(cluster: str, workers: int, rows: Sequence[dict[str, Any]]) -> Table:
     for column in COLUMNS:
         result.add_column(column, justify="left" if column in ("variant", "") else "right", overflow="fold")
     for row in rows:
-        result.add_row(*cells(row))
+        result.add_row(*map(_as_it_is, cells(row)))
     return result
 
 

@@ -39,8 +39,33 @@ _NEEDED = {
 }
 """What root may have lost, as in a container (include/uapi/linux/capability.h). The last one shows whose a process
 of another account is: without it, a run that lives would be taken for dead."""
-_LOOK = "import os, sys, hooke\nos.stat(sys.argv[1])\nsys.exit(3 if os.access(sys.argv[2], os.R_OK) else 0)"
-_READS_TOKEN = 3
+_LOOK = """
+import os, stat, sys, hooke
+from pathlib import Path
+home, token, *kept = sys.argv[1:]
+os.stat(home + "/runs")
+if os.access(token, os.R_OK):
+    sys.exit(3)
+def ours(path):
+    found = os.lstat(path)
+    writes = os.access(path, os.W_OK) and not stat.S_ISLNK(found.st_mode) and not found.st_mode & stat.S_ISVTX
+    return writes or found.st_uid == os.getuid()
+for path in (home, token, sys.executable, os.path.realpath(sys.executable), hooke.__file__, *kept):
+    for each in (Path(path), *Path(path).parents):
+        try:
+            changes = ours(each)
+        except OSError:
+            continue  # closed to this account
+        if changes:
+            print(each)
+            sys.exit(4)
+"""
+"""Looks, as the account, what it could change: files of the agent, or of its Python, would be read by root."""
+_READS_TOKEN, _CHANGES = 3, 4
+_CHANGED = (
+    "--user-code-account: {name!r} owns {path} or may write there, so users' code could change what this agent "
+    "does as root: take an account that owns nothing, or give root what is in its way (chown -R root, chmod go-w)"
+)
 _LOOK_SECONDS = 60.0
 
 
@@ -88,8 +113,13 @@ def find(name: str, files: str = "") -> Account:
 
 
 def check(account: Account, home: Path, token_file: Path) -> None:
-    """Raise LaunchError unless processes of the account start, reach their folders, and cannot read the token."""
-    command = [sys.executable, "-c", _LOOK, str(home / "runs"), str(token_file.absolute())]
+    """Raise LaunchError unless processes of the account start and reach their folders.
+
+    Also if they can read the token, or change what the agent reads with the rights of root: its files, its Python.
+    """
+    command = [sys.executable, "-c", _LOOK, str(home.absolute()), str(token_file.absolute())]
+    if theirs := _of_account(account, home):
+        raise LaunchError(_CHANGED.format(name=account.name, path=theirs))
     try:
         told = subprocess.run(
             command,
@@ -102,15 +132,25 @@ def check(account: Account, home: Path, token_file: Path) -> None:
             env=account.environment(for_user_code(os.environ)),
             **account.options,
         )
-        status, said = told.returncode, (told.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        said = (told.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        status, said = told.returncode, told.stdout.strip() if told.returncode == _CHANGES else said
     except (OSError, subprocess.TimeoutExpired) as error:
         status, said = 1, str(error)
     if status == _READS_TOKEN:
         raise LaunchError(f"--user-code-account: {account.name!r} can read {token_file}: chmod 600 {token_file}")
+    if status == _CHANGES:
+        raise LaunchError(_CHANGED.format(name=account.name, path=said))
     if status != 0:
         raise LaunchError(
             f"--user-code-account: {account.name!r} cannot use {sys.executable} or reach {home / 'runs'}: {said}"
         )
+
+
+def _of_account(account: Account, home: Path) -> Path | None:
+    """Return a file of the agent that belongs to the account, as after the agent ran as it, or None."""
+    known = ("*", "jobs/*", "jobs/*/*", "runs/*", "runs/*/*")
+    found = (path for pattern in known for path in home.glob(pattern))
+    return next((path for path in (home, *found) if path.lstat().st_uid == account.uid), None)
 
 
 def _lacking() -> str:

@@ -161,6 +161,7 @@ def _account(place: Site) -> accounts.Account | None:
         return None
     account = accounts.find(place.user_code_account, absolute(os.environ).get(accounts.PATH, ""))
     os.environ.pop(accounts.PATH, None)
+    os.environ["PYTHONSAFEPATH"] = "1"  # else `python -m` looks for modules where the agent was started first
     accounts.open_home(place.home)
     accounts.check(account, place.home, place.token_file)
     _log.info("users' code runs as %s (uid %d)", account.name, account.uid)

@@ -31,6 +31,11 @@ _LOOK_BACK = 80
 """Number of last lines of a rank's output searched for its traceback."""
 
 
+def described_error(error: Exception) -> str:
+    """Return an unexpected error in one line."""
+    return f"{type(error).__name__}: {error}"[:1000]
+
+
 class SupervisedAttempt:
     """State and evidence of one attempt.
 
@@ -168,27 +173,40 @@ class SupervisedAttempt:
         left: Sequence[int] = (),
         outside: Outside | None = None,
     ) -> None:
-        """Determine how it ended and report it."""
-        self.look()
-        words = last_words(self.folder.launcher_log)
-        evidence = Evidence(
-            ranks=self.witness.ranks,
-            status=status,
-            exits=self.witness.exits(),
-            done=self.witness.done,
-            logs={r: last_lines(self.folder.rank_log(r), _LOOK_BACK) for r in range(self.processes)},
-            host=os.uname().nodename,
-            cancelled=cancelled or self.folder.cancel.exists(),
-            fenced=self.fenced,
-            cause=cause,
-            cause_at=cause_at,
-            damaged=self.witness.damaged,
-            left=left,
-            outside=outside,
-            launcher=() if self.witness.started else words,
-            words=words,
-        )
-        report = judge(evidence)
-        if report.state in ("succeeded", "timed_out") and (found := faults(self.folder.ranks)):
-            report = report.model_copy(update={"why": f"{report.why}. {_CLOCK}{'; '.join(found[:3])}"})
+        """Determine how it ended and report it.
+
+        It ends whatever the ranks have left among their files: otherwise it would hold its cluster for ever.
+        """
+        try:
+            self.look()
+            words = last_words(self.folder.launcher_log)
+            evidence = Evidence(
+                ranks=self.witness.ranks,
+                status=status,
+                exits=self.witness.exits(),
+                done=self.witness.done,
+                logs={r: last_lines(self.folder.rank_log(r), _LOOK_BACK) for r in range(self.processes)},
+                host=os.uname().nodename,
+                cancelled=cancelled or self.folder.cancel.exists(),
+                fenced=self.fenced,
+                cause=cause,
+                cause_at=cause_at,
+                damaged=self.witness.damaged,
+                left=left,
+                outside=outside,
+                launcher=() if self.witness.started else words,
+                words=words,
+            )
+            report = self._with_faults(judge(evidence))
+        except Exception as error:  # any error: users' code may write anything
+            told = f"the files of its ranks cannot be read: {described_error(error)}"
+            why, host = "; ".join(filter(None, (cause, told)))[:2000], os.uname().nodename
+            report = StateReport(state="failed_infra", unix=time.time(), why=why, host=host)
         self.report(report)
+
+    def _with_faults(self, report: StateReport) -> StateReport:
+        """Return a report with what is wrong with the clock of a run that ended well."""
+        well = report.state in ("succeeded", "timed_out")
+        if not (well and (found := faults(self.folder.ranks, self.witness.ranks))):
+            return report
+        return report.model_copy(update={"why": f"{report.why}. {_CLOCK}{'; '.join(found[:3])}"})

@@ -67,7 +67,7 @@ def elsewhere(documents: Sequence[dict[str, object]], ids: Sequence[str]) -> lis
         )
         told = json.loads(done.stdout)
         return [_believed(document, each) for document, each in zip(documents, told, strict=True)]
-    except (OSError, subprocess.TimeoutExpired, ValueError, TypeError) as error:
+    except (OSError, subprocess.TimeoutExpired, ValueError, TypeError, RecursionError) as error:
         why = f"the process that reads users' files failed: {type(error).__name__}: {error}"[:2000]
         return [Checked(None, fault=why) for _ in documents]
 
@@ -81,7 +81,7 @@ def _believed(document: dict[str, object], told: Any) -> Checked:
     except ValidationError as error:
         return Checked(None, fault=f"the specification is invalid: {error}"[:4000])
     ranks = told.get("ranks")
-    if not isinstance(ranks, int) or not spec.workers <= ranks <= spec.workers + MOST_SERVERS:
+    if type(ranks) is not int or not spec.workers <= ranks <= spec.workers + MOST_SERVERS:
         return Checked(None, fault=f"a run of {spec.workers} workers cannot have {ranks!r} ranks"[:2000])
     return Checked(spec, ranks)
 

@@ -14,6 +14,8 @@ from hooke.cluster.places import AttemptFolder
 from hooke.spec.journal import open_plain
 
 COMPLETE = "complete.json"
+_LONGEST = 1 << 20
+"""Bytes of the file that marks a checkpoint as complete."""
 
 
 def latest_checkpoint(folder: Path) -> Path | None:
@@ -21,7 +23,7 @@ def latest_checkpoint(folder: Path) -> Path | None:
 
     Complete, and every file of it intact: a host that lost its power may have left one that is not.
     """
-    found = [path.parent for path in folder.glob(f"checkpoints/*/{COMPLETE}") if path.parent.name.isdigit()]
+    found = [path.parent for path in folder.glob(f"checkpoints/*/{COMPLETE}") if path.parent.name.isdecimal()]
     newest_first = sorted(found, key=lambda path: int(path.name), reverse=True)
     return next((path for path in newest_first if _good(path)), None)
 
@@ -29,19 +31,20 @@ def latest_checkpoint(folder: Path) -> Path | None:
 def _good(checkpoint: Path) -> bool:
     try:
         with open_plain(checkpoint / COMPLETE) as file:
-            ranks = int(json.loads(file.read())["ranks"])
+            ranks = int(json.loads(file.read(_LONGEST))["ranks"])
         return all(_intact(checkpoint / f"rank.{rank}.npz") for rank in range(ranks))
-    except (OSError, ValueError, KeyError, TypeError):
+    except Exception:  # any error: users' code may write anything
         return False
 
 
 def _intact(path: Path) -> bool:
-    """Return whether a file has the content whose checksums it contains: NumPy's archives are ZIP files."""
-    try:
-        with open_plain(path) as file, zipfile.ZipFile(file) as archive:
-            return archive.testzip() is None
-    except (zipfile.BadZipFile, EOFError):
-        return False
+    """Return whether a file has the content whose checksums it contains: NumPy's archives are ZIP files.
+
+    Theirs are not compressed: a compressed one is none of Hooke's, and may hold more than can be read.
+    """
+    with open_plain(path) as file, zipfile.ZipFile(file) as archive:
+        stored = all(member.compress_type == zipfile.ZIP_STORED for member in archive.infolist())
+        return stored and archive.testzip() is None
 
 
 def adopt_checkpoint(folder: AttemptFolder, earliest: int = 1) -> bool:

@@ -32,7 +32,7 @@ def forget(home: Home, runs: Sequence[str]) -> ForgetReport:
         try:
             _forget(home, run)
             forgotten.append(run)
-        except (HookeError, OSError, ValueError) as error:
+        except (HookeError, OSError, ValueError, RecursionError) as error:  # the last: thousands of nested folders
             why = described(error) if isinstance(error, OSError) else str(error)
             _log.warning("run %s is not removed: %s", run, why)
             kept.append(KeptRun(run=run, why=why[:2000]))

@@ -177,8 +177,8 @@ def remove_segments(note: str) -> None:
         if name.startswith(_SEGMENT) and "/" not in name[len(_SEGMENT) :]:
             try:
                 os.unlink(name)  # noqa: PTH108 - likewise
-            except OSError:
-                continue  # MPI_Finalize has removed it, or the guard of another rank
+            except (OSError, ValueError):
+                continue  # MPI_Finalize has removed it, or the guard of another rank; or it is no name
 
 
 def _end_alike(code: int) -> NoReturn:

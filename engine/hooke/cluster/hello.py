@@ -27,7 +27,7 @@ from hooke.hardware import description
 from hooke.hardware.equipment import equipment
 from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.calibrating import CalibrationReport
-from hooke.spec.events import AgentHello
+from hooke.spec.events import AgentHello, Described, FileFault
 from hooke.spec.orders import ClaimedOrder, OrderClaim
 from hooke.spec.protocol import CLOCK, OLDEST_SERVER, PROTOCOL, AgentWelcome, refusal
 
@@ -179,10 +179,11 @@ def read_catalogues(account: Account | None = None) -> dict[str, Any]:
             **(account.options if account else {}),
         )
         if result.returncode == 0:
-            return json.loads(result.stdout)  # type: ignore[no-any-return]
+            read = json.loads(result.stdout)
+            return read if account is None else _of_users(read)
         why = f"status {result.returncode}: {result.stderr.strip()[-500:]}"
-    except (subprocess.TimeoutExpired, OSError, ValueError) as error:
-        why = str(error)
+    except (subprocess.TimeoutExpired, OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        why = f"{type(error).__name__}: {error}"
     told: dict[str, Any] = {f"{kind}s": _built_in(kind) for kind in catalogue.KINDS}
     said = f"the process that reads these files failed, so none is offered: {why}"[:2000]
     broken = {
@@ -192,6 +193,20 @@ def read_catalogues(account: Account | None = None) -> dict[str, Any]:
         "error": said,
     }
     return told | {"problems": [broken]}
+
+
+def _of_users(told: dict[str, Any]) -> dict[str, Any]:
+    """Return catalogues of which another account has told: it is believed about users' files only.
+
+    Otherwise a file of one user would change the defaults of the built-in methods of all others. Raises
+    ValueError, KeyError or TypeError for anything else than catalogues.
+    """
+    read: dict[str, Any] = {"problems": [FileFault.model_validate(each).model_dump() for each in told["problems"]]}
+    for kind in catalogue.KINDS:
+        known, named = catalogue.built_in(kind), [Described.model_validate(each) for each in told[f"{kind}s"]]
+        own = [each.model_dump() for each in named if each.name not in known]
+        read[f"{kind}s"] = [*_built_in(kind), *(each for each in own if each["origin"] != "built-in")]
+    return read
 
 
 def _built_in(kind: Kind) -> list[dict[str, Any]]:

@@ -24,7 +24,8 @@ class Lock:
     def acquire(cls, path: Path) -> Lock | None:
         """Take the lock and write its holder to the file; None if another process has it."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        # who can open it can lock it: a process of another account would seem to be a supervisor that lives
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         until = time.monotonic() + _PATIENCE
         while not _try(descriptor, fcntl.LOCK_EX):
             if time.monotonic() > until or _holder_written(path) is not None:

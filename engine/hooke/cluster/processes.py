@@ -19,13 +19,20 @@ import psutil
 from hooke.errors import LaunchError
 
 PR_SET_CHILD_SUBREAPER = 36
+_FAMILY = {"whole": False}
+"""Whether all descendants of this process are of its attempts: of a supervisor those that have lost their parents
+are children."""
 
 
 def become_subreaper() -> None:
-    """Become a child subreaper: a rank whose mpirun or proxy died becomes a child of this process, not of init."""
+    """Become a child subreaper: a rank whose mpirun or proxy died becomes a child of this process, not of init.
+
+    So does a process of users' code that has left its parents and its environment behind: `sweep` finds both.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise LaunchError(f"prctl(PR_SET_CHILD_SUBREAPER) failed: {os.strerror(ctypes.get_errno())}")
+    _FAMILY["whole"] = True
 
 
 def start_time(pid: int) -> int | None:
@@ -69,6 +76,15 @@ def members(ids: Collection[str]) -> list[int]:
     return found
 
 
+def _family() -> list[int]:
+    """Return the living descendants of this process, if it is the supervisor of a launch."""
+    if not _FAMILY["whole"]:
+        return []
+    with suppress(psutil.Error):
+        return [each.pid for each in psutil.Process().children(recursive=True) if lives(each)]
+    return []
+
+
 def stopped(ids: Collection[str]) -> list[str]:
     """Return a sentence for each process that starts ranks of these attempts and that a signal has stopped.
 
@@ -99,14 +115,14 @@ def reap_orphans() -> None:
 def signal_all(pids: Collection[int], number: int) -> None:
     """Send a signal to each of these processes that still exists."""
     for pid in pids:
-        try:
+        with suppress(ProcessLookupError, PermissionError):  # it has ended; or it has become another account's
             os.kill(pid, number)
-        except ProcessLookupError:
-            continue
 
 
-def sweep(ids: Collection[str], patience: float = 5.0, mercy: float = 1.0) -> list[int]:
+def sweep(ids: Collection[str], patience: float = 5.0, mercy: float = 1.0, *, family: bool = False) -> list[int]:
     """Kill all processes of these attempts until none is left; return those that remain after `patience` seconds.
+
+    `family`: in a supervisor whose only descendants they are, also those that have left their environment behind.
 
     For the first `mercy` seconds it only waits, because guards may still be writing exit records after mpirun has
     ended. Two consecutive scans without a process are required, because a process may fork between being listed
@@ -118,7 +134,7 @@ def sweep(ids: Collection[str], patience: float = 5.0, mercy: float = 1.0) -> li
     until = time.monotonic() + patience
     clean = 0
     while clean < 2:
-        left = members(ids)
+        left = sorted({*members(ids), *(_family() if family else ())})
         clean = clean + 1 if not left else 0
         if left and time.monotonic() > until:
             return left

@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from hooke.cluster.attempt import SupervisedAttempt
+from hooke.cluster.attempt import SupervisedAttempt, described_error
 from hooke.cluster.batch import BatchRunner, Launched
 from hooke.cluster.job import Timing
 from hooke.cluster.launchers.base import Launch, Launcher
@@ -88,6 +88,15 @@ class Ranks:
             why = described(error) if isinstance(error, OSError) else str(error)
             self._attempts[0].end(None, cause=f"the ranks could not be started: {why}")
             return self._attempts[1:]
+        try:
+            await self._watch(runner)
+        except Exception as error:  # any error: its ranks must not go on without a supervisor
+            why = f"its supervisor could not go on: {described_error(error)}"
+            runner.kill(why)
+            return self._cut_off(runner, why)
+        return self._end(runner)
+
+    async def _watch(self, runner: Runner) -> None:
         collected = time.monotonic()
         while runner.look(self._attempts[self._current].witness, self._watchdogs[self._current]):
             self._advance()
@@ -101,7 +110,6 @@ class Ranks:
                 self._collect(self._current)
                 self._samplers[self._current].look()
             await asyncio.sleep(self._timing.look)
-        return self._end(runner)
 
     def _start(self) -> Runner:
         """Start the ranks, or find their job again. Raises LaunchError or OSError."""
@@ -180,6 +188,13 @@ class Ranks:
                 self._attempts[i].starting()
                 self._collect(i, last=True)
                 return
+
+    def _cut_off(self, runner: Runner, why: str) -> list[SupervisedAttempt]:
+        """Report the end of the current attempt, whose files are not read any further."""
+        status, left = runner.finish()
+        current, waiting = self._attempts[self._current], self._attempts[self._current + 1 :]
+        current.end(status, cancelled=self._cancelled is current, cause=why, left=left, outside=runner.outside)
+        return [attempt for attempt in waiting if not attempt.end_unstarted()]
 
     def _end(self, runner: Runner) -> list[SupervisedAttempt]:
         status, left = runner.finish()

@@ -17,6 +17,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -144,9 +145,12 @@ class Supervisor:
         begun = [a for a in attempts if a.folder.begun() and not a.ended]
         for i, attempt in enumerate(begun):
             attempt.starting()
-            _collect_rest(attempt)
-            attempt.look()
-            if _ended_well(attempt, passed=i + 1 < len(begun)):
+            well = False
+            with suppress(Exception):  # any error of what users' code has written: `end` tells it
+                _collect_rest(attempt)
+                attempt.look()
+                well = _ended_well(attempt, passed=i + 1 < len(begun))
+            if well:
                 attempt.end(0, left=left)
             else:
                 attempt.end(None, cause="its supervisor died; every process is gone", left=left)

@@ -153,7 +153,7 @@ class Watchdog:
         """Return why a rank of this machine is not runnable; empty if it is, or if unknown."""
         start = self._witness.started[rank]
         if start.host == os.uname().nodename:
-            with suppress(psutil.Error):
+            with suppress(psutil.Error, ValueError):  # users' code may write any number
                 return _STATES.get(psutil.Process(start.pid).status(), "")
         return ""
 

@@ -17,6 +17,8 @@ from hooke.spec.journal import open_plain, parse, read_new, unpack
 
 _BULK = '{"kind":"steps"'
 _CHUNK = 1 << 20
+LONGEST_LINE = 64 << 20
+"""Bytes of one record: more is damage. A file with a hole may claim any size, and to read it takes the memory."""
 _LONGEST_EXIT = 1 << 16
 
 
@@ -42,12 +44,17 @@ class JournalReader:
         self.offset = 0
 
     def lines(self, chunk: int = _CHUNK) -> list[str]:
-        """Return the next complete lines: about `chunk` bytes at most, more only for a longer line."""
+        """Return the next complete lines: about `chunk` bytes at most, more only for a longer line.
+
+        In place of a line of more than LONGEST_LINE bytes there is one that is no record.
+        """
         while True:
             lines, offset = read_new(self.path, self.offset, chunk)
             if lines or offset != self.offset or not self._more_than(chunk):
                 self.offset = offset
                 return lines
+            if chunk >= LONGEST_LINE:
+                return [f"a line of more than {LONGEST_LINE:,} bytes"]
             chunk *= 2
 
     def _more_than(self, chunk: int) -> bool:
@@ -132,7 +139,7 @@ class Witness:
         """Return rank -> last step written, for the ranks that write steps."""
         found = {}
         for rank, line in self._blocks.items():
-            with suppress(JournalError):  # reported by the reader of the points
+            with suppress(JournalError, KeyError, IndexError):  # reported by the reader of the points
                 found[rank] = int(unpack("step", parse(line).columns["step"])[-1])
         return found
 
@@ -144,5 +151,7 @@ class Witness:
                 suppress(OSError, ValidationError),  # missing, or truncated by a crash of the machine
                 open_plain(self._folder.exit(rank)) as file,
             ):
-                found[rank] = RankExit.model_validate_json(file.read(_LONGEST_EXIT))
+                record = RankExit.model_validate_json(file.read(_LONGEST_EXIT))
+                if record.rank == rank:
+                    found[rank] = record
         return found

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hooke.comparison import journals
-from hooke.comparison.figures import RunFigures
+from hooke.comparison.figures import FINISHED, RunFigures
 from hooke.errors import ArgumentError, JournalError
 from hooke.notebook.result import Comparison
 from hooke.notebook.running import ComparedRun
@@ -55,5 +55,10 @@ def _run(kept: dict[str, Any], root: Path) -> ComparedRun:
     if kept["folder"] is None:
         return ComparedRun(figures, spec)
     folder = root / kept["folder"]
+    ranks = range(spec.workers + figures.servers) if figures.state in FINISHED else ()
+    if lacking := [name for rank in ranks if not (folder / (name := f"journal.{rank}.jsonl")).is_file()]:
+        raise FileNotFoundError(
+            f"{folder} has no {lacking[0]}"
+        )  # without it, the run would seem to miss its target
     scored = journals.evaluations(folder, spec.workers + figures.servers)
     return ComparedRun(journals.filled_in(figures, folder), spec, folder, tuple(scored), kept["why"])

@@ -30,15 +30,27 @@ def submit(spec: ExperimentSpec, url: str, token: str, cluster: str) -> str:
         method="POST",
     )
     try:
-        with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as answer:  # noqa: S310 - as above
+        with _opener().open(request, timeout=WAIT_SECONDS) as answer:
             created = _mapping(answer)
     except urllib.error.HTTPError as error:
+        if 300 <= error.code <= 399:  # noqa: PLR2004 - the codes of redirects
+            raise ArgumentError(f"`url`: {base} leads on to {error.headers['Location']}: give that one") from None
         raise ArgumentError(_refused(error, spec, cluster)) from None
     except (OSError, HTTPException) as error:
         raise ArgumentError(f"`url`: {base} cannot be reached: {error}") from None
     if not isinstance(created.get("id"), str):
         raise ArgumentError(f"`url`: the answer of {base} is not that of a Hooke server")
     return f"{base}/experiments/{created['id']}"
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """Return what follows no redirect: it would ask by GET, and take the token along to wherever it leads."""
+
+    class Stays(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_: Any) -> None:
+            return None
+
+    return urllib.request.build_opener(Stays)
 
 
 def _base(url: object) -> str:

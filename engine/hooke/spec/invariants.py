@@ -47,15 +47,20 @@ class _Rank:
     """Seconds of data, compute and update in each step."""
 
 
-def faults(folder: Path) -> list[str]:
+def faults(folder: Path, ranks_of_run: int | None = None) -> list[str]:
     """Return messages about the invariants violated by the run with journals in `folder`; empty if there are none.
 
+    `ranks_of_run`: other journals are left out, as users' code may write any; None: all numbered ones count.
     Ranks without a `done` record are checked up to their last record.
     """
+    names = {path.name.split(".")[1]: path for path in sorted(folder.glob("journal.*.jsonl"))}
+    numbered = {int(name): path for name, path in names.items() if name.isdecimal() and str(int(name)) == name}
     try:
-        ranks = {int(path.name.split(".")[1]): _read(path) for path in sorted(folder.glob("journal.*.jsonl"))}
+        ranks = {n: _read(path) for n, path in numbered.items() if ranks_of_run is None or n < ranks_of_run}
     except JournalError as error:
         return [str(error)]
+    except (OSError, KeyError, ValueError) as error:  # no journal of Hooke's: users' code may write there, too
+        return [f"a journal in {folder} cannot be read: {type(error).__name__}: {error}"]
     if not ranks:
         return [f"{folder} holds no journal"]
     deciding = next((r for r in ranks.values() if r.role == "server"), ranks[min(ranks)])

@@ -30,6 +30,8 @@ Above, only rank 0, the last worker and the server.
 BLOCK_SECONDS = 0.25
 BLOCK_STEPS = 512
 
+_NO_JOURNAL = frozenset({errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.ENOTDIR})
+"""Errors of a file that is missing, closed, or replaced by users' code, as by a link to itself or a socket."""
 _RECORD: TypeAdapter[Any] = TypeAdapter(JournalRecord)
 _CODES = {"<i8": "q", "<f8": "d", "<f4": "f", "<i4": "i"}
 
@@ -160,7 +162,9 @@ def read_new(path: Path, offset: int, most: int = -1) -> tuple[list[str], int]:
         with open_plain(path) as file:
             file.seek(offset)
             data = file.read(most)
-    except (FileNotFoundError, PermissionError):
+    except OSError as error:
+        if error.errno not in _NO_JOURNAL:
+            raise
         return [], offset
     end = data.rfind(b"\n") + 1
     lines = data[:end].decode(errors="replace").split("\n")[:-1]  # damaged bytes: `parse` rejects the line

@@ -96,6 +96,7 @@ describe("numbers", () => {
     ]);
     expect(parseNumber("")).toBeUndefined();
     expect(parseNumber("fast")).toBeNaN();
+    expect(["4 16 64", "4\t16", "1 0", "12 3456"].map(parseNumber)).toEqual(Array(4).fill(Number.NaN)); // several numbers
   });
 
   it("are written with an exponent where their digits would have to be counted", () => {

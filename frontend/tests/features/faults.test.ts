@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { faultsByField, nearestField, placeName } from "@/features/new-experiment/faults";
+import { faultsByField, faultsIn, nearestField, placeName } from "@/features/new-experiment/faults";
 
 const FIELDS = [
   "/name",
@@ -48,4 +48,12 @@ it("names places in words", () => {
   expect(placeName("/clusters/1/virtual/seconds_per_byte")).toBe("cluster 2, seconds per byte");
   expect(placeName("/baseline")).toBe("baseline");
   expect(placeName("")).toBe("specification");
+});
+
+it("finds the numbers that JSON would send as null, which for many fields means none", () => {
+  const budget = { samples: 10, max_seconds: Number.POSITIVE_INFINITY };
+  expect(faultsIn({ budget, variants: [{ sweep: { lr: [0.1, Number.NaN] } }], target: null })).toEqual([
+    { pointer: "/budget/max_seconds", message: "this number is not finite" },
+    { pointer: "/variants/0/sweep/lr/1", message: "this is not a number" },
+  ]);
 });

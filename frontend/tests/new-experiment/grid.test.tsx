@@ -63,11 +63,24 @@ describe("a cell", () => {
     ["lr", " 1e-3, 0.1,", [0.001, 0.1]],
     ["lr", "", undefined],
     ["lr", "fast", Number.NaN],
+    ["lr", "0,05", Number.NaN],
+    ["lr", "0, 05", [0, 5]],
+    ["period", "0,5", [0, 5]],
+    ["period", "4 16 64", Number.NaN],
     ["kind", "nesterov", "nesterov"],
     ["overlap", "true", true],
     ["overlap", "true, false", [true, false]],
   ])("reads %s typed as “%s”", (name, text, value) => {
     expect(cellValue(text, fieldOf(name))).toEqual(value);
+  });
+
+  it("keeps the commas of a text, and the sweep of a text", () => {
+    const field = { ...fieldOf("kind"), kind: "text" as const };
+    expect(cellValue("a, b", field)).toBe("a, b");
+    expect(cellValue("a, bc", field, ["a", "b"])).toEqual(["a", "bc"]);
+    expect(cellValue("1, 2", field, ["1"])).toEqual(["1", "2"]);
+    expect(cellValue("a,", field, ["a", "b"])).toBe("a");
+    expect(cellValue("", field, ["a", "b"])).toBeUndefined();
   });
 
   it("is a value, a sweep or nothing in the document", () => {

@@ -187,5 +187,5 @@ it("another method forgets the spaces of the one before", async () => {
   const { user, written } = await tuned();
   await refill(user, spaces().getByLabelText("Learning rate, high"), "1");
   await choose(user, card(1).getByRole("combobox", { name: "Algorithm" }), "Sync SGD");
-  expect(written().variants[1]).toEqual({ name: "Sync EASGD", algorithm: "sync-sgd", parameters: {} });
+  expect(written().variants[1]).toEqual({ name: "Sync SGD", algorithm: "sync-sgd", parameters: {} });
 });

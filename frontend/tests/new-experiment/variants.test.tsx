@@ -67,11 +67,19 @@ describe("variants", () => {
     await choose(user, card(1).getByRole("combobox", { name: "Algorithm" }), "Sync SGD");
     expect(card(1).queryByLabelText("Elasticity")).toBeNull();
     expect(card(1).getByLabelText("Learning rate")).toHaveValue("0.2"); // its own default
-    expect(written().variants[1]).toEqual({
-      name: "Sync EASGD",
-      algorithm: "sync-sgd",
-      parameters: {},
-    });
+    expect(written().variants[1]).toEqual({ name: "Sync SGD", algorithm: "sync-sgd", parameters: {} });
+  });
+
+  it("keep a name that somebody has given when their method is replaced, and else are named after the new one", async () => {
+    const { user, written } = showVariants();
+    const names = () => written().variants.map(({ name }) => name);
+    await refill(user, card(1).getByLabelText("Name"), "Mine");
+    await choose(user, card(1).getByRole("combobox", { name: "Algorithm" }), "Sync SGD");
+    expect(names()).toEqual(["Original EASGD", "Mine"]);
+    await refill(user, card(1).getByLabelText("Name"), "Sync SGD 2");
+    await choose(user, card(1).getByRole("combobox", { name: "Algorithm" }), "Original EASGD (round robin)");
+    expect(names()).toEqual(["Original EASGD", "Original EASGD 2"]);
+    expect(written().baseline).toBe("Original EASGD");
   });
 });
 

@@ -200,6 +200,21 @@ def test_time_of_methods_without_a_lock(played, case, slow_network):
     assert hidden > 0 if behind else hidden == 0
 
 
+@pytest.mark.parametrize(
+    "case", [c for c in suite.claims("exchange", suite.family((1,))) if suite.served(c)], ids=ids
+)
+def test_what_hides_the_messages_to_and_from_a_server(played, case):
+    """One worker alone, whose messages are shorter than a gradient: it waits for them, or they pass meanwhile."""
+    reports, latency = quiet(played, case, slow_network=False)
+    compute, message, update, server = prices(case)
+    steps = [transfers_of(case, t) for t in range(len(reports[0].picked))]
+    assert max(seconds(list(step), *latency) for step in steps) < compute
+    shown = sum(seconds([each for each in step if each.behind == "nothing"], *latency) for step in steps)
+    least = len(steps) * (compute + update) + shown
+    most = least + sum(map(bool, steps)) * server
+    assert least - 2 * message <= reports[0].done["clock"] <= most + 2 * message
+
+
 @pytest.mark.parametrize("case", [c for c in suite.family((2, 4)) if c.values.get("mode") == "serial"], ids=ids)
 def test_time_of_the_literal_listing(played, case):
     """Nothing overlaps: each turn is center down, gradient, weights up."""

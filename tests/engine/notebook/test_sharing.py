@@ -30,12 +30,14 @@ def server():
             self.rfile.read(int(self.headers["Content-Length"]))
             listening.asked = dict(self.headers)
             self.send_response(listening.status)
+            for header in listening.headers.items():
+                self.send_header(*header)
             self.send_header("Content-Length", str(len(listening.body)))
             self.end_headers()
             self.wfile.write(listening.body)
 
     with http.server.HTTPServer(("127.0.0.1", 0), Answer) as listening:
-        listening.status, listening.body = 201, b'{"id": "exp_1"}'
+        listening.status, listening.body, listening.headers = 201, b'{"id": "exp_1"}', {}
         listening.url = f"http://127.0.0.1:{listening.server_port}"
         thread = threading.Thread(target=listening.serve_forever, daemon=True)
         thread.start()
@@ -97,6 +99,14 @@ def test_the_answer_of_something_else(found, server, body):
 def test_any_refusal_is_told(found, server, body, said):
     server.status, server.body = 404, body if isinstance(body, bytes) else json.dumps(body).encode()
     with pytest.raises(ArgumentError, match=said):
+        found.submit(server.url, "t")
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_is_told_and_not_followed(found, server, status):
+    """As that of a proxy from http to https: the token is for the server that was named."""
+    server.status, server.headers = status, {"Location": "https://hooke.example.org/api/v1/experiments"}
+    with pytest.raises(ArgumentError, match="leads on to https://hooke.example.org/.*: give that one"):
         found.submit(server.url, "t")
 
 

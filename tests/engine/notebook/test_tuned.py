@@ -95,6 +95,16 @@ def test_another_folder_is_not_a_comparison(found, tmp_path, damage):
         hooke.load(tmp_path / "kept")
 
 
+def test_a_comparison_whose_journals_are_gone_is_none(found, tmp_path):
+    """Without them its runs would seem to have missed the target."""
+    kept = found.save(tmp_path / "kept")
+    next(path for path in sorted(kept.glob("runs/*/journal.1.jsonl"))).unlink()
+    with pytest.raises(
+        ArgumentError, match=r"is not a comparison .*: FileNotFoundError: .* has no journal.1.jsonl"
+    ):
+        hooke.load(kept)
+
+
 def test_a_sweep_is_a_method_for_each_value():
     methods = {"local-sgd": {"lr": 0.2, "sweep": {"period": np.array([1, 4])}}, "sgd": {"lr": torch.tensor(0.25)}}
     swept = hooke.compare(methods, **GIVEN, **QUICK | {"samples": 80})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from hooke.cluster.launchers import base, mpi
 from hooke.cluster.launchers.base import Launch, Launcher
 from hooke.cluster.launchers.settings import LocalSettings
+from hooke.cluster.processes import sweep
 from hooke.hardware.description import usable_cores
 
 
@@ -35,6 +36,10 @@ class LocalLauncher(Launcher):
     def family(self, launch: Launch) -> mpi.Family | None:
         """Return whose mpirun starts the ranks; None without one."""
         return None if launch.world == "virtual" else mpi.find(self._settings.mpirun).family
+
+    def sweep(self, ids: Collection[str]) -> list[int]:
+        """Kill every process of these attempts, and of a supervisor all that it has started for them."""
+        return sweep(ids, family=True)
 
     def _library(self, launch: Launch, inherited: Mapping[str, str]) -> dict[str, str]:
         if launch.world == "virtual":

@@ -71,6 +71,33 @@ export function withVariant(draft: Json, algorithm: AlgorithmView): Json {
   return { ...draft, variants, baseline: before.length === 0 ? 0 : draft.baseline };
 }
 
+/**
+ * Another method for a variant, whose parameters, spaces and sweeps go with the one before. So does its name, unless
+ * somebody has given it one: results are told by names.
+ */
+export function withAlgorithm(
+  draft: Json,
+  index: number,
+  algorithm: AlgorithmView,
+  before: AlgorithmView | undefined,
+): Json {
+  const variants = objectsAt(draft, ["variants"]);
+  const { search, sweep, ...kept } = variants[index] ?? {};
+  const had = textAt(kept, ["name"]);
+  const others = variantNames(draft).toSpliced(index, 1);
+  const name = before && isNamedAfter(had, before) ? freeName(shortTitle(algorithm), others) : had;
+  return {
+    ...draft,
+    variants: variants.with(index, { ...kept, name, algorithm: algorithm.name, parameters: {} }),
+  };
+}
+
+/** Whether a name is the one that the form gives to variants of a method. */
+function isNamedAfter(name: string, algorithm: AlgorithmView): boolean {
+  const title = shortTitle(algorithm);
+  return name === title || (name.startsWith(`${title} `) && /^\d+$/.test(name.slice(title.length + 1)));
+}
+
 export function withCopy(draft: Json, index: number): Json {
   const variants = objectsAt(draft, ["variants"]);
   const original = variants[index];

@@ -39,10 +39,11 @@ export function placeName(pointer: string): string {
   return words.join(" ").replace(/(\d) (?=\D)/g, "$1, ") || "specification";
 }
 
-/** What is wrong with a draft before anybody is asked: numbers that are none, which JSON cannot say. */
+/** What is wrong with a draft before anybody is asked: numbers that JSON cannot say, and would send as null. */
 export function faultsIn(value: unknown, at = ""): Fault[] {
-  if (typeof value === "number" && Number.isNaN(value)) {
-    return [{ pointer: at, message: "this is not a number" }];
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    const message = Number.isNaN(value) ? "this is not a number" : "this number is not finite";
+    return [{ pointer: at, message }];
   }
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => faultsIn(inner, at + pointerOf([key])));

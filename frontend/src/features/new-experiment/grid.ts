@@ -81,10 +81,18 @@ export function cellText(given: unknown): string {
   return typeof given === "number" ? numberText(given) : String(given ?? "");
 }
 
-/** What is typed into a cell: one value, several of a sweep, or undefined for the default. */
-export function cellValue(text: string, { kind }: FormField): unknown {
-  if (kind === "text") return text === "" ? undefined : text;
+/** A number as much of Europe writes it: read as a sweep, it would be two other numbers. */
+const DECIMAL_COMMA = /^\s*[-+]?0,\d+\s*$/;
+
+/**
+ * What is typed into a cell: one value, several of a sweep, or undefined for the default. A comma is part of a text,
+ * unless several are there already.
+ */
+export function cellValue(text: string, { kind }: FormField, given?: unknown): unknown {
+  if (kind === "text" && !Array.isArray(given)) return text === "" ? undefined : text;
+  if (kind === "number" && DECIMAL_COMMA.test(text)) return Number.NaN;
   const words = text.split(",").filter((word) => word.trim() !== "");
+  if (kind === "text") return words.length > 1 ? words.map((word) => word.trim()) : words[0]?.trim();
   const numeric = kind === "number" || kind === "integer";
   const values = words.flatMap((word): unknown[] => {
     const [choice] = choicesFrom(word);

@@ -38,8 +38,8 @@ export function SweepFields({ index, algorithm }: { index: number; algorithm: Al
         {swept.length > 0 && (
           <p className={styles.note}>
             Named “{textAt(variant, ["name"])} (
-            {swept.map(([name, [first]]) => `${name} ${first}`).join(", ")})” and so on. As the baseline, the
-            one with the first values counts.
+            {swept.map(([name, values]) => `${name} ${choicesText(values.slice(0, 1))}`).join(", ")})” and so
+            on. As the baseline, the one with the first values counts.
           </p>
         )}
         {others.length > 0 && (

@@ -5,7 +5,7 @@ import { fieldId, isJson, objectsAt, pointerOf, textAt, valueAt } from "@/lib/js
 import { Toolbar } from "@/lib/ui/toolbar";
 import { AlgorithmField } from "./algorithm-picker";
 import { Documentation } from "./documentation";
-import { withCopy, withoutVariant } from "./draft";
+import { withAlgorithm, withCopy, withoutVariant } from "./draft";
 import { TextField } from "./fields";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
@@ -87,14 +87,10 @@ export function VariantCard({
         <AlgorithmField
           path={[...path, "algorithm"]}
           algorithms={catalogue.items}
-          onChoice={(value) =>
-            change((old) => {
-              const variants = objectsAt(old, ["variants"]);
-              const { search, sweep, ...kept } = variants[index] ?? {}; // spaces and sweeps are of the parameters of the old one
-              const next = { ...kept, algorithm: value, parameters: {} };
-              return { ...old, variants: variants.with(index, next) };
-            })
-          }
+          onChoice={(value) => {
+            const chosen = catalogue.items.find(({ name }) => name === value);
+            if (chosen && chosen !== known) change((old) => withAlgorithm(old, index, chosen, known));
+          }}
         />
       </div>
       {known && (

@@ -23,8 +23,9 @@ export function VariantCell({ index, field, otherwise, held }: CellProps) {
   const place = field.name in sweepOf(variant) ? "sweep" : "parameters";
   const { error, control } = useField(["variants", index, place, field.name]);
   const [typed, setTyped] = useState<string>();
-  const current = cellText(givenTo(variant, field.name));
-  const agrees = typed !== undefined && cellText(cellValue(typed, field)) === current;
+  const given = givenTo(variant, field.name);
+  const current = cellText(given);
+  const agrees = typed !== undefined && cellText(cellValue(typed, field, given)) === current;
   const choices = field.kind === "boolean" ? [false, true] : field.choices;
   const list = choices.length > 0 ? `choices${control.id}` : undefined;
   return (
@@ -45,7 +46,7 @@ export function VariantCell({ index, field, otherwise, held }: CellProps) {
         onChange={(event) => {
           const text = event.currentTarget.value;
           setTyped(text);
-          change((old) => withCell(old, index, field.name, cellValue(text, field)));
+          change((old) => withCell(old, index, field.name, cellValue(text, field, given)));
         }}
       />
       {list && (

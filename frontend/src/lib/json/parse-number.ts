@@ -1,6 +1,9 @@
+/** A space within a number parts thousands; "4 16 64" are several numbers, not 41664. */
+const THOUSANDS = /(?<=\d)[\s_](?=\d{3}(?!\d))/g;
+
 /** What is typed, as the document holds it: a number; NaN (null in JSON, refused there) for anything else. */
 export function parseNumber(text: string): number | undefined {
-  const trimmed = text.trim().replace(/(?<=\d)[\s_](?=\d)/g, "");
+  const trimmed = text.trim().replace(THOUSANDS, "");
   return trimmed === "" ? undefined : Number(trimmed);
 }
 
