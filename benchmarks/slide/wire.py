@@ -1,7 +1,9 @@
 """What hosts send until a precision is met: rows that were touched against whole vectors, in virtual time.
 
-The bytes of a run follow from the schedules of its messages: they are those that real hosts would send. Whatever
-the number of hosts is, their batches together are that of `compare`, and so are their active sets.
+The bytes of a run follow from the schedules of its messages: they are those that real hosts would send, and the
+load of this machine changes none. Whatever the number of hosts is, their batches together are that of `compare`,
+and so are their active sets. Every kind of run has the same trials: learning rates, judged by the samples to the
+target on a seed that no reported run has. A trial ends where a better one has met the target.
 """
 
 from __future__ import annotations
@@ -9,23 +11,32 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence.store import commit, over, write
-from benchmarks.slide.conditions import ACTIVE, BATCH, LAYERS, OPTIMIZER, PROBLEMS, SIZES, SLIDE, TRIAL_TEST_ITEMS
+from benchmarks.slide.conditions import ACTIVE, BATCH, LAYERS, OPTIMIZER, PROBLEMS, SLIDE, TRIAL_TEST_ITEMS
 from benchmarks.slide.running import KEPT, command
 
 Record = Mapping[str, Any]
+Kind = tuple[str, int, str]
+"""Method, number of hosts, rows that they send."""
 METHODS: dict[str, dict[str, Any]] = {"sync-sgd": {}, "sync-easgd3": {"beta": 0.9}}
 HOSTS = (8, 2)
 TOUCHED, WHOLE = "touched", "all"
-RATE, HIDDEN, SEEDS, TARGET = 0.0821, 128, 1, 0.02
-"""Network and learning rate of `compare`, which found the same rate for every layer. The P@1 is lower than there,
-because a step of 8 simulated hosts with whole vectors takes a second and more."""
+KINDS: tuple[Kind, ...] = tuple(product(METHODS, HOSTS, (TOUCHED, WHOLE)))
+RATES = (0.1, 0.3, 0.03)
+"""Learning rates that are tried, the likeliest first: `compare` found 0.08 for every layer."""
+HIDDEN, SEEDS, TARGET = 32, 1, 0.02
+"""A quarter of the hidden units of `compare`, and a lower P@1, because a step of 8 simulated hosts with whole vectors
+of 128 takes a second. The most frequent label applies to 0.2% of the items."""
+SAMPLES, EVERY = 1 << 17, 1 << 12
+"""Most samples of a run; samples between evaluations."""
+TUNING = 1000
+"""Seed of trials."""
 GOAL = 10.0
 """Factor between the bytes of whole vectors and of touched rows that is aimed at, on 8 hosts."""
 NETWORK = {
@@ -41,23 +52,20 @@ COUNTED = ("wire_bytes", "messages", "steps")
 
 @dataclass(frozen=True)
 class Cell:
-    """One run."""
+    """One run: a trial if its seed is TUNING."""
 
     seed: int
     method: str
     hosts: int
     rows: str
+    rate: float
+    samples: int = SAMPLES
+    """Budget."""
 
     @property
     def title(self) -> str:
         """Return a title that identifies the run, also as a file name."""
-        return f"{self.method}-{self.hosts}-{self.rows}-{self.seed}"
-
-
-def cells(seeds: int = SEEDS) -> Iterator[Cell]:
-    """Yield the runs, seed by seed, so that the first ones make a table."""
-    for seed, method, hosts, rows in product(range(seeds), METHODS, HOSTS, (TOUCHED, WHOLE)):
-        yield Cell(seed, method, hosts, rows)
+        return f"{self.method}-{self.hosts}-{self.rows}-{self.seed}-{self.rate:g}"
 
 
 @dataclass(frozen=True)
@@ -69,24 +77,84 @@ class Task:
     target: float = TARGET
 
 
+def following(found: Sequence[Record], seeds: int = SEEDS, failed: Collection[str] = ()) -> Cell | None:
+    """Return the next run, given the results of a task; None: there is none.
+
+    Method by method: trials, then reported runs seed by seed, so that the first ones make a table. `failed`: titles
+    of runs that are not to be tried again.
+    """
+    done = {*failed, *(_cell_of(record).title for record in found)}
+    for method in METHODS:
+        kinds = [kind for kind in KINDS if kind[0] == method]
+        trials = (
+            Cell(TUNING, *kind, rate, _least(kind, found)) for kind in kinds if kind == tuned(kind) for rate in RATES
+        )
+        reported = (
+            Cell(seed, *kind, rate)
+            for seed, kind in product(range(seeds), kinds)
+            if (rate := chosen(kind, found)) is not None
+        )
+        for cell in chain(trials, reported):
+            if cell.title not in done:
+                return cell
+    return None
+
+
+def tuned(kind: Kind) -> Kind:
+    """Return whose trials a kind of runs follows: for Sync SGD whole vectors have the bits of touched rows."""
+    method, hosts, rows = kind
+    return (method, hosts, TOUCHED if method == "sync-sgd" else rows)
+
+
+def chosen(kind: Kind, found: Sequence[Record]) -> float | None:
+    """Return the learning rate of the trial that met the target first, or came nearest; None without trials."""
+    best = min(_trials(tuned(kind), found), key=_order, default=None)
+    return None if best is None else best["rate"]
+
+
+def _order(trial: Record) -> tuple[bool, float, float]:
+    result = trial["result"]
+    met = result["samples_to_target"]
+    reached = 0.0 if result.get("diverged") else result["validation_accuracy"] or 0.0
+    return met is None, met or 0.0, -reached
+
+
+def _least(kind: Kind, found: Sequence[Record]) -> int:
+    """Return the samples after which a further trial cannot be the best."""
+    met = [trial["result"]["samples_to_target"] for trial in _trials(kind, found)]
+    return min((samples for samples in met if samples), default=SAMPLES)
+
+
+def _trials(kind: Kind, found: Sequence[Record]) -> list[Record]:
+    return [record for record in found if record["seed"] == TUNING and _kind_of(record) == kind]
+
+
+def _kind_of(record: Record) -> Kind:
+    return record["method"], record["hosts"], record["rows"]
+
+
+def _cell_of(record: Record) -> Cell:
+    return Cell(record["seed"], *_kind_of(record), record["rate"])
+
+
 def document(cell: Cell, task: Task, threads: int) -> dict[str, Any]:
     """Return the run of a cell."""
-    problem, size = PROBLEMS[task.problem], SIZES["first"]
-    parameters = {**problem.parameters, "hidden": task.hidden, "test_items": TRIAL_TEST_ITEMS}
+    parameters = {**PROBLEMS[task.problem].parameters, "hidden": task.hidden, "test_items": TRIAL_TEST_ITEMS}
+    own = {**OPTIMIZER, "lr": cell.rate, **METHODS[cell.method]}
     return {
         "schema": "hooke.run/1",
         "workload": {"name": "xmlc-mlp", "parameters": parameters},
         "workload_settings": {**LAYERS[SLIDE].given, "active": ACTIVE // cell.hosts},
-        "algorithm": {"name": cell.method, "parameters": {**OPTIMIZER, "lr": RATE, **METHODS[cell.method]}},
+        "algorithm": {"name": cell.method, "parameters": own},
         "communication": {"rows": cell.rows},
         "batch": BATCH // cell.hosts,
         "seed": cell.seed,
         "workers": cell.hosts,
         "world": "virtual",
         "virtual": NETWORK,
-        "budget": {"samples": size.samples},
+        "budget": {"samples": cell.samples},
         "target": {"metric": "validation_accuracy", "value": task.target},
-        "evaluation": {"every": size.every},
+        "evaluation": {"every": EVERY},
         "compute": {"threads": threads},
         "checkpoint": "never",
     }
@@ -97,21 +165,28 @@ def run(folder: Path, task: Task, threads: int, minutes: float, seeds: int = SEE
 
     A run that has failed is carried out again by the next call.
     """
-    until, done = time.monotonic() + 60 * minutes, 0
-    known = {each["key"] for each in stored(folder)}
-    for cell in cells(seeds):
-        key = f"{task.problem}-{task.hidden}-{task.target:g}-{cell.title}"
-        if key in known or time.monotonic() > until:
-            continue
+    until, done, failed = time.monotonic() + 60 * minutes, 0, set[str]()
+    while time.monotonic() < until and (cell := following(_of(task, stored(folder)), seeds, failed)):
         began = time.monotonic()
         result = command(document(cell, task, threads), folder / "journals" / f"{cell.title}-{time.time_ns()}")
-        ended = over(result) and not result.get("diverged")
+        ended = over(result)
+        key = f"{task.problem}-{task.hidden}-{task.target:g}-{cell.title}"
         found = {"key": key, **vars(task), **vars(cell), "commit": commit()}
         found |= {"result": {field: result.get(field) for field in (*KEPT, *COUNTED)}}
         write(folder / ("wire" if ended else "failures") / f"{key}.json", found)
         print(f"{key}: {_said(found)} ({time.monotonic() - began:.0f} s in all)", flush=True)
+        if not ended:
+            failed.add(cell.title)
         done += 1
     return done
+
+
+def _of(task: Task, found: Sequence[Record]) -> list[Record]:
+    return [record for record in found if _task_of(record) == task]
+
+
+def _task_of(record: Record) -> Task:
+    return Task(record["problem"], record["hidden"], record["target"])
 
 
 def stored(folder: Path) -> list[dict[str, Any]]:
@@ -147,37 +222,41 @@ def factors(touched: Sequence[Record], whole: Sequence[Record]) -> list[float]:
 
 def table(found: Sequence[Record]) -> str:
     """Return the section of the page, with a table for each task."""
-    of_task: dict[Task, list[Record]] = {}
-    for record in found:
-        of_task.setdefault(Task(record["problem"], record["hidden"], record["target"]), []).append(record)
+    tasks = dict.fromkeys(map(_task_of, found))
     introduction = (
-        f"`slide` with default tables, row-wise Adagrad at {RATE}, on simulated hosts with links of 1 Gb/s. A "
+        "`slide` with default tables, row-wise Adagrad, on simulated hosts with links of 1 Gb/s; Sync EASGD3 with "
+        f"beta = {METHODS['sync-easgd3']['beta']}, exchanging at every step. A "
         f"batch of {BATCH} and {ACTIVE} active labels in all are divided among the hosts, so that a step is as "
         "large for any number of them. The bytes are those of the messages of all hosts, ids of rows included, as "
-        "real hosts would send them; the seconds follow from assumed constants. Nothing was tuned: for Sync SGD "
-        "both have the same bits; Sync EASGD3 pulls touched rows by another rule, and may need more samples."
+        "real hosts would send them, until the target is met on the validation part, scored every "
+        f"{EVERY:,} samples; the seconds follow from assumed constants. Every row has the best of {len(RATES)} "
+        "learning rates, by the samples to the target on a seed that is in no result, with the same trials for all; "
+        "for Sync SGD both ways have the same bits, and so the same trials. Sync EASGD3 pulls touched rows by another rule, "
+        "and may need more samples."
     )
-    return "\n\n".join(["## Bytes on the wire", introduction, *(_part(*each) for each in of_task.items())])
+    return "\n\n".join(["## Bytes on the wire", introduction, *(_part(task, _of(task, found)) for task in tasks)])
 
 
 def _part(task: Task, found: Sequence[Record]) -> str:
-    of: dict[tuple[str, int, str], list[Record]] = {}
+    of: dict[Kind, list[Record]] = {}
     for record in sorted(found, key=lambda each: each["seed"]):
-        of.setdefault((record["method"], record["hosts"], record["rows"]), []).append(record)
+        if record["seed"] != TUNING:
+            of.setdefault(_kind_of(record), []).append(record)
     lines = [
         f"### {PROBLEMS[task.problem].title}, {task.hidden} hidden units, P@1 {task.target:.1%}",
         "",
         f"{_finding(of)} Commit {', '.join(sorted({r['commit'] for r in found}))}.",
         "",
-        "| method | hosts | rows sent | samples to the target, by seed | MB per step | GB to the target "
-        "| whole over touched | simulated seconds to the target |",
-        "|---|---|---|---|---|---|---|---|",
+        "| method | hosts | rows sent | learning rate | samples to the target, by seed | MB per step "
+        "| GB to the target | whole over touched | simulated seconds to the target |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    for method, hosts, rows in product(METHODS, HOSTS, (TOUCHED, WHOLE)):
+    for method, hosts, rows in KINDS:
         if own := of.get((method, hosts, rows)):
             samples, step, in_all, seconds = _cells(own)
             more = _factor(of, method, hosts) if rows == TOUCHED else ""
-            told = (method, str(hosts), rows, samples, step, in_all, more, seconds)
+            rate = ", ".join(dict.fromkeys(f"{record['rate']:g}" for record in own))
+            told = (method, str(hosts), rows, rate, samples, step, in_all, more, seconds)
             lines.append(f"| {' | '.join(told)} |")
     return "\n".join(lines)
 
@@ -185,22 +264,29 @@ def _part(task: Task, found: Sequence[Record]) -> str:
 def _cells(own: Sequence[Record]) -> tuple[str, str, str, str]:
     """Return samples to the target, MB per step, GB and simulated seconds to the target of one kind of runs."""
     met = [record for record in own if to_target(record) is not None]
-    samples = ", ".join(f"{n:,}" if (n := r["result"]["samples_to_target"]) else "missed" for r in own)
+    samples = ", ".join(_met(record) for record in own)
+    ended = [record for record in own if not record["result"].get("diverged")]
     bytes_, seconds = ([r["result"][name] for r in met] for name in ("wire_bytes", "time_to_target"))
     return (
         samples,
-        f"{statistics.fmean(map(per_step, own)) / 1e6:,.2f}",
+        f"{statistics.fmean(map(per_step, ended)) / 1e6:,.2f}" if ended else "-",
         f"{statistics.fmean(bytes_) / 1e9:,.3g}" if met else "-",
         f"{statistics.fmean(seconds):,.1f}" if met else "-",
     )
 
 
-def _factor(of: Mapping[tuple[str, int, str], Sequence[Record]], method: str, hosts: int) -> str:
+def _met(record: Record) -> str:
+    if record["result"].get("diverged"):
+        return "diverged"
+    return f"{n:,}" if (n := record["result"]["samples_to_target"]) else "missed"
+
+
+def _factor(of: Mapping[Kind, Sequence[Record]], method: str, hosts: int) -> str:
     known = factors(of.get((method, hosts, TOUCHED), ()), of.get((method, hosts, WHOLE), ()))
     return f"{statistics.geometric_mean(known):.3g}x (n={len(known)})" if known else "-"
 
 
-def _finding(of: Mapping[tuple[str, int, str], Sequence[Record]]) -> str:
+def _finding(of: Mapping[Kind, Sequence[Record]]) -> str:
     most = max(HOSTS)
     told = []
     for method in METHODS:
