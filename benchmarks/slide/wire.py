@@ -9,7 +9,6 @@ target on a seed that no reported run has. A trial ends where a better one has m
 from __future__ import annotations
 
 import json
-import statistics
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,8 +30,8 @@ KINDS: tuple[Kind, ...] = tuple(product(METHODS, HOSTS, (TOUCHED, WHOLE)))
 RATES = (0.1, 0.3, 0.03)
 """Learning rates that are tried, the likeliest first: `compare` found 0.08 for every layer."""
 HIDDEN, SEEDS, TARGET = 32, 1, 0.02
-"""A quarter of the hidden units of `compare`, and a lower P@1, because a step of 8 simulated hosts with whole vectors
-of 128 takes a second. The most frequent label applies to 0.2% of the items."""
+"""A quarter of the hidden units of `compare`, and a lower P@1, because a step of 8 simulated hosts with whole
+vectors of 128 takes a second. The most frequent label applies to 0.2% of the items."""
 SAMPLES, EVERY = 1 << 17, 1 << 12
 """Most samples of a run; samples between evaluations."""
 TUNING = 1000
@@ -80,14 +79,17 @@ class Task:
 def following(found: Sequence[Record], seeds: int = SEEDS, failed: Collection[str] = ()) -> Cell | None:
     """Return the next run, given the results of a task; None: there is none.
 
-    Method by method: trials, then reported runs seed by seed, so that the first ones make a table. `failed`: titles
-    of runs that are not to be tried again.
+    Method by method: trials, then reported runs seed by seed, so that the first ones make a table. `failed`:
+    titles of runs that are not to be tried again.
     """
     done = {*failed, *(_cell_of(record).title for record in found)}
     for method in METHODS:
         kinds = [kind for kind in KINDS if kind[0] == method]
         trials = (
-            Cell(TUNING, *kind, rate, _least(kind, found)) for kind in kinds if kind == tuned(kind) for rate in RATES
+            Cell(TUNING, *kind, rate, _least(kind, found))
+            for kind in kinds
+            if kind == tuned(kind)
+            for rate in RATES
         )
         reported = (
             Cell(seed, *kind, rate)
@@ -126,15 +128,16 @@ def _least(kind: Kind, found: Sequence[Record]) -> int:
 
 
 def _trials(kind: Kind, found: Sequence[Record]) -> list[Record]:
-    return [record for record in found if record["seed"] == TUNING and _kind_of(record) == kind]
+    return [record for record in found if record["seed"] == TUNING and kind_of(record) == kind]
 
 
-def _kind_of(record: Record) -> Kind:
+def kind_of(record: Record) -> Kind:
+    """Return the kind of a run."""
     return record["method"], record["hosts"], record["rows"]
 
 
 def _cell_of(record: Record) -> Cell:
-    return Cell(record["seed"], *_kind_of(record), record["rate"])
+    return Cell(record["seed"], *kind_of(record), record["rate"])
 
 
 def document(cell: Cell, task: Task, threads: int) -> dict[str, Any]:
@@ -166,7 +169,7 @@ def run(folder: Path, task: Task, threads: int, minutes: float, seeds: int = SEE
     A run that has failed is carried out again by the next call.
     """
     until, done, failed = time.monotonic() + 60 * minutes, 0, set[str]()
-    while time.monotonic() < until and (cell := following(_of(task, stored(folder)), seeds, failed)):
+    while time.monotonic() < until and (cell := following(of_task(task, stored(folder)), seeds, failed)):
         began = time.monotonic()
         result = command(document(cell, task, threads), folder / "journals" / f"{cell.title}-{time.time_ns()}")
         ended = over(result)
@@ -181,11 +184,13 @@ def run(folder: Path, task: Task, threads: int, minutes: float, seeds: int = SEE
     return done
 
 
-def _of(task: Task, found: Sequence[Record]) -> list[Record]:
-    return [record for record in found if _task_of(record) == task]
+def of_task(task: Task, found: Sequence[Record]) -> list[Record]:
+    """Return the runs of a task."""
+    return [record for record in found if task_of(record) == task]
 
 
-def _task_of(record: Record) -> Task:
+def task_of(record: Record) -> Task:
+    """Return what a run learned."""
     return Task(record["problem"], record["hidden"], record["target"])
 
 
@@ -211,89 +216,3 @@ def _said(record: Record) -> str:
         return f"{result['state']}: {str(result.get('why'))[-300:]}"
     met = "missed" if to_target(record) is None else f"target after {result['samples_to_target']:,} samples"
     return f"{met}, {per_step(record) / 1e6:.2f} MB per step, {result['wire_bytes'] / 1e9:.2f} GB in all"
-
-
-def factors(touched: Sequence[Record], whole: Sequence[Record]) -> list[float]:
-    """Return by seed how many times as many bytes whole vectors take to the target; seeds that both have met."""
-    fewer = {record["seed"]: to_target(record) for record in touched}
-    pairs = [(to_target(record), fewer.get(record["seed"])) for record in whole]
-    return [all_of / some for all_of, some in pairs if all_of and some]
-
-
-def table(found: Sequence[Record]) -> str:
-    """Return the section of the page, with a table for each task."""
-    tasks = dict.fromkeys(map(_task_of, found))
-    introduction = (
-        "`slide` with default tables, row-wise Adagrad, on simulated hosts with links of 1 Gb/s; Sync EASGD3 with "
-        f"beta = {METHODS['sync-easgd3']['beta']}, exchanging at every step. A "
-        f"batch of {BATCH} and {ACTIVE} active labels in all are divided among the hosts, so that a step is as "
-        "large for any number of them. The bytes are those of the messages of all hosts, ids of rows included, as "
-        "real hosts would send them, until the target is met on the validation part, scored every "
-        f"{EVERY:,} samples; the seconds follow from assumed constants. Every row has the best of {len(RATES)} "
-        "learning rates, by the samples to the target on a seed that is in no result, with the same trials for all; "
-        "for Sync SGD both ways have the same bits, and so the same trials. Sync EASGD3 pulls touched rows by another rule, "
-        "and may need more samples."
-    )
-    return "\n\n".join(["## Bytes on the wire", introduction, *(_part(task, _of(task, found)) for task in tasks)])
-
-
-def _part(task: Task, found: Sequence[Record]) -> str:
-    of: dict[Kind, list[Record]] = {}
-    for record in sorted(found, key=lambda each: each["seed"]):
-        if record["seed"] != TUNING:
-            of.setdefault(_kind_of(record), []).append(record)
-    lines = [
-        f"### {PROBLEMS[task.problem].title}, {task.hidden} hidden units, P@1 {task.target:.1%}",
-        "",
-        f"{_finding(of)} Commit {', '.join(sorted({r['commit'] for r in found}))}.",
-        "",
-        "| method | hosts | rows sent | learning rate | samples to the target, by seed | MB per step "
-        "| GB to the target | whole over touched | simulated seconds to the target |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for method, hosts, rows in KINDS:
-        if own := of.get((method, hosts, rows)):
-            samples, step, in_all, seconds = _cells(own)
-            more = _factor(of, method, hosts) if rows == TOUCHED else ""
-            rate = ", ".join(dict.fromkeys(f"{record['rate']:g}" for record in own))
-            told = (method, str(hosts), rows, rate, samples, step, in_all, more, seconds)
-            lines.append(f"| {' | '.join(told)} |")
-    return "\n".join(lines)
-
-
-def _cells(own: Sequence[Record]) -> tuple[str, str, str, str]:
-    """Return samples to the target, MB per step, GB and simulated seconds to the target of one kind of runs."""
-    met = [record for record in own if to_target(record) is not None]
-    samples = ", ".join(_met(record) for record in own)
-    ended = [record for record in own if not record["result"].get("diverged")]
-    bytes_, seconds = ([r["result"][name] for r in met] for name in ("wire_bytes", "time_to_target"))
-    return (
-        samples,
-        f"{statistics.fmean(map(per_step, ended)) / 1e6:,.2f}" if ended else "-",
-        f"{statistics.fmean(bytes_) / 1e9:,.3g}" if met else "-",
-        f"{statistics.fmean(seconds):,.1f}" if met else "-",
-    )
-
-
-def _met(record: Record) -> str:
-    if record["result"].get("diverged"):
-        return "diverged"
-    return f"{n:,}" if (n := record["result"]["samples_to_target"]) else "missed"
-
-
-def _factor(of: Mapping[Kind, Sequence[Record]], method: str, hosts: int) -> str:
-    known = factors(of.get((method, hosts, TOUCHED), ()), of.get((method, hosts, WHOLE), ()))
-    return f"{statistics.geometric_mean(known):.3g}x (n={len(known)})" if known else "-"
-
-
-def _finding(of: Mapping[Kind, Sequence[Record]]) -> str:
-    most = max(HOSTS)
-    told = []
-    for method in METHODS:
-        known = factors(of.get((method, most, TOUCHED), ()), of.get((method, most, WHOLE), ()))
-        if known:
-            reached = "reached" if min(known) >= GOAL else "missed"
-            told.append(f"{method} {_factor(of, method, most)}, goal of {GOAL:.0f}x {reached}")
-    if not told:
-        return f"On {most} hosts no pair of runs has met the target."
-    return f"To the same P@1 whole vectors take more bytes than touched rows on {most} hosts: {'; '.join(told)}."

@@ -6,7 +6,7 @@ import pytest
 from hooke.catalogue.validation import validate_run
 
 from benchmarks.slide import region as module
-from benchmarks.slide import wire
+from benchmarks.slide import wire, wire_page
 from benchmarks.slide.conditions import LAYERS, PROBLEMS, SIZES, SLIDE, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish, read
@@ -138,12 +138,46 @@ def test_published_records_replace_those_of_their_problem(tmp_path):
     assert "hashing pays" in path.read_text()
 
 
+def test_the_planted_problem_is_beside_the_real_one_by_the_same_rules():
+    """Same effort and spaces; on the page each has its section, and one table has the ratios of both."""
+    real, planted = (Rounds(PROBLEMS[name], FIRST, LAYERS[SLIDE], 2) for name in FIRST.problems)
+    assert (real.settings, real.search.rungs, real.search.seeds) == (
+        planted.settings,
+        planted.search.rungs,
+        planted.search.seeds,
+    )
+    runs = records({SLIDE: 30.0, "full": 40.0})
+    generated = [{**each, "problem": "planted", "target": 0.5} for each in records({SLIDE: 10.0, "full": 5.0})]
+    told = page(runs + generated)
+    assert told.index("## Finna/YSO English") < told.index("## planted problem, 21,025 labels")
+    assert "every label has 16 features of its own" in told
+    sentence = told.split("\n\n")[2]
+    assert "On planted problem" in sentence and "On Finna/YSO English" in sentence
+    table = told[told.index("## The problems beside each other") :]
+    assert "| full | 2. slower: full 1.3x as long" in table and "| 1. faster: full 2.0x" in table
+    assert "| slide | 1. baseline | 2. baseline |" in table
+    assert "beside each other" not in page(runs)
+
+
+def test_problems_follow_one_another():
+    size = Size("test", FIRST.problems, 2, 1000, 100, 1)
+    rounds, results, order = all_rounds(PROBLEMS, size, 1), {}, []
+    while play := following(rounds, results, set()):
+        results[play.key] = result(5.0)
+        order.append(play.problem.name)
+    assert order == sorted(order) and set(order) == set(FIRST.problems)
+
+
 def test_the_map_says_that_it_has_rates_only():
     found = [{"labels": 10_000, "batch": 32, "layer": name, "samples_per_second": 1234.5} for name in LAYERS]
     found[1]["busy"] = 0.5
     told = region(found)
     assert "Rates only" in told and "| 10,000 | 32 | 1,234 | ~1,234 |" in told
+    assert "Planted problems:" in told and "Finna" not in told
+    real = [{**each, "problem": FINNA.name, "labels": 21_025} for each in found]
+    assert "real records:\n\n| labels" in region(found + real) and "| 21,025 | 32 |" in region(found + real)
     assert len(list(cells())) == 5 * 4 * len(MAPPED)
+    assert list(cells(problem=FINNA.name)) == [c for c in cells(problem=FINNA.name) if c[0] == FINNA.labels]
     assert len(list(cells(coarse=True))) == 3 * 3 * len(MAPPED)
 
 
@@ -152,6 +186,8 @@ def test_cells_of_the_map_are_runs_that_the_product_takes():
         spec = validate_run(document(*cell, threads=2))
         assert spec.budget.samples == steps(*cell) * cell[1]
     assert steps(670_091, 256, "full") < steps(670_091, 256, SLIDE)
+    spec = validate_run(document(21_025, 32, SLIDE, 2, FINNA.name))
+    assert spec.workload.parameters == {"data": FINNA.name, "validation_items": 32, "test_items": 32}
 
 
 def test_a_cell_with_a_rate_is_not_measured_again(tmp_path, monkeypatch):
@@ -207,7 +243,9 @@ def test_every_kind_of_run_has_the_same_trials_and_the_best_is_reported():
     assert {each["rate"] for each in reported} == {0.3} and len(reported) == 2 * len(wire.KINDS)
     assert len({each["key"] for each in found}) == len(found)
     methods = [each["method"] for each in found]
-    assert methods == sorted(methods, reverse=True), "the first method's rows are complete before the second begins"
+    assert methods == sorted(methods, reverse=True), (
+        "the first method's rows are complete before the second begins"
+    )
 
 
 def test_a_trial_ends_where_a_better_one_has_met_the_target():
@@ -236,7 +274,7 @@ def test_bytes_to_the_target_are_compared_seed_by_seed(tmp_path):
     runs = [sent(wire.Cell(seed, *some, 0.1), n * 10**9) for seed, n in enumerate((2, 3, 1))]
     runs += [sent(wire.Cell(seed, *every, 0.1), n * 10**9) for seed, n in enumerate((40, 45))]
     runs.append(sent(wire.Cell(2, *every, 0.1), 50 * 10**9, None))
-    assert wire.factors(runs[:3], runs[3:]) == [20, 15]
+    assert wire_page.factors(runs[:3], runs[3:]) == [20, 15]
     trial = sent(wire.Cell(wire.TUNING, *some, 0.3), 10**12)
     ended = sent(wire.Cell(0, "sync-easgd3", 8, "all", 0.3), None, None, diverged=True)
     told = publish([], [], tmp_path, [*runs, trial, ended]).read_text()
