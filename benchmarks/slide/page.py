@@ -190,7 +190,8 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
         f"## {problem.title}",
         "",
         f"{problem.about}{' ' * bool(problem.about)}{machine}. Target: P@1 {records[0]['target']:.1%} on "
-        f"{problem.parameters['validation_items']:,} validation items. {records[0]['trials']} trials per layer, {len({r['seed'] for r in reported})} "
+        f"{problem.parameters['validation_items']:,} validation items. {records[0]['trials']} trials per layer, "
+        f"{len({r['seed'] for r in reported})} "
         f"reported seeds, size `{size}`; {len(records)} runs. Commit "
         f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)}{_outdated(records)}",
         "",
