@@ -10,8 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hooke.comm.elements import bits, is_bf16
 from hooke.hashing.active import Assembler
 from hooke.hashing.family import Family
+from hooke.hashing.half_weights import Widened
 from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.lists import Lists
 from hooke.hashing.schedule import RebuildSchedule
@@ -45,11 +47,12 @@ class Rebuilt:
         self._assembler, self._rebuilds, self._steps = assembler, rebuilds, 0
         self._builds, self._seconds = 0, 0.0
 
-    def advance(self, weights: NDArray[np.float32]) -> int:
+    def advance(self, weights: Tensor) -> int:
         """Begin a step with these rows, (C, d): rebuild the tables if it is time; return its number, from 0."""
         if self.tables.rows != len(weights) or self._rebuilds.is_rebuild(self._steps):
             began = time.perf_counter()
-            self.tables.build_from(self.family, weights, self.threads)
+            rows = Widened(bits(weights)) if is_bf16(weights) else weights.numpy()
+            self.tables.build_from(self.family, rows, self.threads)
             self._builds += 1
             self._seconds += time.perf_counter() - began
         self._steps += 1
@@ -98,7 +101,7 @@ class Slide(Rebuilt):
     def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Active:
         """Return the labels of the batch, uniform ones, and retrieved ones."""
         del random  # draws and tables have streams of their own
-        step = self.advance(weights.numpy())
+        step = self.advance(weights)
         room = max(len(hidden), self._assembler.cap - self._assembler.uniform)
         codes = self.family.codes(hidden.float().numpy(), self.threads)
         found = self.tables.union_of_batch(codes, room, step, self.threads)
