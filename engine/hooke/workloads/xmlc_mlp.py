@@ -137,6 +137,14 @@ class XmlcMlp(Workload):
         description="Least share of the active set drawn uniformly.",
         json_schema_extra=TRAINED,
     )
+    queries: int = Field(
+        0,
+        ge=0,
+        le=65_536,
+        title="Queries",
+        description="Groups of similar items of a batch that ask the tables together; 0: every item asks.",
+        json_schema_extra=TRAINED,
+    )
     first_rebuild: int = Field(
         50, ge=1, le=10**6, title="First rebuild", description="Step of it (N0).", json_schema_extra=TRAINED
     )
@@ -255,7 +263,9 @@ class XmlcMlp(Workload):
         if self.output == "slide":
             from hooke.objective.slide import Slide
 
-            return Slide(*self._hashed(labels, place), _threads(place))
+            layer = Slide(*self._hashed(labels, place), _threads(place))
+            layer.queries = self.queries
+            return layer
         return active_labels.Full()
 
     def _assembler(self, labels: int, place: Place) -> Assembler:

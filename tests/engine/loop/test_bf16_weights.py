@@ -209,12 +209,14 @@ def test_a_resumed_run_has_the_bits_of_an_undisturbed_one(tmp_path, workers, nam
 
 
 def test_it_learns_as_float32_does():
-    """The same batches and negatives: scores after 1,500 steps differ by less than 5 points."""
-    long = {"budget": {"samples": 6000}, "evaluation": {"every": 6000}, "optimizer": "row-adagrad"}
+    """The same batches and negatives: after 375 steps a tenth of the items at most is scored otherwise."""
+    parameters = RUN["workload"]["parameters"] | {"hidden": 32}
+    long = {"budget": {"samples": 6000}, "evaluation": {"every": 6000}, "batch": 16, "optimizer": "row-adagrad"}
+    long["workload"] = {"name": "xmlc-mlp", "parameters": parameters}
     low = outcomes(**long)[0].evaluations[-1].accuracy
     high = outcomes(**long, settings={"weights": "fp32"}.items())[0].evaluations[-1].accuracy
-    assert high > 0.5
-    assert abs(low - high) <= 0.05
+    assert high > 0.3
+    assert abs(low - high) <= 0.1
 
 
 # -- what cannot have them ---------------------------------------------------------------------------------
