@@ -54,6 +54,7 @@ class Rebuilt:
         """Begin a step with these rows, (C, d): rebuild the tables if it is time; return its number, from 0."""
         if self.tables.rows != len(weights) or self._rebuilds.is_rebuild(self._steps):
             began = time.perf_counter()
+            rows: Widened | NDArray[np.float32]
             rows = Widened(bits(weights)) if is_bf16(weights) else weights.numpy()
             self.tables.build_from(self.family, rows, self.threads)
             self._builds += 1
