@@ -43,10 +43,10 @@ def table(found: Sequence[Record]) -> str:
         f"batch of {BATCH} and {ACTIVE} active labels in all are divided among the hosts, so that a step is as "
         "large for any number of them. The bytes are those of the messages of all hosts, ids of rows included, as "
         "real hosts would send them, until the target is met on the validation part, scored every "
-        f"{EVERY:,} samples; the seconds follow from assumed constants. Every row has the best of {len(RATES)} "
-        "learning rates, by the samples to the target on a seed that is in no result, with the same trials for "
-        "all; for Sync SGD both ways have the same bits, and so the same trials. Sync EASGD3 pulls touched rows "
-        "by another rule, and may need more samples."
+        f"{EVERY:,} samples; the seconds follow from assumed constants. Either way has the best of {len(RATES)} "
+        f"learning rates on {max(HOSTS)} hosts, by the samples to the target on a seed that is in no result, with "
+        "the same trials for both; fewer hosts have the same rate. For Sync SGD both ways have the same bits, and so "
+        "the same trials. Sync EASGD3 pulls touched rows by another rule, and may need more samples."
     )
     return "\n\n".join(
         ["## Bytes on the wire", introduction, *(_part(task, of_task(task, found)) for task in tasks)]

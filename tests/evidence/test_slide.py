@@ -232,14 +232,16 @@ def carried_out(samples_of, seeds=2, failed=()):
 
 
 def test_every_kind_of_run_has_the_same_trials_and_the_best_is_reported():
-    """Sync SGD with whole vectors has the bits of touched rows: it follows their trials."""
+    """Sync SGD with whole vectors has the bits of touched rows: it follows their trials. 2 hosts follow 8."""
     found = carried_out(lambda cell: 20_000 if cell.rate == 0.3 else None if cell.rows == "all" else 30_000)
     trials = [each for each in found if each["seed"] == wire.TUNING]
     reported = [each for each in found if each["seed"] != wire.TUNING]
     rates = {}
     for each in trials:
         rates.setdefault((each["method"], each["hosts"], each["rows"]), []).append(each["rate"])
-    assert set(map(tuple, rates.values())) == {wire.RATES} and len(rates) == len(wire.KINDS) - 2
+    assert (
+        set(map(tuple, rates.values())) == {wire.RATES} and {kind[1] for kind in rates} == {8} and len(rates) == 3
+    )
     assert {each["rate"] for each in reported} == {0.3} and len(reported) == 2 * len(wire.KINDS)
     assert len({each["key"] for each in found}) == len(found)
     methods = [each["method"] for each in found]
@@ -265,7 +267,7 @@ def test_without_a_trial_that_met_the_target_the_nearest_counts():
     assert wire.chosen(kind, found) == 0.03
     assert wire.chosen(kind, []) is None
     failed = {wire.Cell(wire.TUNING, *kind, rate).title for rate in wire.RATES}
-    assert wire.following([], 1, failed).hosts == 2, "what failed is not tried again in this call"
+    assert wire.following([], 1, failed).method == "sync-easgd3", "what failed is not tried again in this call"
 
 
 def test_bytes_to_the_target_are_compared_seed_by_seed(tmp_path):
