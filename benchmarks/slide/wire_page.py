@@ -45,8 +45,8 @@ def table(found: Sequence[Record]) -> str:
         "real hosts would send them, until the target is met on the validation part, scored every "
         f"{EVERY:,} samples; the seconds follow from assumed constants. Either way has the best of {len(RATES)} "
         f"learning rates on {max(HOSTS)} hosts, by the samples to the target on a seed that is in no result, with "
-        "the same trials for both; fewer hosts have the same rate. For Sync SGD both ways have the same bits, and so "
-        "the same trials. Sync EASGD3 pulls touched rows by another rule, and may need more samples."
+        "the same trials for both; fewer hosts have the same rate. For Sync SGD both ways have the same bits, and "
+        "so the same trials. Sync EASGD3 pulls touched rows by another rule, and may need more samples."
     )
     return "\n\n".join(
         ["## Bytes on the wire", introduction, *(_part(task, of_task(task, found)) for task in tasks)]

@@ -26,6 +26,7 @@ from hooke.errors import CheckpointError
 from hooke.objective import device as devices
 from hooke.objective.active_labels import Active, Kept, Layer
 from hooke.objective.bags import Bags, Subset, split_off
+from hooke.objective.returned import Returned, clear
 from hooke.objective.wide_loss import all_outputs, hits, losses, softmax
 from hooke.objective.wide_metrics import WideMetrics
 from hooke.spec.further import FurtherMetric
@@ -33,6 +34,8 @@ from hooke.spec.specification import Part
 
 NEGATIVES = 4
 """Purpose of a random stream, part of its seed; see `hooke.objective.flat`."""
+RETURNED = 16
+"""Gradients after which memory is given back: a page that is written again costs about as much as a row."""
 SCORED_AT_ONCE = 1 << 24
 """Outputs that an evaluation holds at once."""
 
@@ -58,7 +61,10 @@ class WideObjective:
         place: Place = ALONE,
         narrow: bool = False,
     ) -> None:
-        """`narrow`: weights are bfloat16, half the memory; rows are widened where they are used."""
+        """`narrow`: weights are bfloat16, half the memory, and rows are widened where they are used.
+
+        Then the memory of the gradient is given back every RETURNED gradients, too.
+        """
         torch.set_num_threads(devices.threads(place.compute))
         self.device = torch.device("cpu")
         self.notes = {"device": "cpu", "threads": str(devices.threads(place.compute))}
@@ -80,6 +86,7 @@ class WideObjective:
         }
         self.layout = _layout(shapes)
         self._narrow = narrow
+        self._returned = Returned() if narrow else None
         if narrow:
             self.notes["weights"] = "bf16, rounded at random by each step"
         self._layer: Kept = layer
@@ -105,7 +112,8 @@ class WideObjective:
 
     def allocate(self) -> Tensor:
         """Return a new zero vector of all parameters."""
-        return torch.zeros(self.layout[-1].stop, dtype=torch.float32)
+        elements = self.layout[-1].stop
+        return torch.zeros(elements) if self._returned is None else self._returned.allocate(elements)
 
     def initial(self, seed: int) -> Tensor:
         """Return the initial weights, a function of the seed only; narrow ones rounded to the nearest."""
@@ -125,6 +133,7 @@ class WideObjective:
         if getattr(self, "_gradient", None) is not gradient:
             self._gradient: Any = gradient
             self._gradients = self._cut(gradient)
+            self._room = self._returned.of(gradient) if self._returned else None
             self.touched, self._written = None, None
 
     def pick(self, indices: Any) -> Bags:
@@ -169,7 +178,9 @@ class WideObjective:
 
     def _clear(self) -> None:
         """Set the bound gradient to zero: all of it, unless it is known what it holds."""
-        if self.touched is not None and self._gradient._version == self._written:
+        if self._room is not None and self._computed % RETURNED == 0:
+            clear(self._room)
+        elif self.touched is not None and self._gradient._version == self._written:
             self.touched.clear(self._gradient)
         else:
             self._gradient.zero_()

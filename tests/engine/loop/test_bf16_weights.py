@@ -2,6 +2,9 @@
 
 import json
 import math
+import re
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +18,7 @@ from hooke.errors import SpecError
 from hooke.loop.train import run_spec_virtual
 from hooke.methods.rowwise import LazyAdamStep, RowAdamStep, RowStep
 from hooke.methods.steps import LocalStep
+from hooke.objective.wide import RETURNED
 from hooke.spec.specification import Compute
 from hooke.workloads.xmlc_mlp import XmlcMlp
 
@@ -155,13 +159,44 @@ def test_gradients_and_scores_are_those_of_float32_at_the_same_weights(name):
     for each, at in ((narrow, weights), (wide, weights.float())):
         gradients.append(each.allocate())
         each.bind(at, gradients[-1])
-    for start in range(0, 40, 8):  # tables are built anew on the way
-        losses = [each.gradient(each.pick(np.arange(start, start + 8))) for each in (narrow, wide)]
+    for start in range(RETURNED + 2):  # tables are built anew on the way, and memory is given back
+        losses = [each.gradient(each.pick(np.arange(start, start + 6))) for each in (narrow, wide)]
         assert losses[0] == losses[1]
         assert gradients[0].numpy().tobytes() == gradients[1].numpy().tobytes()
     one, other = narrow.evaluate(weights, 0, 50), wide.evaluate(weights.float(), 0, 50)
     assert (one.correct, one.count) == (other.correct, other.count)
     assert one.loss_sum == pytest.approx(other.loss_sum, rel=1e-6)
+
+
+def resident(vector):
+    """Bytes of the vector's mapping that are in memory, as the kernel counts them."""
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if match := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            inside = int(match[1], 16) <= vector.data_ptr() < int(match[2], 16)
+        elif inside and line.startswith("Rss:"):
+            return 1024 * int(line.split()[1])
+    raise AssertionError("no mapping holds the vector")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="NOT VERIFIED: no /proc")
+def test_the_memory_of_the_gradient_is_given_back():
+    """A gradient of 40,000 rows of which each step touches a few."""
+    parameters = {"labels": 20_000, "features": 20_000, "items": 500, "hidden": 32, "output": "in-batch"}
+    objective = XmlcMlp(**parameters, weights="bf16").build()
+    gradient = objective.allocate()
+    objective.bind(objective.initial(0), gradient)
+    held = []
+    for step in range(2 * RETURNED + 1):
+        objective.gradient(objective.pick([step]))
+        held.append(resident(gradient))
+    assert held[RETURNED] < held[RETURNED - 1] / 4 and held[-1] < held[-2] / 4
+    assert max(held) < gradient.nbytes
+    gradient.fill_(1.0)  # by someone else
+    objective.gradient(objective.pick([0]))
+    left = gradient.clone()
+    objective.touched.clear(left)
+    assert not left.any()
 
 
 def outcomes(folder=None, resume=False, settings=(), rows="all", optimizer="sgd", **changes):
