@@ -1,4 +1,4 @@
-"""Vectors of zeros whose memory can be given back to the system: they are zero again, and take memory where written.
+"""Vectors whose memory can be given back to the system: they are zero then, and take memory where written.
 
 A gradient that consists of few rows in each step has, after many steps, touched every page of its vector. On Linux
 `madvise(MADV_DONTNEED)` drops the pages of a private mapping; elsewhere vectors are ordinary ones.
