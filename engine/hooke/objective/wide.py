@@ -178,9 +178,10 @@ class WideObjective:
 
     def _clear(self) -> None:
         """Set the bound gradient to zero: all of it, unless it is known what it holds."""
-        if self._room is not None and self._computed % RETURNED == 0:
+        known = self.touched is not None and self._gradient._version == self._written
+        if self._room is not None and (not known or self._computed % RETURNED == 0):
             clear(self._room)
-        elif self.touched is not None and self._gradient._version == self._written:
+        elif known and self.touched is not None:
             self.touched.clear(self._gradient)
         else:
             self._gradient.zero_()
