@@ -22,9 +22,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from hooke.workloads.xmlc_mlp import PLANTED
+
 from benchmarks.evidence.store import ROOT
 from benchmarks.slide import kernels, region, wire
-from benchmarks.slide.conditions import PLANTED, PROBLEMS, REAL, SIZES, Problem, Size
+from benchmarks.slide.conditions import PROBLEMS, REAL, SIZES, Problem, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish
 from benchmarks.slide.rounds import all_rounds

@@ -18,11 +18,12 @@ from hooke.comparison.journals import evaluations
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.spec.events import Steps
 from hooke.spec.journal import records, unpack
+from hooke.workloads.xmlc_mlp import PLANTED
 
 from benchmarks import speed
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import commit, over, write
-from benchmarks.slide.conditions import ACTIVE, FULL, LAYERS, OPTIMIZER, PLANTED, PROBLEMS, QUIET, SLIDE
+from benchmarks.slide.conditions import ACTIVE, FULL, LAYERS, OPTIMIZER, PROBLEMS, QUIET, SLIDE
 from benchmarks.slide.running import busy, command
 
 LABELS = (10_000, 31_623, 100_000, 316_228, 1_000_000)

@@ -86,4 +86,4 @@ def bits(tensor: Any) -> Array:
 def single(vector: Any) -> Array:
     """Return a copy of a vector's elements in float32 in host memory."""
     array: Array = host(vector)
-    return tensor(array).float().numpy() if array.dtype == BF16 else array.copy()  # type: ignore[no-any-return]
+    return tensor(array).float().numpy() if array.dtype == BF16 else array.copy()

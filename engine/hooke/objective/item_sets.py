@@ -124,8 +124,8 @@ class ItemObjective(WideObjective):
         if not self._narrow:
             return None, active, w2.numpy(), b2.numpy()
         lists = active.own.lists
-        rows, places = np.unique(np.concatenate([active.drawn, lists.ids]), return_inverse=True)
-        places = places.astype(np.int32)
+        rows, found = np.unique(np.concatenate([active.drawn, lists.ids]), return_inverse=True)
+        places: Ints = found.astype(np.int32)
         drawn, own = places[: len(active.drawn)], Lists(lists.starts, places[len(active.drawn) :])
         named = DrawnSets(drawn, ActiveSets(own, active.own.positives), active.targets)
         return (

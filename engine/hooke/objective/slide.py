@@ -129,7 +129,7 @@ def directions(vectors: NDArray[np.float32], groups: int) -> NDArray[np.float32]
     see directions only, so that lengths do not count. A group that no vector is nearest to keeps its direction.
     """
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _SMALLEST)
-    means = unit[np.arange(groups) * len(unit) // groups]
+    means: NDArray[np.float32] = unit[np.arange(groups) * len(unit) // groups]
     for _ in range(ROUNDS):
         nearest = (unit @ means.T).argmax(axis=1)
         sums = (np.arange(groups)[:, None] == nearest).astype(np.float32) @ unit

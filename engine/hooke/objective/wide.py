@@ -278,8 +278,8 @@ def _hidden(batch: Bags, w1: Tensor, b1: Tensor) -> Tensor:
     """Return the hidden units of a batch, (b, d)."""
     ids = torch.from_numpy(batch.features.ids.astype(np.int64))
     if w1.dtype != torch.float32:
-        features, ids = ids.unique(return_inverse=True)
-        w1 = w1.index_select(0, features).float()
+        features, places = np.unique(ids.numpy(), return_inverse=True)
+        w1, ids = w1.index_select(0, torch.from_numpy(features)).float(), torch.from_numpy(places)
     values = torch.from_numpy(np.asarray(batch.features.values, dtype=np.float32))
     summed = functional.embedding_bag(ids, w1, _offsets(batch), mode="sum", per_sample_weights=values)
     return summed.add_(b1).relu_()
