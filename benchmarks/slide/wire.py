@@ -32,8 +32,8 @@ RATES = (0.1, 0.3, 0.03)
 """Learning rates that are tried, the likeliest first: `compare` found 0.08 for every layer."""
 HIDDEN, SEEDS, TARGET = 32, 1, 0.01
 """A quarter of the hidden units of `compare`, and a lower P@1, because a step of 8 simulated hosts with whole
-vectors of 128 takes a second, and softmaxes over 125 labels learn slowly. No label applies to more than 0.2% of the
-first 8,000 items."""
+vectors of 128 takes a second, and softmaxes over 125 labels learn slowly. No label applies to more than 0.2% of
+the first 8,000 items."""
 SAMPLES, EVERY = 1 << 17, 1 << 13
 """Most samples of a run; samples between evaluations."""
 TUNING = 1000
