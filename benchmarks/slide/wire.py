@@ -160,7 +160,7 @@ def document(cell: Cell, task: Task, threads: int) -> dict[str, Any]:
         "workers": cell.hosts,
         "world": "virtual",
         "virtual": NETWORK,
-        "budget": {"samples": cell.samples},
+        "budget": {"samples": cell.samples, "max_stall_seconds": 1800},  # a busy machine changes no result
         "target": {"metric": "validation_accuracy", "value": task.target},
         "evaluation": {"every": EVERY},
         "compute": {"threads": threads},
