@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     rows = [row for each in audited for row in each.rows.values()]
     mistakes: list[tuple[wrong.Wrong, Row]] = []
     if options.world != "mpi":
-        todo = [each for each in wrong.WRONG if not options.only or each.of in options.only]
+        todo = [each for each in wrong.WRONG if not options.only or each.case.method in options.only]
         say(f"{len(todo)} runs that are wrong on purpose")
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             mistakes = list(zip(todo, pool.map(partial(wrong.find, place=place), todo), strict=True))

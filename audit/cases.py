@@ -28,8 +28,9 @@ class Case:
     every: int = 6
     rows: str = "all"
     """What exchanges send: all rows, or those that were `touched`."""
-    one_output: bool = False
-    """Whether an item has a loss in one output only, so that batches leave rows untouched."""
+    one_output: int = 0
+    """k > 0: an item has a loss in one output only, in the last one if k divides its number; see
+    `problem.gradient`. The larger k is, the more often exchanges find rows that no step has moved."""
     speeds: tuple[float, ...] = ()
     """Relative speed of each worker, at most 1; under MPI the product slows processes down. Empty: all alike."""
     once: bool = False
@@ -53,7 +54,7 @@ class Case:
     def key(self) -> str:
         """Return a name for files."""
         said = "-".join(f"{name}.{value}" for name, value in self.settings.items())
-        said += f"-{self.rows}" * (self.rows != "all") + "-one" * self.one_output
+        said += f"-{self.rows}" * (self.rows != "all") + f"-one.{self.one_output}" * bool(self.one_output)
         slow = "".join(f"-{speed}" for speed in self.speeds) + "-once" * self.once
         return f"{self.method}-{self.workers}-{self.steps}-{self.asks}-{said}{slow}".replace(" ", "")
 
@@ -75,7 +76,7 @@ class Case:
         if self.rows != "all":
             found["communication"] = {"rows": self.rows}
         if self.one_output:
-            found["workload"]["parameters"]["one_output"] = True
+            found["workload"]["parameters"]["one_output"] = self.one_output
         if self.once:
             found["sharding"] = "dispatched"
         if world == "virtual":
@@ -191,6 +192,27 @@ UNEQUAL: dict[str, dict[str, Any]] = {
 """Methods for unequal workers: settings for two, of which the second is slower, on batches that are handed out."""
 
 
+LAZY: dict[str, Any] = {"optimizer": "lazy-adam", "lr": 0.02, "weight_decay": 0.0, "alpha": 0.3}
+SCARCE = (
+    Case(
+        "sync-easgd",
+        LAZY | {"period": 2, "overlap": True},
+        asks="bits",
+        rows="touched",
+        one_output=12,
+    ),
+    Case(
+        "sync-easgd3",
+        LAZY | {"pipelined": True, "period": 3},
+        workers=4,
+        worlds=("virtual",),
+        rows="touched",
+        one_output=48,
+    ),
+)
+"""Exchanges of touched rows after several steps of several workers: 16 and 48 items."""
+
+
 def cases() -> Iterator[Case]:
     """Yield every case."""
     momentum = {"momentum": 0.5, "momentum_kind": "nesterov"}
@@ -217,7 +239,8 @@ def cases() -> Iterator[Case]:
 def _rows() -> Iterator[Case]:
     """Yield exchanges of touched rows.
 
-    Where all rows are touched, the equations are those of whole vectors; else those of `audit.rows`.
+    Where all rows are touched, the equations are those of whole vectors; else those of `audit.rows`. Between two
+    exchanges of all workers 4 to 48 items are drawn: k is such that these often leave the last output alone.
     """
     dense: dict[str, dict[str, Any]] = {
         "sync-sgd": {"momentum": 0.5},
@@ -226,18 +249,10 @@ def _rows() -> Iterator[Case]:
     }
     for method, settings in dense.items():
         yield Case(method, settings, asks="bits", rows="touched")
-    lazy: dict[str, Any] = {"optimizer": "lazy-adam", "lr": 0.02, "weight_decay": 0.0, "alpha": 0.3}
-    some = Case("sync-easgd", lazy | {"period": 2, "overlap": True}, asks="bits", rows="touched", one_output=True)
+    lazy = LAZY
+    some = Case("sync-easgd1", lazy, asks="bits", rows="touched", one_output=6)
     yield some
-    yield replace(some, method="sync-easgd1", settings=lazy)
-    yield replace(
-        some,
-        method="sync-easgd3",
-        settings=lazy | {"pipelined": True, "period": 3},
-        asks="",
-        workers=4,
-        worlds=("virtual",),
-    )
+    yield from SCARCE
     yield replace(some, method="sma", settings=lazy | {"beta": None, "center_momentum": 0.5})
     yield replace(some, method="chip-easgd", settings=lazy | {"parts": 2})
     yield replace(some, method="original-easgd", settings=lazy | {"mode": "ordered"})

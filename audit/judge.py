@@ -127,6 +127,8 @@ def equations(case: Case, run: Run, row: Row, method: str | None = None) -> None
             c, xs = simulated(seen, p)
             row.growth = growth(simulated, fresh, p, c)
             row.tolerance = tolerance(seen, row.growth)
+            if case.one_output and method in rows.PULLED:
+                row.faults += tells_nothing(simulated, fresh, p, c, row.tolerance)
             row.center = difference(center, c)
             row.weights = max(difference(x, truth) for x, truth in zip(weights, xs, strict=True))
             row.points = seen.apart
@@ -143,6 +145,14 @@ def equations(case: Case, run: Run, row: Row, method: str | None = None) -> None
     ]
     if any(seen.left(i) for i in range(seen.workers)):
         row.faults.append("the run took more steps than the equations' course has")
+
+
+def tells_nothing(method: Method, seen: Seen, p: Parameters, center: Array, least: float) -> list[str]:
+    """Return a fault if exchanges of whole vectors would have had the same center: such a case shows nothing."""
+    whole = method(seen.anew(seen.start), {**p, "whole": True})[0]
+    if difference(whole, center) > least:
+        return []
+    return ["no row was left alone when it mattered: exchanges of whole vectors have the same result here"]
 
 
 def repeated(seen: Seen) -> int:

@@ -61,7 +61,7 @@ def summary(
             )
     lines.append(f"same bits: in {sum(len(row.equal) for row in rows)} comparisons")
     lines += [
-        f"wrong on purpose: {wrong.of}, {wrong.mistake}: "
+        f"wrong on purpose: {wrong.case.method}, {wrong.mistake}: "
         + ("NOT FOUND" if row.faults else f"found ({_number(_worst(row))}, tolerance {_number(row.tolerance)})")
         for wrong, row in found
     ]

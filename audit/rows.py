@@ -34,6 +34,8 @@ class LazyAdam:
 
     def __init__(self, p: Parameters) -> None:
         self.lr, self.t, self.moved = float(p["lr"]), 0, ALL
+        self.whole = p.get("whole", False)
+        """Whether exchanges are those of whole vectors, although steps leave rows alone."""
         self.m: Array = np.zeros(SIZE)
         self.v: Array = np.zeros(SIZE)
 
@@ -50,7 +52,7 @@ class LazyAdam:
     def taken(self) -> Array:
         """Return the rows moved since this was called before, all at first."""
         found, self.moved = self.moved, np.zeros(SIZE)
-        return found
+        return ALL if self.whole else found
 
 
 def sync_easgd(seen: Seen, p: Parameters, mu: float = 0.0, parts: int = 1) -> Finals:
@@ -151,3 +153,5 @@ METHODS: dict[str, Callable[[Seen, Parameters], Finals]] = {
     "sync-easgd3": sync_easgd,
 }
 """Method of the catalogue -> its rule for touched rows."""
+PULLED = {name for name in METHODS if name not in ("async-sgd", "noloco")}
+"""Those that pull other rows than exchanges of whole vectors would."""

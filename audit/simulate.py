@@ -44,8 +44,8 @@ class Seen:
     apart: float = 0.0
     """Largest difference so far between a simulated and a recorded point, relative to the largest weight."""
     done: list[int] = field(default_factory=list)
-    one_output: bool = False
-    """Whether an item has a loss in one output only; see `problem.gradient`."""
+    one_output: int = 0
+    """k > 0: an item has a loss in one output only; see `problem.gradient`."""
 
     def __post_init__(self) -> None:
         self.done = [0] * len(self.items)

@@ -5,11 +5,12 @@ The change is made in a copy of the method's file, which the product runs as a u
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from audit import judge
-from audit.cases import Case
+from audit.cases import SCARCE, Case
 from audit.judge import Row
 from audit.product import HERE, Failed, noted, run
 
@@ -25,12 +26,22 @@ class Wrong:
     mistake: str
     before: str
     after: str
-    settings: tuple[tuple[str, float], ...]
+    case: Case
+    """Its settings; the method that it names is the one whose equations are expected."""
+
+
+def _plain(method: str, **settings: Any) -> Case:
+    return Case(method, settings)
 
 
 WRONG = (
     Wrong(
-        "slowmo", "Slowmo", "sign of the slow step", "alpha=-self.slow_lr", "alpha=self.slow_lr", (("period", 4),)
+        "slowmo",
+        "Slowmo",
+        "sign of the slow step",
+        "alpha=-self.slow_lr",
+        "alpha=self.slow_lr",
+        _plain("slowmo", period=4),
     ),
     Wrong(
         "async-easgd",
@@ -38,33 +49,69 @@ WRONG = (
         "answers with the new center",
         "            r.reply(i, c)\n            spring.pull(c, x, rows=r.rows)",
         "            spring.pull(c, x, rows=r.rows)\n            r.reply(i, c)",
-        (("alpha", 0.3),),
+        _plain("async-easgd", alpha=0.3),
     ),
-    Wrong("local-sgd", "LocalSGD", "averages a step late", "(t + 1) %", "t %", (("period", 5),)),
+    Wrong(
+        "local-sgd",
+        "LocalSGD",
+        "averages a step late",
+        "(t + 1) %",
+        "t %",
+        _plain("local-sgd", period=5),
+    ),
+    *(
+        Wrong(
+            "sync-easgd",
+            "SyncEASGD",
+            mistake,
+            before,
+            after,
+            case,
+        )
+        for case in SCARCE
+        for mistake, before, after in (
+            (
+                "pulls whole vectors",
+                "sums.begin(x, step.moved(), behind))\n            g =",
+                "sums.begin(x, None, behind))\n            g =",
+            ),
+            (
+                "pulls the workers in all rows",
+                "spring.pull(x, packed(c, rows), rows=rows)",
+                "spring.pull(x, c)",
+            ),
+        )
+    ),
 )
+
+
+def agrees(row: Row) -> bool:
+    """Return whether a run was compared with its equations and no difference was too large."""
+    found = [value for value in (row.center, row.weights, row.points) if value is not None]
+    return bool(found) and max(found) <= row.tolerance
 
 
 def find(wrong: Wrong, place: Path) -> Row:
     """Return the row of a run with this error, with a fault if it was not detected or could not be made."""
-    case = Case(f"wrong-{wrong.of}", dict(wrong.settings), worlds=("virtual",))
+    case = replace(wrong.case, method=f"wrong-{wrong.of}", worlds=("virtual",), asks="")
     row, faults = Row(case, "virtual"), []
     source = (ALGORITHMS / f"{wrong.of.replace('-', '_')}.py").read_text()
     if source.count(wrong.before) != 1 or source.count(f"class {wrong.cls}(") != 1:
         row.faults.append(f"{wrong.of} reads otherwise now: the audit's wrong copy of it must be made anew")
         return row
-    own = place / "wrong" / wrong.of / "algorithms"
+    home = place / "wrong" / f"{wrong.case.key}-{wrong.mistake.replace(' ', '-')}"
+    own = home / "algorithms"
     own.mkdir(parents=True)
     name = "Wrong" + "".join(part.capitalize() for part in wrong.of.split("-"))
     text = source.replace(wrong.before, wrong.after).replace(f"class {wrong.cls}(", f"class {name}(")
     (own / f"wrong_{wrong.of.replace('-', '_')}.py").write_text(text)
     try:
-        home = place / "wrong" / wrong.of
         found = run(noted(case.spec("virtual"), home / "notes"), home / "run", path=str(own.parent))
-        judge.equations(case, found, row, wrong.of)
+        judge.equations(case, found, row, wrong.case.method)
     except (Failed, OSError, ValueError) as error:
         row.faults.append(f"no result: {error}")
         return row
-    if not row.faults:
+    if not row.faults or agrees(row):
         faults.append(f"a mistake ({wrong.mistake}) was made and not found")
     row.faults = faults
     return row

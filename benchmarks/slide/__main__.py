@@ -1,13 +1,15 @@
 """Output layers with very many labels: what they cost, and whether hashing pays.
 
     python -m benchmarks.slide compare --size first --minutes 25     run what is missing, print the tables
+    python -m benchmarks.slide compare --problem planted             only the generated problem, by the same rules
     python -m benchmarks.slide map --minutes 60                      rates over labels and batches
     python -m benchmarks.slide map --coarse --minutes 25             fewer of them
+    python -m benchmarks.slide map --problem finna-yso-en            rates over batches on the real records
     python -m benchmarks.slide wire --minutes 25                     bytes of 2 and 8 simulated hosts to one P@1
     python -m benchmarks.slide publish                               write docs/results/slide.md and its data
     python -m benchmarks.slide kernels [OPTION...]                   time the kernels of a step
 
-`compare` and `wire` need HOOKE_DATA with finna-yso-en (docs/workloads.md). Results are kept in .results/slide and
+The real records need HOOKE_DATA with finna-yso-en (docs/workloads.md). Results are kept in .results/slide and
 continued: a comparison may be made in several calls. Measure on an idle machine: where others use its processors,
 the page has no times.
 """
@@ -20,13 +22,16 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from hooke.workloads.xmlc_mlp import PLANTED
+
 from benchmarks.evidence.store import ROOT
 from benchmarks.slide import kernels, region, wire
-from benchmarks.slide.conditions import PROBLEMS, SIZES, Problem, Size
+from benchmarks.slide.conditions import PROBLEMS, REAL, SIZES, Problem, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish
 from benchmarks.slide.rounds import all_rounds
 from benchmarks.slide.running import Store, run_all
+from benchmarks.slide.wire_page import table as of_wire
 
 
 def main() -> int:
@@ -39,10 +44,15 @@ def main() -> int:
     )
     parser.add_argument("do", choices=("compare", "map", "wire", "publish", "kernels"))
     parser.add_argument("--size", choices=SIZES, default="first", help="effort of compare (default: %(default)s)")
+    parser.add_argument(
+        "--problem",
+        choices=PROBLEMS,
+        nargs="+",
+        help="default: compare: all; map: planted; wire: the real one",
+    )
     parser.add_argument("--samples", type=int, help="budget of a reported run, instead of the size's")
     parser.add_argument("--target", type=float, help="P@1, instead of the problem's")
     only = parser.add_argument_group("wire")
-    only.add_argument("--problem", choices=PROBLEMS, default="finna-yso-en", help="default: %(default)s")
     only.add_argument("--hidden", type=int, default=wire.HIDDEN, help="hidden units (default: %(default)s)")
     only.add_argument("--seeds", type=int, default=wire.SEEDS, help="of every cell (default: %(default)s)")
     parser.add_argument("--minutes", type=float, default=25.0, help="start no run after so many minutes")
@@ -58,12 +68,14 @@ def main() -> int:
         print(publish(store.stored().values(), mapped, ROOT / "docs" / "results", wired))
         return 0
     if options.do == "wire":
-        task = wire.Task(options.problem, options.hidden, options.target or wire.TARGET)
-        wire.run(options.store, task, options.threads, options.minutes, options.seeds)
-        print(wire.table(wire.stored(options.store)))
+        for problem in options.problem or (REAL,):
+            task = wire.Task(problem, options.hidden, options.target or wire.TARGET)
+            wire.run(options.store, task, options.threads, options.minutes, options.seeds)
+        print(of_wire(wire.stored(options.store)))
         return 0
     if options.do == "map":
-        region.run(options.store, options.threads, options.minutes, options.coarse)
+        for problem in options.problem or (PLANTED,):
+            region.run(options.store, options.threads, options.minutes, options.coarse, problem)
         print(region.table(region.stored(options.store)))
         return 0
     problems, size = _asked(options)
@@ -73,8 +85,10 @@ def main() -> int:
 
 
 def _asked(options: argparse.Namespace) -> tuple[dict[str, Problem], Size]:
-    """Return problems and size with the budget and the target that were asked for, under a name of its own."""
+    """Return problems and size as they were asked for; with another budget or target under a name of its own."""
     problems, size = dict(PROBLEMS), SIZES[options.size]
+    if options.problem:
+        size = replace(size, problems=tuple(options.problem))
     if options.samples:
         size = replace(size, name=f"{size.name}, {options.samples:,} samples", samples=options.samples)
     if options.target:

@@ -11,8 +11,11 @@ from hooke.catalogue.offers import ClassAlgorithmOffer
 from hooke.spec.spaces import Space
 from hooke.spec.specification import Variant
 from hooke.tuning.settings import settings
-from hooke.workloads.xmlc_mlp import XmlcMlp
+from hooke.workloads.xmlc_mlp import PLANTED, XmlcMlp
 from pydantic import Field
+
+REAL = "finna-yso-en"
+"""Name of the real records; PLANTED is that of the generated problem."""
 
 BATCH = 128
 ACTIVE = 1000
@@ -35,6 +38,8 @@ class Problem:
     labels: int
     target: float
     """P@1 on the validation part."""
+    about: str = ""
+    """A sentence on what it is; for the page."""
 
 
 @dataclass(frozen=True)
@@ -56,26 +61,29 @@ PROBLEMS = {
     problem.name: problem
     for problem in (
         Problem(
-            "finna-yso-en",
+            REAL,
             "Finna/YSO English, 21,025 labels, real records",
-            {"data": "finna-yso-en", "validation_items": 4000},
+            {"data": REAL, "validation_items": 4000},
             21_025,
             0.08,
         ),
         Problem(
-            "planted",
-            "planted problem, 50,000 labels",
-            {"labels": 50_000, "features": 100_000, "items": 250_000, "validation_items": 4000},
-            50_000,
-            0.50,
+            PLANTED,
+            "planted problem, 21,025 labels",
+            {"labels": 21_025, "features": 66_359, "items": 250_000, "validation_items": 4000},
+            21_025,
+            0.45,
+            "A generated problem with as many labels and features as the real records: every label has 16 "
+            "features of its own, of which its items show half, among others that mean nothing; frequencies "
+            "of labels follow Zipf's law, so that whoever always names the most frequent one has a P@1 of 32%.",
         ),
     )
 }
 SIZES = {
     size.name: size
     for size in (
-        Size("first", ("finna-yso-en",), 6, 384_000, 16_000, 3),
-        Size("whole", ("finna-yso-en", "planted"), 12, 256_000, 8_000, 5),
+        Size("first", (REAL, PLANTED), 6, 384_000, 16_000, 3),
+        Size("whole", (REAL, PLANTED), 12, 256_000, 8_000, 5),
     )
 }
 

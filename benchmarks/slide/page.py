@@ -135,12 +135,16 @@ def page(records: Sequence[Record], mapped: Sequence[Record] = (), wired: Sequen
         INTRODUCTION,
         *(_section(*at, own) for at, own in sorted(sections.items())),
     ]
+    if len(sections) > 1:
+        from benchmarks.slide.beside import tables
+
+        parts += tables(sections)
     if mapped:
         from benchmarks.slide.region import table as region
 
         parts.append(region(mapped))
     if wired:
-        from benchmarks.slide.wire import table as wire
+        from benchmarks.slide.wire_page import table as wire
 
         parts.append(wire(wired))
     return "\n\n".join(parts) + "\n"
@@ -185,13 +189,14 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
     lines = [
         f"## {problem.title}",
         "",
-        f"{machine}. Target: P@1 {records[0]['target']:.1%} on {problem.parameters['validation_items']:,} "
-        f"validation items. {records[0]['trials']} trials per layer, {len({r['seed'] for r in reported})} "
+        f"{problem.about}{' ' * bool(problem.about)}{machine}. Target: P@1 {records[0]['target']:.1%} on "
+        f"{problem.parameters['validation_items']:,} validation items. {records[0]['trials']} trials per layer, "
+        f"{len({r['seed'] for r in reported})} "
         f"reported seeds, size `{size}`; {len(records)} runs. Commit "
         f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)}{_outdated(records)}",
         "",
         HEADER.format(unit=unit, verdict=told),
-        *(row.line(unit, _verdict(name, said)) for name, row in found.items()),
+        *(row.line(unit, verdict_of(name, said)) for name, row in found.items()),
     ]
     return "\n".join([*lines, *_tables(found.get(SLIDE))])
 
@@ -202,7 +207,8 @@ def _outdated(records: Sequence[Record]) -> str:
     return f" **{' '.join(told)}**" if told else ""
 
 
-def _verdict(name: str, said: Mapping[str, Verdict]) -> str:
+def verdict_of(name: str, said: Mapping[str, Verdict]) -> str:
+    """Return a layer's verdict as text."""
     return f"{said[name].claim}: {short(name, said[name])}" if name in said else "baseline" if said else "-"
 
 

@@ -26,7 +26,7 @@ def publish(
 ) -> Path:
     """Write page and records; new records of a problem and size replace those that it had. Return the page."""
     runs = _merged(read(results / DATA / RUNS), list(measured), ("problem", "size"))
-    cells = _merged(read(results / DATA / MAP), list(mapped), ("labels", "batch", "layer"))
+    cells = _merged(read(results / DATA / MAP), list(mapped), ("problem", "labels", "batch", "layer"))
     sent = _merged(read(results / DATA / WIRE), list(wired), ("key",))
     (results / DATA).mkdir(parents=True, exist_ok=True)
     for name, found in ((RUNS, runs), (MAP, cells), (WIRE, sent)):
@@ -40,5 +40,5 @@ def publish(
 def _merged(
     old: list[dict[str, Any]], new: list[Mapping[str, Any]], key: tuple[str, ...]
 ) -> list[Mapping[str, Any]]:
-    renewed = {tuple(each[name] for name in key) for each in new}
-    return [*(each for each in old if tuple(each[name] for name in key) not in renewed), *new]
+    renewed = {tuple(each.get(name) for name in key) for each in new}
+    return [*(each for each in old if tuple(each.get(name) for name in key) not in renewed), *new]

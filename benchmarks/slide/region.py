@@ -18,11 +18,12 @@ from hooke.comparison.journals import evaluations
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.spec.events import Steps
 from hooke.spec.journal import records, unpack
+from hooke.workloads.xmlc_mlp import PLANTED
 
 from benchmarks import speed
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import commit, over, write
-from benchmarks.slide.conditions import ACTIVE, FULL, LAYERS, OPTIMIZER, QUIET, SLIDE
+from benchmarks.slide.conditions import ACTIVE, FULL, LAYERS, OPTIMIZER, PROBLEMS, QUIET, SLIDE
 from benchmarks.slide.running import busy, command
 
 LABELS = (10_000, 31_623, 100_000, 316_228, 1_000_000)
@@ -41,9 +42,10 @@ HORIZON = 5000
 """Steps over which builds of the tables are spread."""
 
 
-def cells(coarse: bool = False) -> Iterator[tuple[int, int, str]]:
-    """Yield (labels, batch, layer), the cheapest first."""
-    yield from product(*(COARSE if coarse else (LABELS, BATCHES)), MAPPED)
+def cells(coarse: bool = False, problem: str = PLANTED) -> Iterator[tuple[int, int, str]]:
+    """Yield (labels, batch, layer), the cheapest first; the real records have one number of labels."""
+    labels, batches = COARSE if coarse else (LABELS, BATCHES)
+    yield from product(labels if problem == PLANTED else (PROBLEMS[problem].labels,), batches, MAPPED)
 
 
 def outputs(labels: int, batch: int, layer: str) -> int:
@@ -66,17 +68,19 @@ def features(labels: int) -> int:
     return max(2000, labels // 5)
 
 
-def document(labels: int, batch: int, layer: str, threads: int) -> dict[str, Any]:
-    """Return the run of a cell."""
+def document(labels: int, batch: int, layer: str, threads: int, problem: str = PLANTED) -> dict[str, Any]:
+    """Return the run of a cell: of a planted problem of its size, or of the real records."""
     given, samples = dict(MAPPED[layer]), steps(labels, batch, layer) * batch
     if "active" in given:  # the set holds the labels of the batch, too
         given["active"] = max(ACTIVE, 6 * batch)
-    problem = {"labels": labels, "features": features(labels), "items": max(8192, 4 * batch)}
+    data = {"labels": labels, "features": features(labels), "items": max(8192, 4 * batch)}
+    if problem != PLANTED:
+        data = dict(PROBLEMS[problem].parameters)
     return {
         "schema": "hooke.run/1",
         "workload": {
             "name": "xmlc-mlp",
-            "parameters": {**problem, "validation_items": 32, "test_items": 32},
+            "parameters": {**data, "validation_items": 32, "test_items": 32},
         },
         "workload_settings": given,
         "algorithm": {"name": "sgd", "parameters": {**OPTIMIZER, "lr": 0.1}},
@@ -89,14 +93,18 @@ def document(labels: int, batch: int, layer: str, threads: int) -> dict[str, Any
     }
 
 
-def run(folder: Path, threads: int, minutes: float, coarse: bool = False) -> int:
+def run(folder: Path, threads: int, minutes: float, coarse: bool = False, problem: str = PLANTED) -> int:
     """Measure the cells that have no rate, until `minutes` are over; return their number.
 
     A cell that has failed is measured again by the next call. One that needs more memory than is free is left out.
     """
     until, done = time.monotonic() + 60 * minutes, 0
-    known = {(r["labels"], r["batch"], r["layer"]) for r in stored(folder) if "samples_per_second" in r}
-    for cell in cells(coarse):
+    known = {
+        (r["labels"], r["batch"], r["layer"])
+        for r in stored(folder)
+        if "samples_per_second" in r and problem_of(r) == problem
+    }
+    for cell in cells(coarse, problem):
         if cell in known or time.monotonic() > until:
             continue
         labels, batch, layer = cell
@@ -107,13 +115,21 @@ def run(folder: Path, threads: int, minutes: float, coarse: bool = False) -> int
             continue
         before = {"machine_ms": speed.probe(), "busy": busy()}
         journals = folder / "journals" / f"{labels}-{batch}-{time.time_ns()}"
-        result = command(document(*cell, threads), journals, keep=True)
-        found = {"labels": labels, "batch": batch, "layer": layer, **before, "commit": commit()}
+        result = command(document(*cell, threads, problem), journals, keep=True)
+        found = {
+            "problem": problem,
+            "labels": labels,
+            "batch": batch,
+            "layer": layer,
+            **before,
+            "commit": commit(),
+        }
         found |= {"hardware": machine.hardware(), "state": result["state"], "why": str(result.get("why"))[-300:]}
         if over(result):
             found |= rates(journals, *cell)
         shutil.rmtree(journals, ignore_errors=True)
-        write(folder / "map" / f"{labels}-{batch}-{layer.replace(', ', '-')}.json", found)
+        name = f"{labels}-{batch}-{layer.replace(', ', '-')}.json"
+        write(folder / "map" / (name if problem == PLANTED else f"{problem}-{name}"), found)
         print(
             f"{labels:,} labels, batch {batch}, {layer}: {found.get('samples_per_second', result['state'])}",
             flush=True,
@@ -157,21 +173,35 @@ def stored(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted(folder.glob("map/*.json"))]
 
 
+def problem_of(record: Mapping[str, Any]) -> str:
+    """Return what a cell was measured on."""
+    return str(record.get("problem", PLANTED))
+
+
 def table(found: Sequence[Mapping[str, Any]]) -> str:
-    """Return the map as a section of the page."""
-    rates = {(r["labels"], r["batch"], r["layer"]): r.get("samples_per_second") for r in found}
-    disturbed = {(r["labels"], r["batch"], r["layer"]) for r in found if r.get("busy", 0.0) > QUIET}
-    places = sorted({(labels, batch) for labels, batch, _ in rates})
+    """Return the map as a section of the page: planted problems of all sizes, then the real records."""
     lines = [
         "## Map of rates",
         "",
-        f"Samples/s on planted problems, {ACTIVE} active labels or six times the batch, settings not tuned, the "
+        f"Samples/s, {ACTIVE} active labels or six times the batch, settings not tuned, the "
         f"median of {STEPS - STEPS // 4} steps (of {FEW - FEW // 4} where a step computes more than 67 million "
         f"outputs); `slide` with its builds spread over {HORIZON} steps: SimHash with 9 hashes and 50 tables, or "
         "DWTA with 5 and 24; per item with a common draw of 94%. **Rates only: the layers have not been trained "
         "to equal precision here**, and one that is faster per sample may need more samples. -: not measured, or "
         f"too large for the memory; ~: other programs used more than {QUIET:.0%} of the processors.",
-        "",
+    ]
+    for problem in (PLANTED, *(name for name in PROBLEMS if name != PLANTED)):
+        if own := [record for record in found if problem_of(record) == problem]:
+            title = "Planted problems" if problem == PLANTED else PROBLEMS[problem].title
+            lines += ["", f"{title}:", "", *_rows(own)]
+    return "\n".join(lines)
+
+
+def _rows(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    rates = {(r["labels"], r["batch"], r["layer"]): r.get("samples_per_second") for r in found}
+    disturbed = {(r["labels"], r["batch"], r["layer"]) for r in found if r.get("busy", 0.0) > QUIET}
+    places = sorted({(labels, batch) for labels, batch, _ in rates})
+    lines = [
         f"| labels | batch | {' | '.join(MAPPED)} |",
         f"|---|---|{'---|' * len(MAPPED)}",
     ]
@@ -181,4 +211,4 @@ def table(found: Sequence[Mapping[str, Any]]) -> str:
         values = [rates.get(cell) for cell in cells_of]
         told = [f"{mark}{value:,.0f}" if value else "-" for mark, value in zip(marks, values, strict=True)]
         lines.append(f"| {labels:,} | {batch:,} | {' | '.join(told)} |")
-    return "\n".join(lines)
+    return lines

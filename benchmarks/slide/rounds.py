@@ -97,9 +97,17 @@ def all_rounds(problems: Mapping[str, Problem], size: Size, threads: int) -> lis
 
 
 def following(rounds: list[Rounds], results: Mapping[str, Mapping[str, Any]], failed: set[str]) -> Play | None:
-    """Return the next run: trials first, rung by rung over all layers, then reported runs seed by seed."""
-    plays = [play for each in rounds for play in each.missing(results) if play.key not in failed]
-    return min(plays, key=lambda play: (play.rung is None, play.rung or 0, play.seed, play.trial), default=None)
+    """Return the next run, problem by problem.
+
+    Of a problem trials come first, rung by rung over all layers, then reported runs seed by seed.
+    """
+    problems = list(dict.fromkeys(each.problem.name for each in rounds))
+    for problem in problems:
+        own = [each for each in rounds if each.problem.name == problem]
+        plays = [play for each in own for play in each.missing(results) if play.key not in failed]
+        if plays:
+            return min(plays, key=lambda play: (play.rung is None, play.rung or 0, play.seed, play.trial))
+    return None
 
 
 def _outcome(result: Mapping[str, Any]) -> TrialResult:

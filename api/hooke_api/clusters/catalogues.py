@@ -93,6 +93,11 @@ class Reported:
         return bool(self.document.get("takes_threads", True))
 
     @property
+    def takes_bf16_weights(self) -> bool:
+        """Whether its weights may be bfloat16; older agents do not report it."""
+        return bool(self.document.get("takes_bf16_weights", False))
+
+    @property
     def period_field(self) -> str | None:
         """Name of the parameter with the number of local steps per exchange."""
         found = self.document.get("period_field", "period")  # not reported by agents of version 0.1

@@ -21,6 +21,7 @@ class SGD(Descent):
     reference = "descent.gradient_averaging"
     exchange = before_steps(nothing)
     max_workers = 1
+    takes_bf16_weights = True
 
     def run(self, r: Rank) -> None:
         """Take steps until the run ends."""

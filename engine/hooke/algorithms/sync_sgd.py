@@ -32,6 +32,7 @@ class SyncSGD(Descent):
     exchange = before_steps(all_reduce)
     limits = [one_worker(), identical_workers("sync-sgd")]
     accesses = 3
+    takes_bf16_weights = True
 
     reduction: Literal["mean", "sum"] = Field(
         "mean", title="Reduction", description="Mean or sum of the workers' gradients."

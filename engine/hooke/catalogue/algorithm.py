@@ -43,6 +43,9 @@ class Algorithm(Parametrized):
     takes_threads: ClassVar[bool] = True
     """Whether a worker may have threads that step along their sub-batches at the rate `lr` (`hogwild-cpu`): not if
     `lr` is no rate of plain steps, because the change of the weights over `lr` is then no gradient."""
+    takes_bf16_weights: ClassVar[bool] = False
+    """Whether weights may be bfloat16, which only local steps round at random: not if it changes them in other
+    ways, too."""
     max_workers: ClassVar[int | None] = None
     """Largest number of workers; 1 for a sequential method, even if the experiment asks for more."""
     accesses: ClassVar[int | tuple[int, int]] = 3

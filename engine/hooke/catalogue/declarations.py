@@ -46,7 +46,14 @@ def _of_members(cls: Any, base: Any) -> Iterator[str]:
         yield "`servers` is 1 where a parameter server coordinates"
     if cls.max_workers is not None and not _is_count(cls.max_workers, 1):
         yield "`max_workers` is a positive number, or None"
-    for name in ("may_drop", "compressible", "encodes_itself", "takes_threads", "deterministic"):
+    for name in (
+        "may_drop",
+        "compressible",
+        "encodes_itself",
+        "takes_threads",
+        "takes_bf16_weights",
+        "deterministic",
+    ):
         if not isinstance(getattr(cls, name), bool):
             yield f"`{name}` is True or False"
     if not _is_count(cls.server_accesses):

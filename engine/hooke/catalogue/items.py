@@ -13,7 +13,7 @@ Kind = Literal["algorithm", "workload"]
 Origin = Literal["built-in", "file", "entry point"]
 DECLARED = (
     *("family", "servers", "max_workers", "coordination", "may_drop", "compressible", "encodes_itself"),
-    *("takes_threads", "deterministic", "period_field", "updates_field"),
+    *("takes_threads", "takes_bf16_weights", "deterministic", "period_field", "updates_field"),
 )
 """Members of an algorithm that its description contains."""
 

@@ -18,7 +18,7 @@ class Rank(Protocol):
     """One rank, as `Algorithm.run` sees it. The algorithm contains the loop, the rank everything else.
 
     Workers are ranks 0..P-1; the server, if any, is rank P. All vectors are flat, contiguous float32 and have the
-    same size.
+    same size; `params` may be bfloat16, for methods that say that they take this (`takes_bf16_weights`).
     """
 
     comm: Timed

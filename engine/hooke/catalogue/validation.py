@@ -10,10 +10,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hooke.catalogue import groups
+from hooke.catalogue import groups, narrow
 from hooke.catalogue.chosen_clusters import check_cluster, twice
 from hooke.catalogue.joined import Searchable, offer_of
-from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, WorkloadOffer, conflict, here, unknown
+from hooke.catalogue.lacking import conflict, unknown
+from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, WorkloadOffer, here
 from hooke.catalogue.partial import further
 from hooke.catalogue.searched import MOST_EVALUATIONS, check_search, check_tuning, given_by_trials
 from hooke.errors import Fault, SpecError
@@ -197,7 +198,14 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
             )
             faults += [each for each in wrong if each not in faults]
         if offers and not wrong_parameters:
-            faults += groups.check_methods(spec, i, next(iter(offers)))
+            method = next(iter(offers))
+            faults += groups.check_methods(spec, i, method)
+            wrong = [
+                each
+                for source in offered.values()
+                for each in narrow.check_variant(spec, i, method, source.workloads.get(chosen.name))
+            ]
+            faults += [each for each in dict.fromkeys(wrong) if each not in faults]
         simulated = any(c.virtual for c in spec.clusters)
         faults += _check_communication(variant.communication, simulated, "variants", i)
     for i in twice([v.name for v in spec.variants]):
@@ -262,6 +270,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
         faults += _check_wire(spec.communication, spec.algorithm.name, method)
         faults += _check_sharding(spec.sharding, spec.algorithm.name, method, "sharding")
         faults += groups.check_run(spec, method)
+        faults += narrow.check_run(spec, method, offered.workloads[spec.workload.name])
         faults += _check_source("algorithm", spec.algorithm, method)
         faults += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
         if method.max_workers is not None and spec.workers > method.max_workers:

@@ -55,5 +55,35 @@ def tensor(array: Array) -> Any:
 
 
 def host(vector: Any) -> Any:
-    """Return a vector's elements as an array in host memory: a view of a host tensor, else a copy."""
-    return (vector.cpu() if hasattr(vector, "cpu") else vector).numpy()
+    """Return a vector's elements as an array in host memory: a view of a host tensor, else a copy.
+
+    Of bfloat16 it is an array of type BF16.
+    """
+    here = vector.cpu() if hasattr(vector, "cpu") else vector
+    try:
+        return here.numpy()
+    except TypeError:  # NumPy has no bfloat16
+        return bits(here)
+
+
+def is_bf16(vector: Any) -> bool:
+    """Return whether a vector is a tensor of bfloat16."""
+    return str(getattr(vector, "dtype", "")) == "torch.bfloat16"
+
+
+def sendable(vector: Any) -> Any:
+    """Return a vector as communicators take it: of a bfloat16 tensor the array that shares its memory."""
+    return bits(vector) if is_bf16(vector) else vector
+
+
+def bits(tensor: Any) -> Array:
+    """Return the array of type BF16 that shares memory with a bfloat16 tensor in host memory."""
+    import torch
+
+    return tensor.view(torch.int16).numpy().view(BF16)  # type: ignore[no-any-return]
+
+
+def single(vector: Any) -> Array:
+    """Return a copy of a vector's elements in float32 in host memory."""
+    array: Array = host(vector)
+    return tensor(array).float().numpy() if array.dtype == BF16 else array.copy()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hooke.errors import ArgumentError
 from hooke.hashing.entries import check_ids
 from hooke.hashing.family import MOST_BITS, Family, Floats, Ints
+from hooke.hashing.half_weights import Widened
 from hooke.hashing.jit import ONE, Threads, key_of
 from hooke.hashing.lists import Lists
 from hooke.hashing.rows import rows_of
@@ -89,7 +90,7 @@ class Tables:
         self._codes[:] = codes.T
         self._fill(threads)
 
-    def build_from(self, family: Family, vectors: Floats, threads: Threads = ONE) -> None:
+    def build_from(self, family: Family, vectors: Floats | Widened, threads: Threads = ONE) -> None:
         """Insert all rows of `vectors` (C, dim); hashes some thousands at a time, in order to save memory."""
         self._check_family(family)
         self._allocate(len(vectors))

@@ -123,7 +123,8 @@ def compare(r: RecordedRank, weights: Vector) -> None:
     if not unequal:
         return
     first = r.buffer(weights)
-    r.comm.in_full().broadcast(first.copy_(weights))
+    mine = host(first.copy_(weights)).copy()
+    r.comm.in_full().broadcast(first)
     theirs = host(first)
     most = REPLICA_TOLERANCE * max(1e-30, float(np.nan_to_num(np.abs(theirs)).max()))
     far = not np.allclose(mine, theirs, rtol=0, atol=most, equal_nan=True)

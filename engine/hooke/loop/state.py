@@ -16,6 +16,7 @@ from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.rank import Rank
 from hooke.catalogue.workload import Objective
 from hooke.comm.base import Slice, Vector
+from hooke.comm.elements import sendable
 from hooke.comm.shared import Shared
 from hooke.comm.touched import Touched
 from hooke.comm.wrappers.timed import Timed
@@ -104,7 +105,7 @@ class RankState(Rank):
         self.schedule = RunSchedule(spec, algorithm.gradients_per_step())
         self.params = objective.initial(spec.seed)
         start = comm if spec.communication.wire in ("fp32", "bf16", "fp16") else comm.in_full()
-        start.broadcast(self.params)
+        start.broadcast(sendable(self.params))
         comm.label(self.params, "params")
         self.states: dict[str, Vector] = {"params": self.params}
         self.restored: dict[str, Vector] = {}

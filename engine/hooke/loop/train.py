@@ -40,7 +40,7 @@ from hooke.catalogue.validation import validate_run  # noqa: E402
 from hooke.catalogue.warnings import said_of_compute_time  # noqa: E402
 from hooke.catalogue.workload import Objective  # noqa: E402
 from hooke.comm.base import Comm  # noqa: E402
-from hooke.comm.elements import host  # noqa: E402
+from hooke.comm.elements import single  # noqa: E402
 from hooke.comm.wrappers.cuda import staging  # noqa: E402
 from hooke.comm.wrappers.timed import connect  # noqa: E402
 from hooke.errors import CheckpointError, CommError, HookeError, LaunchError, NumericalError  # noqa: E402
@@ -125,8 +125,8 @@ def train_rank(
         done = recorder.done(rank)
         if trace is not None:
             trace.finish()
-    center = host(evaluated(rank)).copy() if rank.is_server or not chosen.servers else None
-    outcome = Outcome(comm.rank, host(rank.params).copy(), center, done, recorder.evaluations)
+    center = single(evaluated(rank)) if rank.is_server or not chosen.servers else None
+    outcome = Outcome(comm.rank, single(rank.params), center, done, recorder.evaluations)
     if folder is not None:
         arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})
         np.savez(folder / f"final.{comm.rank}.npz", **arrays)

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hooke.comm.touched import Rows, Touched
+from hooke.methods.narrow import Weights
 from hooke.methods.steps import Step
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class RowStep(Step):
     ) -> None:
         super().__init__(r, lr, decay=decay, clip=clip, schedule=schedule)
         self._all = Touched(tuple(Rows(part, None) for part in r.layout))
+        self._weights = Weights(r)
         state = r.state("row squares")
         self._sums: list[Any] = []
         first = 0
@@ -58,21 +60,21 @@ class RowStep(Step):
 
     def apply(self, g: Vector, parts: int = 1) -> None:
         """Step the weights along this gradient, the sum of `parts`."""
-        touched, mean, x = self._rows(g), self._to_mean(g, parts), self._r.params
+        touched, mean = self._rows(g), self._to_mean(g, parts)
         self._note(touched)
         if touched is not self._all:
             self._r.stepped(len(touched))
-        for rows, sums in zip(touched, self._sums, strict=True):
-            own, values = rows.of(g), rows.of(x)
+        for place, (rows, sums) in enumerate(zip(touched, self._sums, strict=True)):
+            own, values = rows.of(g), self._weights.of(rows)
             if self._decay:
                 still = _without_gradient(own)
                 values.mul_(own.new_full(still.shape, 1 - self.lr * self._decay).masked_fill_(still, 1.0))
             values.add_(self._step(rows, sums, own, mean))
-            rows.put(x, values)
+            self._weights.put(place, rows, values)
 
     def _rows(self, g: Vector) -> Touched:
         """Return the rows of a gradient: those that are known, or all."""
-        touched = self._r.touched(g)
+        touched = self._weights.touched(g)
         return self._all if touched is None else touched
 
     def _step(self, rows: Rows, sums: Any, g: Any, mean: float) -> Any:
@@ -110,6 +112,7 @@ class LazyAdamStep(Step):
     ) -> None:
         super().__init__(r, lr, decay=decay, clip=clip, schedule=schedule)
         self._all = Touched(tuple(Rows(part, None) for part in r.layout))
+        self._weights = Weights(r)
         self._first = r.state("first")
         self._allocate()
 
@@ -129,18 +132,18 @@ class LazyAdamStep(Step):
 
     def apply(self, g: Vector, parts: int = 1) -> None:
         """Step the weights along this gradient, the sum of `parts`."""
-        x, moving = self._r.params, self._moving(g, parts)
+        moving = self._moving(g, parts)
         self._r.stepped(sum(own.numel() for _, _, own in moving))
         for place, rows, own in moving:
-            step, values = self._step(place, rows, own), rows.of(x)
+            step, values = self._step(place, rows, own), self._weights.of(rows)
             if self._decay:
                 values.mul_(1 - self.lr * self._decay)
             values.add_(step)
-            rows.put(x, values)
+            self._weights.put(place, rows, values)
 
     def _moving(self, g: Vector, parts: int) -> list[tuple[int, Rows, Any]]:
         """Return the number of each slice, its rows whose gradient is not zero, and their mean gradient."""
-        touched = self._r.touched(g)
+        touched = self._weights.touched(g)
         mean = self._to_mean(g, parts)
         found = []
         for place, rows in enumerate(self._all if touched is None else touched):

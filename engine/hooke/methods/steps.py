@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from hooke.methods.moved import Moved, only_moved
+from hooke.methods.narrow import Weights
 from hooke.methods.pieces import pieces
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class LocalStep(Step):
     ) -> None:
         super().__init__(r, lr, decay=decay, clip=clip, schedule=schedule)
         self._momentum = momentum
+        self._weights = Weights(r)
         self._pieces = pieces(r.params)
         self._velocity = r.state("velocity") if momentum else None
         self._ahead = r.buffer(r.params) if momentum and nesterov else None
@@ -141,12 +143,12 @@ class LocalStep(Step):
         g, rate = self._regular(g, parts)
         x, v = self._r.params, self._velocity
         if v is None:
-            touched = self._r.touched(g)
+            touched = self._weights.touched(g)
             self._note(touched)
             if touched is None:
                 x.add_(g, alpha=rate)
             else:
-                touched.add(x, g, rate)
+                self._weights.add(touched, g, rate)
                 self._r.stepped(len(touched))
             return
         self._note(None)

@@ -7,10 +7,14 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from hooke.catalogue.workload import ALONE, Place
-from hooke.hashing.active import Assembler, DrawnSets
+from hooke.comm.elements import bits
+from hooke.hashing.active import ActiveSets, Assembler, DrawnSets
 from hooke.hashing.drawn import derivatives, gradients
+from hooke.hashing.family import Ints
+from hooke.hashing.half_weights import rows_of_half
 from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.lists import Lists
 from hooke.hashing.row_optimizer import RowOptimizer
@@ -26,7 +30,7 @@ Vectors = NDArray[np.float32]
 class Sets(Protocol):
     """Chooses the active set of each item. `weights` (C, d) and `hidden` (b, d) are those of the output layer."""
 
-    def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> DrawnSets:
+    def choose(self, labels: Lists, hidden: Vectors, weights: Tensor) -> DrawnSets:
         """Return the active set of every item: a draw that all share, and its own labels and others."""
 
     def state(self) -> dict[str, Any]:
@@ -42,7 +46,7 @@ class RandomSets:
     def __init__(self, assembler: Assembler, threads: Threads = ONE) -> None:
         self._assembler, self._threads, self._steps = assembler, threads, 0
 
-    def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> DrawnSets:
+    def choose(self, labels: Lists, hidden: Vectors, weights: Tensor) -> DrawnSets:
         """Return the active set of every item."""
         del hidden, weights
         self._steps += 1
@@ -60,7 +64,7 @@ class RandomSets:
 class SlideSets(Rebuilt):
     """The item's labels, those that share a bucket with its hidden units, and uniform ones (`assembler`)."""
 
-    def choose(self, labels: Lists, hidden: Vectors, weights: Vectors) -> DrawnSets:
+    def choose(self, labels: Lists, hidden: Vectors, weights: Tensor) -> DrawnSets:
         """Return the active set of every item."""
         step = self.advance(weights)
         room = self._assembler.cap - self._assembler.uniform
@@ -76,9 +80,19 @@ class ItemObjective(WideObjective):
     """
 
     def __init__(
-        self, train: Bags, test: Bags, hidden: int, sets: Sets, *, validation_items: int = 0, place: Place = ALONE
+        self,
+        train: Bags,
+        test: Bags,
+        hidden: int,
+        sets: Sets,
+        *,
+        validation_items: int = 0,
+        place: Place = ALONE,
+        narrow: bool = False,
     ) -> None:
-        super().__init__(train, test, hidden, Full(), validation_items=validation_items, place=place)
+        super().__init__(
+            train, test, hidden, Full(), validation_items=validation_items, place=place, narrow=narrow
+        )
         self._layer = self._sets = sets
         self._threads = Threads(threads(place.compute))
         self._rows = RowOptimizer("sgd", (train.label_count, hidden), biased=True)
@@ -87,15 +101,36 @@ class ItemObjective(WideObjective):
 
     def gradient(self, batch: Bags) -> float:
         """Write the gradient of the mean loss of a batch to the bound vector; return the loss."""
-        _, _, w2, b2 = (weights.numpy() for weights in self._weights)
         hidden = self.hidden_units(batch)
         units = hidden.numpy()
-        active = self._sets.choose(Lists(batch.labels.starts, batch.labels.ids), units, w2)
+        active = self._sets.choose(Lists(batch.labels.starts, batch.labels.ids), units, self._weights[2])
         self._metrics.note(float(active.sizes.mean()))
+        named, active, w2, b2 = self._read(active)
         output = derivatives(active, units, w2, b2, threads=self._threads)
         rows, found = gradients(active, output, units, w2, self._rows, self._threads)
+        rows = rows if named is None else named[rows]
         ids, order = torch.from_numpy(rows.astype(np.int64)).sort()
         ordered = torch.from_numpy(found).index_select(0, order)
         back = torch.from_numpy(output.gradient).mul_(hidden > 0)
         self.write(batch, back, ids, ordered[:, :-1], ordered[:, -1])
         return float(output.loss.mean())
+
+    def _read(self, active: DrawnSets) -> tuple[Ints | None, DrawnSets, Vectors, Vectors]:
+        """Return rows and biases of the output layer in float32, and the sets that name them.
+
+        Of narrow weights only those that the sets name, their numbers in the layer first; else all, and None.
+        """
+        w2, b2 = self._weights[2:]
+        if not self._narrow:
+            return None, active, w2.numpy(), b2.numpy()
+        lists = active.own.lists
+        rows, found = np.unique(np.concatenate([active.drawn, lists.ids]), return_inverse=True)
+        places: Ints = found.astype(np.int32)
+        drawn, own = places[: len(active.drawn)], Lists(lists.starts, places[len(active.drawn) :])
+        named = DrawnSets(drawn, ActiveSets(own, active.own.positives), active.targets)
+        return (
+            rows,
+            named,
+            rows_of_half(bits(w2), rows, self._threads),
+            rows_of_half(bits(b2[:, None]), rows, self._threads)[:, 0],
+        )

@@ -10,8 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hooke.comm.elements import bits, is_bf16
 from hooke.hashing.active import Assembler
 from hooke.hashing.family import Family
+from hooke.hashing.half_weights import Widened
 from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.lists import Lists
 from hooke.hashing.schedule import RebuildSchedule
@@ -21,6 +23,9 @@ from hooke.objective.wide_metrics import NO_TABLES
 
 STATE = "slide."
 """Beginning of the names of its state."""
+ROUNDS = 2
+"""Of the search for groups of items that ask the tables together."""
+_SMALLEST = np.float32(1e-12)
 _ORDER = 9
 """Purpose of a random stream, part of its seed: the order in which retrieved labels are taken up to the cap."""
 
@@ -45,11 +50,13 @@ class Rebuilt:
         self._assembler, self._rebuilds, self._steps = assembler, rebuilds, 0
         self._builds, self._seconds = 0, 0.0
 
-    def advance(self, weights: NDArray[np.float32]) -> int:
+    def advance(self, weights: Tensor) -> int:
         """Begin a step with these rows, (C, d): rebuild the tables if it is time; return its number, from 0."""
         if self.tables.rows != len(weights) or self._rebuilds.is_rebuild(self._steps):
             began = time.perf_counter()
-            self.tables.build_from(self.family, weights, self.threads)
+            rows: Widened | NDArray[np.float32]
+            rows = Widened(bits(weights)) if is_bf16(weights) else weights.numpy()
+            self.tables.build_from(self.family, rows, self.threads)
             self._builds += 1
             self._seconds += time.perf_counter() - began
         self._steps += 1
@@ -89,20 +96,43 @@ class Slide(Rebuilt):
     """Labels retrieved from hash tables of the rows of W2, for the batch as a whole (arXiv 1903.03129, section 3).
 
     The active set has the labels of the batch, a draw of uniform ones (`assembler`), and labels that share most
-    buckets with the hidden units of its items, up to the assembler's cap.
+    buckets with the hidden units of its items, up to the assembler's cap. With `queries` > 0 not every item asks
+    the tables, but the mean directions of so many groups of similar ones.
 
     Readings: the paper retrieves a set for every item (`hooke.objective.item_sets`); here the batch has one, so
     that products are those of matrices. As in the paper the softmax is that of the active set, without correction.
     """
 
+    queries = 0
+    """Groups of items that ask together; 0: every item asks."""
+
     def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Active:
         """Return the labels of the batch, uniform ones, and retrieved ones."""
         del random  # draws and tables have streams of their own
-        step = self.advance(weights.numpy())
-        room = max(len(hidden), self._assembler.cap - self._assembler.uniform)
-        codes = self.family.codes(hidden.float().numpy(), self.threads)
+        step = self.advance(weights)
+        asking = hidden.float().numpy()
+        if 0 < self.queries < len(asking):
+            asking = directions(asking, self.queries)
+        room = max(len(asking), self._assembler.cap - self._assembler.uniform)
+        codes = self.family.codes(asking, self.threads)
         found = self.tables.union_of_batch(codes, room, step, self.threads)
         drawn = np.random.default_rng((self._assembler.seed, _ORDER, step))
         found = drawn.permutation(found)  # up to the cap the first ones are taken, which had the lowest numbers
         labels = Lists(np.array([0, len(own)]), own.astype(np.int32))
         return Active(torch.from_numpy(self._assembler.shared(step, labels, found).ids.astype(np.int64)))
+
+
+def directions(vectors: NDArray[np.float32], groups: int) -> NDArray[np.float32]:
+    """Return the mean directions of groups of vectors (n, d) with similar directions, (groups, d), of length 1.
+
+    ROUNDS rounds of spherical k-means (Dhillon and Modha 2001), begun at every n/groups-th vector. Hash functions
+    see directions only, so that lengths do not count. A group that no vector is nearest to keeps its direction.
+    """
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _SMALLEST)
+    means: NDArray[np.float32] = unit[np.arange(groups) * len(unit) // groups]
+    for _ in range(ROUNDS):
+        nearest = (unit @ means.T).argmax(axis=1)
+        sums = (np.arange(groups)[:, None] == nearest).astype(np.float32) @ unit
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        means = np.where(lengths > _SMALLEST, sums / np.maximum(lengths, _SMALLEST), means)
+    return means

@@ -26,13 +26,16 @@ from hooke.errors import CheckpointError
 from hooke.objective import device as devices
 from hooke.objective.active_labels import Active, Kept, Layer
 from hooke.objective.bags import Bags, Subset, split_off
-from hooke.objective.wide_loss import hits, losses, softmax
+from hooke.objective.returned import Returned, clear
+from hooke.objective.wide_loss import all_outputs, hits, losses, softmax
 from hooke.objective.wide_metrics import WideMetrics
 from hooke.spec.further import FurtherMetric
 from hooke.spec.specification import Part
 
 NEGATIVES = 4
 """Purpose of a random stream, part of its seed; see `hooke.objective.flat`."""
+RETURNED = 16
+"""Gradients after which memory is given back: a page that is written again costs about as much as a row."""
 SCORED_AT_ONCE = 1 << 24
 """Outputs that an evaluation holds at once."""
 
@@ -56,7 +59,12 @@ class WideObjective:
         *,
         validation_items: int = 0,
         place: Place = ALONE,
+        narrow: bool = False,
     ) -> None:
+        """`narrow`: weights are bfloat16, half the memory, and rows are widened where they are used.
+
+        Then the memory of the gradient is given back every RETURNED gradients, too.
+        """
         torch.set_num_threads(devices.threads(place.compute))
         self.device = torch.device("cpu")
         self.notes = {"device": "cpu", "threads": str(devices.threads(place.compute))}
@@ -77,6 +85,10 @@ class WideObjective:
             "output.bias": (train.label_count,),
         }
         self.layout = _layout(shapes)
+        self._narrow = narrow
+        self._returned = Returned() if narrow else None
+        if narrow:
+            self.notes["weights"] = "bf16, rounded at random by each step"
         self._layer: Kept = layer
         self._chooser, self._place, self._hidden = layer, place, hidden
         self._computed = 0
@@ -100,15 +112,16 @@ class WideObjective:
 
     def allocate(self) -> Tensor:
         """Return a new zero vector of all parameters."""
-        return torch.zeros(self.layout[-1].stop, dtype=torch.float32)
+        elements = self.layout[-1].stop
+        return torch.zeros(elements) if self._returned is None else self._returned.allocate(elements)
 
     def initial(self, seed: int) -> Tensor:
-        """Return the initial weights, a function of the seed only."""
+        """Return the initial weights, a function of the seed only; narrow ones rounded to the nearest."""
         vector, generator = self.allocate(), torch.Generator().manual_seed(seed)
         w1, _, w2, _ = self._cut(vector)
         w1.normal_(0, 2**0.5, generator=generator)
         w2.normal_(0, self._hidden**-0.5, generator=generator)
-        return vector
+        return vector.bfloat16() if self._narrow else vector
 
     def _cut(self, vector: Vector) -> list[Tensor]:
         tensor: Any = vector
@@ -120,6 +133,7 @@ class WideObjective:
         if getattr(self, "_gradient", None) is not gradient:
             self._gradient: Any = gradient
             self._gradients = self._cut(gradient)
+            self._room = self._returned.of(gradient) if self._returned else None
             self.touched, self._written = None, None
 
     def pick(self, indices: Any) -> Bags:
@@ -141,8 +155,8 @@ class WideObjective:
         with torch.no_grad(), self._lowered():
             hidden = self.hidden_units(batch)
             chosen = self._active(batch, hidden, w2)
-            rows = w2 if chosen.ids is None else w2.index_select(0, chosen.ids)
-            bias = b2 if chosen.ids is None else b2.index_select(0, chosen.ids)
+            rows = (w2 if chosen.ids is None else w2.index_select(0, chosen.ids)).float()
+            bias = (b2 if chosen.ids is None else b2.index_select(0, chosen.ids)).float()
             outputs = torch.mm(hidden, rows.T).float().add_(bias)
             loss = softmax(outputs, batch, chosen)
             back = torch.mm(outputs, rows).float().mul_(hidden > 0)
@@ -164,7 +178,10 @@ class WideObjective:
 
     def _clear(self) -> None:
         """Set the bound gradient to zero: all of it, unless it is known what it holds."""
-        if self.touched is not None and self._gradient._version == self._written:
+        known = self.touched is not None and self._gradient._version == self._written
+        if self._room is not None and (not known or self._computed % RETURNED == 0):
+            clear(self._room)
+        elif known and self.touched is not None:
             self.touched.clear(self._gradient)
         else:
             self._gradient.zero_()
@@ -204,7 +221,7 @@ class WideObjective:
             for first in range(start, stop, size):
                 batch = self._parts[part].take(np.arange(first, min(first + size, stop), dtype=np.int64))
                 hidden = _hidden(batch, w1, b1)
-                outputs = torch.mm(hidden, w2.T).float().add_(b2)
+                outputs = all_outputs(hidden, w2).add_(b2)
                 best = outputs.argmax(1)
                 loss += losses(outputs, batch).double().sum().item()
                 right += hits(best.numpy(), batch)
@@ -260,6 +277,9 @@ def _offsets(batch: Bags) -> Tensor:
 def _hidden(batch: Bags, w1: Tensor, b1: Tensor) -> Tensor:
     """Return the hidden units of a batch, (b, d)."""
     ids = torch.from_numpy(batch.features.ids.astype(np.int64))
+    if w1.dtype != torch.float32:
+        features, places = np.unique(ids.numpy(), return_inverse=True)
+        w1, ids = w1.index_select(0, torch.from_numpy(features)).float(), torch.from_numpy(places)
     values = torch.from_numpy(np.asarray(batch.features.values, dtype=np.float32))
     summed = functional.embedding_bag(ids, w1, _offsets(batch), mode="sum", per_sample_weights=values)
     return summed.add_(b1).relu_()

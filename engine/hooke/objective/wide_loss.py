@@ -11,6 +11,9 @@ from torch import Tensor
 from hooke.objective.active_labels import ALL, Active
 from hooke.objective.bags import Bags
 
+WIDENED_AT_ONCE = 1 << 14
+"""Rows of weights in bfloat16 that are widened together."""
+
 
 def places(batch: Bags, chosen: Active) -> tuple[Tensor, Tensor, Tensor]:
     """Return, for every label of every item, its row and column among the outputs, and 1 / labels of the item."""
@@ -21,6 +24,20 @@ def places(batch: Bags, chosen: Active) -> tuple[Tensor, Tensor, Tensor]:
         columns = np.searchsorted(chosen.ids.numpy(), columns)
     shares = np.repeat(1 / np.maximum(counts, 1), counts).astype(np.float32)
     return torch.from_numpy(rows), torch.from_numpy(columns), torch.from_numpy(shares)
+
+
+def all_outputs(hidden: Tensor, weights: Tensor) -> Tensor:
+    """Return hidden (b, d) times weights (C, d) transposed, (b, C), in float32.
+
+    Weights in bfloat16 are widened some rows at a time, so that no float32 copy of all of them is made.
+    """
+    if weights.dtype == torch.float32:
+        return torch.mm(hidden, weights.T).float()
+    outputs = hidden.new_empty(len(hidden), len(weights))
+    for begin in range(0, len(weights), WIDENED_AT_ONCE):
+        part = slice(begin, begin + WIDENED_AT_ONCE)
+        outputs[:, part] = torch.mm(hidden, weights[part].float().T)
+    return outputs
 
 
 def losses(outputs: Tensor, batch: Bags) -> Tensor:

@@ -42,7 +42,8 @@ class XmlcMlp(Workload):
     Loss: cross-entropy with the item's labels as equally likely targets; accuracy is the precision at 1, over all
     labels. In training the softmax is that of the active set of `output`: all labels (`full`), shared negatives
     with correction (`sampled`), shared random ones without (`random-active`), the batch's own labels (`in-batch`),
-    or labels from hash tables (`slide`, arXiv 1903.03129), which are rebuilt at step N0, N0 (1 + e^l), ...
+    or labels from hash tables (`slide`, arXiv 1903.03129), which are rebuilt at step N0, N0 (1 + e^l), ... With
+    `weights: bf16` all weights are bfloat16, which steps round at random; not with `full`, which reads all.
 
     Target: 70 %, for `planted` at its default size; other data need another.
 
@@ -136,6 +137,14 @@ class XmlcMlp(Workload):
         description="Least share of the active set drawn uniformly.",
         json_schema_extra=TRAINED,
     )
+    queries: int = Field(
+        0,
+        ge=0,
+        le=65_536,
+        title="Queries",
+        description="Groups of similar items of a batch that ask the tables together; 0: every item asks.",
+        json_schema_extra=TRAINED,
+    )
     first_rebuild: int = Field(
         50, ge=1, le=10**6, title="First rebuild", description="Step of it (N0).", json_schema_extra=TRAINED
     )
@@ -147,10 +156,15 @@ class XmlcMlp(Workload):
         description="Exponent l of the steps between rebuilds.",
         json_schema_extra=TRAINED,
     )
+    weights: Literal["fp32", "bf16"] = Field(
+        "fp32",
+        title="Weights",
+        description="Type in memory; bf16: half of it, each step rounded at random (`sgd`, `sync-sgd`).",
+        json_schema_extra=TRAINED,
+    )
     validation_items: int = Field(
         2000, ge=0, le=10**7, title="Validation items", description="Items that are scored in a run; 0: all."
     )
-
     test_items: int = Field(
         0, ge=0, le=10**7, title="Test items", description="Items of the test part that are scored; 0: all."
     )
@@ -160,6 +174,11 @@ class XmlcMlp(Workload):
         if self.data == PLANTED and self.features < self.labels // 100:
             raise ValueError(
                 f"{self.features} features cannot tell {self.labels} labels apart: take more features"
+            )
+        if self.weights == "bf16" and self.output == "full":
+            raise ValueError(
+                "weights in bf16 save memory where a step reads few rows, but `full` reads all of them: "
+                "choose another output layer, or fp32"
             )
         return self
 
@@ -180,7 +199,15 @@ class XmlcMlp(Workload):
         if self.sets == "item" and self.output in ("random-active", "slide"):
             return self._of_items(train, test, place)
         layer = self._layer(train.label_count, place)
-        return WideObjective(train, test, self.hidden, layer, validation_items=self.validation_items, place=place)
+        return WideObjective(
+            train,
+            test,
+            self.hidden,
+            layer,
+            validation_items=self.validation_items,
+            place=place,
+            narrow=self.weights == "bf16",
+        )
 
     def _of_items(self, train: Bags, test: Bags, place: Place) -> WideObjective:
         """Return the objective with an active set for each item. Raises LaunchError if one has too many labels."""
@@ -197,7 +224,15 @@ class XmlcMlp(Workload):
             if self.output == "slide"
             else RandomSets(assembler, _threads(place))
         )
-        return ItemObjective(train, test, self.hidden, sets, validation_items=self.validation_items, place=place)
+        return ItemObjective(
+            train,
+            test,
+            self.hidden,
+            sets,
+            validation_items=self.validation_items,
+            place=place,
+            narrow=self.weights == "bf16",
+        )
 
     def _parts(self) -> tuple[Bags, Bags]:
         if self.data == PLANTED:
@@ -228,7 +263,9 @@ class XmlcMlp(Workload):
         if self.output == "slide":
             from hooke.objective.slide import Slide
 
-            return Slide(*self._hashed(labels, place), _threads(place))
+            layer = Slide(*self._hashed(labels, place), _threads(place))
+            layer.queries = self.queries
+            return layer
         return active_labels.Full()
 
     def _assembler(self, labels: int, place: Place) -> Assembler:

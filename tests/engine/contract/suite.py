@@ -11,7 +11,8 @@ from typing import Any
 
 from hooke.catalogue.algorithm import Algorithm, catalogue
 from hooke.catalogue.claims import Limit, claimed
-from hooke.catalogue.offers import here, unknown
+from hooke.catalogue.lacking import unknown
+from hooke.catalogue.offers import here
 from hooke.methods.elastic import Elastic
 
 from tests.engine.contract.cases import Case

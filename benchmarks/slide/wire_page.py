@@ -1,0 +1,115 @@
+"""The section of the page on what hosts send until a precision is met."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from benchmarks.slide.conditions import ACTIVE, BATCH, PROBLEMS
+from benchmarks.slide.wire import (
+    EVERY,
+    GOAL,
+    HOSTS,
+    KINDS,
+    METHODS,
+    RATES,
+    TOUCHED,
+    TUNING,
+    WHOLE,
+    Kind,
+    Record,
+    Task,
+    kind_of,
+    of_task,
+    per_step,
+    task_of,
+    to_target,
+)
+
+
+def factors(touched: Sequence[Record], whole: Sequence[Record]) -> list[float]:
+    """Return by seed how many times as many bytes whole vectors take to the target; seeds that both have met."""
+    fewer = {record["seed"]: to_target(record) for record in touched}
+    pairs = [(to_target(record), fewer.get(record["seed"])) for record in whole]
+    return [all_of / some for all_of, some in pairs if all_of and some]
+
+
+def table(found: Sequence[Record]) -> str:
+    """Return the section of the page, with a table for each task."""
+    tasks = dict.fromkeys(map(task_of, found))
+    introduction = (
+        "`slide` with default tables, row-wise Adagrad, on simulated hosts with links of 1 Gb/s; Sync EASGD3 with "
+        f"beta = {METHODS['sync-easgd3']['beta']}, exchanging at every step. A "
+        f"batch of {BATCH} and {ACTIVE} active labels in all are divided among the hosts, so that a step is as "
+        "large for any number of them. The bytes are those of the messages of all hosts, ids of rows included, as "
+        "real hosts would send them, until the target is met on the validation part, scored every "
+        f"{EVERY:,} samples; the seconds follow from assumed constants. Either way has the best of {len(RATES)} "
+        f"learning rates on {max(HOSTS)} hosts, by the samples to the target on a seed that is in no result, with "
+        "the same trials for both; fewer hosts have the same rate. For Sync SGD both ways have the same bits, and "
+        "so the same trials. Sync EASGD3 pulls touched rows by another rule, and may need more samples."
+    )
+    return "\n\n".join(
+        ["## Bytes on the wire", introduction, *(_part(task, of_task(task, found)) for task in tasks)]
+    )
+
+
+def _part(task: Task, found: Sequence[Record]) -> str:
+    of: dict[Kind, list[Record]] = {}
+    for record in sorted(found, key=lambda each: each["seed"]):
+        if record["seed"] != TUNING:
+            of.setdefault(kind_of(record), []).append(record)
+    lines = [
+        f"### {PROBLEMS[task.problem].title}, {task.hidden} hidden units, P@1 {task.target:.1%}",
+        "",
+        f"{_finding(of)} Commit {', '.join(sorted({r['commit'] for r in found}))}.",
+        "",
+        "| method | hosts | rows sent | learning rate | samples to the target, by seed | MB per step "
+        "| GB to the target | whole over touched | simulated seconds to the target |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for method, hosts, rows in KINDS:
+        if own := of.get((method, hosts, rows)):
+            samples, step, in_all, seconds = _cells(own)
+            more = _factor(of, method, hosts) if rows == TOUCHED else ""
+            rate = ", ".join(dict.fromkeys(f"{record['rate']:g}" for record in own))
+            told = (method, str(hosts), rows, rate, samples, step, in_all, more, seconds)
+            lines.append(f"| {' | '.join(told)} |")
+    return "\n".join(lines)
+
+
+def _cells(own: Sequence[Record]) -> tuple[str, str, str, str]:
+    """Return samples to the target, MB per step, GB and simulated seconds to the target of one kind of runs."""
+    met = [record for record in own if to_target(record) is not None]
+    samples = ", ".join(_met(record) for record in own)
+    ended = [record for record in own if not record["result"].get("diverged")]
+    bytes_, seconds = ([r["result"][name] for r in met] for name in ("wire_bytes", "time_to_target"))
+    return (
+        samples,
+        f"{statistics.fmean(map(per_step, ended)) / 1e6:,.2f}" if ended else "-",
+        f"{statistics.fmean(bytes_) / 1e9:,.3g}" if met else "-",
+        f"{statistics.fmean(seconds):,.1f}" if met else "-",
+    )
+
+
+def _met(record: Record) -> str:
+    if record["result"].get("diverged"):
+        return "diverged"
+    return f"{n:,}" if (n := record["result"]["samples_to_target"]) else "missed"
+
+
+def _factor(of: Mapping[Kind, Sequence[Record]], method: str, hosts: int) -> str:
+    known = factors(of.get((method, hosts, TOUCHED), ()), of.get((method, hosts, WHOLE), ()))
+    return f"{statistics.geometric_mean(known):.3g}x (n={len(known)})" if known else "-"
+
+
+def _finding(of: Mapping[Kind, Sequence[Record]]) -> str:
+    most = max(HOSTS)
+    told = []
+    for method in METHODS:
+        known = factors(of.get((method, most, TOUCHED), ()), of.get((method, most, WHOLE), ()))
+        if known:
+            reached = "reached" if min(known) >= GOAL else "missed"
+            told.append(f"{method} {_factor(of, method, most)}, goal of {GOAL:.0f}x {reached}")
+    if not told:
+        return f"On {most} hosts no pair of runs has met the target."
+    return f"To the same P@1 whole vectors take more bytes than touched rows on {most} hosts: {'; '.join(told)}."
