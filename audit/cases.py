@@ -191,6 +191,17 @@ UNEQUAL: dict[str, dict[str, Any]] = {
 """Methods for unequal workers: settings for two, of which the second is slower, on batches that are handed out."""
 
 
+OVERWRITING: dict[str, Any] = {
+    "lr": 0.03,
+    "sizes": (2, 1),
+    "smallest_of": (2, 1),
+    "largest_of": (6, 3),
+    "alpha": 2.0,
+    "merging": "overwrite",
+}
+"""Hogbatch whose workers' weights replace the center, with bounds for each worker."""
+
+
 def cases() -> Iterator[Case]:
     """Yield every case."""
     momentum = {"momentum": 0.5, "momentum_kind": "nesterov"}
@@ -210,6 +221,8 @@ def cases() -> Iterator[Case]:
         yield Case(method, one | atomic, workers=1, worlds=("virtual",))
         yield Case(method, two | atomic)
         yield Case(method, four | atomic, workers=4, worlds=("virtual",))
+    yield Case("hogbatch", OVERWRITING, worlds=("mpi",), asks="replay")
+    yield Case("hogbatch", OVERWRITING, workers=4, worlds=("virtual",))
     yield from _rows()
     yield from _clocks()
 
