@@ -23,7 +23,7 @@ Rows = Mapping[str, Column]
 
 
 @dataclass(frozen=True)
-class Course:
+class OverTime:
     """Utilisation and throughput of a worker; equal lengths. NaN in a part in which the clock stood throughout."""
 
     ends: Floats
@@ -34,8 +34,8 @@ class Course:
     """Steps per second; without the time of evaluations."""
 
 
-def course_of(own: Rows) -> Course:
-    """Return the course of a worker from the beginning of its first row to the end of its last one.
+def over_time_of(own: Rows) -> OverTime:
+    """Return what a worker did from the beginning of its first row to the end of its last one, in equal parts.
 
     Within a row time is divided evenly, so that a part without the end of a step has its share, too.
     """
@@ -44,7 +44,7 @@ def course_of(own: Rows) -> Course:
     began = wall[0] - sum(float(column[0]) for column in phases.values()) if len(wall) else 0.0
     if not len(wall) or not wall[-1] > began:
         empty = np.empty(0)
-        return Course(empty, empty, empty)
+        return OverTime(empty, empty, empty)
     edges, moments = np.linspace(began, wall[-1], min(PARTS, len(wall)) + 1), np.concatenate([[began], wall])
 
     def within(column: Floats) -> Floats:
@@ -55,7 +55,7 @@ def course_of(own: Rows) -> Course:
     train = whole - within(phases["evaluate"])
     train[train < 1e-6 * whole] = np.nan
     share = np.clip(within(phases["compute"]) / train, 0.0, 1.0)
-    return Course(edges[1:], share, within(np.ones(len(wall))) / train)
+    return OverTime(edges[1:], share, within(np.ones(len(wall))) / train)
 
 
 def samples_of_a_step(spec: Mapping[str, Any], workers: int) -> list[int]:

@@ -21,7 +21,7 @@ from hooke_api.base.tables import csv_lines
 from hooke_api.metrics.m4 import m4
 from hooke_api.metrics.schemas import KindView, WorkersAnswer, WorkerView
 from hooke_api.metrics.table import Floats, unequal_batches
-from hooke_api.metrics.worker_times import OWN, Course, Rows, course_of, kinds_of, samples_of_a_step
+from hooke_api.metrics.worker_times import OWN, OverTime, Rows, kinds_of, over_time_of, samples_of_a_step
 from hooke_api.models import Chunk, RankTotals, Run
 from hooke_api.storage import blocks, steps
 from hooke_api.storage.database import Database
@@ -65,7 +65,7 @@ class _Work:
     run: Run
     totals: Mapping[int, RankTotals]
     updates: Mapping[int, Updates]
-    courses: Mapping[int, Course]
+    over_time: Mapping[int, OverTime]
     exchanges: int
     """Updates of all workers, also of those that write no rows."""
 
@@ -75,8 +75,8 @@ class _Work:
         totals, rows = _totals(session, run), _rows(session, run)
         served = rows.get(run.workers) if run.servers else None
         updates = {rank: updates_of(rank, rows[rank], served) for rank in totals if served and rank in rows}
-        courses = {rank: course_of(rows[rank]) for rank in totals if rank in rows}
-        return cls(run, totals, updates, courses, _exchanges(updates, served) if served else 0)
+        over_time = {rank: over_time_of(rows[rank]) for rank in totals if rank in rows}
+        return cls(run, totals, updates, over_time, _exchanges(updates, served) if served else 0)
 
 
 def answer(session: Session, run_id: str) -> WorkersAnswer:
@@ -88,7 +88,7 @@ def answer(session: Session, run_id: str) -> WorkersAnswer:
     return WorkersAnswer(workers=views, kinds=_by_kind(views, work))
 
 
-def csv_of(database: Database, run_id: str, over_time: bool = False) -> Iterator[str]:
+def csv_of(database: Database, run_id: str, of_time: bool = False) -> Iterator[str]:
     """Return the updates of all workers as lines, or what they did over time; in order of worker and time.
 
     Raises before the first one.
@@ -97,7 +97,7 @@ def csv_of(database: Database, run_id: str, over_time: bool = False) -> Iterator
         run = _run(session, run_id)
         work, kinds = _Work.of(session, run), kinds_of(run.spec, run.workers)
         samples = samples_of_a_step(run.spec, run.workers)
-    return _over_time(run_id, work, kinds, samples) if over_time else _lines(run_id, work, kinds)
+    return _over_time(run_id, work, kinds, samples) if of_time else _lines(run_id, work, kinds)
 
 
 def _lines(run_id: str, work: _Work, kinds: Sequence[str | None]) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _over_time(
     run_id: str, work: _Work, kinds: Sequence[str | None], samples: Sequence[int]
 ) -> Iterator[str]:
     yield csv_lines([("run", "worker", "until_s", "computing", "samples_per_s", "kind")])
-    for worker, each in sorted(work.courses.items()):
+    for worker, each in sorted(work.over_time.items()):
         columns = each.ends.tolist(), each.computing.tolist(), (samples[worker] * each.steps).tolist()
         if rows := [(run_id, worker, *row, kinds[worker] or "") for row in zip(*columns, strict=True)]:
             yield csv_lines(rows)
@@ -180,7 +180,7 @@ def _exchanges(updates: Mapping[int, Updates], served: Rows) -> int:
 
 
 def _view(work: _Work, rank: int, kind: str | None, samples: int, speed: float | None) -> WorkerView:
-    total, updates, course = work.totals[rank], work.updates.get(rank), work.courses.get(rank)
+    total, updates, parts = work.totals[rank], work.updates.get(rank), work.over_time.get(rank)
     train, steps = total.wall - total.evaluate, sum(each.steps for each in work.totals.values())
     view: dict[str, Any] = {
         "worker": rank,
@@ -190,9 +190,9 @@ def _view(work: _Work, rank: int, kind: str | None, samples: int, speed: float |
         "computing": total.compute / train if train > 0 else None,
         "speed": speed,
         "throughput": total.steps * samples / train if train > 0 else None,
-        "times": [] if course is None else course.ends.tolist(),
-        "computing_over_time": [] if course is None else _numbers(course.computing),
-        "throughput_over_time": [] if course is None else _numbers(samples * course.steps),
+        "times": [] if parts is None else parts.ends.tolist(),
+        "computing_over_time": [] if parts is None else _numbers(parts.computing),
+        "throughput_over_time": [] if parts is None else _numbers(samples * parts.steps),
     }
     if updates is None:
         return WorkerView(**view, updates=None, share_of_updates=None, staleness=None, x=[], sizes=[])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hooke.spec.events import RankRecords
 from hooke.trace.phases import PHASES
-from hooke_api.metrics.worker_times import PARTS, course_of, kinds_of, samples_of_a_step
+from hooke_api.metrics.worker_times import PARTS, kinds_of, over_time_of, samples_of_a_step
 from hooke_api.metrics.workers import updates_of
 
 from tests.api.conftest import done, start, steps
@@ -34,7 +34,7 @@ def own_rows(wall, **phases):
 def test_a_course_by_hand():
     """Four steps: 1 s, 1 s, 2 s of which 1 s is an evaluation, and 4 s of evaluation alone."""
     own = own_rows([1, 2, 4, 8], compute=[0.5, 1, 1, 0], idle=[0.5, 0, 0, 0], evaluate=[0, 0, 1, 4])
-    found = course_of(own)
+    found = over_time_of(own)
     assert found.ends.tolist() == [2, 4, 6, 8]
     np.testing.assert_allclose(found.computing, [0.75, 1, np.nan, np.nan])
     np.testing.assert_allclose(found.steps, [1, 1, np.nan, np.nan])
@@ -44,12 +44,12 @@ def test_a_course_adds_up_to_the_whole():
     random = np.random.default_rng(0)
     compute, idle = random.uniform(0.1, 1, 500), random.uniform(0, 1, 500)
     wall = 7 + np.cumsum(compute + idle)  # as of an attempt that goes on from a checkpoint
-    found = course_of(own_rows(wall, compute=compute, idle=idle))
+    found = over_time_of(own_rows(wall, compute=compute, idle=idle))
     assert len(found.ends) == PARTS and found.ends[-1] == pytest.approx(wall[-1])
     seconds = np.diff(found.ends, prepend=7)
     assert (found.computing * seconds).sum() == pytest.approx(compute.sum())
     assert (found.steps * seconds).sum() == pytest.approx(500)
-    assert len(course_of(own_rows([])).ends) == 0
+    assert len(over_time_of(own_rows([])).ends) == 0
 
 
 def test_kinds_are_written_as_in_the_form():
