@@ -51,8 +51,10 @@ def over_time_of(own: Rows) -> OverTime:
         """Return what a column adds up to in each part."""
         return np.diff(np.interp(edges, moments, np.concatenate([[0.0], np.cumsum(column)])))
 
-    whole = np.diff(edges)
-    train = whole - within(phases["evaluate"])
+    whole, other = np.diff(edges), np.sum([phases[name] for name in OWN[1:] if name != "evaluate"], axis=0)
+    # evaluations after the last step are in its row, too, but not in the row's time
+    stood = np.minimum(phases["evaluate"], np.maximum(np.diff(moments) - other, 0.0))
+    train = whole - within(stood)
     train[train < 1e-6 * whole] = np.nan
     share = np.clip(within(phases["compute"]) / train, 0.0, 1.0)
     return OverTime(edges[1:], share, within(np.ones(len(wall))) / train)

@@ -31,7 +31,7 @@ def own_rows(wall, **phases):
     return rows(wall=wall, **({str(phase): [0] * len(wall) for phase in PHASES} | phases))
 
 
-def test_a_course_by_hand():
+def test_parts_of_time_by_hand():
     """Four steps: 1 s, 1 s, 2 s of which 1 s is an evaluation, and 4 s of evaluation alone."""
     own = own_rows([1, 2, 4, 8], compute=[0.5, 1, 1, 0], idle=[0.5, 0, 0, 0], evaluate=[0, 0, 1, 4])
     found = over_time_of(own)
@@ -40,7 +40,13 @@ def test_a_course_by_hand():
     np.testing.assert_allclose(found.steps, [1, 1, np.nan, np.nan])
 
 
-def test_a_course_adds_up_to_the_whole():
+def test_an_evaluation_after_the_last_step_is_not_taken_from_its_time():
+    """It is in the row of the step, whose end is that of the step."""
+    found = over_time_of(own_rows([1, 2], compute=[0.5, 0.5], idle=[0.5, 0.5], evaluate=[0, 30]))
+    np.testing.assert_allclose(found.computing, [0.5, 0.5])
+
+
+def test_the_parts_add_up_to_the_whole():
     random = np.random.default_rng(0)
     compute, idle = random.uniform(0.1, 1, 500), random.uniform(0, 1, 500)
     wall = 7 + np.cumsum(compute + idle)  # as of an attempt that goes on from a checkpoint
