@@ -168,6 +168,7 @@ def test_what_was_asked_is_answered_by_hand():
     pairs = findings.found_in(records, "cpus", "box")
     assert len(pairs) == 2
     assert findings.utilisation(records, pairs).startswith("1 of 2; least 60.0% (digits, V100")
+    assert findings.utilisation(records, pairs, ADAPTIVE, 0.5).startswith("2 of 2; least 92.0%")
     assert [trial(ADAPTIVE, each.condition, 2)["largest"] for each in pairs] == [4, 4]
     said = findings.ratio_of_updates(records, pairs)
     assert said.startswith("0 of 1; most 3.00 (digits, CPUs, speeds 4 : 1); the bound of sizes is below")
