@@ -10,8 +10,8 @@ import gzip
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-SOURCE, NAME = "finna-yso-en", "finna-500"
-LABELS, FEATURES = 500, 20_000
+SOURCE, NAME = "finna-yso-en", "finna-50"
+LABELS, FEATURES = 50, 20_000
 
 
 def derive(data: Path, into: Path) -> Path:

@@ -167,7 +167,7 @@ CASES = {
     "static": ((1, 0.37), {"sizes": (6, 1), "alpha": 1.0}),
     "adaptive": ((1, 0.37, 0.61), {}),
     "a slower growth": ((1, 0.1931, 0.733, 0.4127), {"alpha": 1.5, "sizes": (2,), "smallest": 2, "largest": 11}),
-    "bounds of each": ((1, 0.2137, 0.83), {"low": (4, 1, 2), "high": (12, 1, 3), "sizes": (4, 1, 2)}),
+    "bounds of each": ((1, 0.2137, 0.8311), {"low": (4, 1, 2), "high": (12, 1, 3), "sizes": (4, 1, 2)}),
     "a hundred times slower": ((1, 0.00991), {"largest": 8}),
     "alone": ((1,), {}),
 }
