@@ -3,12 +3,12 @@
     python -m benchmarks.unequal run [--tasks digits a9a w8a] [--conditions ratio-4 v100] [--minutes 40]
     python -m benchmarks.unequal run --real [--minutes 15]      two processes, one of them slowed down
     python -m benchmarks.unequal publish [--measure]            write docs/results/heterogeneous.md with its data
-    python -m benchmarks.unequal derive --into FOLDER           make the data of finna-50, in the format of xmlc-mlp
+    python -m benchmarks.unequal derive --into FOLDER           make the data of finna-50
 
 Virtual time does not depend on the load of the machine; for `--real` leave it alone. Both continue an earlier run.
-a9a and w8a need HOOKE_DATA with a folder `libsvm-binary`, finna-50 the folder that `derive` has made of
-$HOOKE_DATA/finna-yso-en, with links to all else in HOOKE_DATA: set HOOKE_DATA to it then. Only conditions with all trials and seeds of all
-entries are published.
+a9a and w8a need HOOKE_DATA with a folder `libsvm-binary`, finna-50 that which `derive` has made of
+$HOOKE_DATA/finna-yso-en, with links to all else: set HOOKE_DATA to it then. Only conditions with all trials and
+seeds of all entries are published.
 """
 
 from __future__ import annotations

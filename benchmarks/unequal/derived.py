@@ -1,7 +1,7 @@
-"""A data set with many features and few labels: the most frequent ones of finna-yso-en, real records of libraries.
+"""A data set with many features and few labels: the most frequent ones of finna-yso-en, records of libraries.
 
-Labels and features of that set are numbered by falling frequency; items without any of the labels that are kept, or
-without any of the features, are left out. Rows had norm 1 with all features.
+Labels and features of that set are numbered by falling frequency; items without any of the labels that are kept,
+or without any of the features, are left out. Rows had norm 1 with all features.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from benchmarks.unequal.entries import ADAPTIVE, ENTRIES, FASTEST, STATIC, entri
 from benchmarks.unequal.runs import Run, best, complete, median, results
 
 UTILISATION, LEAST_UTILISATION = 0.9, 0.5
-"""Asked of static sizes; and that which the published lower bounds of adaptive ones keep, by a reading of a figure."""
+"""Asked of static sizes; and kept by the published lower bounds of adaptive ones, by a reading of a figure."""
 ALPHA = 2.0
 """Factor of Adaptive Hogbatch's sizes: its default, which is not searched."""
 

@@ -89,9 +89,7 @@ def read_workers(run_id: str, database: DatabaseOf) -> WorkersAnswer:
 
 
 @router.get("/runs/{run_id}/workers.csv", operation_id="export_workers", response_class=CsvAnswer)
-def export_workers(
-    run_id: str, database: DatabaseOf, of: Literal["updates", "time"] = "updates"
-) -> CsvAnswer:
+def export_workers(run_id: str, database: DatabaseOf, of: Literal["updates", "time"] = "updates") -> CsvAnswer:
     """Return every update of every worker of a run as CSV: when, of how many steps, how stale.
 
     `of` = `time`: its utilisation and throughput over time instead.

@@ -70,7 +70,7 @@ def samples_of_a_step(spec: Mapping[str, Any], workers: int) -> list[int]:
 
 
 def kinds_of(spec: Mapping[str, Any], workers: int) -> list[str | None]:
-    """Return the kind of each worker, in the notation of the form (`hogwild-cpu:8`, `cpu@0.5`); None without kinds."""
+    """Return the kind of each worker as the form writes it (`hogwild-cpu:8`, `cpu@0.5`); None without kinds."""
     found = spec.get("groups") or (spec.get("virtual") or {}).get("devices") or ()
     groups = _GROUPS.validate_python(tuple(found))
     return [_told(of_worker(groups, worker)) for worker in range(workers)]

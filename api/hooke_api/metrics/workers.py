@@ -108,9 +108,7 @@ def _lines(run_id: str, work: _Work, kinds: Sequence[str | None]) -> Iterator[st
             yield csv_lines(rows)
 
 
-def _over_time(
-    run_id: str, work: _Work, kinds: Sequence[str | None], samples: Sequence[int]
-) -> Iterator[str]:
+def _over_time(run_id: str, work: _Work, kinds: Sequence[str | None], samples: Sequence[int]) -> Iterator[str]:
     yield csv_lines([("run", "worker", "until_s", "computing", "samples_per_s", "kind")])
     for worker, each in sorted(work.over_time.items()):
         columns = each.ends.tolist(), each.computing.tolist(), (samples[worker] * each.steps).tolist()

@@ -57,8 +57,8 @@ class Sized(Algorithm):
     merging: Literal["delta", "overwrite"] = Field(
         "delta",
         title="Merge",
-        description="`delta`: an update is added to the center. `overwrite`: the worker's weights replace it, which "
-        "undoes what others added meanwhile; those of kind hogwild-cpu add.",
+        description="`delta`: an update is added to the center. `overwrite`: the worker's weights replace it, "
+        "which undoes what others added meanwhile; those of kind hogwild-cpu add.",
     )
 
     def overwrites(self) -> bool:

@@ -131,7 +131,12 @@ def test_the_work_of_each_kind(service):
     found = service.client.get(f"/runs/{supervisor.id}/workers").json()
     assert [each["kind"] for each in found["workers"]] == ["hogwild-cpu:2", "cpu@0.5", "cpu@0.5"]
     threads, slow = found["kinds"]
-    assert (threads["kind"], threads["workers"], slow["kind"], slow["workers"]) == ("hogwild-cpu:2", 1, "cpu@0.5", 2)
+    assert (threads["kind"], threads["workers"], slow["kind"], slow["workers"]) == (
+        "hogwild-cpu:2",
+        1,
+        "cpu@0.5",
+        2,
+    )
     assert (threads["share_of_steps"], slow["share_of_steps"]) == (0.5, 0.5)
     assert (threads["updates"], slow["updates"]) == (2, 2)
     assert (threads["staleness"], slow["staleness"]) == (1.5, 3.5)

@@ -180,7 +180,7 @@ class Setup:
     speeds: tuple[float, ...] = ()
     """Of each worker, at most 1; under MPI the product slows processes down. Empty: all alike."""
     pause: float = 0.0
-    """Seconds of every gradient under MPI, so that speeds are those of the workers, however busy the machine is."""
+    """Seconds of every gradient under MPI, so that speeds are the workers' own, however busy the machine is."""
     cut: int | None = None
     """Run again from the oldest checkpoint on disk, which has to lie before this many gradients."""
 

@@ -113,7 +113,5 @@ SETUPS = {
     ),
     "alone": Setup("sgd", (("lr", 0.05), ("momentum", 0.0)), 1, steps=30),
     "alone, served": Setup("hogbatch", (("lr", 0.05),), 1, steps=30),
-    "alone, merged": Setup(
-        "adaptive-sgd", (("lr", 0.05), ("largest", 1), ("center_momentum", 0.0)), 1, steps=30
-    ),
+    "alone, merged": Setup("adaptive-sgd", (("lr", 0.05), ("largest", 1), ("center_momentum", 0.0)), 1, steps=30),
 }

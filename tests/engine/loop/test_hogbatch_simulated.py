@@ -1,8 +1,8 @@
 """Hogbatch against a simulation by events in float64, written from its description, on data of its own.
 
-Source of the simulation: part B of Ma and Rusu (arXiv 2004.08771) as it is told in the method's documentation. It
-knows the times of gradients, not the order in which a server was seen to serve: who asks when, how many batches each
-gets, what the center is and when must follow. Messages and updates take no time.
+Source of the simulation: Ma and Rusu (arXiv 2004.08771), Hogbatch, as it is told in the method's documentation. It
+knows the times of gradients, not the order in which a server was seen to serve: who asks when, how many batches
+each gets, what the center is and when must follow. Messages and updates take no time.
 """
 
 import heapq
@@ -123,8 +123,8 @@ def resized(i, size, count, alpha, limits):
 def simulated(speed, workers, steps, every, *, overwrite=False, sizes=(1,), alpha=ALPHA, **limits):
     """Return the first center after every `every` batches and its time, and what was undone over what was added.
 
-    `speed(worker, seconds)`: of a gradient that begins then. `steps`: batches of the budget; once a grant would leave
-    less than one for each of the others that still ask, what is left is shared by them, and they leave.
+    `speed(worker, seconds)`: of a gradient that begins then. `steps`: batches of the budget; once a grant would
+    leave less than one for each of the others that still ask, what is left is shared by them, and they leave.
     """
     c, undone, mass = np.full(SIZE, 0.2), np.zeros(SIZE), 0.0
     size, count = [sizes[i % len(sizes)] for i in range(workers)], [0] * workers

@@ -1,8 +1,8 @@
 """Properties of methods for unequal workers, under MPI as in virtual time: who gets which batches, what is lost.
 
-Numbers are those of the list in docs/decisions/0094: a run is played once in each world, by real processes that the
-product slows down, and by simulated ones. Others of the list are arithmetic of a server, which is the same in both:
-`test_merging.py`, and the equations of the contract.
+Numbers are those of the list in docs/decisions/0094. A run is played once in each world, by real processes that
+the product slows down, and by simulated ones. Others of the list are arithmetic of a server, which is the same in
+both: `test_merging.py`, and the equations of the contract.
 """
 
 from collections import Counter
@@ -67,9 +67,7 @@ def test_what_a_worker_that_leaves_had_left_is_used_by_others(played, world):
 def test_an_attempt_that_follows_one_that_died_uses_none_twice(played, world):
     """In what it continues: what the first one did after the checkpoint is done again."""
     run = played("handed out, twice", world)
-    before = [
-        number for first, _ in run.ranks[:3] for number in numbers(first.items[: first.saved[-2]])
-    ]
+    before = [number for first, _ in run.ranks[:3] for number in numbers(first.items[: first.saved[-2]])]
     after = taken(run.last[:3])
     assert 18 <= len(before) < 80
     found = before + after
