@@ -95,7 +95,10 @@ describe("the work by worker", () => {
   });
 
   it("draws utilisation and throughput over time, with a gap where the clock stood", async () => {
-    await opened([worker({}), worker({ worker: 1, times: [], computing_over_time: [], throughput_over_time: [] })]);
+    await opened([
+      worker({}),
+      worker({ worker: 1, times: [], computing_over_time: [], throughput_over_time: [] }),
+    ]);
     for (const name of ["chart-utilisation", "chart-throughput"])
       expect(part().getByTestId(name)).toHaveAttribute("data-points", "3");
     expect(part().getByRole("link", { name: "Over time as CSV" })).toHaveAttribute(
