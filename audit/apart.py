@@ -71,19 +71,25 @@ def async_sgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def hogbatch(seen: Seen, p: Parameters) -> Finals:
-    """Pull x = c; u: sum of b_i gradients at x; push u; c' = c - lr u. The b_i follow the counts of updates."""
+    """Pull x = c; u: sum of b_i gradients at x; push u; c' = c - lr u. The b_i follow the counts of updates.
+
+    Where workers overwrite the center, c' = x - lr u.
+    """
+    least = p.get("smallest_of") or (p["smallest"],)
+    most = p.get("largest_of") or (p["largest"],)
     c, count = seen.start, [0] * seen.workers
     size = [p["sizes"][i % len(p["sizes"])] for i in range(seen.workers)]
     pushed: dict[int, Array] = {}
     xs = [seen.start for _ in seen.items]
     for i in seen.order:
         if i in pushed:
-            c, count[i] = c - p["lr"] * pushed[i], count[i] + 1
+            begun = xs[i] if p.get("merging") == "overwrite" else c
+            c, count[i] = begun - p["lr"] * pushed[i], count[i] + 1
             ranked = sorted(count[:i] + count[i + 1 :])
             if ranked and count[i] < ranked[0]:
-                size[i] = max(p["smallest"], int(size[i] / p["alpha"]))
+                size[i] = max(least[i % len(least)], int(size[i] / p["alpha"]))
             elif ranked and count[i] > ranked[-1]:
-                size[i] = min(p["largest"], int(np.ceil(size[i] * p["alpha"])))
+                size[i] = min(most[i % len(most)], int(np.ceil(size[i] * p["alpha"])))
         if not seen.left(i):
             continue
         xs[i], pushed[i] = c, np.zeros_like(c)

@@ -166,6 +166,15 @@ SERVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "downpour": ({"lr": 0.05, "period": 4}, {"lr": 0.02, "period": 3, "momentum": 0.3}),
     "mdownpour": ({"lr": 0.02, "momentum": 0.6}, {"lr": 0.02, "momentum": 0.3}),
 }
+OVERWRITING: dict[str, Any] = {
+    "lr": 0.03,
+    "sizes": (2, 1),
+    "smallest_of": (2, 1),
+    "largest_of": (6, 3),
+    "alpha": 2.0,
+    "merging": "overwrite",
+}
+"""Hogbatch whose workers' weights replace the center, with bounds for each worker."""
 FREE: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "hogwild-sgd": ({"momentum": 0.5}, {"period": 2, "lr": 0.05}, {"period": 3, "lr": 0.03, "momentum": 0.5}),
     "hogwild-easgd": ({"alpha": 0.3}, {"alpha": 0.2, "period": 2}, {"alpha": 0.2, "momentum": 0.5}),
@@ -232,6 +241,8 @@ def cases() -> Iterator[Case]:
         yield Case(method, one | atomic, workers=1, worlds=("virtual",))
         yield Case(method, two | atomic)
         yield Case(method, four | atomic, workers=4, worlds=("virtual",))
+    yield Case("hogbatch", OVERWRITING, worlds=("mpi",), asks="replay")
+    yield Case("hogbatch", OVERWRITING, workers=4, worlds=("virtual",))
     yield from _rows()
     yield from _clocks()
 

@@ -3,15 +3,18 @@
     python -m benchmarks.unequal run [--tasks digits a9a w8a] [--conditions ratio-4 v100] [--minutes 40]
     python -m benchmarks.unequal run --real [--minutes 15]      two processes, one of them slowed down
     python -m benchmarks.unequal publish [--measure]            write docs/results/heterogeneous.md with its data
+    python -m benchmarks.unequal derive --into FOLDER           make the data of finna-50
 
 Virtual time does not depend on the load of the machine; for `--real` leave it alone. Both continue an earlier run.
-All but digits need HOOKE_DATA with a folder `libsvm-binary`. Only conditions with all trials and seeds of all
-entries are published.
+a9a and w8a need HOOKE_DATA with a folder `libsvm-binary`, finna-50 that which `derive` has made of
+$HOOKE_DATA/finna-yso-en, with links to all else: set HOOKE_DATA to it then. Only conditions with all trials and
+seeds of all entries are published.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +23,7 @@ from typing import Any
 from benchmarks.common import records
 from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.store import ROOT
-from benchmarks.unequal import dispatching, real, runs
+from benchmarks.unequal import derived, dispatching, real, runs
 from benchmarks.unequal.conditions import CONDITIONS, TASKS, of_kind
 from benchmarks.unequal.curves import draw
 from benchmarks.unequal.page import page
@@ -60,7 +63,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="benchmarks.unequal", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "publish"))
+    parser.add_argument("do", choices=("run", "publish", "derive"))
     parser.add_argument("--real", action="store_true", help="processes of this machine, not virtual time")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="NAME")
     parser.add_argument("--conditions", nargs="+", choices=CONDITIONS, default=list(CONDITIONS), metavar="NAME")
@@ -72,9 +75,15 @@ def main() -> int:
         help="publish: the costs of dispatching, for real, too: leave the machine alone",
     )
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "unequal.jsonl")
+    parser.add_argument("--into", type=Path, help="derive: the folder to make, which HOOKE_DATA then names")
     options = parser.parse_args()
+    if options.do == "derive":
+        if options.into is None or "HOOKE_DATA" not in os.environ:
+            parser.error("`derive` needs --into FOLDER, and HOOKE_DATA with a folder finna-yso-en")
+        print(derived.derive(Path(os.environ["HOOKE_DATA"]), options.into))
+        return 0
     if options.do == "run":
-        those = of_kind("real") if options.real else of_kind("cpus", "box", "spread")
+        those = of_kind("real") if options.real else of_kind("cpus", "box", "devices", "spread")
         todo = list(runs.cells(options.tasks, [each for each in those if each in options.conditions]))
         run_all(todo, options.store, options.minutes, options.processes, options.real)
         return 0

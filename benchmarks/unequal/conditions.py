@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from hooke.spec.devices import PROFILES
 
+from benchmarks.unequal import derived
+
 TRIALS = 6
 """Settings tried of every entry, in every condition."""
 TUNING_SEED = 1000
@@ -46,6 +48,10 @@ def _libsvm(name: str, hidden: int) -> dict[str, Any]:
     return {"name": "libsvm-mlp", "parameters": parameters}
 
 
+def _sparse() -> dict[str, Any]:
+    return {"name": "xmlc-mlp", "parameters": {"data": derived.NAME, "hidden": 32, "validation_items": 1000}}
+
+
 TASKS = {
     "digits": Task(
         "Digits 8 x 8 (dense rows), perceptron 64 - 64 - 32 - 10",
@@ -60,20 +66,29 @@ TASKS = {
         "a9a (sparse rows), perceptron 123 - 64 - 64 - 2", _libsvm("a9a", 64),
         "validation_loss", 0.335, 40_000, 1600,
     ),
+    derived.NAME: Task(
+        f"{derived.NAME} (sparse rows, {derived.FEATURES:,} features, {derived.LABELS} labels), perceptron of 32",
+        _sparse(), "validation_loss", 3.6, 60_000, 3200,
+    ),
     "a9a-wide": Task(
         "a9a, perceptron 123 - 256 - 256 - 2", _libsvm("a9a", 256),
         "validation_loss", 0.335, 40_000, 1600,
     ),
+    "w8a-wide": Task(
+        "w8a, perceptron 300 - 256 - 256 - 2", _libsvm("w8a", 256),
+        "validation_loss", 0.06, 60_000, 1600,
+    ),
 }  # fmt: skip
-"""By name, the most important first; targets were set before any trial, from one run of `sgd` with lr 0.1 and
-batch 32."""
+"""By name, the most important first; targets were set before any trial, from one run of `sgd` with batch 32 and lr
+0.1, or 1 on the derived data, whose rows have norm 1."""
 
-Kind = Literal["cpus", "box", "spread", "real"]
+Kind = Literal["cpus", "box", "devices", "spread", "real"]
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A cluster: two CPUs, a box with a CPU and a device, many workers whose speeds spread, or two real CPUs."""
+    """A cluster: two CPUs, a box with a CPU and a device, one with several devices, many workers whose speeds
+    spread, or two real CPUs."""
 
     title: str
     kind: Kind
@@ -92,12 +107,19 @@ class Condition:
     @property
     def batches(self) -> tuple[int, ...]:
         """Return the batches of a worker among which entries choose; a device has an overhead per batch."""
-        return {"box": (32, 64, 128, 256), "spread": (16, 32)}.get(self.kind, (16, 32, 64))
+        device = (32, 64, 128, 256)
+        return {"box": device, "devices": device, "spread": (16, 32)}.get(self.kind, (16, 32, 64))
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """Return what is trained there."""
-        return self.only or {"spread": ("digits",), "real": ("a9a-wide",)}.get(self.kind, ("digits", "w8a", "a9a"))
+        those = {
+            "spread": ("digits",),
+            "real": ("a9a-wide", "w8a-wide"),
+            "box": ("digits", "w8a", "a9a", derived.NAME),
+            "devices": ("digits", "w8a"),
+        }
+        return self.only or those.get(self.kind, ("digits", "w8a", "a9a"))
 
     def alone(self, worker: int) -> dict[str, Any]:
         """Return what a document has of the cluster of one of its workers."""
@@ -131,9 +153,14 @@ def of_ratio(ratio: int) -> Condition:
 
 def of_box(kind: str) -> Condition:
     """Return a simulated device beside a 28-core CPU."""
-    times = [seconds_of(each, 256) for each in (kind, "cpu-28")]
-    virtual = LINK | COMPUTE | {"devices": [{"kind": kind}, {"kind": "cpu-28"}]}
-    return Condition(f"{kind.upper()} and a 28-core CPU", "box", virtual, (times[1] / times[0], 1.0))
+    return of_devices(f"{kind.upper()} and a 28-core CPU", "box", kind, "cpu-28")
+
+
+def of_devices(title: str, named: Kind, *kinds: str) -> Condition:
+    """Return simulated devices, the fastest first."""
+    times = [seconds_of(each, 256) for each in kinds]
+    virtual = LINK | COMPUTE | {"devices": [{"kind": each} for each in kinds]}
+    return Condition(title, named, virtual, tuple(max(times) / each for each in times))
 
 
 def seconds_of(kind: str, batch: int) -> float:
@@ -179,6 +206,8 @@ CONDITIONS = {
     "jitter": of_spread("jitter 0.5", compute_jitter=0.5),
     "straggling": of_spread("2% take 20 times", straggling=0.02, straggling_factor=20),
     "v100-threads": of_threads("v100"),
+    "v100-4": of_devices("four V100 and a 28-core CPU", "devices", *["v100"] * 4, "cpu-28"),
+    "mixed": of_devices("H100, V100 and K80", "devices", "h100", "v100", "k80"),
     **{f"real-{ratio}": of_real(ratio) for ratio in (1, 2, 4, 8)},
 }
 """By name, those that are run first at the beginning."""

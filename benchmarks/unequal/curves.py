@@ -22,8 +22,8 @@ LINES = {name: (PALETTE[i % len(PALETTE)], ("-", "--", ":")[i // len(PALETTE)]) 
 
 
 def panels(records: Mapping[Run, Record], task: str) -> list[str]:
-    """Return the conditions of two workers that are complete for a task."""
-    return [name for name in of_kind("cpus", "box", "real") if complete(records, task, name)]
+    """Return the conditions that are complete for a task, without those of many workers."""
+    return [name for name in of_kind("cpus", "box", "devices", "real") if complete(records, task, name)]
 
 
 def figures(records: Mapping[Run, Record], task: str) -> dict[str, list[str]]:

@@ -47,7 +47,7 @@ class Entry:
     draw: Callable[[Draw], Settings]
     alone: Literal["", "fastest", "slowest"] = ""
     """The worker that it runs on by itself; empty: on all."""
-    kinds: tuple[Kind, ...] = ("cpus", "box", "real")
+    kinds: tuple[Kind, ...] = ("cpus", "box", "devices", "real")
     """Of the conditions in which it is compared."""
     heterogeneous: bool = False
     """Whether it adapts the work to unequal workers."""
@@ -105,7 +105,7 @@ def _merging(d: Draw) -> Settings:
     return found | {"mega_batch": between, "center_momentum": d.pick(0.0, 0.5, 0.9)}
 
 
-ALL: tuple[Kind, ...] = ("cpus", "box", "spread", "real")
+ALL: tuple[Kind, ...] = ("cpus", "box", "devices", "spread", "real")
 SYNC, STATIC, ADAPTIVE = "Sync SGD", "CPU+GPU Hogbatch", "Adaptive Hogbatch"
 FASTEST, SLOWEST = "SGD, fastest worker alone", "SGD, slowest worker alone"
 SPLIT, MERGING = "Weighted Sync SGD, by speed", "Adaptive SGD"

@@ -1,5 +1,6 @@
 """The comparison on unequal workers: its specifications, the choice of trials, and the page, by hand."""
 
+import gzip
 import math
 from collections import Counter
 from dataclasses import replace
@@ -10,7 +11,7 @@ from hooke.catalogue.validation import validate_run
 from benchmarks.common import records as kept
 from benchmarks.common.rounds import carry_out
 from benchmarks.unequal import __main__ as command
-from benchmarks.unequal import dispatching, findings, journals, real, runs
+from benchmarks.unequal import derived, dispatching, findings, journals, real, runs
 from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TRIALS, TUNING_SEED, of_kind
 from benchmarks.unequal.curves import draw
 from benchmarks.unequal.entries import (
@@ -73,7 +74,7 @@ def test_a_split_is_as_the_speeds_are(condition, ratio):
     assert max(fast / ratio, slow) <= MISFIT * (fast + slow) / (ratio + 1)
 
 
-@pytest.mark.parametrize("condition", of_kind("box", "spread"))
+@pytest.mark.parametrize("condition", of_kind("box", "devices", "spread"))
 def test_a_step_of_a_split_takes_hardly_longer_than_a_perfect_one(condition):
     speeds = CONDITIONS[condition].speeds
     sizes = split(speeds)
@@ -167,6 +168,7 @@ def test_what_was_asked_is_answered_by_hand():
     pairs = findings.found_in(records, "cpus", "box")
     assert len(pairs) == 2
     assert findings.utilisation(records, pairs).startswith("1 of 2; least 60.0% (digits, V100")
+    assert findings.utilisation(records, pairs, ADAPTIVE, 0.5).startswith("2 of 2; least 92.0%")
     assert [trial(ADAPTIVE, each.condition, 2)["largest"] for each in pairs] == [4, 4]
     said = findings.ratio_of_updates(records, pairs)
     assert said.startswith("0 of 1; most 3.00 (digits, CPUs, speeds 4 : 1); the bound of sizes is below")
@@ -179,6 +181,51 @@ def test_what_was_asked_is_answered_by_hand():
     assert findings.dispatch(COSTS).startswith(
         "3.00% of a step of 1 batch, 0.40% of a step of 8 batches (simulated"
     )
+
+
+def test_several_devices_are_told_apart_from_pairs():
+    """By hand: what three V100 and the CPU add to a V100 of its chosen batch."""
+    records = complete("v100-4") | complete("v100", seconds=(5, 6, 7))
+    records |= made(ADAPTIVE, [2, 2, 2], condition="v100-4")
+    (cell,) = findings.found_in(records, "devices")
+    gain, batch = findings.gain(records, cell), trial(FASTEST, "v100-4", 2)["batch"]
+    device, cpu = 256 / (400e-6 + 256 * 20e-6 / 8), 256 / (50e-6 + 256 * 20e-6)
+    assert gain.ratio == 3
+    assert gain.limit == pytest.approx(1 + (3 * device + cpu) / (batch / (400e-6 + batch * 20e-6 / 8)))
+    text = page(records, COSTS)
+    assert text.index("## Two workers (simulated)") < text.index("## Several devices (simulated)")
+    assert len(findings.found_in(records, "cpus", "box")) == 1
+
+
+def test_whether_adaptive_sizes_are_faster_is_told_by_task():
+    records = complete("v100") | complete("k80") | complete("v100", derived.NAME)
+    records |= made(ADAPTIVE, [2, 2, 2], condition="v100", task=derived.NAME)
+    records |= made(ADAPTIVE, [2, 2, 2], condition="k80")
+    told = " ".join(findings.shapes(records))
+    assert f"in 1 of 2 on digits, 1 of 1 on {derived.NAME}." in told
+
+
+def test_a_derived_set_has_the_first_labels_and_features(tmp_path):
+    """By hand, and the folder serves for all other data."""
+    source = tmp_path / "data" / derived.SOURCE
+    source.mkdir(parents=True)
+    (tmp_path / "data" / "other").write_text("x")
+    labels, features = derived.LABELS, derived.FEATURES
+    lines = [
+        "4 9 9",
+        f"3,{labels},7 0:0.5 {features}:0.1 12:0.25",
+        f"{labels + 5} 1:0.5",
+        f"{labels - 1} {features - 1}:0.75",
+        f"2 {features}:1",
+    ]
+    for part in ("train", "test"):
+        with gzip.open(source / f"{part}.txt.gz", "wt") as file:
+            file.write("\n".join(lines) + "\n")
+    found = derived.derive(tmp_path / "data", tmp_path / "made")
+    wanted = f"2 {features} {labels}\n3,7 0:0.5 12:0.25\n{labels - 1} {features - 1}:0.75\n"
+    assert (found / "train.txt").read_text() == (found / "test.txt").read_text() == wanted
+    assert (tmp_path / "made" / "other").read_text() == "x"
+    assert derived.derive(tmp_path / "data", tmp_path / "made") == found, "again"
 
 
 def test_survival_is_over_the_same_method_with_equal_speeds():

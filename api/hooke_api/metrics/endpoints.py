@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 
@@ -80,15 +80,22 @@ def export_points(chosen: PointsOf, database: DatabaseOf, store: Store) -> CsvAn
 
 @router.get("/runs/{run_id}/workers", operation_id="read_workers")
 def read_workers(run_id: str, database: DatabaseOf) -> WorkersAnswer:
-    """Return what each worker of a run did: utilisation, shares of steps and updates, batch sizes, staleness."""
+    """Return what each worker of a run did: utilisation, shares of steps and updates, batch sizes, staleness.
+
+    Utilisation and throughput also over time; and all by kind of worker.
+    """
     with database.read() as session:
         return workers.answer(session, run_id)
 
 
 @router.get("/runs/{run_id}/workers.csv", operation_id="export_workers", response_class=CsvAnswer)
-def export_workers(run_id: str, database: DatabaseOf) -> CsvAnswer:
-    """Return every update of every worker of a run as CSV: when, of how many steps, how stale."""
-    return csv_answer(workers.csv_of(database, run_id), f"workers-{run_id}.csv")
+def export_workers(run_id: str, database: DatabaseOf, of: Literal["updates", "time"] = "updates") -> CsvAnswer:
+    """Return every update of every worker of a run as CSV: when, of how many steps, how stale.
+
+    `of` = `time`: its utilisation and throughput over time instead.
+    """
+    name = "workers" if of == "updates" else "workers-over-time"
+    return csv_answer(workers.csv_of(database, run_id, of == "time"), f"{name}-{run_id}.csv")
 
 
 @router.get(

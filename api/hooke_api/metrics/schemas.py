@@ -131,6 +131,8 @@ class WorkerView(View):
     """What one worker did in the newest attempt of a run."""
 
     worker: int
+    kind: str | None
+    """As the form writes it: `v100`, `hogwild-cpu:8`, `cpu@0.5`; null where workers have no kinds."""
     steps: int
     share_of_steps: float
     """Of the steps of all workers: with equal batches its share of the work."""
@@ -138,6 +140,8 @@ class WorkerView(View):
     """Utilisation: share of its time, evaluations excluded, in which it computed gradients."""
     speed: float | None
     """Batches per second of computing, sleep of a slowed worker included, over those of the fastest worker."""
+    throughput: float | None
+    """Samples per second of its time, evaluations excluded."""
     updates: int | None
     """Exchanges with a server that brought steps; null without a server, or if its rows are not recorded."""
     share_of_updates: float | None
@@ -147,9 +151,33 @@ class WorkerView(View):
     """Seconds since the start at which its updates ended, downsampled as series are."""
     sizes: list[float]
     """Steps of each of these updates: its batch size over time."""
+    times: list[float]
+    """Ends of equal parts of its time, s since the start; empty if its rows are not recorded."""
+    computing_over_time: list[float | None]
+    """Utilisation in each of these parts; null where the clock stood throughout."""
+    throughput_over_time: list[float | None]
+    """Samples per second in each of these parts."""
+
+
+class KindView(View):
+    """What all workers of one kind did together in the newest attempt of a run."""
+
+    kind: str
+    workers: int
+    share_of_steps: float
+    computing: float | None
+    throughput: float | None
+    """Samples per second of all of them, added up."""
+    updates: int | None
+    """Of those whose rows are recorded."""
+    share_of_updates: float | None
+    staleness: float | None
+    """Mean over their updates."""
 
 
 class WorkersAnswer(View):
     """The work of each worker of a run."""
 
     workers: list[WorkerView]
+    kinds: list[KindView]
+    """The same by kind; empty where workers have no kinds."""

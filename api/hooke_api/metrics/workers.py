@@ -1,14 +1,16 @@
 """What each worker of a run did: time spent computing, updates of the center, steps of each update, staleness.
 
 From the newest attempt. A server's rows tell whose exchange each was, and when; the worker's own rows tell how
-many steps it took until then: the batch size over time, in steps, of methods that change it.
+many steps it took until then: the batch size over time, in steps, of methods that change it; and how its time was
+spent, over time (`worker_times`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sqlalchemy import select
@@ -17,19 +19,18 @@ from sqlalchemy.orm import Session
 from hooke_api.base.errors import ResourceNotFound
 from hooke_api.base.tables import csv_lines
 from hooke_api.metrics.m4 import m4
-from hooke_api.metrics.schemas import WorkersAnswer, WorkerView
-from hooke_api.metrics.table import Column, Floats, unequal_batches
+from hooke_api.metrics.schemas import KindView, WorkersAnswer, WorkerView
+from hooke_api.metrics.table import Floats, unequal_batches
+from hooke_api.metrics.worker_times import OWN, OverTime, Rows, kinds_of, over_time_of, samples_of_a_step
 from hooke_api.models import Chunk, RankTotals, Run
 from hooke_api.storage import blocks, steps
 from hooke_api.storage.database import Database
 from hooke_api.storage.present import check_present
 
-OWN, SERVED = ("wall",), ("wall", "staleness", "worker")
-"""Columns that are read of a worker and of a server."""
+SERVED = ("wall", "staleness", "worker")
+"""Columns that are read of a server."""
 POINTS = 400
 """Maximum number of updates of a worker in an answer."""
-
-Rows = Mapping[str, Column]
 
 
 @dataclass(frozen=True)
@@ -57,40 +58,61 @@ def updates_of(worker: int, own: Rows, served: Rows) -> Updates:
     return Updates(wall[kept], steps[kept], served["staleness"][of][kept].astype(np.float64))
 
 
+@dataclass(frozen=True)
+class _Work:
+    """What is known of the workers of a run, by rank."""
+
+    run: Run
+    totals: Mapping[int, RankTotals]
+    updates: Mapping[int, Updates]
+    over_time: Mapping[int, OverTime]
+    exchanges: int
+    """Updates of all workers, also of those that write no rows."""
+
+    @classmethod
+    def of(cls, session: Session, run: Run) -> _Work:
+        """Read it."""
+        totals, rows = _totals(session, run), _rows(session, run)
+        served = rows.get(run.workers) if run.servers else None
+        updates = {rank: updates_of(rank, rows[rank], served) for rank in totals if served and rank in rows}
+        over_time = {rank: over_time_of(rows[rank]) for rank in totals if rank in rows}
+        return cls(run, totals, updates, over_time, _exchanges(updates, served) if served else 0)
+
+
 def answer(session: Session, run_id: str) -> WorkersAnswer:
-    """Return the work of each worker. Raises ResourceNotFound for an unknown run."""
+    """Return the work of each worker, and of each kind. Raises ResourceNotFound for an unknown run."""
     run = _run(session, run_id)
-    totals = _totals(session, run)
-    rows = _rows(session, run)
-    served = rows.get(run.workers) if run.servers else None
-    updates = {rank: updates_of(rank, rows[rank], served) for rank in totals if served and rank in rows}
-    steps = sum(each.steps for each in totals.values())
-    exchanges = _exchanges(updates, served) if served else 0
-    speeds = _speeds(run, totals)
-    return WorkersAnswer(
-        workers=[
-            _view(total, updates.get(rank), total.steps / steps if steps else 0.0, exchanges, speeds.get(rank))
-            for rank, total in totals.items()
-        ]
-    )
+    work, kinds = _Work.of(session, run), kinds_of(run.spec, run.workers)
+    samples, speeds = samples_of_a_step(run.spec, run.workers), _speeds(run, work.totals)
+    views = [_view(work, rank, kinds[rank], samples[rank], speeds.get(rank)) for rank in sorted(work.totals)]
+    return WorkersAnswer(workers=views, kinds=_by_kind(views, work))
 
 
-def csv_of(database: Database, run_id: str) -> Iterator[str]:
-    """Return the updates of all workers as lines, in order of worker and time. Raises before the first one."""
+def csv_of(database: Database, run_id: str, of_time: bool = False) -> Iterator[str]:
+    """Return the updates of all workers as lines, or what they did over time; in order of worker and time.
+
+    Raises before the first one.
+    """
     with database.read() as session:
         run = _run(session, run_id)
-        workers, rows = sorted(_totals(session, run)), _rows(session, run)
-        served = rows.get(run.workers) if run.servers else None
-    return _lines(
-        run_id, {rank: updates_of(rank, rows[rank], served) for rank in workers if served and rank in rows}
-    )
+        work, kinds = _Work.of(session, run), kinds_of(run.spec, run.workers)
+        samples = samples_of_a_step(run.spec, run.workers)
+    return _over_time(run_id, work, kinds, samples) if of_time else _lines(run_id, work, kinds)
 
 
-def _lines(run_id: str, updates: Mapping[int, Updates]) -> Iterator[str]:
-    yield csv_lines([("run", "worker", "wall_s", "steps", "staleness")])
-    for worker, each in updates.items():
+def _lines(run_id: str, work: _Work, kinds: Sequence[str | None]) -> Iterator[str]:
+    yield csv_lines([("run", "worker", "wall_s", "steps", "staleness", "kind")])
+    for worker, each in sorted(work.updates.items()):
         columns = each.wall.tolist(), each.steps.astype(np.int64).tolist(), each.staleness.tolist()
-        if rows := [(run_id, worker, *row) for row in zip(*columns, strict=True)]:
+        if rows := [(run_id, worker, *row, kinds[worker] or "") for row in zip(*columns, strict=True)]:
+            yield csv_lines(rows)
+
+
+def _over_time(run_id: str, work: _Work, kinds: Sequence[str | None], samples: Sequence[int]) -> Iterator[str]:
+    yield csv_lines([("run", "worker", "until_s", "computing", "samples_per_s", "kind")])
+    for worker, each in sorted(work.over_time.items()):
+        columns = each.ends.tolist(), each.computing.tolist(), (samples[worker] * each.steps).tolist()
+        if rows := [(run_id, worker, *row, kinds[worker] or "") for row in zip(*columns, strict=True)]:
             yield csv_lines(rows)
 
 
@@ -155,26 +177,66 @@ def _exchanges(updates: Mapping[int, Updates], served: Rows) -> int:
     return unknown + sum(len(each.wall) for each in updates.values())
 
 
-def _view(
-    total: RankTotals, updates: Updates | None, share: float, exchanges: int, speed: float | None
-) -> WorkerView:
-    train = total.wall - total.evaluate
-    view = {
-        "worker": total.rank,
+def _view(work: _Work, rank: int, kind: str | None, samples: int, speed: float | None) -> WorkerView:
+    total, updates, parts = work.totals[rank], work.updates.get(rank), work.over_time.get(rank)
+    train, steps = total.wall - total.evaluate, sum(each.steps for each in work.totals.values())
+    view: dict[str, Any] = {
+        "worker": rank,
+        "kind": kind,
         "steps": total.steps,
-        "share_of_steps": share,
+        "share_of_steps": total.steps / steps if steps else 0.0,
         "computing": total.compute / train if train > 0 else None,
         "speed": speed,
+        "throughput": total.steps * samples / train if train > 0 else None,
+        "times": [] if parts is None else parts.ends.tolist(),
+        "computing_over_time": [] if parts is None else _numbers(parts.computing),
+        "throughput_over_time": [] if parts is None else _numbers(samples * parts.steps),
     }
     if updates is None:
         return WorkerView(**view, updates=None, share_of_updates=None, staleness=None, x=[], sizes=[])
-    stale = updates.staleness[np.isfinite(updates.staleness)]
     kept = m4(updates.steps, POINTS)
     return WorkerView(
         **view,
         updates=len(updates.wall),
-        share_of_updates=len(updates.wall) / exchanges if exchanges else 0.0,
-        staleness=float(stale.mean()) if len(stale) else None,
+        share_of_updates=len(updates.wall) / work.exchanges if work.exchanges else 0.0,
+        staleness=_mean([updates]),
         x=updates.wall[kept].tolist(),
         sizes=updates.steps[kept].tolist(),
     )
+
+
+def _numbers(values: Floats) -> list[float | None]:
+    """Return them with null in place of NaN."""
+    return [value if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _mean(of: Sequence[Updates]) -> float | None:
+    """Return the mean staleness of all updates of which it is known."""
+    known = [each.staleness[np.isfinite(each.staleness)] for each in of]
+    stale = np.concatenate(known) if known else np.empty(0)
+    return float(stale.mean()) if len(stale) else None
+
+
+def _by_kind(views: Sequence[WorkerView], work: _Work) -> list[KindView]:
+    """Return the work of each kind, in the order of its first worker; none where workers have no kinds."""
+    found = []
+    for kind in dict.fromkeys(view.kind for view in views if view.kind is not None):
+        mine = [view for view in views if view.kind == kind]
+        totals = [work.totals[view.worker] for view in mine]
+        train = sum(total.wall - total.evaluate for total in totals)
+        known = [view.updates for view in mine if view.updates is not None]
+        rates = [view.throughput for view in mine if view.throughput is not None]
+        updates = sum(known) if known else None
+        found.append(
+            KindView(
+                kind=kind,
+                workers=len(mine),
+                share_of_steps=sum(view.share_of_steps for view in mine),
+                computing=sum(total.compute for total in totals) / train if train > 0 else None,
+                throughput=sum(rates) if rates else None,
+                updates=updates,
+                share_of_updates=None if updates is None else updates / max(1, work.exchanges),
+                staleness=_mean([work.updates[view.worker] for view in mine if view.worker in work.updates]),
+            )
+        )
+    return found

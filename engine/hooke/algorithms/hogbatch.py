@@ -6,6 +6,7 @@ from pydantic import Field
 
 from hooke.catalogue.claims import Limit
 from hooke.catalogue.rank import Rank
+from hooke.methods.replicas import Replicas
 from hooke.methods.sizes import Sized, Sizes
 from hooke.spec.spaces import Space
 
@@ -14,18 +15,18 @@ class Hogbatch(Sized):
     """Hogbatch.
 
     worker i   x = c;  u = sum of g_i(x) over b_i batches;  push u
-    server     c' = c - lr u                      whoever comes first;   n_i' = n_i + m_i
-               b_i' = max(smallest, b_i / alpha)  if n_i' < n_j for all others j
-               b_i' = min(largest, b_i alpha)     if n_i' > n_j for all others j
+    server     c' = c - lr u                        whoever comes first;   n_i' = n_i + m_i
+               b_i' = max(smallest_i, b_i / alpha)  if n_i' < n_j for all others j
+               b_i' = min(largest_i, b_i alpha)     if n_i' > n_j for all others j
 
     Slow workers get small batches and fast ones large batches, until all update equally often. The rate of an
     update is proportional to its batch. With alpha = 1 sizes stay as they are. Cost per update 2 (A + |W| B).
 
     Readings: sizes are multiples of the run's batch, b_i / alpha rounded down and b_i alpha up, from those in
-    `sizes`. The change u is added to a center that others have updated meanwhile (delta merge; the released code
-    of the paper overwrites it). An update counts once, m_i = 1; that of a worker of kind `hogwild-cpu` beta T_i
-    times, whatever b_i is, where T_i are its sub-batches, one per thread, and beta is `surviving`. Every batch of
-    an update begins at the pulled weights, which threads move within it.
+    `sizes`. The change u is added to a center that others have updated meanwhile (delta merge). As in the released
+    code of the paper, `merging: overwrite` makes it c' = x - lr u; what that undoes is in `lost_mass`. An update
+    counts once, m_i = 1; that of a worker of kind `hogwild-cpu` beta T_i times, whatever b_i is, where T_i are its
+    sub-batches, one per thread, and beta is `surviving`. All batches of an update begin at the pulled weights.
 
     Reference: Ma and Rusu 2020 (arXiv 2004.08771), CPU+GPU Hogbatch (alpha = 1) and Adaptive Hogbatch.
     """
@@ -37,6 +38,7 @@ class Hogbatch(Sized):
         Limit("async-sgd", {"alpha": 1.0}, {"momentum": 0.0}, exact=True),
     ]
     tested_with = {"largest": 4}
+    tested_together = [{"sizes": (2,), "smallest_of": (1, 2), "largest_of": (2, 4)}]
     servers, coordination, pushes = 1, "parameter-server", "updates"
     may_drop = True
     deterministic = False
@@ -51,13 +53,13 @@ class Hogbatch(Sized):
 
     def serve(self, r: Rank) -> None:
         """Apply each update, reply with the center and the worker's next number of batches."""
-        c, u = r.params, r.buffer(r.params)
+        c, u, replicas = r.params, r.buffer(r.params), Replicas(r, self.lr, self.overwriting(r))
         sizes = Sizes(self, r.workers, counts=self.counts(r)).kept(r.state("sizes"))
-        for i in r.requests(u, order="arrival", period=self.largest, last_words=True):
+        for i in r.requests(u, order="arrival", period=self.exchange_period(), last_words=True):
             if r.brought:
-                c.add_(u, alpha=-self.lr)
+                replicas.merge(c, u, i)
                 sizes.updated(i, r.dropped)
-            r.reply(i, c, sizes.now[i])
+            r.reply(i, replicas.given(c, i), sizes.now[i])
 
     def work(self, r: Rank) -> None:
         """Pull, sum the gradients of the batches granted, push."""

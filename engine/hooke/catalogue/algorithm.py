@@ -123,6 +123,10 @@ class Algorithm(Parametrized):
         del workers
         return {}
 
+    def overwrites(self) -> bool:
+        """Return whether a server may undo updates of others, of which it then gives an account: `report_lost`."""
+        return False
+
     def remarks(self, workers: int) -> list[str]:
         """Return remarks on these parameters and that many workers for docs/algorithms.md, such as a bound."""
         del workers

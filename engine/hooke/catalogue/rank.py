@@ -165,6 +165,10 @@ class Rank(Protocol):
         `ask`. `told`: the rows of the vector that are sent, with their ids, to a worker that asked for that.
         """
 
+    def report_lost(self, norms: Callable[[], tuple[float, float]]) -> None:
+        """Server of a method that overwrites: give a function that returns the L1 norms of what was undone, and of
+        all updates; it is called at the end."""
+
     def take(self, into: Vector, worker: int) -> None:
         """Server: receive the vector of a worker that asks (`ask`), before the reply."""
 

@@ -42,6 +42,7 @@ class TrainingRank(RecordedRank):
         self.server_worker_loop = ServerWorkerLoop(self)
         self.server_loop = ServerLoop(self, setup.options.order)
         self.lock_free_loop = LockFreeLoop(self)
+        self._undone: Callable[[], tuple[float, float]] | None = None
         self.notes |= algorithm.notes(spec.workers)
 
     def checkpoint(self) -> None:
@@ -128,6 +129,10 @@ class TrainingRank(RecordedRank):
         return self.server_loop.reply(worker, vector, steps, word)
 
     @override
+    def report_lost(self, norms: Callable[[], tuple[float, float]]) -> None:
+        self._undone = norms
+
+    @override
     def take(self, into: Vector, worker: int) -> None:
         self.server_loop.take(into, worker)
 
@@ -185,11 +190,12 @@ class TrainingRank(RecordedRank):
         (self.lock_free_loop if self.algorithm.coordination == "lock-free" else self.server_worker_loop).leave()
 
     def settle(self) -> None:
-        """Determine the lost share of updates without locks, and free the windows; collective."""
+        """Determine the lost share of updates, without locks or overwritten, and free the windows; collective."""
         with aside(self.comm, Phase.IDLE):
             balances = [window.balance() for window in self.windows]
-            if self.spec.shares_weights:
-                lost, pushed = self.comm.control.allreduce(updates(self.objective, self.group))
+            if self.spec.shares_weights or self.algorithm.overwrites():
+                own = self._undone() if self._undone else updates(self.objective, self.group)
+                lost, pushed = self.comm.control.allreduce(own)
                 balances.append((lost, pushed))
             if pushed := sum(mass for _, mass in balances):
                 self.recorder.lost_mass = sum(lost for lost, _ in balances) / pushed if self.rank == 0 else None

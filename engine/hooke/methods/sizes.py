@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, Self
 
 from pydantic import Field
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hooke.catalogue.rank import Rank
 
 Size = Annotated[int, Field(ge=1, le=10_000)]
+OVERWRITING = 11
+"""Vector reads and writes of an overwriting merge beyond those of a delta merge: two copies, two sums, a norm."""
 
 
 class Sized(Algorithm):
@@ -31,6 +33,18 @@ class Sized(Algorithm):
     )
     smallest: int = Field(1, ge=1, le=10_000, title="Smallest", description="Least number of batches (b_min).")
     largest: int = Field(16, ge=1, le=10_000, title="Largest", description="Largest number of batches (b_max).")
+    smallest_of: tuple[Size, ...] = Field(
+        (),
+        max_length=4096,
+        title="Smallest, by worker",
+        description="Of worker 0, 1, ..., from the beginning again for further workers; empty: `smallest`.",
+    )
+    largest_of: tuple[Size, ...] = Field(
+        (),
+        max_length=4096,
+        title="Largest, by worker",
+        description="Of worker 0, 1, ..., from the beginning again for further workers; empty: `largest`.",
+    )
     alpha: float = Field(2.0, ge=1, le=100, title="Factor", description="Of a change of size; 1: none (static).")
 
     surviving: float = Field(
@@ -40,6 +54,25 @@ class Sized(Algorithm):
         title="Surviving",
         description="Share of the updates by threads of a worker (kind hogwild-cpu) that count (beta).",
     )
+    merging: Literal["delta", "overwrite"] = Field(
+        "delta",
+        title="Merge",
+        description="`delta`: an update is added to the center. `overwrite`: the worker's weights replace it, "
+        "which undoes what others added meanwhile; those of kind hogwild-cpu add.",
+    )
+
+    def overwrites(self) -> bool:
+        """Return whether updates may be undone at the server."""
+        return self.merging == "overwrite"
+
+    def overwriting(self, r: Rank) -> list[int]:
+        """Return the workers whose weights replace the center: those with a copy of their own."""
+        groups = ((i, r.spec.group(i)) for i in range(r.workers) if self.overwrites())
+        return [i for i, group in groups if group is None or group.kind != "hogwild-cpu"]
+
+    def vector_accesses(self, server: bool) -> float:
+        """Return those of one step; a server that overwrites copies twice, and adds up what it undoes."""
+        return super().vector_accesses(server) + (OVERWRITING if server and self.overwrites() else 0)
 
     def counts(self, r: Rank) -> list[float]:
         """Return by how much an update of each worker counts: 1, or beta T with T sub-batches for its threads."""
@@ -48,15 +81,21 @@ class Sized(Algorithm):
 
     def exchange_period(self) -> int:
         """Return the largest number of batches of an update."""
-        return self.largest
+        return max(self.largest_of or (self.largest,))
+
+    def within(self, worker: int) -> tuple[int, int]:
+        """Return the bounds of a worker's sizes."""
+        low, high = self.smallest_of or (self.smallest,), self.largest_of or (self.largest,)
+        return low[worker % len(low)], high[worker % len(high)]
 
     def faults(self, workers: int) -> list[str]:
-        """Return what is wrong with bounds and sizes."""
-        if self.smallest > self.largest:
-            return [f"smallest = {self.smallest} exceeds largest = {self.largest}"]
-        for size in self.sizes[:workers]:
-            if not self.smallest <= size <= self.largest:
-                return [f"sizes are between smallest and largest, {self.smallest} to {self.largest}: not {size}"]
+        """Return what is wrong with bounds and sizes, of the first worker of which something is."""
+        for worker in range(workers):
+            (low, high), size = self.within(worker), self.sizes[worker % len(self.sizes)]
+            if low > high:
+                return [f"smallest = {low} exceeds largest = {high} (worker {worker})"]
+            if not low <= size <= high:
+                return [f"sizes are between smallest and largest, {low} to {high}: not {size} (worker {worker})"]
         return []
 
 
@@ -68,16 +107,11 @@ class Bounded(Protocol):
         """Return the sizes at first, of worker 0, 1, ..."""
 
     @property
-    def smallest(self) -> int:
-        """Return the lower bound."""
-
-    @property
-    def largest(self) -> int:
-        """Return the upper bound."""
-
-    @property
     def alpha(self) -> float:
         """Return the factor of a change."""
+
+    def within(self, worker: int) -> tuple[int, int]:
+        """Return the bounds of a worker's sizes."""
 
 
 class Bounds(NamedTuple):
@@ -87,6 +121,11 @@ class Bounds(NamedTuple):
     smallest: int
     largest: int
     alpha: float
+
+    def within(self, worker: int) -> tuple[int, int]:
+        """Return the bounds of a worker's sizes, here the same for all."""
+        del worker
+        return self.smallest, self.largest
 
 
 class Sizes:
@@ -136,11 +175,12 @@ class Sizes:
         The count of a dropped worker stands still: no other one would have fewer updates, and none shrink.
         """
         method, size = self._method, self.now[worker]
+        smallest, largest = method.within(worker)
         self.updates[worker] += 1
         n = [number * count for number, count in zip(self.updates, self._counts, strict=True)]
         mine, others = n[worker], [each for i, each in enumerate(n) if i != worker and i not in dropped]
         if others and mine < min(others) - self._margin:
-            self.now[worker] = max(method.smallest, math.floor(size / method.alpha))
+            self.now[worker] = max(smallest, math.floor(size / method.alpha))
         elif others and mine > max(others) + self._margin:
-            self.now[worker] = min(method.largest, math.ceil(size * method.alpha))
+            self.now[worker] = min(largest, math.ceil(size * method.alpha))
         self._keep(worker)

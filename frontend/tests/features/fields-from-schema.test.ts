@@ -19,6 +19,8 @@ const SCHEMA = {
     limit: { anyOf: [{ type: "number", minimum: 0 }, { type: "null" }], title: "Limit", default: null },
     kind: { $ref: "#/$defs/Kind", default: "a" },
     note: { type: "string" },
+    shares: { type: "array", items: { type: "number" }, default: [0.5] },
+    sizes: { type: "array", items: { type: "integer", minimum: 1 }, default: [1] },
     threads: { anyOf: [{ type: "integer" }, { const: "group", type: "string" }], default: 1 },
   },
   $defs: { Kind: { enum: ["a", "b"], title: "Kind" } },
@@ -35,6 +37,8 @@ it("makes one control per property, in order", () => {
     ["limit", "number"],
     ["kind", "choice"],
     ["note", "text"],
+    ["shares", "numbers"],
+    ["sizes", "numbers"],
     ["threads", "mixed"],
   ]);
 });

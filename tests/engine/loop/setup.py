@@ -55,13 +55,23 @@ class Ordered(Quadratic):
 
     setup: Setup
     folder: Path
+    saved: list[int]
+    """Batches that were picked before each checkpoint."""
+    norms: float
+    """Sum of the L1 norms of all gradients."""
 
     def gradient(self, batch: Any) -> float:
         if not self.virtual:
             self._keep_the_order()
         if len(self.picked) == self.setup.told:
             self.cancel_requested.set()
-        return super().gradient(batch)
+        loss = super().gradient(batch)
+        self.norms += float(self._gradient.abs().sum())
+        return loss
+
+    def local_state(self) -> dict[str, np.ndarray]:
+        self.saved.append(len(self.picked))
+        return {}
 
     def _keep_the_order(self) -> None:
         setup, mine, count = self.setup, self.comm.rank, len(self.picked)
@@ -167,6 +177,10 @@ class Setup:
     """Whether the gradient tells the rows that it consists of, and which they are."""
     apart: bool = False
     """Under MPI: windows share no memory, as on several hosts."""
+    speeds: tuple[float, ...] = ()
+    """Of each worker, at most 1; under MPI the product slows processes down. Empty: all alike."""
+    pause: float = 0.0
+    """Seconds of every gradient under MPI, so that speeds are the workers' own, however busy the machine is."""
     cut: int | None = None
     """Run again from the oldest checkpoint on disk, which has to lie before this many gradients."""
 
@@ -178,11 +192,15 @@ class Setup:
             "workers": self.workers,
             "seed": 5,
             "world": world,
-            "virtual": NETWORK if world == "virtual" else None,
+            "virtual": dict(NETWORK) if world == "virtual" else None,
             "budget": {"samples": self.steps * BATCH},
             "evaluation": {"every": self.every * BATCH},
         }
         document |= dict(self.changes)
+        if self.speeds and world == "virtual":
+            document["virtual"] |= {"speeds": list(self.speeds)}
+        elif self.speeds:
+            document["groups"] = [{"kind": "cpu", "speed": speed} for speed in self.speeds]
         if world == "mpi":
             document["virtual"] = None
         with known():
@@ -207,6 +225,17 @@ class Report:
     """Sum of the L1 norms of all updates of a shared center, counted by the method."""
     items: list[list[int]]
     """Those of every batch."""
+    saved: list[int]
+    """Number of batches before each checkpoint."""
+    norms: float
+    """Sum of the L1 norms of all gradients."""
+
+
+def _pause(setup: Setup, rank: int, world: World) -> float:
+    """Return the extra seconds of a gradient: virtual ones of a slow worker, or real ones of all."""
+    if world == "mpi":
+        return setup.pause
+    return setup.slow[1] if setup.slow and setup.slow[0] == rank else 0.0
 
 
 def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume: bool = False) -> Report:
@@ -215,7 +244,7 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
     bad = dict(setup.poison).get(comm.rank)
     behaviour = Behaviour(
         sleeps=setup.sleeps,
-        slow=setup.slow[1] if setup.slow and setup.slow[0] == comm.rank and world == "virtual" else 0.0,
+        slow=_pause(setup, comm.rank, world),
         poison=None if bad is None else (bad, np.nan),
         cancel_at=setup.cancel[1] if setup.cancel and setup.cancel[0] == comm.rank and not resume else None,
     )
@@ -223,7 +252,7 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
     kind = InRows if setup.rows else Moody if setup.moody else Ordered
     objective = kind(family, comm, behaviour, Flag(), world == "virtual")
     objective.setup, objective.folder = setup, folder
-    objective.mass = 0.0
+    objective.mass, objective.norms, objective.saved = 0.0, 0.0, []
     if folder is not None and comm.rank == 0:
         folder.mkdir(exist_ok=True)
         (folder / "spec.json").write_text(canonical(spec))
@@ -236,7 +265,7 @@ def run_rank(comm: Comm, setup: Setup, world: World, folder: Path | None, resume
     scores = [(score.samples, score.loss) for score in out.evaluations]
     picked, start = len(objective.picked), family.start(spec.seed)
     comm.control = control
-    counted = (objective.spent, start, objective.mass, objective.picked)
+    counted = (objective.spent, start, objective.mass, objective.picked, objective.saved, objective.norms)
     return Report(out.weights, out.center, out.done, scores, picked, *counted)
 
 

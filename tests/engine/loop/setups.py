@@ -12,6 +12,10 @@ ONE_HOST = (("virtual", NETWORK | {"latency": 0.0, "seconds_per_byte": 0.0}),)
 IN_PAIRS = (("period", 3), ("optimizer", "sgd"), ("lr", 0.05))
 TOUCHED = (("communication", {"rows": "touched"}),)
 PULL = (("rho", 6.0), ("period", 2))
+HANDED_OUT = (("sharding", "dispatched"),)
+THREE, TWO = (1.0, 0.5, 0.25), (1.0, 0.25)
+"""Speeds."""
+SLOW = (("lr", 0.01),)
 
 SETUPS = {
     "one by one": Setup("async-easgd", sleeps=1),
@@ -69,4 +73,45 @@ SETUPS = {
         "hogwild-sgd", (("period", 2), *ATOMIC), steps=60, rows="some", apart=True, changes=TOUCHED
     ),
     "one leaves before a checkpoint": Setup("forgiving", poison=((1, 4),), changes=(*DROP, *PERIODIC)),
+    "handed out": Setup(
+        "hogbatch", (*SLOW, ("largest", 8)), steps=92, speeds=THREE, pause=0.001, changes=HANDED_OUT
+    ),
+    "handed out, merged": Setup(
+        "adaptive-sgd",
+        (*SLOW, ("largest", 4), ("mega_batch", 16)),
+        steps=92,
+        speeds=THREE,
+        pause=0.001,
+        changes=HANDED_OUT,
+    ),
+    "handed out, elastic": Setup(
+        "heterogeneous-easgd",
+        (*SLOW, ("period", 2), ("longest", 8)),
+        steps=92,
+        speeds=THREE,
+        pause=0.001,
+        changes=HANDED_OUT,
+    ),
+    "handed out, twice": Setup(
+        "hogbatch", (*SLOW, ("largest", 2)), sleeps=1, changes=(*HANDED_OUT, *PERIODIC), cut=80
+    ),
+    "handed out, one leaves": Setup(
+        "hogbatch", (*SLOW, ("largest", 4)), steps=92, poison=((1, 4),), changes=(*HANDED_OUT, *DROP)
+    ),
+    "overwriting": Setup(
+        "hogbatch", (*SLOW, ("alpha", 1.0), ("merging", "overwrite")), steps=92, speeds=THREE, pause=0.001
+    ),
+    "adapting": Setup("hogbatch", (*SLOW, ("largest", 8)), 2, steps=240, every=240, speeds=TWO, pause=0.002),
+    "adapting, merged": Setup(
+        "adaptive-sgd",
+        (*SLOW, ("largest", 8), ("mega_batch", 40), ("center_momentum", 0.0)),
+        2,
+        steps=240,
+        every=240,
+        speeds=TWO,
+        pause=0.002,
+    ),
+    "alone": Setup("sgd", (("lr", 0.05), ("momentum", 0.0)), 1, steps=30),
+    "alone, served": Setup("hogbatch", (("lr", 0.05),), 1, steps=30),
+    "alone, merged": Setup("adaptive-sgd", (("lr", 0.05), ("largest", 1), ("center_momentum", 0.0)), 1, steps=30),
 }

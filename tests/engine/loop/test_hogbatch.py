@@ -1,12 +1,14 @@
 """Hogbatch on workers of unequal speed, in virtual time: who updates how often, with which batches."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hooke.algorithms.hogbatch import Hogbatch
 from hooke.catalogue.validation import validate_run
 from hooke.errors import SpecError
+from hooke.loop.state import RankState
 from hooke.loop.train import run_spec_virtual
 from hooke.methods.sizes import Sizes
 from hooke.spec.journal import records, unpack
@@ -166,6 +168,42 @@ def test_a_size_follows_the_counts_of_the_others():
     alone = Sizes(Hogbatch(sizes=(3,)), 1)
     alone.updated(0)
     assert alone.now == [3]
+
+
+def test_workers_whose_threads_refer_to_the_center_do_not_overwrite_it():
+    """Of the paper's CPU and device the device alone does; what it undoes is told with what threads lose."""
+    kinds = [{"kind": "hogwild-cpu", "threads": 2}, {"kind": "cpu", "speed": 0.5}]
+    chosen = spec(virtual={"devices": kinds, "memory_bandwidth": 1e15}, merging="overwrite", steps=60)
+    rank = SimpleNamespace(workers=2, spec=chosen)
+    assert Hogbatch(merging="overwrite").overwriting(rank) == [1]
+    assert Hogbatch().overwriting(rank) == []
+    done = [each.done for each in run_spec_virtual(chosen)]
+    assert 0.01 < done[0].lost_mass < 1
+    alone = spec(
+        virtual={"devices": [kinds[0]], "memory_bandwidth": 1e15}, workers=1, merging="overwrite", steps=60
+    )
+    assert run_spec_virtual(alone)[0].done.lost_mass == pytest.approx(0, abs=1e-6), "nobody undoes anything"
+
+
+@pytest.mark.parametrize("bad", [0, 1])
+def test_a_nan_does_not_overwrite_the_center(tmp_path, monkeypatch, bad):
+    """The run goes on without the worker, whose replica never arrives."""
+    plain = RankState._next_gradient
+
+    def poisoned(rank):
+        loss = plain(rank)
+        if rank.rank == bad and rank.t == 7:
+            rank._gradient[3] = float("nan")
+        return loss
+
+    monkeypatch.setattr(RankState, "_next_gradient", poisoned)
+    chosen = spec(3, 120, {"speeds": [1, 0.4, 0.7]}, merging="overwrite").model_copy(
+        update={"on_bad_worker": "drop"}
+    )
+    outcomes = run_spec_virtual(chosen)
+    assert outcomes[-1].done.dropped == [bad]
+    assert np.isfinite(outcomes[-1].center).all()
+    assert sum(each.done.step for each in outcomes[:3]) == 120
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { LineChart } from "@/lib/charts/line-chart";
 import { readWorkersOptions } from "@/lib/client/@tanstack/react-query.gen";
-import type { RunView, WorkerView } from "@/lib/client/types.gen";
-import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
+import type { KindView, RunView, WorkerView } from "@/lib/client/types.gen";
+import { formatCount, formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
 import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantities";
 import { variantStyle } from "@/lib/theme/palette";
 import { ErrorPanel } from "@/lib/ui/error-panel";
@@ -27,9 +27,15 @@ export function WorkerShares({ run }: { run: RunView }) {
       testId="worker-shares"
       aside={
         wanted ? (
-          <a href={`/api/v1/runs/${run.id}/workers.csv`} download>
-            All updates as CSV
-          </a>
+          <span>
+            <a href={`/api/v1/runs/${run.id}/workers.csv`} download>
+              All updates as CSV
+            </a>
+            {" · "}
+            <a href={`/api/v1/runs/${run.id}/workers.csv?of=time`} download>
+              Over time as CSV
+            </a>
+          </span>
         ) : (
           <Button size="compact-xs" variant="default" onClick={() => want(true)}>
             Show
@@ -48,40 +54,90 @@ export function WorkerShares({ run }: { run: RunView }) {
         />
       )}
       {query.data && <Shares workers={workers} />}
+      {query.data && query.data.kinds.length > 1 && <Kinds kinds={query.data.kinds} />}
       {workers.some((worker) => worker.sizes.length > 0) && (
-        <LineChart
+        <OverTime
+          run={run}
           title="Batch size"
           testId="chart-batch-size"
-          height={220}
           note="steps of each update"
-          series={workers.slice(0, LINES).map((worker) => ({
-            label: `worker ${worker.worker}`,
-            style: variantStyle(worker.worker),
-            x: worker.x,
-            y: worker.sizes,
-          }))}
-          xTitle={axisTitle("wall", run.simulated)}
-          formatX={(value) => formatAxisValue("wall", value)}
-          tickX={(value) => formatAxisTick("wall", value)}
-          formatY={formatNumber}
-          tickY={formatNumber}
+          workers={workers}
+          points={({ x, sizes }) => ({ x, y: sizes })}
         />
+      )}
+      {workers.some((worker) => worker.times.length > 1) && (
+        <>
+          <OverTime
+            run={run}
+            title="Utilisation"
+            testId="chart-utilisation"
+            note="share of the time in which it computes, evaluations left out"
+            workers={workers}
+            points={({ times, computing_over_time }) => ({ x: times, y: computing_over_time })}
+            format={formatPercent}
+            tick={formatPercentTick}
+          />
+          <OverTime
+            run={run}
+            title="Throughput"
+            testId="chart-throughput"
+            note="samples per second, evaluations left out"
+            workers={workers}
+            points={({ times, throughput_over_time }) => ({ x: times, y: throughput_over_time })}
+          />
+        </>
       )}
     </Section>
   );
 }
 
+interface OverTimeProps {
+  readonly run: RunView;
+  readonly title: string;
+  readonly testId: string;
+  readonly note: string;
+  readonly workers: readonly WorkerView[];
+  readonly points: (worker: WorkerView) => { x: number[]; y: (number | null)[] };
+  readonly format?: (value: number) => string;
+  readonly tick?: (value: number) => string;
+}
+
+/** One line per worker over the time of the run; of many, the first ones. */
+function OverTime({ run, title, testId, note, workers, points, format, tick }: OverTimeProps) {
+  return (
+    <LineChart
+      title={title}
+      testId={testId}
+      height={220}
+      note={note}
+      series={workers.slice(0, LINES).map((worker) => ({
+        label: `worker ${worker.worker}${worker.kind ? ` (${worker.kind})` : ""}`,
+        style: variantStyle(worker.worker),
+        ...points(worker),
+      }))}
+      xTitle={axisTitle("wall", run.simulated)}
+      formatX={(value) => formatAxisValue("wall", value)}
+      tickX={(value) => formatAxisTick("wall", value)}
+      formatY={format ?? ((value) => formatNumber(value))}
+      tickY={tick ?? ((value) => formatNumber(value))}
+    />
+  );
+}
+
 function Shares({ workers }: { workers: readonly WorkerView[] }) {
+  const kinds = workers.some((worker) => worker.kind !== null);
   return (
     <TableRegion label="Work by worker">
       <table>
         <thead>
           <tr>
             <th scope="col">Worker</th>
+            {kinds && <th scope="col">Kind</th>}
             <th scope="col">Computing</th>
             <th scope="col" title="Batches per second of computing, over the fastest worker's; measured">
               Speed
             </th>
+            <th scope="col">Samples/s</th>
             <th scope="col">Steps</th>
             <th scope="col">Share of steps</th>
             <th scope="col">Updates</th>
@@ -93,8 +149,10 @@ function Shares({ workers }: { workers: readonly WorkerView[] }) {
           {workers.map((worker) => (
             <tr key={worker.worker}>
               <td>{worker.worker}</td>
+              {kinds && <td>{worker.kind}</td>}
               <td>{formatPercent(worker.computing)}</td>
               <td>{formatNumber(worker.speed)}</td>
+              <td>{formatCount(rounded(worker.throughput))}</td>
               <td>{formatCount(worker.steps)}</td>
               <td>{formatPercent(worker.share_of_steps)}</td>
               <td>{formatCount(worker.updates)}</td>
@@ -106,4 +164,43 @@ function Shares({ workers }: { workers: readonly WorkerView[] }) {
       </table>
     </TableRegion>
   );
+}
+
+function Kinds({ kinds }: { kinds: readonly KindView[] }) {
+  return (
+    <TableRegion label="Work by kind of worker">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Kind</th>
+            <th scope="col">Workers</th>
+            <th scope="col">Computing</th>
+            <th scope="col">Samples/s</th>
+            <th scope="col">Share of steps</th>
+            <th scope="col">Updates</th>
+            <th scope="col">Share of updates</th>
+            <th scope="col">Mean staleness</th>
+          </tr>
+        </thead>
+        <tbody>
+          {kinds.map((kind) => (
+            <tr key={kind.kind}>
+              <td>{kind.kind}</td>
+              <td>{formatCount(kind.workers)}</td>
+              <td>{formatPercent(kind.computing)}</td>
+              <td>{formatCount(rounded(kind.throughput))}</td>
+              <td>{formatPercent(kind.share_of_steps)}</td>
+              <td>{formatCount(kind.updates)}</td>
+              <td>{formatPercent(kind.share_of_updates)}</td>
+              <td>{formatNumber(kind.staleness)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableRegion>
+  );
+}
+
+function rounded(value: number | null): number | null {
+  return value === null ? null : Math.round(value);
 }

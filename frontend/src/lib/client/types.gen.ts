@@ -2483,6 +2483,46 @@ export type Jitter = {
 export type Kind = 'text' | 'choice' | 'number' | 'flag' | 'time';
 
 /**
+ * KindView
+ *
+ * What all workers of one kind did together in the newest attempt of a run.
+ */
+export type KindView = {
+    /**
+     * Computing
+     */
+    computing: number | null;
+    /**
+     * Kind
+     */
+    kind: string;
+    /**
+     * Share Of Steps
+     */
+    share_of_steps: number;
+    /**
+     * Share Of Updates
+     */
+    share_of_updates: number | null;
+    /**
+     * Staleness
+     */
+    staleness: number | null;
+    /**
+     * Throughput
+     */
+    throughput: number | null;
+    /**
+     * Updates
+     */
+    updates: number | null;
+    /**
+     * Workers
+     */
+    workers: number;
+};
+
+/**
  * Leaderboard
  *
  * All boards, those with the most workloads first.
@@ -5540,6 +5580,14 @@ export type WorkerView = {
      */
     computing: number | null;
     /**
+     * Computing Over Time
+     */
+    computing_over_time: Array<number | null>;
+    /**
+     * Kind
+     */
+    kind: string | null;
+    /**
      * Share Of Steps
      */
     share_of_steps: number;
@@ -5564,6 +5612,18 @@ export type WorkerView = {
      */
     steps: number;
     /**
+     * Throughput
+     */
+    throughput: number | null;
+    /**
+     * Throughput Over Time
+     */
+    throughput_over_time: Array<number | null>;
+    /**
+     * Times
+     */
+    times: Array<number>;
+    /**
      * Updates
      */
     updates: number | null;
@@ -5583,6 +5643,10 @@ export type WorkerView = {
  * The work of each worker of a run.
  */
 export type WorkersAnswer = {
+    /**
+     * Kinds
+     */
+    kinds: Array<KindView>;
     /**
      * Workers
      */
@@ -8185,7 +8249,12 @@ export type ExportWorkersData = {
          */
         run_id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Of
+         */
+        of?: 'updates' | 'time';
+    };
     url: '/api/v1/runs/{run_id}/workers.csv';
 };
 

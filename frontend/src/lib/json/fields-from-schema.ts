@@ -44,7 +44,8 @@ function kindOf(property: Json): FormField["kind"] {
   if (types.includes("string") && (types.includes("integer") || types.includes("number"))) return "mixed";
   if (Array.isArray(property.enum) || "const" in property) return "choice";
   const type = property.type;
-  if (type === "array" && isJson(property.items) && property.items.type === "number") return "numbers";
+  const item = type === "array" && isJson(property.items) ? property.items.type : undefined;
+  if (item === "number" || item === "integer") return "numbers";
   return type === "number" || type === "integer" || type === "boolean" ? type : "text";
 }
 

@@ -10,6 +10,7 @@ from tests.engine.reference.observed import End, Observed
 def adaptive(run: Observed) -> End:
     """Return the center; a worker's last request is its farewell, and its last grant what is left of its steps."""
     v, workers = run.values, run.workers
+    low, high = v["smallest_of"] or [v["smallest"]], v["largest_of"] or [v["largest"]]
     center = run.start.astype(np.float64).copy()
     at = [center] * workers
     size = [v["sizes"][i % len(v["sizes"])] for i in range(workers)]
@@ -18,13 +19,13 @@ def adaptive(run: Observed) -> End:
         if granted[i]:
             update = sum(run.gradient(i, done[i] + k, at[i]) for k in range(granted[i]))
             done[i] += granted[i]
-            center = center - v["lr"] * update
+            center = (at[i] if v["merging"] == "overwrite" else center) - v["lr"] * update
             count[i] += 1
             others = [count[j] for j in range(workers) if j != i]
             if others and count[i] < min(others):
-                size[i] = max(v["smallest"], math.floor(size[i] / v["alpha"]))
+                size[i] = max(low[i % len(low)], math.floor(size[i] / v["alpha"]))
             elif others and count[i] > max(others):
-                size[i] = min(v["largest"], math.ceil(size[i] * v["alpha"]))
+                size[i] = min(high[i % len(high)], math.ceil(size[i] * v["alpha"]))
         at[i] = center
         granted[i] = min(size[i], run.steps[i] - done[i])
     return [], center

@@ -1485,6 +1485,8 @@ export const readWorkersQueryKey = (options: Options<ReadWorkersData>) => create
  * Read Workers
  *
  * Return what each worker of a run did: utilisation, shares of steps and updates, batch sizes, staleness.
+ *
+ * Utilisation and throughput also over time; and all by kind of worker.
  */
 export const readWorkersOptions = (options: Options<ReadWorkersData>) => queryOptions<ReadWorkersResponse, ReadWorkersError, ReadWorkersResponse, ReturnType<typeof readWorkersQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1505,6 +1507,8 @@ export const exportWorkersQueryKey = (options: Options<ExportWorkersData>) => cr
  * Export Workers
  *
  * Return every update of every worker of a run as CSV: when, of how many steps, how stale.
+ *
+ * `of` = `time`: its utilisation and throughput over time instead.
  */
 export const exportWorkersOptions = (options: Options<ExportWorkersData>) => queryOptions<ExportWorkersResponse, ExportWorkersError, ExportWorkersResponse, ReturnType<typeof exportWorkersQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {

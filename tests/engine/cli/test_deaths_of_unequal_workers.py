@@ -1,0 +1,141 @@
+"""Real unequal workers that die or stop within an epoch: which examples are used, told by the workload itself."""
+
+import json
+import os
+import signal
+import subprocess
+from collections import Counter
+
+import numpy as np
+import pytest
+from hooke.spec.journal import records
+
+from tests.engine.cli.conftest import command, processes_of
+from tests.waiting import LIMIT, wait_for
+
+WORKLOAD = '''
+"""Digits, whose workers note the items of every batch before they compute its gradient."""
+
+import os
+import time
+from pathlib import Path
+from typing import ClassVar
+
+from hooke.catalogue.workload import ALONE
+from hooke.workloads.digits_mlp import DigitsMLP
+
+
+class Noting(DigitsMLP):
+    """Digits, noted.
+
+    Data, model and loss: those of digits-mlp. A gradient takes ten milliseconds more.
+    """
+
+    target: ClassVar[float] = 0.96
+
+    def build(self, place=ALONE):
+        """Build digits-mlp."""
+        objective = super().build(place)
+        pick, file = objective.pick, Path(os.environ["NOTES"]) / str(os.getpid())
+
+        def noted(indices):
+            with file.open("a") as lines:
+                lines.write(" ".join(map(str, indices.tolist())) + "\\n")
+            time.sleep(0.01)
+            return pick(indices)
+
+        objective.pick = noted
+        return objective
+'''
+BATCH, EPOCHS = 8, 2
+TRAIN = 1294
+"""Training items of digits-mlp."""
+RUN = {
+    "workload": {"name": "noting", "parameters": {"hidden1": 4, "hidden2": 4}},
+    "algorithm": {"name": "hogbatch", "parameters": {"lr": 0.02, "largest": 4}},
+    "workers": 3,
+    "groups": [{"kind": "cpu"}, {"kind": "cpu", "speed": 0.5}, {"kind": "cpu", "speed": 0.25}],
+    "batch": BATCH,
+    "sharding": "dispatched",
+    "budget": {"samples": EPOCHS * TRAIN // BATCH * BATCH - 3 * BATCH},
+    "evaluation": {"every": 10**6},
+    "checkpoint_every": 40 * BATCH,
+}
+
+
+@pytest.fixture
+def started(spec, tmp_path, monkeypatch):
+    """Return a function that starts the run, and its folder."""
+    own, notes = tmp_path / "own", tmp_path / "notes"
+    (own / "workloads").mkdir(parents=True)
+    (own / "workloads" / "noting.py").write_text(WORKLOAD)
+    notes.mkdir()
+    monkeypatch.setenv("HOOKE_PATH", str(own))
+    monkeypatch.setenv("NOTES", str(notes))
+    folder, begun = tmp_path / "out", []
+
+    def start(*more, **changes):
+        arguments = command("run", spec(**RUN | changes), "--run-dir", folder, "--json", *more)
+        begun.append(subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        return begun[-1], folder
+
+    yield start
+    for process in begun:
+        process.kill()
+        process.communicate()
+
+
+def picked(tmp_path, folder, worker):
+    """Return the items of each batch that the worker of this attempt has taken; none before its first record."""
+    journal = folder / f"journal.{worker}.jsonl"
+    first = next(iter(records(journal)), None) if journal.exists() else None
+    file = tmp_path / "notes" / str(first and first.pid)
+    return [line.split() for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def counted(batches):
+    return Counter(item for batch in batches for item in batch)
+
+
+def steps_in(place, worker):
+    """Return the steps of a worker in a checkpoint."""
+    with np.load(place / f"rank.{worker}.npz") as file:
+        return json.loads(str(file["meta"]))["t"]
+
+
+def test_killed_in_mid_epoch_the_next_attempt_uses_every_example_as_often_as_there_are_epochs(started, tmp_path):
+    process, folder = started()
+    complete = wait_for(lambda: list(folder.glob("checkpoints/*/complete.json")), "a checkpoint")
+    wait_for(lambda: len(picked(tmp_path, folder, 1)) > steps_in(complete[0].parent, 1) + 4, "work after it")
+    os.kill(next(iter(records(folder / "journal.1.jsonl"))).pid, signal.SIGKILL)
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 1 and "SIGKILL" in err
+    assert processes_of(folder) == []
+    place = max((each.parent for each in folder.glob("checkpoints/*/complete.json")), key=lambda p: int(p.name))
+    kept = [picked(tmp_path, folder, worker)[: steps_in(place, worker)] for worker in range(3)]
+    assert sum(map(len, kept)) * BATCH == int(place.name)
+    process, _ = started("--resume")
+    out, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 0, err
+    again = [picked(tmp_path, folder, worker) for worker in range(3)]
+    counts = counted(batch for batches in (*kept, *again) for batch in batches)
+    assert sum(counts.values()) == RUN["budget"]["samples"] == json.loads(out)["samples"]
+    assert max(counts.values()) == EPOCHS
+    assert sum(EPOCHS - counts[str(item)] for item in range(TRAIN)) == EPOCHS * TRAIN - sum(counts.values())
+
+
+def test_a_batch_that_never_comes_back_ends_the_attempt_and_names_its_worker(started, tmp_path):
+    """The others use everything else first; the end needs the worker that stopped, as would a checkpoint."""
+    budget = RUN["budget"] | {"max_stall_seconds": 2}
+    process, folder = started(budget=budget, checkpoint_every=None)
+    wait_for(lambda: len(picked(tmp_path, folder, 2)) > 4, "work of the slowest")
+    os.kill(next(iter(records(folder / "journal.2.jsonl"))).pid, signal.SIGSTOP)
+    out, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 1
+    assert "rank 2 is stopped by a signal" in err
+    assert json.loads(out)["state"] == "failed_infra"
+    assert processes_of(folder) == []
+    others = [batch for worker in (0, 1) for batch in picked(tmp_path, folder, worker)]
+    counts = counted([*others, *picked(tmp_path, folder, 2)])
+    assert max(counts.values()) <= EPOCHS
+    assert len(others) * BATCH > 0.9 * RUN["budget"]["samples"], "the others went on without it"
