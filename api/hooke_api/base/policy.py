@@ -95,6 +95,7 @@ LEAST: Mapping[str, Role | Other] = {
     "create_experiment": RESEARCHER,
     "import_experiment": RESEARCHER,
     "change_experiment": RESEARCHER,
+    "validate_extension": RESEARCHER,
     "extend_experiment": RESEARCHER,
     "delete_experiment": RESEARCHER,
     "restore_experiment": RESEARCHER,

@@ -58,7 +58,7 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str) -> 
         check_fit(session, spec, planned)
         _check_limits(session, spec, who, planned)
     return DryRun(
-        runs=[_planned_view(run) for run in planned],
+        runs=[planned_view(run) for run in planned],
         trial_runs=plan.trial_runs,
         reported_runs=plan.reported_runs if spec.tuning else len(planned),
         warnings=plain.as_sent([*warnings(session, spec, planned), *outdated(session, unresolved)]),
@@ -66,7 +66,8 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str) -> 
     )
 
 
-def _planned_view(run: PlannedRun) -> PlannedRunView:
+def planned_view(run: PlannedRun) -> PlannedRunView:
+    """Return a planned run as responses have it."""
     return PlannedRunView(
         variant=run.variant,
         cluster=run.cluster,

@@ -13,6 +13,7 @@ import type {
   CreatedWebhook,
   DeletedExperiment,
   DeletedPage,
+  DeliveryPage,
   DeliveryView,
   DryRun,
   ExperimentPage,
@@ -47,6 +48,7 @@ import type {
   TuningView,
   UserList,
   UserView,
+  VersionList,
   ViewList,
   WebhookList,
   WebhookView,
@@ -85,6 +87,8 @@ export interface Operations {
   "GET /experiments/*/tuning": TuningView;
   "POST /experiments/*/cancel": ExperimentView;
   "POST /experiments/*/extension": ExperimentView;
+  "POST /experiments/*/extension/dry-run": DryRun;
+  "GET /experiments/*/versions": VersionList;
   "PUT /experiments/*/priority": ExperimentView;
   "PUT /experiments/*/project": ExperimentView;
   "GET /clusters/*/queue": QueueView;
@@ -133,6 +137,8 @@ export interface Operations {
   "PATCH /webhooks/*": WebhookView;
   "DELETE /webhooks/*": Record<string, never>;
   "POST /webhooks/*/test": DeliveryView;
+  "GET /webhooks/*/deliveries": DeliveryPage;
+  "POST /webhook-deliveries/*/redeliver": DeliveryView;
   "GET /views": ViewList;
   "GET /api/openapi.json": { components: { schemas: Record<string, unknown> } };
   "POST /views": SavedView;
@@ -162,6 +168,7 @@ export const names = new Set([
   "projects",
   "audit",
   "webhooks",
+  "webhook-deliveries",
   "views",
   "readyz",
   "filter-fields",
@@ -176,6 +183,9 @@ export const verbs = new Set([
   "tuning",
   "cancel",
   "extension",
+  "versions",
+  "deliveries",
+  "redeliver",
   "logs",
   "timeline",
   "system",

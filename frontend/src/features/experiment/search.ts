@@ -17,7 +17,9 @@ export interface ExperimentSearch {
   seeds?: "each" | "median";
   /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
   x?: string;
-  tab?: "json";
+  tab?: "json" | "versions";
+  /** The version whose specification is shown. */
+  version?: number;
   /** Further metrics that have charts, such as "p_at_3.active_share". */
   more?: string;
   /** The parameter that trials are drawn over. */
@@ -31,7 +33,7 @@ export interface ExperimentSearch {
 }
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
-  const { axis, cluster, workers, hide, y, scale, seeds, x, tab, more, by, sort, group, runs } = search;
+  const { axis, cluster, workers, hide, y, scale, seeds, x, tab, version, more, by, sort, group, runs } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     cluster: typeof cluster === "string" ? cluster : undefined,
@@ -41,7 +43,8 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     scale: scale === "log" ? scale : undefined,
     seeds: seeds === "each" || seeds === "median" ? seeds : undefined,
     x: typeof x === "string" && zoomFrom(x) ? x : undefined,
-    tab: tab === "json" ? tab : undefined,
+    tab: tab === "json" || tab === "versions" ? tab : undefined,
+    version: typeof version === "number" ? version : undefined,
     more: typeof more === "string" && furtherOf(more).length > 0 ? more : undefined,
     by: typeof by === "string" ? by : undefined,
     sort: typeof sort === "string" ? sort : undefined,
