@@ -24,6 +24,7 @@ from hooke_api.base.reach import DEFAULT_NAME, reaches
 from hooke_api.calibration.service import latest, outdated
 from hooke_api.experiments.faults import checked_plan
 from hooke_api.experiments.fitting import check_fit
+from hooke_api.experiments.memory import memory
 from hooke_api.experiments.schemas import DryRun, ExperimentView, PlannedRunView
 from hooke_api.experiments.service import view
 from hooke_api.experiments.warnings import warnings
@@ -63,6 +64,7 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str) -> 
         reported_runs=plan.reported_runs if spec.tuning else len(planned),
         warnings=plain.as_sent([*warnings(session, spec, planned), *outdated(session, unresolved)]),
         durations=durations(session, spec, planned),
+        memory=memory(session, spec, planned),
     )
 
 

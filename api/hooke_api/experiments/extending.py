@@ -26,6 +26,7 @@ from hooke_api.base.errors import Conflict, Invalid
 from hooke_api.experiments.creating import planned_view
 from hooke_api.experiments.faults import missing_data
 from hooke_api.experiments.fitting import check_fit
+from hooke_api.experiments.memory import memory
 from hooke_api.experiments.schemas import DryRun, ExperimentVersion, ExperimentView, Extension, VersionList
 from hooke_api.experiments.service import view
 from hooke_api.experiments.warnings import warnings
@@ -93,6 +94,7 @@ def dry_run(session: Session, experiment_id: str, asked: Extension) -> DryRun:
         reported_runs=reported,
         warnings=prepared.told,
         durations=durations(session, spec, planned),
+        memory=memory(session, spec, planned),
     )
 
 

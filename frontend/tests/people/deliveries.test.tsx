@@ -112,13 +112,13 @@ describe("the deliveries of a webhook", () => {
   });
 
   it("say that there are none, or that they could not be listed", async () => {
-    const user = open([webhook("whk_1")]);
+    const user = open([webhook("whk_1"), webhook("whk_2")]);
     server.on("GET /webhooks/*/deliveries", { items: [], next_cursor: null });
-    await user.click(await screen.findByTestId("show-deliveries"));
+    const buttons = await screen.findAllByTestId("show-deliveries");
+    await user.click(buttons[0] as HTMLElement);
     expect(await screen.findByText(/has been sent nothing in the last 14 days/)).toBeVisible();
-    await user.click(screen.getByTestId("show-deliveries"));
-    server.on("GET /webhooks/*/deliveries", new Refusal(404, "no webhook has the id whk_1"));
-    await user.click(screen.getByTestId("show-deliveries"));
-    await waitFor(() => expect(screen.getByText(/no webhook has the id whk_1/)).toBeVisible());
+    server.on("GET /webhooks/*/deliveries", new Refusal(404, "no webhook has the id whk_2"));
+    await user.click(buttons[1] as HTMLElement);
+    await waitFor(() => expect(screen.getByText(/no webhook has the id whk_2/)).toBeVisible());
   });
 });

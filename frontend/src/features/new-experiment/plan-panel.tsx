@@ -8,6 +8,7 @@ import ui from "@/lib/ui/ui.module.css";
 import { DurationNote } from "./duration-note";
 import { fixFirst, placeName } from "./faults";
 import styles from "./form.module.css";
+import { MemoryNote } from "./memory-note";
 import { QueueNote } from "./queue-note";
 
 const LISTED = 200;
@@ -136,6 +137,7 @@ function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void 
         </tbody>
       </table>
       <DurationNote durations={plan.durations} />
+      <MemoryNote memory={plan.memory} />
       <QueueNote hosts={[...new Set(plan.runs.map(({ host }) => host))]} />
       {plan.warnings.length > 0 && (
         <ul className={styles.warnings} data-testid="warnings">
