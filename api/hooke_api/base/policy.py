@@ -58,6 +58,7 @@ LEAST: Mapping[str, Role | Other] = {
     "stream_events": VIEWER,
     "list_clusters": VIEWER,
     "read_cluster": VIEWER,
+    "read_occupancy": VIEWER,
     "read_queue": VIEWER,
     "read_trace": VIEWER,
     "list_calibrations": VIEWER,
@@ -178,6 +179,8 @@ PLACES: Mapping[str, Place] = {
     "read_trace": Place.REACHED,
     "list_clusters": Place.SITE,
     "read_cluster": Place.SITE,
+    # sums over all runs, as the busy slots of a cluster
+    "read_occupancy": Place.SITE,
     "list_calibrations": Place.SITE,
     "list_algorithms": Place.SITE,
     "list_workloads": Place.SITE,

@@ -29,6 +29,7 @@ import type {
   NewClusterToken,
   NewInvite,
   NewToken,
+  OccupancyView,
   Onward,
   ProjectList,
   ProjectView,
@@ -91,6 +92,7 @@ export interface Operations {
   "GET /experiments/*/versions": VersionList;
   "PUT /experiments/*/priority": ExperimentView;
   "PUT /experiments/*/project": ExperimentView;
+  "GET /clusters/*/occupancy": OccupancyView;
   "GET /clusters/*/queue": QueueView;
   "PUT /clusters/*/policy": QueuePolicy;
   "GET /leaderboard": Leaderboard;
@@ -201,6 +203,7 @@ export const verbs = new Set([
   "priority",
   "project",
   "queue",
+  "occupancy",
   "policy",
   "password",
   "accept",
@@ -226,6 +229,13 @@ export const USUAL = new Map<string, unknown>([
       ...{ cluster: "local", online: true, drained: false, slots: 8, free: 8 },
       ...{ active: [], entries: [], policy: {} },
     } satisfies QueueView,
+  ],
+  [
+    "GET /clusters/*/occupancy",
+    {
+      ...{ cluster: "local", slots: 8, since: "2026-03-01T10:00:00Z", seconds: 1800 },
+      shares: [null, 0, 0.5],
+    } satisfies OccupancyView,
   ],
   ["GET /leaderboard", { boards: [], tau_max: 4, left_out: [] } satisfies Leaderboard],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
