@@ -49,10 +49,10 @@ describe("the versions on the page", () => {
     await user.click(table.getByRole("link", { name: "version 2" }));
     const json = await screen.findByLabelText("Specification of version 2 as JSON");
     expect(JSON.parse(json.textContent ?? "")).toEqual(ITEMS[1]?.spec);
-    expect(address()).toContain("tab=versions&version=2");
+    expect(address()).toContain("versions=2");
     await user.click(screen.getByTestId("version"));
     await waitFor(() => expect(screen.queryByTestId("versions-part")).toBeNull());
-    expect(address()).not.toContain("version");
+    expect(address()).not.toContain("versions");
   });
 
   it("are not offered of one that was never extended", async () => {

@@ -122,7 +122,7 @@ function Facts({ experiment, cancelling }: { experiment: ExperimentView; cancell
         <Link
           to="/experiments/$experimentId"
           params={{ experimentId: experiment.id }}
-          search={({ version, ...old }) => ({ ...old, tab: old.tab === "versions" ? undefined : "versions" })}
+          search={(old) => ({ ...old, versions: old.versions === undefined ? 0 : undefined })}
           resetScroll={false}
           title="Seeds or variants were added since it was submitted: what, when, by whom"
           data-testid="version"

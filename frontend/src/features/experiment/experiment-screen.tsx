@@ -62,9 +62,9 @@ function Page({ experiment }: { experiment: ExperimentView }) {
           <JsonView value={experiment.spec} label="Specification as JSON" />
         </Section>
       )}
-      {search.tab === "versions" && (
+      {search.versions !== undefined && (
         <Suspense>
-          <VersionsPart experiment={experiment} shown={search.version} />
+          <VersionsPart experiment={experiment} shown={search.versions} />
         </Suspense>
       )}
       {comparison.isError && !comparison.data && (

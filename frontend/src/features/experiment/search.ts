@@ -5,6 +5,8 @@ import { AXES } from "@/lib/format/quantities";
 /** What of the experiment is in view; all of it is in the URL. */
 export interface ExperimentSearch {
   axis?: Axis;
+  /** Its versions are listed, and the specification of this one is shown; 0: of none. */
+  versions?: number;
   cluster?: string;
   workers?: number;
   /** Positions of variants that are switched off, such as "0.3". */
@@ -17,9 +19,7 @@ export interface ExperimentSearch {
   seeds?: "each" | "median";
   /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
   x?: string;
-  tab?: "json" | "versions";
-  /** The version whose specification is shown. */
-  version?: number;
+  tab?: "json";
   /** Further metrics that have charts, such as "p_at_3.active_share". */
   more?: string;
   /** The parameter that trials are drawn over. */
@@ -33,9 +33,10 @@ export interface ExperimentSearch {
 }
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
-  const { axis, cluster, workers, hide, y, scale, seeds, x, tab, version, more, by, sort, group, runs } = search;
+  const { axis, cluster, workers, hide, y, scale, seeds, x, tab, more, by, sort, group, runs } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
+    versions: typeof search.versions === "number" ? search.versions : undefined,
     cluster: typeof cluster === "string" ? cluster : undefined,
     workers: typeof workers === "number" && workers > 0 ? workers : undefined,
     hide: typeof hide === "string" || typeof hide === "number" ? String(hide) || undefined : undefined,
@@ -43,8 +44,7 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     scale: scale === "log" ? scale : undefined,
     seeds: seeds === "each" || seeds === "median" ? seeds : undefined,
     x: typeof x === "string" && zoomFrom(x) ? x : undefined,
-    tab: tab === "json" || tab === "versions" ? tab : undefined,
-    version: typeof version === "number" ? version : undefined,
+    tab: tab === "json" ? tab : undefined,
     more: typeof more === "string" && furtherOf(more).length > 0 ? more : undefined,
     by: typeof by === "string" ? by : undefined,
     sort: typeof sort === "string" ? sort : undefined,

@@ -13,7 +13,7 @@ import { addedBy } from "./versions";
 
 interface VersionsProps {
   experiment: ExperimentView;
-  /** The version whose specification is shown below. */
+  /** The version whose specification is shown below, if there is such a one. */
   shown: number | undefined;
 }
 
@@ -61,7 +61,7 @@ function VersionsTable({
                 <Link
                   to="/experiments/$experimentId"
                   params={{ experimentId: experiment.id }}
-                  search={(old) => ({ ...old, version: shown === item.version ? undefined : item.version })}
+                  search={(old) => ({ ...old, versions: shown === item.version ? 0 : item.version })}
                   resetScroll={false}
                   aria-current={shown === item.version}
                   title="Its specification"
