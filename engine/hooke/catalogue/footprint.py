@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hooke.catalogue.discovery import built_in
-from hooke.catalogue.workload import Workload
+from hooke.catalogue.workload import Sizes, Workload
 from hooke.spec.specification import RunSpec
 
 PROGRAM = 300 * 2**20
@@ -127,7 +127,7 @@ def footprint(spec: RunSpec, servers: int) -> Footprint | None:
     )
 
 
-def _sizes(spec: RunSpec) -> Any:
+def _sizes(spec: RunSpec) -> Sizes | None:
     """Return the sizes of a built-in workload with the parameters of a run."""
     item = built_in("workload").get(spec.workload.name)
     if item is None:

@@ -32,10 +32,10 @@ export function useExtend(experiment: ExperimentView, done: () => void) {
       const body = extensionOf(draft, experiment.version);
       return (await extendExperiment({ path, body, throwOnError: true })).data;
     },
-    onSuccess: (view) => {
+    onSuccess: async (view) => {
       done();
-      client.setQueryData(readExperimentQueryKey({ path }), view);
-      return navigate({ to: "/experiments/$experimentId", params: { experimentId: view.id } });
+      await navigate({ to: "/experiments/$experimentId", params: { experimentId: view.id } });
+      client.setQueryData(readExperimentQueryKey({ path }), view); // here it would close the form at once
     },
   });
 }
