@@ -278,6 +278,7 @@ def test_the_command_extends(service, monkeypatch, tmp_path):
         return answer.output
 
     assert "say what to add" in hooke(status=1)
+    assert hooke("--seeds", "1", "--check") == "0 trial runs at most and 2 others would be added\n"
     assert hooke("--seeds", "1") == f"{experiment} is version 2: 2 runs were added, trials included\n"
     assert "has not ended" in hooke("--seeds", "1", status=1)
     finish(service)
