@@ -246,7 +246,7 @@ def test_a_dry_run_is_refused_as_the_extension_is(service):
 @ONE_KIND
 def test_warnings_of_a_dry_run_are_about_what_is_added(service):
     experiment = ended(service)
-    long = {"name": "long", "algorithm": "local-sgd", "parameters": {"period": 1_000_000}}
+    long = {"name": "long", "algorithm": "local-sgd", "parameters": {"period": 10_000}}
     plan = preview(service, experiment, variants=[long]).json()
     told = {each["pointer"]: each["message"] for each in plan["warnings"]}
     assert "longer than the budget" in told["/variants/0/parameters"]

@@ -48,7 +48,7 @@ HELD: Mapping[str, Held] = {
     "adaptive-sgd": Held(1, 3, 1),
     "async-easgd": Held(1, 1),
     "async-measgd": Held(1, 1),
-    "async-msgd": Held(2, 2),
+    "async-msgd": Held(1, 2),
     "async-sgd": Held(2, 1),
     "chip-easgd": Held(2),
     "co2": Held(4),
@@ -63,7 +63,7 @@ HELD: Mapping[str, Held] = {
     "hogwild-easgd": Held(3),
     "hogwild-sgd": Held(2),
     "local-sgd": Held(1),
-    "mdownpour": Held(2, 2),
+    "mdownpour": Held(0, 3),
     "noloco": Held(5),
     "onebit-adam": Held(5),
     "original-easgd": Held(1, 1),
@@ -112,9 +112,13 @@ def footprint(spec: RunSpec, servers: int) -> Footprint | None:
         return None
     name, known = spec.algorithm.name, spec.algorithm.hash is None and spec.algorithm.name in HELD
     held = HELD[name] if known else UNKNOWN
-    shared = WINDOW if known and built_in("algorithm")[name].cls.coordination == "lock-free" else 0
+    parameters, shared = spec.algorithm.parameters, 0
+    if known:
+        kind = built_in("algorithm")[name].cls
+        parameters = kind.model_validate(parameters).model_dump()  # with its defaults
+        shared = WINDOW if kind.coordination == "lock-free" else 0
     processes = 1 if spec.world == "virtual" else spec.workers + servers
-    worker = EVERY_RANK + held.worker + shared + of_step(spec.algorithm.parameters)
+    worker = EVERY_RANK + held.worker + shared + of_step(parameters)
     server = EVERY_SERVER + held.server + held.per_worker * spec.workers
     told = [sizes.assumed, "" if known else f"{name} holds {UNKNOWN.worker} vectors"]
     return Footprint(
@@ -139,7 +143,7 @@ def _sizes(spec: RunSpec) -> Sizes | None:
 def of_step(parameters: Mapping[str, Any]) -> int:
     """Return the vectors that optimizer, momentum and accumulation keep; 0 for plain steps."""
     optimizer = parameters.get("optimizer", "sgd")
-    own = {"sgd": 0, "row-adagrad": 1, "row-adam": 2, "lazy-adam": 4}.get(optimizer, 3)
+    own = {"sgd": 0, "row-adagrad": 1, "lazy-adam": 2}.get(optimizer, 3)
     if optimizer == "sgd":
         momentum = bool(parameters.get("momentum"))
         ahead = momentum and parameters.get("momentum_kind") == "nesterov"

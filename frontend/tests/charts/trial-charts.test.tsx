@@ -5,7 +5,13 @@ import { rankColor } from "@/lib/charts/rank-color";
 import { ScatterChart, type ScatterPoint } from "@/lib/charts/scatter-chart";
 import { show } from "../support/app";
 
-const SHEET = { head: ["Trial", "lr"], rows: [["trial 1", "0.01"], ["trial 2", "0.1"]] };
+const SHEET = {
+  head: ["Trial", "lr"],
+  rows: [
+    ["trial 1", "0.01"],
+    ["trial 2", "0.1"],
+  ],
+};
 
 const dot = (
   key: number,

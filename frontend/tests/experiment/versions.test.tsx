@@ -10,7 +10,11 @@ import { answerExperiment, openExperiment } from "./page";
 const server = apiServer();
 beforeEach(() => answerExperiment(server));
 
-const ENDED: Partial<ExperimentView> = { state: "succeeded", finished_at: "2026-05-01T12:00:00Z", version: 3 };
+const ENDED: Partial<ExperimentView> = {
+  state: "succeeded",
+  finished_at: "2026-05-01T12:00:00Z",
+  version: 3,
+};
 const two = SPEC.variants.slice(0, 2);
 const version = (number: number, spec: ExperimentVersion["spec"], user = "ada"): ExperimentVersion => ({
   ...{ version: number, spec, user, fingerprint: "f".repeat(64), created_at: "2026-05-01T12:00:00Z" },
@@ -44,7 +48,11 @@ describe("the versions on the page", () => {
     await user.click(screen.getByTestId("version"));
     const table = within(await screen.findByTestId("versions"));
     const rows = table.getAllByRole("row").slice(1);
-    expect(rows.map((row) => within(row).getAllByRole("cell")[3]?.textContent)).toEqual(["ada", "bob", "ada"]);
+    expect(rows.map((row) => within(row).getAllByRole("cell")[3]?.textContent)).toEqual([
+      "ada",
+      "bob",
+      "ada",
+    ]);
     expect(rows[2]).toHaveTextContent("version 3 (present)");
     await user.click(table.getByRole("link", { name: "version 2" }));
     const json = await screen.findByLabelText("Specification of version 2 as JSON");

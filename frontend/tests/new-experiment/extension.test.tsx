@@ -9,7 +9,11 @@ import { apiServer, Refusal } from "../support/server";
 import { addVariant, choose, openForm, refill, row, settled } from "./form";
 
 const server = apiServer();
-const ENDED: Partial<ExperimentView> = { state: "succeeded", finished_at: "2026-05-01T12:00:00Z", version: 1 };
+const ENDED: Partial<ExperimentView> = {
+  state: "succeeded",
+  finished_at: "2026-05-01T12:00:00Z",
+  version: 1,
+};
 const RUNS = [0, 1, 2].map((seed) => planned("Sync SGD", seed));
 
 async function open(changes: Partial<ExperimentView> = {}) {
@@ -66,7 +70,9 @@ describe("how a new variant is measured", () => {
     expect(measuredSo(experiment({ spec }))).toContain(
       "gets 8 trials on local, as many as the others had, each with 2 tuning seeds",
     );
-    expect(measuredSo(experiment({ spec: { ...SPEC, tuning: {} } }))).toContain("gets 12 trials at each place,");
+    expect(measuredSo(experiment({ spec: { ...SPEC, tuning: {} } }))).toContain(
+      "gets 12 trials at each place,",
+    );
   });
 });
 
@@ -97,7 +103,10 @@ describe("the form", () => {
     server.on("POST /experiments/*/extension", view);
     await user.click(screen.getByTestId("start"));
     await waitFor(() => expect(address()).toBe("/experiments/exp_7"));
-    const body = { variants: [{ name: "Sync SGD", algorithm: "sync-sgd", parameters: { lr: 0.3 } }], version: 2 };
+    const body = {
+      variants: [{ name: "Sync SGD", algorithm: "sync-sgd", parameters: { lr: 0.3 } }],
+      version: 2,
+    };
     expect(server.askedFor("POST /experiments/*/extension").map((asked) => asked.body)).toEqual([body]);
     expect(server.askedFor("POST /experiments/*/extension/dry-run").at(-1)?.body).toEqual(body);
   });
@@ -105,7 +114,10 @@ describe("the form", () => {
   it("shows faults at their fields, and leads to them", async () => {
     const { user } = await open();
     const faults = [{ pointer: "/variants/0/parameters/lr", message: "must be greater than 0" }];
-    server.on("POST /experiments/*/extension/dry-run", new Refusal(422, "The extension is not valid.", faults));
+    server.on(
+      "POST /experiments/*/extension/dry-run",
+      new Refusal(422, "The extension is not valid.", faults),
+    );
     await choose(user, addVariant(), "Sync SGD");
     const fault = await screen.findByTestId("fault");
     expect(fault).toHaveTextContent("variant 1, lr: must be greater than 0");
@@ -131,8 +143,15 @@ describe("the form", () => {
   it("says what a tuned experiment will run", async () => {
     const { user } = await open({ spec: { ...SPEC, tuning: { trials: 8 } } });
     expect(screen.getByTestId("measured-so")).toHaveTextContent("each new variant gets 8 trials");
-    server.on("POST /experiments/*/extension/dry-run", { ...PLAN, runs: RUNS, trial_runs: 8, reported_runs: 3 });
+    server.on("POST /experiments/*/extension/dry-run", {
+      ...PLAN,
+      runs: RUNS,
+      trial_runs: 8,
+      reported_runs: 3,
+    });
     await choose(user, addVariant(), "Sync SGD");
-    expect(await screen.findByTestId("plan-total")).toHaveTextContent("8 trial runs at most, 3 reported runs");
+    expect(await screen.findByTestId("plan-total")).toHaveTextContent(
+      "8 trial runs at most, 3 reported runs",
+    );
   });
 });

@@ -31,7 +31,9 @@ describe("the memory of a plan", () => {
       "estimate for Sync EASGD with 2 workers: 2 programs 600 MB, vectors 580 MB, activations 20 MB, data 100 MB",
     );
     const simulated = { ...VIEW, processes: 1, workers: 1, data: 0, assumed: ["1,000 classes"] };
-    expect(memoryBasis(simulated)).toMatch(/with 1 worker: a program 600 MB,.*20 MB; assumed: 1,000 classes$/);
+    expect(memoryBasis(simulated)).toMatch(
+      /with 1 worker: a program 600 MB,.*20 MB; assumed: 1,000 classes$/,
+    );
   });
 
   it("names clusters where there are several", () => {

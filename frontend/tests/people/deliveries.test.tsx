@@ -27,13 +27,17 @@ describe("a delivery in words", () => {
 
   it("says when the next attempt is due, or when it ended", () => {
     expect(deliveryTime(delivery("msg_1"), NOW)).toBe("next attempt now");
-    expect(deliveryTime(delivery("msg_1", { next_at: "2026-03-01T13:00:00Z" }), NOW)).toMatch(/^next attempt 2/);
+    expect(deliveryTime(delivery("msg_1", { next_at: "2026-03-01T13:00:00Z" }), NOW)).toMatch(
+      /^next attempt 2/,
+    );
     const ended = { state: "failed", next_at: null, ended_at: "2026-03-01T11:50:00Z" } as const;
     expect(deliveryTime(delivery("msg_1", ended), NOW)).toBe("10 min ago");
   });
 
   it("says what the receiver answered last", () => {
-    expect(deliveryOutcome(delivery("msg_1", { why: "status 500", status: 500, attempts: 1 }))).toBe("status 500");
+    expect(deliveryOutcome(delivery("msg_1", { why: "status 500", status: 500, attempts: 1 }))).toBe(
+      "status 500",
+    );
     expect(deliveryOutcome(delivery("msg_1", { status: 204, attempts: 1 }))).toBe("status 204");
     expect(deliveryOutcome(delivery("msg_1", { attempts: 1 }))).toBe("no answer");
     expect(deliveryOutcome(delivery("msg_1"))).toBe("–");
@@ -92,7 +96,13 @@ describe("the deliveries of a webhook", () => {
     expect(server.askedFor("POST /webhook-deliveries/*/redeliver")[0]?.path).toBe(
       "/api/v1/webhook-deliveries/msg_2/redeliver",
     );
-    const done = delivery("msg_2", { ...FAILED, state: "delivered", attempts: 1, status: 204, why: "status 204" });
+    const done = delivery("msg_2", {
+      ...FAILED,
+      state: "delivered",
+      attempts: 1,
+      status: 204,
+      why: "status 204",
+    });
     server.on("GET /webhooks/*/deliveries", { items: [done], next_cursor: null });
     expect(await screen.findByText("delivered", {}, { timeout: 10_000 })).toBeVisible();
     expect(screen.getByText("status 204")).toBeVisible();

@@ -56,6 +56,7 @@ import type {
   WorkersAnswer,
   WorkloadList,
 } from "@/lib/client/types.gen";
+import { OCCUPANCY } from "./fixtures/occupancy";
 
 /** What each operation answers; `*` stands for an id. */
 export interface Operations {
@@ -230,13 +231,7 @@ export const USUAL = new Map<string, unknown>([
       ...{ active: [], entries: [], policy: {} },
     } satisfies QueueView,
   ],
-  [
-    "GET /clusters/*/occupancy",
-    {
-      ...{ cluster: "local", slots: 8, since: "2026-03-01T10:00:00Z", seconds: 1800 },
-      shares: [null, 0, 0.5],
-    } satisfies OccupancyView,
-  ],
+  ["GET /clusters/*/occupancy", OCCUPANCY],
   ["GET /leaderboard", { boards: [], tau_max: 4, left_out: [] } satisfies Leaderboard],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
@@ -252,13 +247,3 @@ export const USUAL = new Map<string, unknown>([
     } satisfies SystemView,
   ],
 ]);
-
-/** Who looks, unless a test says otherwise: the owner of a server without users. */
-export const OWNER: Me = {
-  name: "owner",
-  role: "admin",
-  credential: "start-up token",
-  is_user: false,
-  users: false,
-  projects: {},
-};

@@ -16,7 +16,9 @@ export function intervalOf({ since, seconds }: OccupancyView, place: number): [n
 
 /** "2026-03-01 10:00 to 10:30". */
 export function intervalWords(view: OccupancyView, place: number): string {
-  const [begin, end] = intervalOf(view, place).map((at) => formatMoment(new Date(at).toISOString()).slice(0, 16));
+  const [begin, end] = intervalOf(view, place).map((at) =>
+    formatMoment(new Date(at).toISOString()).slice(0, 16),
+  );
   const sameDay = begin?.slice(0, 10) === end?.slice(0, 10);
   return `${begin} to ${sameDay ? end?.slice(11) : end}`;
 }

@@ -76,7 +76,10 @@ export function withCopy(draft: Json, index: number, present: readonly string[] 
   const variants = objectsAt(draft, ["variants"]);
   const original = variants[index];
   if (!original) return draft;
-  const copy = { ...original, name: freeName(textAt(original, ["name"]), [...present, ...variantNames(draft)]) };
+  const copy = {
+    ...original,
+    name: freeName(textAt(original, ["name"]), [...present, ...variantNames(draft)]),
+  };
   const baseline = afterInsertion(draft, index + 1);
   return { ...draft, variants: variants.toSpliced(index + 1, 0, copy), baseline };
 }

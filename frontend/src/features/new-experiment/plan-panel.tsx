@@ -45,11 +45,7 @@ type FaultsProps = Omit<PlanPanelProps, "plan" | "settled">;
 function Faults({ error, faults, focus, lineOf, refused = "It cannot be checked" }: FaultsProps) {
   if (faults.length === 0)
     return (
-      <Alert
-        color="red"
-        title={worthRetrying(0, error) ? "Not checked yet" : refused}
-        data-testid="faults"
-      >
+      <Alert color="red" title={worthRetrying(0, error) ? "Not checked yet" : refused} data-testid="faults">
         {explain(error)}
       </Alert>
     );

@@ -52,7 +52,8 @@ export function measuredSo({ spec }: ExperimentView): string {
   const counts = clusters.map(({ seeds }) => seeds ?? USUAL_SEEDS);
   const [fewest, most] = [Math.min(...counts), Math.max(...counts)];
   const seeds = `${fewest === most ? "" : `${fewest} to `}${most} ${most === 1 ? "seed" : "seeds"}`;
-  if (!tuning) return `Each new variant runs on the same ${seeds}, at the same places and with the same budget.`;
+  if (!tuning)
+    return `Each new variant runs on the same ${seeds}, at the same places and with the same budget.`;
   const { trials = 12, seeds: each = 1, cluster } = tuning;
   const runs = each === 1 ? "" : `, each with ${each} tuning seeds`;
   const where = cluster ? ` on ${cluster}` : " at each place";

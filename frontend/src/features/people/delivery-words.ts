@@ -35,7 +35,11 @@ export function deliveryTime(told: Pick<Told, "state" | "next_at" | "ended_at">,
 }
 
 /** What the receiver answered last: "status 500; redirects are not followed", or why there was no answer. */
-export function deliveryOutcome({ attempts, status, why }: Pick<Told, "attempts" | "status" | "why">): string {
+export function deliveryOutcome({
+  attempts,
+  status,
+  why,
+}: Pick<Told, "attempts" | "status" | "why">): string {
   if (why) return why;
   if (status !== null) return `status ${status}`;
   return attempts > 0 ? "no answer" : NONE;
