@@ -141,6 +141,8 @@ ADMINISTERED = PROJECTS | {
         ]
     },
 }
+
+
 def _delivery(number: int, state: str, event: str, attempts: int, why: str) -> dict[str, Any]:
     waits = state == "waiting"
     return {
@@ -164,7 +166,9 @@ WEBHOOKS = {
     "**/api/v1/webhooks": {
         "items": [
             _webhook(1, "https://hooks.example.org/hooke", None, "status 204"),
-            _webhook(2, "https://chat.example.org/hooks/a-long-path-that-is-a-secret/0192", "vision", "status 500"),
+            _webhook(
+                2, "https://chat.example.org/hooks/a-long-path-that-is-a-secret/0192", "vision", "status 500"
+            ),
         ]
     },
     "**/api/v1/webhooks/*/deliveries*": {
@@ -275,9 +279,7 @@ SCREENS = (
         "[data-testid=run-row]",
         _click("[data-testid=export]", "[role=menu]"),
     ),
-    Screen(
-        "experiment-versions", "/experiments/{full}?versions=2", "[data-testid=versions]", told=VERSIONS
-    ),
+    Screen("experiment-versions", "/experiments/{full}?versions=2", "[data-testid=versions]", told=VERSIONS),
     Screen("experiment-failed", "/experiments/{failed}", "[data-testid=run-row]"),
     Screen("experiment-running", "/experiments/{running}", "[data-testid=run-row]"),
     Screen(

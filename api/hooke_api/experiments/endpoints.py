@@ -169,7 +169,7 @@ def restore_experiment(
 
 @router.post("/{experiment_id}/extension/dry-run", operation_id="validate_extension")
 def validate_extension(experiment_id: str, asked: Extension, actor: ActorOf, database: DatabaseOf) -> DryRun:
-    """Validate an extension and return the runs that it would add; nothing is stored. Refused as the extension is."""
+    """Validate an extension and return the runs that it would add; nothing is stored."""
     with database.read() as session:
         service.check_owner(session, experiment_id, actor)
         return extending.dry_run(session, experiment_id, asked)

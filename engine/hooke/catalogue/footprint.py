@@ -41,7 +41,7 @@ class Held(NamedTuple):
 
 
 WINDOW = 5
-"""Vectors of a rank for a shared center: start and sum of what it pushes in float64, and its part of the window."""
+"""Vectors of a rank for a shared center: its start and the sum of pushes, both in float64, and the window."""
 UNKNOWN = Held(6, 2)
 """Assumed of a method that is not in the table: more than most hold."""
 HELD: Mapping[str, Held] = {

@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import { measuredSo } from "@/features/new-experiment/present-variants";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { whyNotExtended, whyNoVariants } from "@/lib/keeping/extensible";
-import { PLAN, planned } from "../support/fixtures/catalogue";
+import { openApp } from "../support/app";
+import { CATALOGUE, PLAN, planned } from "../support/fixtures/catalogue";
 import { experiment, ORIGIN, SPEC } from "../support/fixtures/experiment";
 import { apiServer, Refusal } from "../support/server";
-import { addVariant, choose, openForm, refill, row, settled } from "./form";
+import { addVariant, CLUSTERS, choose, openForm, refill, row, settled, WORKLOADS } from "./form";
 
 const server = apiServer();
 const ENDED: Partial<ExperimentView> = {
@@ -39,10 +40,11 @@ describe("variants may be added", () => {
   ])("not while it %s, which is said in place of the form", async (_, changes, why) => {
     expect(whyNotExtended(experiment({ ...ENDED, ...changes }))).toMatch(why);
     server.on("GET /experiments/*", experiment({ ...ENDED, ...changes }));
-    const opening = openForm(server, "/new?extend=exp_7").catch(() => undefined);
+    server.on("GET /algorithms", CATALOGUE).on("GET /workloads", { items: WORKLOADS });
+    server.on("GET /clusters", { items: CLUSTERS });
+    openApp(server, "/new?extend=exp_7");
     expect(await screen.findByTestId("not-extended")).toHaveTextContent(why);
     expect(screen.queryByTestId("form")).toBeNull();
-    await opening;
   });
 
   it("not to one that continues another, nor beyond as many as there may be", () => {

@@ -1,4 +1,4 @@
-"""Predicted memory, against vectors counted in runs, models as PyTorch makes them, and the memory of real ranks."""
+"""Predicted memory, against vectors counted in runs, models as PyTorch makes them, and real ranks."""
 
 import json
 import subprocess

@@ -1,7 +1,7 @@
-import { SegmentedControl } from "@mantine/core";
+import { Group, SegmentedControl } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { readOccupancyOptions } from "@/lib/client/@tanstack/react-query.gen";
+import { readOccupancy } from "@/lib/client/sdk.gen";
 import type { OccupancyView } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import ui from "@/lib/ui/ui.module.css";
@@ -19,13 +19,17 @@ const HEIGHT = 48;
 export function OccupancyPart({ cluster }: { cluster: string }) {
   const [period, setPeriod] = useState<"day" | "week">("day");
   const query = useQuery({
-    ...readOccupancyOptions({ path: { name: cluster }, query: { period } }),
+    queryKey: ["occupancy", cluster, period],
+    queryFn: async ({ signal }) => {
+      const asked = { path: { name: cluster }, query: { period } };
+      return (await readOccupancy({ ...asked, signal, throwOnError: true })).data;
+    },
     placeholderData: keepPreviousData,
     refetchInterval: AGAIN,
   });
   return (
     <div data-testid="occupancy">
-      <div className={styles.busy}>
+      <Group justify="space-between" align="end" gap="4px 16px" mb={8}>
         <h3 className={styles.heading}>Occupancy</h3>
         <SegmentedControl
           size="xs"
@@ -34,7 +38,7 @@ export function OccupancyPart({ cluster }: { cluster: string }) {
           data={[...PERIODS]}
           onChange={(value) => setPeriod(value === "week" ? value : "day")}
         />
-      </div>
+      </Group>
       {query.isError && <ErrorPanel what="The occupancy could not be read." error={query.error} />}
       {query.data && <Shares view={query.data} />}
     </div>
@@ -47,7 +51,9 @@ function Shares({ view }: { view: OccupancyView }) {
   return (
     <>
       <svg
-        className={styles.bars}
+        width="100%"
+        height={56}
+        style={{ display: "block", marginBottom: 6 }}
         viewBox={`0 0 ${shares.length} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
@@ -56,14 +62,14 @@ function Shares({ view }: { view: OccupancyView }) {
         {shares.map((share, place) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: an interval is known by its place
           <g key={place}>
-            <rect x={place + 0.08} width={0.84} height={HEIGHT} className={styles.room} />
+            <rect x={place + 0.08} width={0.84} height={HEIGHT} fill="var(--hk-sunken)" />
             {share !== null && (
               <rect
                 x={place + 0.08}
                 y={HEIGHT * (1 - share)}
                 width={0.84}
                 height={HEIGHT * share}
-                className={styles.held}
+                fill="var(--hk-accent)"
               />
             )}
             <title>{`${intervalWords(view, place)}: ${shareWords(share)}`}</title>

@@ -1,7 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
-import { listWebhooksQueryKey, redeliverMutation } from "@/lib/client/@tanstack/react-query.gen";
-import { listDeliveries } from "@/lib/client/sdk.gen";
+import { listWebhooksQueryKey } from "@/lib/client/@tanstack/react-query.gen";
+import { listDeliveries, redeliver } from "@/lib/client/sdk.gen";
 import type { DeliveryView, WebhookView } from "@/lib/client/types.gen";
 import { NONE } from "@/lib/format/numbers";
 import { formatMoment } from "@/lib/format/time";
@@ -68,8 +68,9 @@ function isWaiting({ state }: DeliveryView): boolean {
 
 function DeliveryRow({ delivery, active }: { delivery: DeliveryView; active: boolean }) {
   const client = useQueryClient();
-  const redeliver = useMutation({
-    ...redeliverMutation(),
+  const path = { delivery_id: delivery.id };
+  const again = useMutation({
+    mutationFn: () => redeliver({ path, throwOnError: true }),
     onSuccess: () =>
       Promise.all([
         client.invalidateQueries({ queryKey: [DELIVERIES, delivery.webhook_id] }),
@@ -82,7 +83,7 @@ function DeliveryRow({ delivery, active }: { delivery: DeliveryView; active: boo
     <tr data-testid={`delivery-${delivery.id}`}>
       <td>
         <code title={`webhook-id: ${delivery.id}`}>…{delivery.id.slice(-8)}</code>
-        {redeliver.isError && <ErrorPanel what="It was not sent again." error={redeliver.error} />}
+        {again.isError && <ErrorPanel what="It was not sent again." error={again.error} />}
       </td>
       <td>{deliveryEvent(delivery)}</td>
       <td>{formatMoment(delivery.created_at)}</td>
@@ -102,8 +103,8 @@ function DeliveryRow({ delivery, active }: { delivery: DeliveryView; active: boo
           {active && (
             <Button
               variant="default"
-              loading={redeliver.isPending}
-              onClick={() => redeliver.mutate({ path: { delivery_id: delivery.id } })}
+              loading={again.isPending}
+              onClick={() => again.mutate()}
               title="Sends it now, with the same id and body."
               data-testid="redeliver"
             >
