@@ -64,7 +64,7 @@ function Page({ experiment }: { experiment: ExperimentView }) {
       )}
       {search.versions !== undefined && (
         <Suspense>
-          <VersionsPart experiment={experiment} shown={search.versions} />
+          <VersionsPart key={experiment.version} experiment={experiment} shown={search.versions} />
         </Suspense>
       )}
       {comparison.isError && !comparison.data && (

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { listVersions } from "@/lib/client/sdk.gen";
+import { listVersionsOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentVersion, ExperimentView } from "@/lib/client/types.gen";
 import { formatAge, formatMoment } from "@/lib/format/time";
 import { ErrorPanel } from "@/lib/ui/error-panel";
@@ -20,10 +20,7 @@ interface VersionsProps {
 /** What the experiment was when it was submitted, and what each extension added. */
 export function VersionsPart({ experiment, shown }: VersionsProps) {
   const path = { experiment_id: experiment.id };
-  const query = useQuery({
-    queryKey: ["versions", experiment.id, experiment.version],
-    queryFn: async ({ signal }) => (await listVersions({ path, signal, throwOnError: true })).data,
-  });
+  const query = useQuery({ ...listVersionsOptions({ path }), refetchOnMount: "always" });
   const items = query.data?.items ?? [];
   const chosen = items.find(({ version }) => version === shown);
   return (
