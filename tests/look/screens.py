@@ -279,7 +279,7 @@ SCREENS = (
         "[data-testid=run-row]",
         _click("[data-testid=export]", "[role=menu]"),
     ),
-    Screen("experiment-versions", "/experiments/{full}?versions=2", "[data-testid=versions]", told=VERSIONS),
+    Screen("experiment-versions", "/experiments/{full}?versions=2", "[data-testid=run-row]", told=VERSIONS),
     Screen("experiment-failed", "/experiments/{failed}", "[data-testid=run-row]"),
     Screen("experiment-running", "/experiments/{running}", "[data-testid=run-row]"),
     Screen(

@@ -62,15 +62,17 @@ function Shares({ view }: { view: OccupancyView }) {
         {shares.map((share, place) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: an interval is known by its place
           <g key={place}>
-            <rect x={place + 0.08} width={0.84} height={HEIGHT} fill="var(--hk-sunken)" />
             {share !== null && (
-              <rect
-                x={place + 0.08}
-                y={HEIGHT * (1 - share)}
-                width={0.84}
-                height={HEIGHT * share}
-                fill="var(--hk-accent)"
-              />
+              <>
+                <rect x={place + 0.08} width={0.84} height={HEIGHT} fill="var(--hk-sunken)" />
+                <rect
+                  x={place + 0.08}
+                  y={HEIGHT * (1 - share)}
+                  width={0.84}
+                  height={HEIGHT * share}
+                  fill="var(--hk-accent)"
+                />
+              </>
             )}
             <title>{`${intervalWords(view, place)}: ${shareWords(share)}`}</title>
           </g>

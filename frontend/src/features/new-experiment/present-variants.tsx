@@ -18,7 +18,8 @@ export function PresentVariants({ experiment, algorithms }: PresentProps) {
   const { spec } = experiment;
   return (
     <Section title="What it has" testId="present-variants">
-      <div className={ui.scroll}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <section className={ui.tableWrap} aria-label="Its variants" tabIndex={0}>
         <table className={ui.table}>
           <thead>
             <tr>
@@ -38,7 +39,7 @@ export function PresentVariants({ experiment, algorithms }: PresentProps) {
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
       <p className={styles.note} data-testid="measured-so">
         {measuredSo(experiment)}
       </p>

@@ -35,15 +35,20 @@ export function Deliveries({ webhook }: { webhook: WebhookView }) {
   const items = query.data?.pages.flatMap((page) => page.items) ?? [];
   const label = `Deliveries to ${webhook.url}`;
   return (
-    <section className={styles.table} aria-label={label} data-testid="deliveries">
+    <div className={styles.table} data-testid="deliveries">
       {query.isError && <ErrorPanel what="The deliveries could not be listed." error={query.error} />}
       {query.isSuccess && items.length === 0 && (
         <p className={screen.note}>{webhook.url} has been sent nothing in the last 14 days.</p>
       )}
       {items.length > 0 && (
+        <p className={screen.note}>
+          Sent to <code>{webhook.url}</code>, the newest first; what has ended is kept for 14 days.
+        </p>
+      )}
+      {items.length > 0 && (
         <ListTable
           label={label}
-          titles={["Delivery", "Event", "Since", "State", "Attempts", "Last answer"]}
+          titles={["Event", "State", "Attempts", "Last answer", "Since", "Delivery"]}
           testId="delivery-list"
         >
           {items.map((delivery) => (
@@ -58,7 +63,7 @@ export function Deliveries({ webhook }: { webhook: WebhookView }) {
           </Button>
         </Group>
       )}
-    </section>
+    </div>
   );
 }
 
@@ -81,12 +86,7 @@ function DeliveryRow({ delivery, active }: { delivery: DeliveryView; active: boo
   const state = deliveryState(delivery);
   return (
     <tr data-testid={`delivery-${delivery.id}`}>
-      <td>
-        <code title={`webhook-id: ${delivery.id}`}>…{delivery.id.slice(-8)}</code>
-        {again.isError && <ErrorPanel what="It was not sent again." error={again.error} />}
-      </td>
       <td>{deliveryEvent(delivery)}</td>
-      <td>{formatMoment(delivery.created_at)}</td>
       <td>
         <span className={`${ui.state} ${ui[state.tone]}`}>
           <span className={ui.dot} />
@@ -97,6 +97,11 @@ function DeliveryRow({ delivery, active }: { delivery: DeliveryView; active: boo
       <td>{delivery.attempts || NONE}</td>
       <td>
         <span className={styles.state}>{deliveryOutcome(delivery)}</span>
+      </td>
+      <td>{formatMoment(delivery.created_at)}</td>
+      <td>
+        <code title={`webhook-id: ${delivery.id}`}>…{delivery.id.slice(-8)}</code>
+        {again.isError && <ErrorPanel what="It was not sent again." error={again.error} />}
       </td>
       <td>
         <div className={styles.actions}>
