@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from hooke.spec.states import TERMINAL
 from sqlalchemy import Select, select
@@ -55,7 +55,7 @@ def occupancy(session: Session, name: str, period: Period) -> OccupancyView:
     )
 
 
-def _spans(session: Session, query: Select[Any], slots: int, until: datetime) -> Iterable[Span]:
+def _spans(session: Session, query: Select[datetime | None, datetime | None, int, int, bool], slots: int, until: datetime) -> Iterable[Span]:
     for started, finished, workers, servers, simulated in session.execute(query):
         end = min(finished, until) if finished is not None else until
         # a simulated run uses its whole host, as in `hooke_api.clusters.service`

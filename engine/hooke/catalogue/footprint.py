@@ -148,4 +148,4 @@ def of_step(parameters: Mapping[str, Any]) -> int:
         momentum = bool(parameters.get("momentum"))
         ahead = momentum and parameters.get("momentum_kind") == "nesterov"
         own = momentum + ahead + bool(parameters.get("weight_decay"))
-    return own + (parameters.get("accumulation", 1) > 1)
+    return int(own + (parameters.get("accumulation", 1) > 1))

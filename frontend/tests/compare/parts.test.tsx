@@ -121,7 +121,7 @@ describe("trade-offs", () => {
     offs(comparedRows({ rows, tasks: ["digits, 97%", "mnist, 98%"] }));
     const captions = screen
       .getAllByTestId("front")
-      .map((one) => one.querySelector("figcaption")?.textContent);
+      .map((one) => one.querySelector("figcaption")?.firstChild?.textContent);
     expect(captions).toEqual(["digits, 97%", "mnist, 98%"]);
     expect(screen.getAllByRole("img").map((one) => one.getAttribute("aria-label"))).toEqual([
       expect.stringContaining(
