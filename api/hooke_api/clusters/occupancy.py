@@ -24,6 +24,7 @@ MOST_RUNS = 20_000
 """Ended runs that are read; of a time with more of them the earliest part is left out."""
 Span = tuple[float, float, int]
 """Start and end of a run, s, and the slots that it held."""
+_Columns = Select[datetime | None, datetime | None, int, int, bool]
 
 
 def occupancy(session: Session, name: str, period: Period) -> OccupancyView:
@@ -55,8 +56,10 @@ def occupancy(session: Session, name: str, period: Period) -> OccupancyView:
     )
 
 
-def _spans(session: Session, query: Select[datetime | None, datetime | None, int, int, bool], slots: int, until: datetime) -> Iterable[Span]:
+def _spans(session: Session, query: _Columns, slots: int, until: datetime) -> Iterable[Span]:
     for started, finished, workers, servers, simulated in session.execute(query):
+        if started is None:  # it has not begun
+            continue
         end = min(finished, until) if finished is not None else until
         # a simulated run uses its whole host, as in `hooke_api.clusters.service`
         yield started.timestamp(), end.timestamp(), slots if simulated else workers + servers

@@ -1,8 +1,9 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { cleanup, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { measuredSo } from "@/features/new-experiment/present-variants";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { whyNotExtended, whyNoVariants } from "@/lib/keeping/extensible";
+import { variantStyle } from "@/lib/theme/palette";
 import { openApp } from "../support/app";
 import { CATALOGUE, PLAN, planned } from "../support/fixtures/catalogue";
 import { experiment, ORIGIN, SPEC } from "../support/fixtures/experiment";
@@ -140,6 +141,50 @@ describe("the form", () => {
     expect(said).toHaveTextContent("It cannot be extended");
     expect(said).toHaveTextContent(why);
     expect(screen.getByTestId("start")).toBeDisabled();
+  });
+
+  it("counts the variants that a sweep makes, and continues the colours of those that there are", async () => {
+    const { user } = await open();
+    await choose(user, addVariant(), "Sync SGD");
+    await choose(user, addVariant(), "DiLoCo");
+    await settled();
+    expect(screen.getByTestId("start")).toHaveTextContent("Add 2 variants");
+    const opened = row(1).getByTestId("edit-variant");
+    if (opened.getAttribute("aria-expanded") === "true") await user.click(opened);
+    await user.click(row(0).getByTestId("edit-variant"));
+    await user.selectOptions(row(0).getByLabelText("Sweep another parameter"), "lr");
+    await refill(user, row(0).getByLabelText(/values, separated by commas/), "0.1, 0.2, 0.3");
+    await waitFor(() => expect(screen.getByTestId("start")).toHaveTextContent("Add 4 variants"));
+    const lines = screen.getAllByTestId("variant-card").map((one) => one.querySelector("line"));
+    expect(lines.map((line) => line?.getAttribute("stroke"))).toEqual(
+      [3, 6].map((index) => variantStyle(index).color),
+    );
+  });
+
+  it("keeps what was left unfinished, and begins afresh when told", async () => {
+    const first = await open();
+    await choose(first.user, addVariant(), "Sync SGD");
+    await settled();
+    cleanup();
+    const { user } = await open();
+    expect(screen.getByTestId("draft-note")).toHaveTextContent("This is the draft that you left here.");
+    expect(screen.getAllByTestId("variant-card")).toHaveLength(1);
+    await user.click(screen.getByRole("button", { name: "Start afresh" }));
+    expect(screen.queryByTestId("variant-card")).toBeNull();
+    expect(screen.getByTestId("nothing-added")).toBeVisible();
+  });
+
+  it("says why none were added after all, and lets one try again", async () => {
+    const { user } = await open();
+    await choose(user, addVariant(), "Sync SGD");
+    await settled();
+    server.on("POST /experiments/*/extension", new Refusal(409, "experiment 7 was extended meanwhile"));
+    await waitFor(() => expect(screen.getByTestId("start")).toBeEnabled());
+    await user.click(screen.getByTestId("start"));
+    expect(await screen.findByText("experiment 7 was extended meanwhile")).toBeVisible();
+    expect(screen.getByText("No variants were added")).toBeVisible();
+    expect(screen.getByTestId("plan-total")).toHaveTextContent("3 runs"); // the plan still stands
+    expect(screen.getByTestId("start")).toBeEnabled();
   });
 
   it("says what a tuned experiment will run", async () => {
