@@ -62,6 +62,10 @@ def extend(service, experiment, **asked):
     return service.client.post(f"/experiments/{experiment}/extension", json=asked)
 
 
+def preview(service, experiment, **asked):
+    return service.client.post(f"/experiments/{experiment}/extension/dry-run", json=asked)
+
+
 def settings_of(service, run):
     spec = dict(service.run(run["id"])["spec"])
     return {name: value for name, value in spec.items() if name != "seed"}
@@ -308,6 +312,58 @@ def test_a_search_that_an_extension_began_and_that_was_cancelled_is_named(servic
 
 
 @ONE_KIND
+def test_what_would_be_added_is_told_and_not_stored(service):
+    experiment = ended(service)
+    asked = {"seeds": 1, "variants": [THIRD | {"parameters": {}, "sweep": {"lr": [0.1, 0.2]}}]}
+    plan = preview(service, experiment, **asked).json()
+    assert service.count(Run) == 4
+    assert service.get(f"/experiments/{experiment}")["version"] == 1
+    told = [(run["variant"], run["cluster"], run["workers"], run["seed"]) for run in plan["runs"]]
+    assert (plan["trial_runs"], plan["reported_runs"], len(told)) == (0, 8, 8)
+    assert sum(each["runs"] for each in plan["durations"]) == 8
+    extend(service, experiment, **asked).raise_for_status()
+    made = service.runs(experiment=experiment)[4:]
+    assert told == [(run["variant"], run["cluster"], run["workers"], run["seed"]) for run in made]
+
+
+@ONE_KIND
+def test_a_dry_run_is_refused_as_the_extension_is(service):
+    running = service.submit(**TWO)["id"]
+    assert "has not ended" in problem(preview(service, running, seeds=1), 409)["detail"]
+    finish(service)
+    assert "say what to add" in problem(preview(service, running), 422)["detail"]
+    wrong = [THIRD, {"name": "sync", "algorithm": "local-sgd", "parameters": {"lr": -1}}]
+    places = pointers(preview(service, running, variants=wrong))
+    assert places == pointers(extend(service, running, variants=wrong))
+    assert all(place.startswith("/variants/1/") for place in places), places
+    other = person(service, "researcher").client
+    assert other.post(f"/experiments/{running}/extension/dry-run", json={"seeds": 1}).status_code == 403
+
+
+@ONE_KIND
+def test_warnings_of_a_dry_run_are_about_what_is_added(service):
+    experiment = ended(service)
+    long = {"name": "long", "algorithm": "local-sgd", "parameters": {"period": 10_000}}
+    plan = preview(service, experiment, variants=[long]).json()
+    told = {each["pointer"]: each["message"] for each in plan["warnings"]}
+    assert "longer than the budget" in told["/variants/0/parameters"]
+
+
+@ONE_KIND
+def test_a_dry_run_of_a_tuned_variant_counts_its_own_trials(service):
+    experiment = service.submit(**FEW)["id"]
+    finish(service)
+    mean = {"name": "mean", "algorithm": "sync-sgd"}
+    plan = preview(service, experiment, seeds=1, variants=[mean]).json()
+    before = {run["id"] for run in service.runs()}
+    extend(service, experiment, seeds=1, variants=[mean]).raise_for_status()
+    finish(service)
+    assert plan["trial_runs"] == sum(run["variant"] == "mean" for run in trials(service)) == 3
+    added = [run for run in reported(service) if run["id"] not in before]
+    assert plan["reported_runs"] == len(added) == 4 + 2, "four seeds of the new one, one more of each other"
+
+
+@ONE_KIND
 def test_the_command_extends(service, monkeypatch, tmp_path):
     monkeypatch.setenv("HOOKE_API", service.url)
     monkeypatch.setenv("HOOKE_TOKEN", service.settings.token)
@@ -319,6 +375,7 @@ def test_the_command_extends(service, monkeypatch, tmp_path):
         return answer.output
 
     assert "say what to add" in hooke(status=1)
+    assert hooke("--seeds", "1", "--check") == "0 trial runs at most and 2 others would be added\n"
     assert hooke("--seeds", "1") == f"{experiment} is version 2: 2 runs were added, trials included\n"
     assert "has not ended" in hooke("--seeds", "1", status=1)
     finish(service)

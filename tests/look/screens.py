@@ -66,6 +66,13 @@ def _complete(page: Page) -> None:
     page.get_by_role("option").first.wait_for()
 
 
+def _extend(page: Page) -> None:
+    if page.get_by_test_id("edit-variant").count() == 0:  # a tab keeps its draft
+        page.get_by_role("combobox", name="Add variant").click()
+        page.get_by_role("option", name="SlowMo").first.click()
+    page.locator("[data-testid=plan][data-settled=true]").wait_for()
+
+
 def _kinds(page: Page) -> None:
     page.locator('[data-field="/name"]').fill("Kinds")
     if page.get_by_label("Devices").count() == 0:  # a tab keeps its draft
@@ -134,6 +141,69 @@ ADMINISTERED = PROJECTS | {
         ]
     },
 }
+
+
+def _delivery(number: int, state: str, event: str, attempts: int, why: str) -> dict[str, Any]:
+    waits = state == "waiting"
+    return {
+        **{"id": f"msg_0192aa00bb11cc22{number:08}", "webhook_id": "whk_1", "event": event, "position": number},
+        **{"state": state, "attempts": attempts, "status": 204 if state == "delivered" else None, "why": why},
+        "created_at": f"2026-05-04T1{number}:00:00Z",
+        "next_at": "2026-05-04T17:30:00Z" if waits else None,
+        "ended_at": None if waits else f"2026-05-04T1{number}:00:02Z",
+    }
+
+
+def _webhook(number: int, url: str, project: str | None, why: str) -> dict[str, Any]:
+    return MADE | {
+        **{"id": f"whk_{number}", "url": url, "events": ["run.failed", "experiment.succeeded"]},
+        **{"project": project, "active": True, "off_why": None, "waiting": 1, "dropped": 0},
+        **{"last_at": "2026-05-04T15:00:00Z", "last_delivered": why == "status 204", "last_why": why},
+    }
+
+
+WEBHOOKS = {
+    "**/api/v1/webhooks": {
+        "items": [
+            _webhook(1, "https://hooks.example.org/hooke", None, "status 204"),
+            _webhook(
+                2, "https://chat.example.org/hooks/a-long-path-that-is-a-secret/0192", "vision", "status 500"
+            ),
+        ]
+    },
+    "**/api/v1/webhooks/*/deliveries*": {
+        "items": [
+            _delivery(5, "waiting", "run.failed", 2, "no answer within 10 s"),
+            _delivery(4, "delivered", "experiment.succeeded", 1, "status 204"),
+            _delivery(3, "failed", "run.failed", 8, "status 302; redirects are not followed"),
+            _delivery(2, "discarded", "webhook.test", 0, ""),
+        ],
+        "next_cursor": None,
+    },
+}
+OCCUPANCY = {
+    "**/api/v1/clusters/*/occupancy*": {
+        **{"cluster": "local", "slots": 64, "since": "2026-05-03T16:00:00Z", "seconds": 1800},
+        "shares": [None] * 12 + [n * n % 37 / 36 for n in range(36)],
+    }
+}
+
+
+def _version(number: int, variants: list[str], seeds: int, user: str) -> dict[str, Any]:
+    spec = {"variants": [{"name": name} for name in variants], "clusters": [{"name": "local", "seeds": seeds}]}
+    told = {"version": number, "spec": spec, "fingerprint": "f" * 64, "user": user}
+    return told | {"created_at": f"2026-05-0{number}T09:00:00Z"}
+
+
+VERSIONS = {
+    "**/api/v1/experiments/*/versions": {
+        "items": [
+            _version(1, ["Original EASGD", "Sync SGD"], 3, "ana"),
+            _version(2, ["Original EASGD", "Sync SGD"], 8, "ana"),
+            _version(3, ["Original EASGD", "Sync SGD", "SlowMo", "Local SGD, period 8"], 8, "ben"),
+        ]
+    }
+}
 PROVIDER = {
     "**/api/v1/oidc*": {
         "name": "University of Berlin",
@@ -193,6 +263,7 @@ SCREENS = (
         "[data-testid=form]",
         _click("[data-testid=add-virtual-cluster]", "[role=menu]"),
     ),
+    Screen("new-extension", "/new?extend={full}", "[data-testid=present-variants]", _extend),
     Screen("new-kinds", "/new", "[data-testid=form]", _kinds),
     Screen("experiment", "/experiments/{full}", "[data-testid=run-row]"),
     Screen("experiment-seeds", "/experiments/{full}?seeds=each&group=variant", "[data-testid=run-group]"),
@@ -208,6 +279,7 @@ SCREENS = (
         "[data-testid=run-row]",
         _click("[data-testid=export]", "[role=menu]"),
     ),
+    Screen("experiment-versions", "/experiments/{full}?versions=2", "[data-testid=run-row]", told=VERSIONS),
     Screen("experiment-failed", "/experiments/{failed}", "[data-testid=run-row]"),
     Screen("experiment-running", "/experiments/{running}", "[data-testid=run-row]"),
     Screen(
@@ -226,7 +298,7 @@ SCREENS = (
     Screen("leaderboard-empty", "/leaderboard", "h1", empty=True),
     Screen("algorithms", "/algorithms", "main a[href^='/algorithms/']"),
     Screen("algorithm", "/algorithms/sync-easgd", "[data-testid=verified-table]"),
-    Screen("clusters", "/clusters", "text=hpc-infiniband"),
+    Screen("clusters", "/clusters", "[data-testid=occupancy-summary]", told=OCCUPANCY),
     Screen("clusters-empty", "/clusters", "h1", empty=True),
     Screen("queue", "/clusters/local/queue", "h1"),
     Screen("account", "/account", "h1"),
@@ -244,6 +316,13 @@ SCREENS = (
         "[data-testid=projects]",
         _click("[data-testid=project-vision] [data-testid=change]", "[data-testid=change-project]"),
         told=ADMINISTERED,
+    ),
+    Screen(
+        "webhooks",
+        "/administration",
+        "[data-testid=webhooks]",
+        _click("[data-testid=show-deliveries]", "[data-testid=delivery-list]"),
+        told=WEBHOOKS,
     ),
     Screen("sign-in", "/sign-in", "h1"),
     Screen("sign-in-provider", "/sign-in?problem=groups", "[data-testid=provider]", told=PROVIDER),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Query, Request
 from hooke.spec.frozen import Name
 
 from hooke_api.base.access import ActorOf
 from hooke_api.clusters import service, tokens
+from hooke_api.clusters.occupancy import Period, occupancy
 from hooke_api.clusters.schemas import (
     AlgorithmList,
     ClusterList,
@@ -17,6 +18,7 @@ from hooke_api.clusters.schemas import (
     ClusterTokenView,
     ClusterView,
     NewClusterToken,
+    OccupancyView,
     TokenRequest,
     WorkloadList,
 )
@@ -43,6 +45,17 @@ def read_cluster(name: ClusterName, request: Request, database: DatabaseOf) -> C
     """Read one cluster."""
     with database.read() as session:
         return service.view(session, name, _silence(request))
+
+
+@router.get("/clusters/{name}/occupancy", operation_id="read_occupancy", tags=["clusters"])
+def read_occupancy(
+    name: ClusterName,
+    database: DatabaseOf,
+    period: Annotated[Period, Query(description="The last 24 hours, or the last 7 days.")] = "day",
+) -> OccupancyView:
+    """Return the share of a cluster's slots that runs held, over the last day or week."""
+    with database.read() as session:
+        return occupancy(session, name, period)
 
 
 @router.post("/clusters/{name}/drain", operation_id="drain_cluster", tags=["clusters"])

@@ -48,6 +48,19 @@ class ClusterList(View):
     items: list[ClusterView]
 
 
+class OccupancyView(View):
+    """The share of a cluster's slots that runs held over a time."""
+
+    cluster: str
+    slots: int
+    since: datetime
+    """Begin of the first interval; the last one ends now."""
+    seconds: float
+    """Length of an interval, s."""
+    shares: list[float | None]
+    """Mean of each interval, 0 to 1; null: before the cluster joined, or there were too many runs to read."""
+
+
 class ClusterTokenView(View):
     """A token of a cluster's agent, without the secret."""
 

@@ -24,6 +24,7 @@ from hooke_api.base.reach import DEFAULT_NAME, reaches
 from hooke_api.calibration.service import latest, outdated
 from hooke_api.experiments.faults import checked_plan
 from hooke_api.experiments.fitting import check_fit
+from hooke_api.experiments.memory import memory
 from hooke_api.experiments.schemas import DryRun, ExperimentView, PlannedRunView
 from hooke_api.experiments.service import view
 from hooke_api.experiments.warnings import warnings
@@ -58,15 +59,17 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str) -> 
         check_fit(session, spec, planned)
         _check_limits(session, spec, who, planned)
     return DryRun(
-        runs=[_planned_view(run) for run in planned],
+        runs=[planned_view(run) for run in planned],
         trial_runs=plan.trial_runs,
         reported_runs=plan.reported_runs if spec.tuning else len(planned),
         warnings=plain.as_sent([*warnings(session, spec, planned), *outdated(session, unresolved)]),
         durations=durations(session, spec, planned),
+        memory=memory(session, spec, planned),
     )
 
 
-def _planned_view(run: PlannedRun) -> PlannedRunView:
+def planned_view(run: PlannedRun) -> PlannedRunView:
+    """Return a planned run as responses have it."""
     return PlannedRunView(
         variant=run.variant,
         cluster=run.cluster,

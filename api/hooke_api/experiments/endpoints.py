@@ -167,6 +167,14 @@ def restore_experiment(
         return service.view(session, restored, silence_of(request))
 
 
+@router.post("/{experiment_id}/extension/dry-run", operation_id="validate_extension")
+def validate_extension(experiment_id: str, asked: Extension, actor: ActorOf, database: DatabaseOf) -> DryRun:
+    """Validate an extension and return the runs that it would add; nothing is stored."""
+    with database.read() as session:
+        service.check_owner(session, experiment_id, actor)
+        return extending.dry_run(session, experiment_id, asked)
+
+
 @router.post("/{experiment_id}/extension", operation_id="extend_experiment", status_code=201)
 def extend_experiment(
     experiment_id: str, asked: Extension, request: Request, actor: ActorOf, database: DatabaseOf

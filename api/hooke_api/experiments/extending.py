@@ -18,15 +18,17 @@ from hooke.errors import Fault, SpecError
 from hooke.spec.specification import ExperimentSpec, fingerprint
 from hooke.spec.states import TERMINAL
 from hooke.spec.sweeps import expanded
-from hooke.tuning.plan import Step
+from hooke.tuning.plan import Plan, Step
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.documents import Submitted
 from hooke_api.base.errors import Conflict, Invalid
+from hooke_api.experiments.creating import planned_view
 from hooke_api.experiments.faults import missing_data
 from hooke_api.experiments.fitting import check_fit
-from hooke_api.experiments.schemas import ExperimentVersion, ExperimentView, Extension, VersionList
+from hooke_api.experiments.memory import memory
+from hooke_api.experiments.schemas import DryRun, ExperimentVersion, ExperimentView, Extension, VersionList
 from hooke_api.experiments.service import view
 from hooke_api.experiments.warnings import warnings
 from hooke_api.models import Experiment, Run, database_time
@@ -37,6 +39,7 @@ from hooke_api.storage.outbox import announce, wake_scheduler
 from hooke_api.storage.present import present_experiment
 from hooke_api.storage.reach import names_of, open_project
 from hooke_api.storage.trail import tell
+from hooke_api.waiting.durations import durations
 from hooke_api.waiting.limits import check_limits
 
 MOST_VERSIONS = 20
@@ -52,7 +55,11 @@ class _Prepared:
     """Fingerprint of the specification that is extended."""
     spec: ExperimentSpec
     step: Step
+    plan: Plan
     warnings: list[dict[str, Any]]
+    """Those of the extended experiment."""
+    told: list[Fault]
+    """Those about what is added, with pointers into the request."""
 
 
 def extend(
@@ -64,11 +71,7 @@ def extend(
     for, and SpecError as for a new experiment, with pointers into the request.
     """
     with database.read() as session:
-        experiment = present_experiment(session, experiment_id)
-        if not asked.seeds and not asked.variants:
-            raise Invalid("say what to add", [Fault("", "give `seeds`, `variants`, or both")])
-        _check_extensible(session, experiment, asked)
-        prepared = _prepare(session, experiment, asked)
+        prepared = _checked(session, experiment_id, asked)[1]
     with database.write() as session:
         experiment = present_experiment(session, experiment_id)
         session.refresh(experiment, with_for_update={"key_share": True})
@@ -78,6 +81,31 @@ def extend(
             raise Conflict(f"experiment {experiment.number} was extended meanwhile: read it again")
         _store(session, experiment, prepared, asked, who)
         return view(session, experiment, silence)
+
+
+def dry_run(session: Session, experiment_id: str, asked: Extension) -> DryRun:
+    """Return what an extension would add; nothing is stored. Raises as `extend`."""
+    experiment, prepared = _checked(session, experiment_id, asked)
+    spec, plan, planned = prepared.spec, prepared.plan, prepared.step.runs
+    added = {variant.name for variant in spec.variants} - set(experiment.variants)
+    reported = plan.reported_runs - len(reported_cells(session, experiment.id)) if spec.tuning else len(planned)
+    return DryRun(
+        runs=[planned_view(run) for run in planned],
+        trial_runs=plan.trial_runs_of(added),
+        reported_runs=reported,
+        warnings=prepared.told,
+        durations=durations(session, spec, planned),
+        memory=memory(session, spec, planned),
+    )
+
+
+def _checked(session: Session, experiment_id: str, asked: Extension) -> tuple[Experiment, _Prepared]:
+    """Return the experiment, and what is asked for, validated and planned."""
+    experiment = present_experiment(session, experiment_id)
+    if not asked.seeds and not asked.variants:
+        raise Invalid("say what to add", [Fault("", "give `seeds`, `variants`, or both")])
+    _check_extensible(session, experiment, asked)
+    return experiment, _prepare(session, experiment, asked)
 
 
 def _check_extensible(session: Session, experiment: Experiment, asked: Extension) -> None:
@@ -116,12 +144,14 @@ def _prepare(session: Session, experiment: Experiment, asked: Extension) -> _Pre
             check_fit(session, spec, step.runs)
             _check_limits(session, experiment, spec, step)
             told = warnings(session, spec, step.runs)
+            sent = plain.as_sent(told)
     except SpecError as error:
         raise SpecError(list(_as_asked(error.faults, before))) from None
     _check_trials(session, experiment, before, step)
     if not step.runs:
         raise Invalid("the extension adds no run", [Fault("", "every run of it exists already")])
-    return _Prepared(experiment.fingerprint, spec, step, _merged(experiment, told))
+    about = [fault for fault in _as_asked(sent, before) if fault.pointer]  # not those of present variants
+    return _Prepared(experiment.fingerprint, spec, step, plan, _merged(experiment, told), about)
 
 
 def _document(experiment: Experiment, asked: Extension) -> dict[str, Any]:

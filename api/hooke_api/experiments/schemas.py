@@ -33,6 +33,31 @@ class PlannedRunView(View):
     fingerprint: str
 
 
+class MemoryView(View):
+    """The memory that the largest planned run of one cluster needs, bytes; predicted from sizes and counts."""
+
+    cluster: str
+    host: str
+    """The registered cluster that computes it."""
+    variant: str | None = None
+    """Of that run."""
+    workers: int | None = None
+    processes: int | None = None
+    """Programs that share the host; the ranks of a simulated run are one."""
+    bytes: int | None = None
+    """Of all ranks together; null: nobody knows the sizes of the workload before it is built."""
+    program: int | None = None
+    """Of it: Python, PyTorch and MPI."""
+    data: int | None = None
+    vectors: int | None = None
+    """Weights, gradients, what method and optimizer keep, messages."""
+    activations: int | None = None
+    available: int | None
+    """Usable memory of the host; null: its agent does not tell, or ranks may be on several hosts."""
+    assumed: list[str] = Field(default_factory=list)
+    """What the prediction assumes about data, method or device."""
+
+
 class DryRun(View):
     """The response to a valid dry run; nothing is stored."""
 
@@ -46,6 +71,8 @@ class DryRun(View):
     """Settings that are allowed but probably not intended: more ranks than cores, fewer than 3 seeds, ..."""
     durations: list[DurationView]
     """How long `runs` would take for each cluster, without what waits before them."""
+    memory: list[MemoryView]
+    """What the largest of `runs` needs on each cluster."""
 
 
 class Origin(View):

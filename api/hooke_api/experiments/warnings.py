@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hooke_api.experiments.faults import missing_data
+from hooke_api.experiments.memory import memory, too_large
 from hooke_api.models import Cluster
 
 STYLES = 30
@@ -29,6 +30,7 @@ def warnings(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) 
         *_about_precision(session, spec, planned),
         *missing_data(session, spec, elsewhere=True),
         *_about_drained(session, planned),
+        *too_large(spec, memory(session, spec, planned)),
     ]
 
 

@@ -34,6 +34,20 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """What a workload takes in the memory of a process; see `hooke.catalogue.footprint`."""
+
+    weights: int
+    """Number of parameters, |W|."""
+    data: int
+    """Bytes of all parts of the data that a process holds; 0: they are streamed."""
+    activations: int
+    """Numbers that a sample's forward pass keeps for the backward pass, about."""
+    assumed: str = ""
+    """What was assumed about the data, which nobody has read yet; empty: nothing."""
+
+
+@dataclass(frozen=True)
 class Place:
     """Compute options of a rank; (seed, rank, thread) select the random streams of dropout and augmentation."""
 
@@ -155,6 +169,10 @@ class Workload(Parametrized):
 
         By default a workload has no files, or they are found only when it is built.
         """
+
+    def memory_sizes(self) -> Sizes | None:
+        """Return what it takes in memory, without reading data or importing torch; None: that is not known."""
+        return None
 
     def build(self, place: Place = ALONE) -> Objective:
         """Load the data and make the model for one rank; imports torch.

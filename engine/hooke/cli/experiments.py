@@ -134,12 +134,13 @@ def _marks(view: dict[str, Any]) -> str:
 
 
 @app.command()
-def extend(
+def extend(  # noqa: PLR0913 - the options of the command line
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its id, exp_...", show_default=False)],
     seeds: Annotated[int, typer.Option("--seeds", min=0, help="How many seeds more of each variant.")] = 0,
     variants: Annotated[
         Path | None, typer.Option("--variants", help="File with a list `variants`, of which all are added.")
     ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only say what would be added.")] = False,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
@@ -150,6 +151,9 @@ def extend(
             raise ArgumentError("say what to add: --seeds, --variants, or both")
         before = remote.get(_path(experiment))
         asked = {"seeds": seeds, "variants": _variants(variants), "version": before["version"]}
+        if check:
+            plan = remote.post(_path(experiment, "/extension/dry-run"), asked)
+            return f"{plan['trial_runs']} trial runs at most and {plan['reported_runs']} others would be added"
         view = remote.post(_path(experiment, "/extension"), asked)
         added = sum(view["runs"].values()) - sum(before["runs"].values())
         return f"{view['id']} is version {view['version']}: {added} runs were added, trials included"

@@ -6,7 +6,7 @@ the runs that exist, so that whoever plans (the API after every run, a program i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,10 +149,15 @@ class Plan:
     @property
     def trial_runs(self) -> int:
         """Return the largest number of runs of all searches, without those of earlier experiments."""
+        return self.trial_runs_of({where[0] for where in self.searches})
+
+    def trial_runs_of(self, variants: Collection[str]) -> int:
+        """Return the same of the searches of some variants."""
         return sum(
             len(search.seeds)
             * sum(rung.trials if search.to_come else min(rung.trials, search.own_trials) for rung in search.rungs)
-            for search in self.searches.values()
+            for where, search in self.searches.items()
+            if where[0] in variants
         )
 
     @property

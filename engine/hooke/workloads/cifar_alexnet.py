@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.catalogue.workload import ALONE, Place, Sizes, Workload
 from hooke.readers import cifar as cifar_files
 
 if TYPE_CHECKING:
@@ -52,6 +52,12 @@ class CifarAlexnet(Workload):
     def find_data(self) -> None:
         """Find the files of the form. Raises DataMissing with those to provide."""
         cifar_files.find(self.form, self.id())
+
+    def memory_sizes(self) -> Sizes:
+        """Return weights and activations of five convolutions and three layers, and 60,000 images with labels."""
+        h = self.hidden
+        weights = 2_251_584 + (4096 + 1) * h + (h + 1) * h + (h + 1) * 10
+        return Sizes(weights, 60_000 * (3 * 32 * 32 + 8), 380_000 + 6 * h)
 
     def build(self, place: Place = ALONE) -> FlatObjective:
         """Load the data and build the model; imports torch. Raises DataMissing with the files to provide."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.catalogue.workload import ALONE, Place, Sizes, Workload
 from hooke.readers import cifar as cifar_files
 
 if TYPE_CHECKING:
@@ -51,6 +51,15 @@ class CifarResnet20(Workload):
     def find_data(self) -> None:
         """Find the files of the form. Raises DataMissing with those to provide."""
         cifar_files.find(self.form, self.id())
+
+    def memory_sizes(self) -> Sizes:
+        """Return weights and activations of three stages, and 60,000 images with labels."""
+        n = self.blocks
+        stem, first = 16 * 27 + 32, n * (2 * 16 * 16 * 9 + 64)
+        second = 32 * 16 * 9 + 32 * 32 * 9 + 128 + (n - 1) * (2 * 32 * 32 * 9 + 128)
+        third = 64 * 32 * 9 + 64 * 64 * 9 + 256 + (n - 1) * (2 * 64 * 64 * 9 + 256)
+        maps = 32 * 32 * 16 + 16 * 16 * 32 + 8 * 8 * 64
+        return Sizes(stem + first + second + third + 650, 60_000 * (3 * 32 * 32 + 8), 6 * n * maps)
 
     def build(self, place: Place = ALONE) -> FlatObjective:
         """Load the data and build the model; imports torch. Raises DataMissing with the files to provide."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.catalogue.workload import ALONE, Place, Sizes, Workload
 
 if TYPE_CHECKING:
     from hooke.objective.flat import FlatObjective
@@ -48,6 +48,12 @@ class DigitsMLP(Workload):
     hidden2: int = Field(
         128, ge=1, le=8192, title="Second hidden layer", description="Units of the second hidden layer."
     )
+
+    def memory_sizes(self) -> Sizes:
+        """Return weights and activations of three layers, and 1,797 images with labels of 8 bytes."""
+        a, b = self.hidden1, self.hidden2
+        weights = (PIXELS + 1) * a + (a + 1) * b + (b + 1) * 10
+        return Sizes(weights, 1797 * (PIXELS + 8), PIXELS + 2 * (a + b) + 10)
 
     def build(self, place: Place = ALONE) -> FlatObjective:
         """Load the data and build the model; imports torch."""

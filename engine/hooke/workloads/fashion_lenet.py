@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.catalogue.workload import ALONE, Place, Sizes, Workload
 from hooke.readers import mnist as mnist_files
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ class FashionLenet(Workload):
     def find_data(self) -> None:
         """Find the four files. Raises DataMissing with those to provide."""
         mnist_files.folder("fashion-mnist", self.id(), bare=False)
+
+    def memory_sizes(self) -> Sizes:
+        """Return those of LeNet, and 70,000 images with labels of 8 bytes."""
+        return Sizes(weights=431_080, data=70_000 * (28 * 28 + 8), activations=20_000)
 
     def build(self, place: Place = ALONE) -> FlatObjective:
         """Load the data and build the model; imports torch. Raises DataMissing with the files to provide."""

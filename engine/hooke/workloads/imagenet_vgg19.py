@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.catalogue.workload import ALONE, Place, Sizes, Workload
 from hooke.readers import imagenet as imagenet_files
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ class ImagenetVgg19(Workload):
     def find_data(self) -> None:
         """Find the folders of both parts. Raises DataMissing with those to provide."""
         imagenet_files.find(self.folder, self.id())
+
+    def memory_sizes(self) -> Sizes:
+        """Return weights for 1,000 classes, and activations of images of this size; images are streamed."""
+        told = "1,000 classes"
+        return Sizes(139_570_240 + 4097 * 1000, 0, round(30_000_000 * (self.side / 224) ** 2), told)
 
     def build(self, place: Place = ALONE) -> FlatObjective:
         """List the images and build the model; imports torch. Raises DataMissing with the files to provide."""

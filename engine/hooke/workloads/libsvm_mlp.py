@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.catalogue.workload import ALONE, Place, Sizes, Workload
 from hooke.readers.bag_files import Name
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hooke.objective.flat import FlatObjective
     from hooke.objective.samples import Source
 
+PUBLISHED = {"a9a": (123, 2, 48_842), "w8a": (300, 2, 64_700)}
+"""Data set -> its features, classes and items, with those of the test file."""
 DENSE_BYTES = 4 * 2**30
 """Largest memory of dense rows, training and test part together."""
 
@@ -54,6 +56,17 @@ class LibsvmMlp(Workload):
         from hooke.readers import libsvm
 
         libsvm.find(self.data, self.id())
+
+    def memory_sizes(self) -> Sizes | None:
+        """Return those of the published data sets of this name; others are not known before they are read."""
+        if self.data not in PUBLISHED:
+            return None
+        features, classes, items = PUBLISHED[self.data]
+        widths = [features, *[self.hidden] * self.layers, classes]
+        weights = sum((a + 1) * b for a, b in zip(widths, widths[1:], strict=False))
+        data = items * (features * 4 + 8) if self.rows == "dense" else items * 16 * 8
+        told = f"{self.data} as published"
+        return Sizes(weights, data, features + 2 * self.hidden * self.layers + classes, told)
 
     def build(self, place: Place = ALONE) -> FlatObjective:
         """Read the data and build the model; imports torch. Raises DataMissing, or DataInvalid."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.catalogue.workload import ALONE, Place, Sizes, Workload
 from hooke.readers import mnist as mnist_files
 
 if TYPE_CHECKING:
     from hooke.objective.flat import FlatObjective
+
+
+LENET = Sizes(weights=431_080, data=70_000 * (28 * 28 + 8), activations=20_000)
+"""Of LeNet on images of the size of MNIST's, as many as MNIST has."""
 
 
 class MnistLenet(Workload):
@@ -34,6 +38,10 @@ class MnistLenet(Workload):
     def find_data(self) -> None:
         """Find the four files. Raises DataMissing with those to provide."""
         mnist_files.folder("mnist", self.id(), bare=True)
+
+    def memory_sizes(self) -> Sizes:
+        """Return those of LeNet, and 70,000 images with labels of 8 bytes."""
+        return LENET
 
     def build(self, place: Place = ALONE) -> FlatObjective:
         """Load the data and build the model; imports torch. Raises DataMissing with the files to provide."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, model_validator
 
-from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.catalogue.workload import ALONE, Place, Sizes, Workload
 from hooke.errors import DataInvalid, DataMissing
 from hooke.readers import places
 
@@ -67,6 +67,13 @@ class TextTransformer(Workload):
     def find_data(self) -> None:
         """Find the files of the text. Raises DataMissing with those to provide."""
         find(self.path, self.id())
+
+    def memory_sizes(self) -> Sizes:
+        """Return weights and activations for ASCII text, which has 96 characters; its file counts for nothing."""
+        w, n, characters = self.width, self.layers, 96
+        weights = (2 * characters + self.context) * w + n * (12 * w * w + 13 * w) + 2 * w
+        kept = self.context * (n * 18 * w + 2 * characters + 2 * w)
+        return Sizes(weights, 0, kept, f"{characters} characters, and a text of little memory")
 
     def build(self, place: Place = ALONE) -> FlatObjective:
         """Read the text and build the model; imports torch. Raises DataMissing with the files to provide."""

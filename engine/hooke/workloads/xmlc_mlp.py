@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from hooke.catalogue.workload import ALONE, Place, Workload
+from hooke.catalogue.workload import ALONE, Place, Sizes, Workload
 from hooke.errors import LaunchError
 from hooke.spec.spaces import Space
 
@@ -188,6 +188,15 @@ class XmlcMlp(Workload):
             from hooke.readers import xmlc
 
             xmlc.find(self.data, self.id())
+
+    def memory_sizes(self) -> Sizes | None:
+        """Return those of the planted problem; of other data the numbers of features and labels are not known."""
+        if self.data != PLANTED:
+            return None
+        weights = (self.features + 1 + self.labels) * self.hidden + self.labels
+        per_item = 50 * 8  # about 40 features with values and 4 labels
+        active = self.labels if self.output == "full" else min(self.active, self.labels)
+        return Sizes(weights, round(1.1 * self.items) * per_item, 2 * self.hidden + 3 * active)
 
     def build(self, place: Place = ALONE) -> WideObjective:
         """Read or make the data, build the model; imports torch. Raises DataMissing with the files to provide."""

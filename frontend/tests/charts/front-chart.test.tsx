@@ -22,6 +22,8 @@ function chart(points: FrontPoint[]) {
   show(
     <FrontChart
       title="Digits"
+      name="Accuracy against time"
+      sheet={() => ({ head: [], rows: [] })}
       label="Accuracy against time"
       points={points}
       xTitle="Time (s)"

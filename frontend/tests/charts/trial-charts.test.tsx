@@ -5,6 +5,14 @@ import { rankColor } from "@/lib/charts/rank-color";
 import { ScatterChart, type ScatterPoint } from "@/lib/charts/scatter-chart";
 import { show } from "../support/app";
 
+const SHEET = {
+  head: ["Trial", "lr"],
+  rows: [
+    ["trial 1", "0.01"],
+    ["trial 2", "0.1"],
+  ],
+};
+
 const dot = (
   key: number,
   x: number,
@@ -37,6 +45,7 @@ function scatter(points: ScatterPoint[], marked?: number) {
       stripTitle="missed"
       marked={marked}
       mark={mark}
+      sheet={() => SHEET}
     />,
   );
   return mark;
@@ -135,6 +144,7 @@ function parallel(lines: ParallelLine[], marked?: number) {
       lines={lines}
       marked={marked}
       mark={mark}
+      sheet={() => SHEET}
     />,
   );
   return mark;

@@ -142,6 +142,7 @@ describe("parameters as axes", () => {
       [0.75, 1, 1],
       [0.25, 0.5, 0.5],
     ]);
+    expect(found?.lines.every(({ values, places: all }) => values.length === all.length - 1)).toBe(true);
     const times = found?.lines.map((line) => line.places[3] ?? 0) ?? [];
     expect((times[0] ?? 0) + (times[1] ?? 0)).toBeCloseTo(2 * (times[2] ?? 0), 9);
   });

@@ -116,12 +116,26 @@ describe("trade-offs", () => {
     return { ...view, change };
   };
 
+  it("are shown as a table, with the spread of each figure, by the menu of the drawing", async () => {
+    const { user } = offs(comparedRows({ rows: [timed("a", 1), timed("b", 2)] }));
+    await user.click(screen.getByRole("button", { name: /^Export: Best accuracy against Time to target/ }));
+    await user.click(await screen.findByRole("menuitem", { name: "Show as a table" }));
+    const rows = [...(await screen.findByTestId("sheet-table")).querySelectorAll("tr")];
+    const cells = rows.map((row) => [...row.children].map((cell) => cell.textContent));
+    expect(cells.map((row) => row.length)).toEqual([4, 4, 4]);
+    expect(cells[0]).toEqual(["Row", "Time to target (s)", "Best accuracy", "On the front"]);
+    expect(cells.slice(1).map((row) => row.at(-1))).toEqual(["yes", "no"]);
+    // what a screen reader finds behind the drawing is the same
+    const behind = [...screen.getByTestId("front-table").querySelectorAll("tr")];
+    expect(behind.map((row) => [...row.children].map((cell) => cell.textContent))).toEqual(cells);
+  });
+
   it("of several workloads are drawn apart", () => {
     const rows = [timed("a", 1), timed("b", 2), timed("c", 3, { task: 1 })];
     offs(comparedRows({ rows, tasks: ["digits, 97%", "mnist, 98%"] }));
     const captions = screen
       .getAllByTestId("front")
-      .map((one) => one.querySelector("figcaption")?.textContent);
+      .map((one) => one.querySelector("figcaption")?.firstChild?.textContent);
     expect(captions).toEqual(["digits, 97%", "mnist, 98%"]);
     expect(screen.getAllByRole("img").map((one) => one.getAttribute("aria-label"))).toEqual([
       expect.stringContaining(

@@ -41,6 +41,7 @@ describe("the plan", () => {
       reported_runs: 5,
       warnings: [],
       durations: [],
+      memory: [],
     });
     await refill(user, screen.getByLabelText("Batch"), "16");
     await waitFor(() => expect(screen.getByTestId("plan-total")).toHaveTextContent("5 runs"));

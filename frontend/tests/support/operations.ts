@@ -13,6 +13,7 @@ import type {
   CreatedWebhook,
   DeletedExperiment,
   DeletedPage,
+  DeliveryPage,
   DeliveryView,
   DryRun,
   ExperimentPage,
@@ -28,6 +29,7 @@ import type {
   NewClusterToken,
   NewInvite,
   NewToken,
+  OccupancyView,
   Onward,
   ProjectList,
   ProjectView,
@@ -47,12 +49,14 @@ import type {
   TuningView,
   UserList,
   UserView,
+  VersionList,
   ViewList,
   WebhookList,
   WebhookView,
   WorkersAnswer,
   WorkloadList,
 } from "@/lib/client/types.gen";
+import { OCCUPANCY } from "./fixtures/occupancy";
 
 /** What each operation answers; `*` stands for an id. */
 export interface Operations {
@@ -85,8 +89,11 @@ export interface Operations {
   "GET /experiments/*/tuning": TuningView;
   "POST /experiments/*/cancel": ExperimentView;
   "POST /experiments/*/extension": ExperimentView;
+  "POST /experiments/*/extension/dry-run": DryRun;
+  "GET /experiments/*/versions": VersionList;
   "PUT /experiments/*/priority": ExperimentView;
   "PUT /experiments/*/project": ExperimentView;
+  "GET /clusters/*/occupancy": OccupancyView;
   "GET /clusters/*/queue": QueueView;
   "PUT /clusters/*/policy": QueuePolicy;
   "GET /leaderboard": Leaderboard;
@@ -133,6 +140,8 @@ export interface Operations {
   "PATCH /webhooks/*": WebhookView;
   "DELETE /webhooks/*": Record<string, never>;
   "POST /webhooks/*/test": DeliveryView;
+  "GET /webhooks/*/deliveries": DeliveryPage;
+  "POST /webhook-deliveries/*/redeliver": DeliveryView;
   "GET /views": ViewList;
   "GET /api/openapi.json": { components: { schemas: Record<string, unknown> } };
   "POST /views": SavedView;
@@ -162,6 +171,7 @@ export const names = new Set([
   "projects",
   "audit",
   "webhooks",
+  "webhook-deliveries",
   "views",
   "readyz",
   "filter-fields",
@@ -176,6 +186,9 @@ export const verbs = new Set([
   "tuning",
   "cancel",
   "extension",
+  "versions",
+  "deliveries",
+  "redeliver",
   "logs",
   "timeline",
   "system",
@@ -191,6 +204,7 @@ export const verbs = new Set([
   "priority",
   "project",
   "queue",
+  "occupancy",
   "policy",
   "password",
   "accept",
@@ -217,6 +231,7 @@ export const USUAL = new Map<string, unknown>([
       ...{ active: [], entries: [], policy: {} },
     } satisfies QueueView,
   ],
+  ["GET /clusters/*/occupancy", OCCUPANCY],
   ["GET /leaderboard", { boards: [], tau_max: 4, left_out: [] } satisfies Leaderboard],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
@@ -232,13 +247,3 @@ export const USUAL = new Map<string, unknown>([
     } satisfies SystemView,
   ],
 ]);
-
-/** Who looks, unless a test says otherwise: the owner of a server without users. */
-export const OWNER: Me = {
-  name: "owner",
-  role: "admin",
-  credential: "start-up token",
-  is_user: false,
-  users: false,
-  projects: {},
-};

@@ -4,10 +4,20 @@ import type { AddressInfo } from "node:net";
 import { cleanup } from "@testing-library/react";
 import { afterEach, beforeEach, expect } from "vitest";
 import { client } from "@/lib/client/client.gen";
-import type { Fault, ProblemDetails } from "@/lib/client/types.gen";
-import { names, type Operations, OWNER, USUAL, verbs } from "./operations";
+import type { Fault, Me, ProblemDetails } from "@/lib/client/types.gen";
+import { names, type Operations, USUAL, verbs } from "./operations";
 
 type Operation = keyof Operations;
+
+/** Who looks, unless a test says otherwise: the owner of a server without users. */
+const OWNER: Me = {
+  name: "owner",
+  role: "admin",
+  credential: "start-up token",
+  is_user: false,
+  users: false,
+  projects: {},
+};
 
 export interface Asked {
   readonly operation: string;

@@ -17,6 +17,7 @@ import { Section } from "@/lib/ui/section";
 import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./clusters.module.css";
+import { OccupancyPart } from "./occupancy-part";
 import { clusterState } from "./state";
 import { Tokens } from "./tokens";
 
@@ -52,6 +53,7 @@ export function ClusterPart({ cluster }: { cluster: ClusterView }) {
           Calibration
         </Link>
       </p>
+      <OccupancyPart cluster={cluster.name} />
       <div className={styles.tables}>
         <Facts title="Hardware" rows={hardwareRows(cluster.hardware)} />
         <Facts title="Versions" rows={Object.entries(cluster.versions)} />

@@ -2,15 +2,23 @@ import type { ParallelAxis } from "@/lib/charts/parallel-coordinates";
 import { spaceScale } from "@/lib/charts/space-scale";
 import { valueAxis } from "@/lib/charts/value-axis";
 import type { ComparedRow, ComparedRows, Setting, Space } from "@/lib/client/types.gen";
-import { settingName } from "@/lib/format/settings";
+import { settingName, settingValue } from "@/lib/format/settings";
 import { axisTitle, figure } from "./figures";
 
 type Value = Setting["values"][number];
 
+export interface ParameterLine {
+  readonly row: ComparedRow;
+  /** A place on each axis. */
+  readonly places: readonly (number | null)[];
+  /** The value of each parameter, in words. */
+  readonly values: readonly string[];
+}
+
 export interface ParameterAxes {
   readonly axes: readonly ParallelAxis[];
   /** Rows with a time to the target, and where each stands on every axis. */
-  readonly lines: readonly { readonly row: ComparedRow; readonly places: readonly (number | null)[] }[];
+  readonly lines: readonly ParameterLine[];
 }
 
 /** What people set and tune; constants of a network have the name of their cluster. */
@@ -48,6 +56,7 @@ export function parameterAxes(
     lines: timed.map(({ row, found }, i) => ({
       row,
       places: [...drawn.map(({ place, mine }) => place(mine[i])), result.place(found.value)],
+      values: drawn.map(({ mine }) => settingValue(mine[i])),
     })),
   };
 }

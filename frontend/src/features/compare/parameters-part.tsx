@@ -47,6 +47,14 @@ function Lines({ compared, task, found }: { compared: ComparedRows; task: string
       }))}
       marked={marked}
       mark={mark}
+      sheet={() => ({
+        head: ["Row", ...found.axes.map(({ name }) => name)],
+        rows: found.lines.map(({ row, values }, at) => [
+          names[at] ?? row.variant,
+          ...values,
+          time.format(time.of(row)?.value ?? null),
+        ]),
+      })}
     />
   );
 }

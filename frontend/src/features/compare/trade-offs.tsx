@@ -98,6 +98,16 @@ function Group({ compared, rows, x, y, several }: GroupProps) {
         <FrontChart
           testId="front"
           title={several ? task : ""}
+          name={`${titles.y} against ${titles.x}, ${task}`}
+          sheet={() => ({
+            head: ["Row", titles.x, titles.y, "On the front"],
+            rows: ordered.map((one) => [
+              names[one.at] ?? one.row.variant,
+              words(x, one.x),
+              words(y, one.y),
+              best.includes(one) ? "yes" : "no",
+            ]),
+          })}
           label={`${titles.y} against ${titles.x}, ${task}: ${points.length} rows, of which ${best.length} are on the front. The table after it has the figures.`}
           points={points}
           xTitle={titles.x}

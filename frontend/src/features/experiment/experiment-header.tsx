@@ -1,5 +1,6 @@
 import { Group } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { cancelExperimentMutation, readExperimentQueryKey } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
@@ -17,6 +18,7 @@ import { isTerminal, progress } from "@/lib/ui/states";
 import { useNow } from "@/lib/ui/use-now";
 import { ViewsMenu } from "@/lib/views/views-menu";
 import { AddSeeds } from "./add-seeds";
+import { AddVariants } from "./add-variants";
 import styles from "./experiment.module.css";
 import { ExperimentExport } from "./experiment-export";
 import { MoveButton } from "./move-button";
@@ -56,6 +58,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
             </Allowed>
           )}
           <AddSeeds experiment={experiment} comparison={comparison.data} />
+          <AddVariants experiment={experiment} />
           <LinkButton variant="default" data-testid="clone" to="/new" search={{ clone: experiment.id }}>
             Clone
           </LinkButton>
@@ -116,9 +119,16 @@ function Facts({ experiment, cancelling }: { experiment: ExperimentView; cancell
       </span>
       <span>#{experiment.number}</span>
       {(experiment.version ?? 1) > 1 && (
-        <span title="Seeds or variants were added since it was submitted" data-testid="version">
+        <Link
+          to="/experiments/$experimentId"
+          params={{ experimentId: experiment.id }}
+          search={(old) => ({ ...old, versions: old.versions === undefined ? 0 : undefined })}
+          resetScroll={false}
+          title="Seeds or variants were added since it was submitted: what, when, by whom"
+          data-testid="version"
+        >
           version {experiment.version}
-        </span>
+        </Link>
       )}
       {experiment.project !== DEFAULT && <span title="Its project">{experiment.project}</span>}
       <OriginNote origin={experiment.origin} />

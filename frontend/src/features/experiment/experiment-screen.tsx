@@ -1,9 +1,10 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { Suspense, useEffect } from "react";
 import { statusOf } from "@/lib/api/problem";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { JsonView } from "@/lib/ui/json-view";
+import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
 import { Section } from "@/lib/ui/section";
@@ -22,6 +23,7 @@ import { Verdict } from "./verdict";
 import { Warnings } from "./warnings";
 
 const route = getRouteApi("/experiments/$experimentId");
+const VersionsPart = lazily(async () => (await import("./versions-part")).VersionsPart);
 
 /** One experiment, live: verdict, curves, phases, runs. */
 export function ExperimentScreen() {
@@ -59,6 +61,11 @@ function Page({ experiment }: { experiment: ExperimentView }) {
         <Section title="Specification">
           <JsonView value={experiment.spec} label="Specification as JSON" />
         </Section>
+      )}
+      {search.versions !== undefined && (
+        <Suspense>
+          <VersionsPart key={experiment.version} experiment={experiment} shown={search.versions} />
+        </Suspense>
       )}
       {comparison.isError && !comparison.data && (
         <ErrorPanel

@@ -1,5 +1,5 @@
 import type { Comparison, ComparisonRow, ExperimentView } from "@/lib/client/types.gen";
-import { isTerminal } from "@/lib/ui/states";
+import { whyNotExtended } from "@/lib/keeping/extensible";
 
 /** As many seeds as an experiment can have. */
 const MOST_SEEDS = 100;
@@ -16,11 +16,11 @@ export interface Room {
 
 /** What seeds may be added to an experiment; undefined: none, now or ever. */
 export function roomFor(experiment: ExperimentView, comparison: Comparison | undefined): Room | undefined {
-  const { spec, origin, archived, finished_at: ended, state } = experiment;
+  const { spec } = experiment;
   const seeds = spec.clusters.map((cluster) => cluster.seeds ?? USUAL_SEEDS);
   const most = MOST_SEEDS - Math.max(...seeds);
   const runs = comparison?.rows.length ?? 0; // one row is a variant at a place, whose seeds are paired
-  if (origin || archived || !ended || !isTerminal(state) || runs === 0 || most < 1) return undefined;
+  if (whyNotExtended(experiment) || runs === 0 || most < 1) return undefined;
   return { runs, next: (spec.first_seed ?? 0) + Math.min(...seeds), most };
 }
 

@@ -9,6 +9,7 @@ import { SCALES } from "@/lib/spaces/words";
 import { variantStyle } from "@/lib/theme/palette";
 import { type Measure, measureTitle, outcomeOf, trialWords } from "./trials";
 import type { PlotProps } from "./trials-plot";
+import { trialsSheet } from "./trials-sheet";
 
 const route = getRouteApi("/experiments/$experimentId");
 
@@ -56,6 +57,7 @@ export function Response({ search, index, measure, marked, mark }: PlotProps) {
       stripTitle={measure === "seconds" ? "missed" : "failed"}
       marked={marked}
       mark={mark}
+      sheet={() => trialsSheet(search, measure)}
     />
   );
 }

@@ -5,6 +5,8 @@ import { AXES } from "@/lib/format/quantities";
 /** What of the experiment is in view; all of it is in the URL. */
 export interface ExperimentSearch {
   axis?: Axis;
+  /** Its versions are listed, and the specification of this one is shown; 0: of none. */
+  versions?: number;
   cluster?: string;
   workers?: number;
   /** Positions of variants that are switched off, such as "0.3". */
@@ -34,6 +36,7 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
   const { axis, cluster, workers, hide, y, scale, seeds, x, tab, more, by, sort, group, runs } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
+    versions: typeof search.versions === "number" ? search.versions : undefined,
     cluster: typeof cluster === "string" ? cluster : undefined,
     workers: typeof workers === "number" && workers > 0 ? workers : undefined,
     hide: typeof hide === "string" || typeof hide === "number" ? String(hide) || undefined : undefined,

@@ -6,6 +6,7 @@ import { formatPercentTick } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { variantStyle } from "@/lib/theme/palette";
 import { byRank, type Measure, outcomeOf, trialWords } from "./trials";
+import { trialsSheet } from "./trials-sheet";
 
 export interface PlotProps {
   search: SearchView;
@@ -54,6 +55,7 @@ export function TrialsPlot({ search, index, measure, marked, mark }: PlotProps) 
       lines={lines}
       marked={marked}
       mark={mark}
+      sheet={() => trialsSheet(search, measure)}
     />
   );
 }

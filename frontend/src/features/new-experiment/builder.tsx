@@ -1,11 +1,11 @@
 import { Alert, Button, Group, Tabs } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { getRouteApi } from "@tanstack/react-router";
-import { useLayoutEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { explain, faultsOf } from "@/lib/api/problem";
 import type { AlgorithmList, ClusterView, WorkloadView } from "@/lib/client/types.gen";
-import { fieldId, type Json } from "@/lib/json/document";
+import type { Json } from "@/lib/json/document";
 import { ProjectPicker } from "@/lib/projects/project-picker";
 import { DEFAULT, openOnes, useProjects } from "@/lib/projects/use-projects";
 import { withNamedBaseline } from "./baseline";
@@ -16,7 +16,7 @@ import { ClustersSection } from "./clusters-section";
 import { DraftNote } from "./draft-note";
 import { type Example, placed } from "./examples";
 import { ExecutionSection } from "./execution-section";
-import { faultsByField, faultsIn, nearestField } from "./faults";
+import { faultsByField, faultsIn } from "./faults";
 import styles from "./form.module.css";
 import { FormContext } from "./form-context";
 import { JsonEditor } from "./json-editor";
@@ -28,6 +28,7 @@ import { StartFrom } from "./start-from";
 import { ToStart } from "./to-start";
 import { TuningSection } from "./tuning-section";
 import { useDraft } from "./use-draft";
+import { focusField, useFields } from "./use-fields";
 import { useOpened, variantOf } from "./use-opened";
 import { usePlan } from "./use-plan";
 import { useStart } from "./use-start";
@@ -50,18 +51,12 @@ interface BuilderProps {
   clusters: readonly ClusterView[];
 }
 
-function fieldsOnPage(root: HTMLElement | null): string[] {
-  return [...(root?.querySelectorAll<HTMLElement>("[data-field]") ?? [])].map(
-    (field) => field.dataset.field ?? "",
-  );
-}
-
 /** The form, or the document as YAML, and beside it what it would run and the same document as JSON. */
 export function Builder({ start, original, of, project, algorithms, workloads, clusters }: BuilderProps) {
   const { draft, typed, setTyped, replaced, ...edit } = useDraft(start, of);
-  const [fields, setFields] = useState<string[]>([]);
   const rows = useOpened();
   const form = useRef<HTMLDivElement>(null);
+  const fields = useFields(form);
   const side = useRef<HTMLElement>(null);
   const mode = useRef<HTMLDivElement>(null);
   const yaml = useRef<YamlHandle>(null);
@@ -80,20 +75,11 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
   const problems = faults.length + (unread ? 1 : 0);
   const refused = post.isError && faults.length === 0; // said beside the button; the plan still stands
 
-  useLayoutEffect(() => {
-    const found = fieldsOnPage(form.current);
-    setFields((old) => (old.join() === found.join() ? old : found));
-  });
-
   function focus(pointer: string) {
     if (asText) return yaml.current?.goTo(pointer);
     const variant = variantOf(pointer);
     if (variant !== undefined) flushSync(() => rows.open(variant)); // its fields are on the page only then
-    const field = nearestField(pointer, fieldsOnPage(form.current));
-    const element = field === undefined ? null : document.getElementById(fieldId(field));
-    element?.closest("details")?.setAttribute("open", "");
-    element?.scrollIntoView({ block: "center" });
-    element?.focus({ preventScroll: true });
+    focusField(pointer, form.current);
   }
 
   const change = (next: (old: Json) => Json) => {

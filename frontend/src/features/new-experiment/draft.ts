@@ -64,8 +64,9 @@ export function shortTitle(algorithm: AlgorithmView): string {
   return algorithm.title.replace(/\s*\(.*\)$/, "");
 }
 
-export function withVariant(draft: Json, algorithm: AlgorithmView): Json {
-  const name = freeName(shortTitle(algorithm), variantNames(draft));
+/** With a variant of a method; `present`: names that are taken beside those of the draft. */
+export function withVariant(draft: Json, algorithm: AlgorithmView, present: readonly string[] = []): Json {
+  const name = freeName(shortTitle(algorithm), [...present, ...variantNames(draft)]);
   const before = objectsAt(draft, ["variants"]);
   const variants = [...before, { name, algorithm: algorithm.name, parameters: {} }];
   return { ...draft, variants, baseline: before.length === 0 ? 0 : draft.baseline };
@@ -80,11 +81,12 @@ export function withAlgorithm(
   index: number,
   algorithm: AlgorithmView,
   before: AlgorithmView | undefined,
+  present: readonly string[] = [],
 ): Json {
   const variants = objectsAt(draft, ["variants"]);
   const { search, sweep, ...kept } = variants[index] ?? {};
   const had = textAt(kept, ["name"]);
-  const others = variantNames(draft).toSpliced(index, 1);
+  const others = [...present, ...variantNames(draft).toSpliced(index, 1)];
   const name = before && isNamedAfter(had, before) ? freeName(shortTitle(algorithm), others) : had;
   return {
     ...draft,
@@ -98,11 +100,14 @@ function isNamedAfter(name: string, algorithm: AlgorithmView): boolean {
   return name === title || (name.startsWith(`${title} `) && /^\d+$/.test(name.slice(title.length + 1)));
 }
 
-export function withCopy(draft: Json, index: number): Json {
+export function withCopy(draft: Json, index: number, present: readonly string[] = []): Json {
   const variants = objectsAt(draft, ["variants"]);
   const original = variants[index];
   if (!original) return draft;
-  const copy = { ...original, name: freeName(textAt(original, ["name"]), variantNames(draft)) };
+  const copy = {
+    ...original,
+    name: freeName(textAt(original, ["name"]), [...present, ...variantNames(draft)]),
+  };
   const baseline = afterInsertion(draft, index + 1);
   return { ...draft, variants: variants.toSpliced(index + 1, 0, copy), baseline };
 }

@@ -11,6 +11,8 @@ export interface FormState extends Opened {
   readonly faults: ReadonlyMap<string, string>;
   /** All of them, also those of fields that are not on the page. */
   readonly problems: readonly Fault[];
+  /** Names of the variants that an experiment has already, to which those of the draft are added. */
+  readonly present?: readonly string[];
 }
 
 export const FormContext = createContext<FormState | null>(null);

@@ -8,15 +8,19 @@ import {
   listWorkloadsOptions,
   readExperimentOptions,
 } from "@/lib/client/@tanstack/react-query.gen";
+import type { ExperimentView } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 import type { Json } from "@/lib/json/document";
+import { whyNoVariants } from "@/lib/keeping/extensible";
 import { useRefusal } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
 import { Builder } from "./builder";
 import { emptyDraft } from "./draft";
 import { FIRST, placed } from "./examples";
+import { Extension } from "./extension";
 import { continuing } from "./searched";
 
 const route = getRouteApi("/new");
@@ -32,30 +36,31 @@ export function NewExperimentScreen() {
   );
 }
 
-/** Wait for the catalogues (and the experiment to clone), then show the form. */
+/** Wait for the catalogues (and the experiment to clone or to extend), then show the form. */
 function Definition() {
-  const { clone, example, algorithm, wider, project } = route.useSearch();
+  const { clone, example, algorithm, extend, wider, project } = route.useSearch();
+  const given = extend ?? clone;
   const algorithms = useQuery(listAlgorithmsOptions());
   const workloads = useQuery(listWorkloadsOptions());
   const clusters = useQuery(listClustersOptions());
   const original = useQuery({
-    ...readExperimentOptions({ path: { experiment_id: clone ?? "" } }),
-    enabled: clone !== undefined,
+    ...readExperimentOptions({ path: { experiment_id: given ?? "" } }),
+    enabled: given !== undefined,
   });
   const refresh = useRefresh(listClustersOptions().queryKey, 2000);
   useStream({}, (event) => {
     if (event.kind === "clusters") refresh();
   });
   useEffect(() => {
-    document.title = "New experiment · Hooke";
-  }, []);
+    document.title = `${extend ? "Add variants" : "New experiment"} · Hooke`;
+  }, [extend]);
   const failed = [algorithms, workloads, clusters, original].find((query) => query.isError && !query.data);
   if (failed) {
     return (
       <ErrorPanel what="The form could not be made." error={failed.error} retry={() => failed.refetch()} />
     );
   }
-  if (!algorithms.data || !workloads.data || !clusters.data || (clone && !original.data)) {
+  if (!algorithms.data || !workloads.data || !clusters.data || (given && !original.data)) {
     return (
       <div aria-busy="true">
         <Skeleton height={28} width={260} />
@@ -63,6 +68,13 @@ function Definition() {
         <Skeleton height={320} mt={44} />
       </div>
     );
+  }
+  if (extend && original.data) {
+    const why = whyNoVariants(original.data);
+    if (why) return <NotExtended experiment={original.data} why={why} />;
+    const { data: experiment } = original;
+    const catalogues = { algorithms: algorithms.data, workloads: workloads.data.items };
+    return <Extension key={`${extend} ${experiment.version}`} experiment={experiment} {...catalogues} />;
   }
   const empty = emptyDraft(
     algorithms.data.items,
@@ -85,5 +97,22 @@ function Definition() {
       workloads={workloads.data.items}
       clusters={clusters.data.items}
     />
+  );
+}
+
+function NotExtended({ experiment, why }: { experiment: ExperimentView; why: string }) {
+  return (
+    <Message
+      page
+      title="No variants can be added"
+      testId="not-extended"
+      action={
+        <LinkButton to="/experiments/$experimentId" params={{ experimentId: experiment.id }}>
+          To the experiment
+        </LinkButton>
+      }
+    >
+      #{experiment.number} {experiment.name}: {why}
+    </Message>
   );
 }

@@ -8,6 +8,7 @@ import ui from "@/lib/ui/ui.module.css";
 import { DurationNote } from "./duration-note";
 import { fixFirst, placeName } from "./faults";
 import styles from "./form.module.css";
+import { MemoryNote } from "./memory-note";
 import { QueueNote } from "./queue-note";
 
 const LISTED = 200;
@@ -20,16 +21,18 @@ interface PlanPanelProps {
   focus: (pointer: string) => void;
   /** Number of the line where a place of the document is written, if it is shown as text. */
   lineOf?: (pointer: string) => number | undefined;
+  /** Title of a refusal that names no place. */
+  refused?: string;
 }
 
 /** What would run, or what stands in the way. */
-export function PlanPanel({ plan, error, faults, settled, focus, lineOf }: PlanPanelProps) {
+export function PlanPanel({ plan, error, settled, ...told }: PlanPanelProps) {
   return (
     <div className={styles.plan} data-testid="plan" data-settled={settled} aria-live="polite">
       {error ? (
-        <Faults error={error} faults={faults} focus={focus} lineOf={lineOf} />
+        <Faults error={error} {...told} />
       ) : plan ? (
-        <Plan plan={plan} focus={focus} />
+        <Plan plan={plan} focus={told.focus} />
       ) : (
         <Loader size="sm" />
       )}
@@ -37,16 +40,12 @@ export function PlanPanel({ plan, error, faults, settled, focus, lineOf }: PlanP
   );
 }
 
-type FaultsProps = Pick<PlanPanelProps, "error" | "faults" | "focus" | "lineOf">;
+type FaultsProps = Omit<PlanPanelProps, "plan" | "settled">;
 
-function Faults({ error, faults, focus, lineOf }: FaultsProps) {
+function Faults({ error, faults, focus, lineOf, refused = "It cannot be checked" }: FaultsProps) {
   if (faults.length === 0)
     return (
-      <Alert
-        color="red"
-        title={worthRetrying(0, error) ? "Not checked yet" : "It cannot be checked"}
-        data-testid="faults"
-      >
+      <Alert color="red" title={worthRetrying(0, error) ? "Not checked yet" : refused} data-testid="faults">
         {explain(error)}
       </Alert>
     );
@@ -134,6 +133,7 @@ function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void 
         </tbody>
       </table>
       <DurationNote durations={plan.durations} />
+      <MemoryNote memory={plan.memory} />
       <QueueNote hosts={[...new Set(plan.runs.map(({ host }) => host))]} />
       {plan.warnings.length > 0 && (
         <ul className={styles.warnings} data-testid="warnings">

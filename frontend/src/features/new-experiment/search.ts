@@ -12,6 +12,8 @@ export interface NewExperimentSearch {
   example?: boolean;
   /** A method to try: compared with a common one. */
   algorithm?: string;
+  /** An experiment that gets further variants, instead of a new one. */
+  extend?: string;
   wider?: Wider[];
   /** The project that it is meant for. */
   project?: string;
@@ -23,6 +25,7 @@ export function newExperimentSearch({
   clone,
   example,
   algorithm,
+  extend,
   wider,
   project,
   as,
@@ -31,6 +34,7 @@ export function newExperimentSearch({
     clone: typeof clone === "string" && clone ? clone : undefined,
     example: example === true ? true : undefined,
     algorithm: typeof algorithm === "string" && algorithm ? algorithm : undefined,
+    extend: typeof extend === "string" && extend ? extend : undefined,
     wider: Array.isArray(wider) && wider.length > 0 && wider.every(isWider) ? wider : undefined,
     project: typeof project === "string" && project ? project : undefined,
     as: as === "yaml" ? as : undefined,

@@ -7,12 +7,14 @@ export interface Startable {
   /** Whether what is seen has been checked, and nothing is wrong with it. */
   readonly ready: boolean;
   readonly starting: boolean;
+  /** What the button says; "Start" if nothing. */
+  readonly words?: string;
   readonly start: () => void;
 }
 
 /** Starts what is seen; while it cannot, it says what is in the way. */
 export function StartButton({
-  startable: { problems, ready, starting, start },
+  startable: { problems, ready, starting, words, start },
   ...rest
 }: { startable: Startable; "data-testid"?: string } & ButtonProps) {
   return (
@@ -24,7 +26,7 @@ export function StartButton({
       aria-keyshortcuts="Control+Enter"
       title="Control + Enter"
     >
-      {problems > 0 ? fixFirst(problems) : "Start"}
+      {problems > 0 ? fixFirst(problems) : (words ?? "Start")}
     </Button>
   );
 }

@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { statusOf } from "@/lib/api/problem";
 import type { ExperimentSpec } from "@/lib/api/types";
 import { validateExperiment } from "@/lib/client/sdk.gen";
+import type { DryRun } from "@/lib/client/types.gen";
 import type { Json } from "@/lib/json/document";
 import { intoQuery } from "@/lib/projects/use-projects";
 import { withNamedBaseline } from "./baseline";
@@ -17,20 +18,24 @@ export function asSpec(draft: Json): ExperimentSpec {
 
 /** What the draft would run in a project, asked of the server whenever typing pauses, and until it answers. */
 export function usePlan(draft: Json, project: string) {
-  const text = JSON.stringify(asSpec(draft));
+  return useJudged(JSON.stringify(asSpec(draft)), ["dry-run", project], async (asked, signal) => {
+    const query = intoQuery(project);
+    const { data } = await validateExperiment({ body: JSON.parse(asked), query, signal, throwOnError: true });
+    return data;
+  });
+}
+
+/** What the server says of a text whenever typing pauses, and until it answers; undefined: there is nothing to ask. */
+export function useJudged(
+  text: string | undefined,
+  about: readonly unknown[],
+  ask: (text: string, signal: AbortSignal) => Promise<DryRun>,
+) {
   const [asked] = useDebouncedValue(text, PAUSE);
   const query = useQuery({
-    queryKey: ["dry-run", asked, project],
-    queryFn: async ({ signal }) => {
-      const query = intoQuery(project);
-      const { data } = await validateExperiment({
-        body: JSON.parse(asked),
-        query,
-        signal,
-        throwOnError: true,
-      });
-      return data;
-    },
+    queryKey: [...about, asked],
+    queryFn: ({ signal }) => ask(asked ?? "", signal),
+    enabled: asked !== undefined,
     placeholderData: keepPreviousData,
     staleTime: 60_000,
     gcTime: 60_000,

@@ -44,7 +44,7 @@ export function VariantCard({
   catalogue: AlgorithmList;
   workloads: readonly WorkloadView[];
 }) {
-  const { draft, change, open } = useForm();
+  const { draft, change, open, present } = useForm();
   const path = ["variants", index] as const;
   const known = catalogue.items.find((one) => one.name === textAt(draft, [...path, "algorithm"]));
   const { error } = useField(path);
@@ -59,7 +59,7 @@ export function VariantCard({
             color="gray"
             onClick={() =>
               moved(index + 1, () => {
-                change((old) => withCopy(old, index));
+                change((old) => withCopy(old, index, present));
                 open(index + 1);
               })
             }
@@ -89,7 +89,7 @@ export function VariantCard({
           algorithms={catalogue.items}
           onChoice={(value) => {
             const chosen = catalogue.items.find(({ name }) => name === value);
-            if (chosen && chosen !== known) change((old) => withAlgorithm(old, index, chosen, known));
+            if (chosen && chosen !== known) change((old) => withAlgorithm(old, index, chosen, known, present));
           }}
         />
       </div>

@@ -20,7 +20,7 @@ interface RowProps {
 
 /** A variant in one row of the grid; what is edited below it in full is only text here. */
 export function VariantRow({ index, columns, algorithms, held }: RowProps) {
-  const { draft, change, opened } = useForm();
+  const { draft, opened, present } = useForm();
   const variant = valueAt(draft, ["variants", index]);
   const known = algorithms.find(({ name }) => name === textAt(variant, ["algorithm"]));
   const method = known?.title ?? textAt(variant, ["algorithm"]);
@@ -30,7 +30,7 @@ export function VariantRow({ index, columns, algorithms, held }: RowProps) {
     <tr className={own.row}>
       <th scope="row" className={own.name}>
         <div className={own.named}>
-          <VariantLine index={positionOf(draft, index)} width={28} />
+          <VariantLine index={(present?.length ?? 0) + positionOf(draft, index)} width={28} />
           {isOpen ? (
             <span className={own.text}>{textAt(variant, ["name"])}</span>
           ) : (
@@ -47,22 +47,29 @@ export function VariantRow({ index, columns, algorithms, held }: RowProps) {
           <Value index={index} name={name} algorithms={algorithms} held={held} />
         </td>
       ))}
-      <td className={own.base}>
-        <Radio
-          size="xs"
-          aria-label="Baseline"
-          label={<span className={own.word}>Baseline</span>}
-          name="baseline"
-          data-testid="baseline"
-          classNames={{ root: own.radio, label: own.baseline }}
-          checked={draft.baseline === index}
-          onChange={() => change((old) => ({ ...old, baseline: index }))}
-        />
-      </td>
+      {!present && <BaselineCell index={index} />}
       <td className={own.edit}>
         <EditButton index={index} />
       </td>
     </tr>
+  );
+}
+
+function BaselineCell({ index }: { index: number }) {
+  const { draft, change } = useForm();
+  return (
+    <td className={own.base}>
+      <Radio
+        size="xs"
+        aria-label="Baseline"
+        label={<span className={own.word}>Baseline</span>}
+        name="baseline"
+        data-testid="baseline"
+        classNames={{ root: own.radio, label: own.baseline }}
+        checked={draft.baseline === index}
+        onChange={() => change((old) => ({ ...old, baseline: index }))}
+      />
+    </td>
   );
 }
 

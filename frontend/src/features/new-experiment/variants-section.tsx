@@ -20,19 +20,19 @@ interface VariantsProps {
 
 /** The methods to compare, a row each; the colour is the one that every chart will use. */
 export function VariantsSection({ catalogue, workloads }: VariantsProps) {
-  const { draft, change, open } = useForm();
+  const { draft, change, open, present } = useForm();
   const { control, error } = useField(["variants"]);
   const baseline = useField(["baseline"]);
   return (
     <Section
-      title="Variants"
+      title={present ? "New variants" : "Variants"}
       testId="variants"
       aside={
         <AddVariant
           algorithms={catalogue.items}
           add={(algorithm) => {
             open(objectsAt(draft, ["variants"]).length);
-            change((old) => withVariant(old, algorithm));
+            change((old) => withVariant(old, algorithm, present));
           }}
         />
       }
@@ -50,7 +50,7 @@ export function VariantsSection({ catalogue, workloads }: VariantsProps) {
 
 /** Rows are variants, columns the parameters in which they differ from defaults; one variant at a time is open. */
 function VariantGrid({ catalogue, workloads }: VariantsProps) {
-  const { draft, opened } = useForm();
+  const { draft, opened, present } = useForm();
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [held, setHeld] = useState<string>(); // a column in which is typed stays when its last value goes
   const algorithms = catalogue.items;
@@ -69,7 +69,7 @@ function VariantGrid({ catalogue, workloads }: VariantsProps) {
                   {title}
                 </th>
               ))}
-              <th scope="col">Baseline</th>
+              {!present && <th scope="col">Baseline</th>}
               <td />
             </tr>
           </thead>
@@ -79,7 +79,7 @@ function VariantGrid({ catalogue, workloads }: VariantsProps) {
               <VariantRow index={index} columns={columns} algorithms={algorithms} held={setHeld} />
               {opened === index && (
                 <tr className={own.opened}>
-                  <td colSpan={columns.length + 3}>
+                  <td colSpan={columns.length + (present ? 2 : 3)}>
                     <div className={styles.cards}>
                       <VariantCard index={index} catalogue={catalogue} workloads={workloads} />
                     </div>

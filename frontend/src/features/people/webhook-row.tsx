@@ -12,13 +12,29 @@ import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
+import { DELIVERIES } from "./deliveries";
 import styles from "./people.module.css";
 import { eventWords, lastWords, webhookState } from "./webhook-words";
 
-/** One webhook: what it is told of, what came of the last attempt; test, switch, removal. */
-export function WebhookRow({ webhook }: { webhook: WebhookView }) {
+interface WebhookRowProps {
+  webhook: WebhookView;
+  /** Whether its deliveries are shown. */
+  open: boolean;
+  /** Show its deliveries, or hide them again. */
+  show: () => void;
+}
+
+/** One webhook: what it is told of, what came of the last attempt; deliveries, test, switch, removal. */
+export function WebhookRow({ webhook, open, show }: WebhookRowProps) {
   const client = useQueryClient();
-  const again = { onSuccess: () => client.invalidateQueries({ queryKey: listWebhooksQueryKey() }) };
+  const again = {
+    onSuccess: () =>
+      Promise.all(
+        [listWebhooksQueryKey(), [DELIVERIES, webhook.id]].map((queryKey) =>
+          client.invalidateQueries({ queryKey }),
+        ),
+      ),
+  };
   const change = useMutation({ ...changeWebhookMutation(), ...again });
   const test = useMutation({ ...testWebhookMutation(), ...again });
   const remove = useMutation({ ...deleteWebhookMutation(), ...again });
@@ -47,6 +63,9 @@ export function WebhookRow({ webhook }: { webhook: WebhookView }) {
       </td>
       <td>
         <div className={styles.actions}>
+          <Button variant="default" onClick={show} aria-expanded={open} data-testid="show-deliveries">
+            Deliveries
+          </Button>
           {webhook.active && (
             <Button
               variant="default"

@@ -13,6 +13,7 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { ShownOnce } from "@/lib/ui/shown-once";
+import { Deliveries } from "./deliveries";
 import { ListTable } from "./list-table";
 import { WebhookRow } from "./webhook-row";
 import { EVENTS, USUAL, urlFault } from "./webhook-words";
@@ -26,7 +27,9 @@ export function WebhooksPart() {
     refetchInterval: ({ state }) =>
       state.data?.items.some((webhook) => webhook.waiting > 0) ? LOOK_MILLISECONDS : false,
   });
+  const [shown, setShown] = useState<string>();
   const items = query.data?.items ?? [];
+  const open = items.find(({ id }) => id === shown);
   return (
     <Section title="Webhooks" testId="webhooks-part">
       {query.isError && <ErrorPanel what="The webhooks could not be listed." error={query.error} />}
@@ -37,10 +40,16 @@ export function WebhooksPart() {
           testId="webhooks"
         >
           {items.map((webhook) => (
-            <WebhookRow key={webhook.id} webhook={webhook} />
+            <WebhookRow
+              key={webhook.id}
+              webhook={webhook}
+              open={webhook.id === shown}
+              show={() => setShown(webhook.id === shown ? undefined : webhook.id)}
+            />
           ))}
         </ListTable>
       )}
+      {open && <Deliveries key={open.id} webhook={open} />}
       <NewWebhook />
     </Section>
   );

@@ -1,17 +1,38 @@
-import type { RefObject } from "react";
+import { Menu } from "@mantine/core";
+import { type RefObject, Suspense, useState } from "react";
 import { ExportMenu } from "@/lib/export/export-menu";
 import { standalone } from "@/lib/export/picture";
 import { PictureItems } from "@/lib/export/picture-items";
+import { lazily } from "@/lib/ui/lazily";
+import type { Sheet } from "./sheet-table";
 
-/** Takes away a chart that is a drawing of the page; its figures are in the table that it belongs to. */
-export function DrawingMenu({ of, host }: { of: string; host: RefObject<HTMLElement | null> }) {
+const SheetTable = lazily(() => import("./sheet-table").then((part) => part.SheetTable));
+
+interface DrawingMenuProps {
+  of: string;
+  host: RefObject<HTMLElement | null>;
+  /** What it shows, for those who want figures. */
+  sheet: () => Sheet;
+}
+
+/** Takes away a chart that is a drawing of the page, or shows it as a table. */
+export function DrawingMenu({ of, host, sheet }: DrawingMenuProps) {
+  const [shown, setShown] = useState<Sheet>();
   const drawing = () => {
     const found = host.current?.querySelector("svg");
     return found ? standalone(found) : undefined;
   };
   return (
-    <ExportMenu of={of}>
-      <PictureItems of={of} drawing={drawing} />
-    </ExportMenu>
+    <>
+      <ExportMenu of={of}>
+        <Menu.Item onClick={() => setShown(sheet())}>Show as a table</Menu.Item>
+        <PictureItems of={of} drawing={drawing} />
+      </ExportMenu>
+      {shown && (
+        <Suspense>
+          <SheetTable of={of} sheet={shown} onClose={() => setShown(undefined)} />
+        </Suspense>
+      )}
+    </>
   );
 }

@@ -1,6 +1,8 @@
 import type { ReactNode } from "react";
+import { DrawingMenu } from "./drawing-menu";
 import styles from "./front-chart.module.css";
 import { LETTER, labelPlaces } from "./label-places";
+import type { Sheet } from "./sheet-table";
 import trial from "./trial-charts.module.css";
 import { useWidth } from "./use-width";
 import { type Spreading, type ValueAxis, valueAxis } from "./value-axis";
@@ -20,6 +22,9 @@ export interface FrontPoint {
 
 interface FrontChartProps {
   readonly title: ReactNode;
+  /** What a file of it is called. */
+  readonly name: string;
+  readonly sheet: () => Sheet;
   /** What a screen reader says. */
   readonly label: string;
   /** Those of the front from left to right. */
@@ -69,7 +74,11 @@ export function FrontChart(props: FrontChartProps) {
   );
   return (
     <figure className={trial.figure} data-testid={testId}>
-      <figcaption className={trial.head}>{title}</figcaption>
+      <figcaption className={trial.head}>
+        {title}
+        <span className={trial.spring} />
+        <DrawingMenu of={props.name} host={host} sheet={props.sheet} />
+      </figcaption>
       <div ref={host} style={{ height: HEIGHT }}>
         <svg width={width} height={HEIGHT} role="img" aria-label={label}>
           <Axes frame={frame} xs={xs} ys={ys} {...{ xTitle, yTitle, tickX, tickY }} />

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { DrawingMenu } from "./drawing-menu";
 import { LETTER } from "./label-places";
+import type { Sheet } from "./sheet-table";
 import type { Mark } from "./space-scale";
 import styles from "./trial-charts.module.css";
 import { useWidth } from "./use-width";
@@ -29,6 +30,7 @@ interface ParallelProps {
   readonly lines: readonly ParallelLine[];
   readonly marked: number | undefined;
   readonly mark: (key: number | undefined) => void;
+  readonly sheet: () => Sheet;
   readonly testId?: string;
 }
 
@@ -46,6 +48,7 @@ export function ParallelCoordinates({
   lines,
   marked,
   mark,
+  sheet,
   testId,
 }: ParallelProps) {
   const [host, width] = useWidth<HTMLDivElement>();
@@ -59,7 +62,7 @@ export function ParallelCoordinates({
       <figcaption className={styles.head}>
         {title}
         <span className={styles.spring} />
-        <DrawingMenu of={name} host={host} />
+        <DrawingMenu of={name} host={host} sheet={sheet} />
       </figcaption>
       <div ref={host} style={{ height: HEIGHT }}>
         <svg width={width} height={HEIGHT} role="img" aria-label={label}>

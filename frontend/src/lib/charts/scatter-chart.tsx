@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { DrawingMenu } from "./drawing-menu";
+import type { Sheet } from "./sheet-table";
 import { linearTicks, type Mark } from "./space-scale";
 import styles from "./trial-charts.module.css";
 import { useWidth } from "./use-width";
@@ -33,6 +34,7 @@ interface ScatterChartProps {
   readonly stripTitle: string;
   readonly marked: number | undefined;
   readonly mark: (key: number | undefined) => void;
+  readonly sheet: () => Sheet;
   readonly testId?: string;
 }
 
@@ -57,7 +59,7 @@ export function ScatterChart(props: ScatterChartProps) {
       <figcaption className={styles.head}>
         {title}
         <span className={styles.spring} />
-        <DrawingMenu of="Trials over a parameter" host={host} />
+        <DrawingMenu of="Trials over a parameter" host={host} sheet={props.sheet} />
       </figcaption>
       <div ref={host} style={{ height: HEIGHT }}>
         <svg width={width} height={HEIGHT} role="img" aria-label={label}>

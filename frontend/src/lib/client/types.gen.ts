@@ -1613,6 +1613,10 @@ export type DryRun = {
      */
     durations: Array<DurationView>;
     /**
+     * Memory
+     */
+    memory: Array<MemoryView>;
+    /**
      * Reported Runs
      */
     reported_runs: number;
@@ -2736,6 +2740,62 @@ export type MemberView = {
 };
 
 /**
+ * MemoryView
+ *
+ * The memory that the largest planned run of one cluster needs, bytes; predicted from sizes and counts.
+ */
+export type MemoryView = {
+    /**
+     * Activations
+     */
+    activations?: number | null;
+    /**
+     * Assumed
+     */
+    assumed?: Array<string>;
+    /**
+     * Available
+     */
+    available: number | null;
+    /**
+     * Bytes
+     */
+    bytes?: number | null;
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Data
+     */
+    data?: number | null;
+    /**
+     * Host
+     */
+    host: string;
+    /**
+     * Processes
+     */
+    processes?: number | null;
+    /**
+     * Program
+     */
+    program?: number | null;
+    /**
+     * Variant
+     */
+    variant?: string | null;
+    /**
+     * Vectors
+     */
+    vectors?: number | null;
+    /**
+     * Workers
+     */
+    workers?: number | null;
+};
+
+/**
  * MessagesView
  *
  * Messages between two ranks in the window, as columns, in the order in which they were sent.
@@ -2979,6 +3039,34 @@ export type NewWebhook = {
      * An https address of a server in the internet; port 443, or one from 1024 on.
      */
     url: string;
+};
+
+/**
+ * OccupancyView
+ *
+ * The share of a cluster's slots that runs held over a time.
+ */
+export type OccupancyView = {
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * Seconds
+     */
+    seconds: number;
+    /**
+     * Shares
+     */
+    shares: Array<number | null>;
+    /**
+     * Since
+     */
+    since: string;
+    /**
+     * Slots
+     */
+    slots: number;
 };
 
 /**
@@ -6097,6 +6185,45 @@ export type DrainClusterResponses = {
 
 export type DrainClusterResponse = DrainClusterResponses[keyof DrainClusterResponses];
 
+export type ReadOccupancyData = {
+    body?: never;
+    path: {
+        /**
+         * Name
+         *
+         * Name of a cluster.
+         */
+        name: string;
+    };
+    query?: {
+        /**
+         * Period
+         *
+         * The last 24 hours, or the last 7 days.
+         */
+        period?: 'day' | 'week';
+    };
+    url: '/api/v1/clusters/{name}/occupancy';
+};
+
+export type ReadOccupancyErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadOccupancyError = ReadOccupancyErrors[keyof ReadOccupancyErrors];
+
+export type ReadOccupancyResponses = {
+    /**
+     * Successful Response
+     */
+    200: OccupancyView;
+};
+
+export type ReadOccupancyResponse = ReadOccupancyResponses[keyof ReadOccupancyResponses];
+
 export type SetPolicyData = {
     body: QueuePolicy;
     path: {
@@ -6842,6 +6969,36 @@ export type ExtendExperimentResponses = {
 };
 
 export type ExtendExperimentResponse = ExtendExperimentResponses[keyof ExtendExperimentResponses];
+
+export type ValidateExtensionData = {
+    body: Extension;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: never;
+    url: '/api/v1/experiments/{experiment_id}/extension/dry-run';
+};
+
+export type ValidateExtensionErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ValidateExtensionError = ValidateExtensionErrors[keyof ValidateExtensionErrors];
+
+export type ValidateExtensionResponses = {
+    /**
+     * Successful Response
+     */
+    200: DryRun;
+};
+
+export type ValidateExtensionResponse = ValidateExtensionResponses[keyof ValidateExtensionResponses];
 
 export type ListMetricsData = {
     body?: never;

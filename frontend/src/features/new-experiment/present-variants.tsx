@@ -1,0 +1,65 @@
+import type { AlgorithmView, ExperimentView } from "@/lib/client/types.gen";
+import { formatCount } from "@/lib/format/numbers";
+import { Section } from "@/lib/ui/section";
+import ui from "@/lib/ui/ui.module.css";
+import { VariantChip } from "@/lib/ui/variant-chip";
+import styles from "./form.module.css";
+
+/** As many seeds as a cluster has where the document does not say. */
+const USUAL_SEEDS = 3;
+
+interface PresentProps {
+  experiment: ExperimentView;
+  algorithms: readonly AlgorithmView[];
+}
+
+/** What the experiment has already, and how each new variant is measured. */
+export function PresentVariants({ experiment, algorithms }: PresentProps) {
+  const { spec } = experiment;
+  return (
+    <Section title="What it has" testId="present-variants">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <section className={ui.tableWrap} aria-label="Its variants" tabIndex={0}>
+        <table className={ui.table}>
+          <thead>
+            <tr>
+              <th scope="col">Variant</th>
+              <th scope="col">Method</th>
+            </tr>
+          </thead>
+          <tbody>
+            {spec.variants.map(({ name, algorithm }, index) => (
+              <tr key={name}>
+                <td>
+                  <VariantChip name={name} index={index} />
+                  {name === spec.baseline && " (baseline)"}
+                </td>
+                <td>{algorithms.find((one) => one.name === algorithm)?.title ?? algorithm}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      <p className={styles.note} data-testid="measured-so">
+        {measuredSo(experiment)}
+      </p>
+    </Section>
+  );
+}
+
+/** How each new variant is measured: as the present ones were. */
+export function measuredSo({ spec }: ExperimentView): string {
+  const { tuning, clusters } = spec;
+  const counts = clusters.map(({ seeds }) => seeds ?? USUAL_SEEDS);
+  const [fewest, most] = [Math.min(...counts), Math.max(...counts)];
+  const seeds = `${fewest === most ? "" : `${fewest} to `}${most} ${most === 1 ? "seed" : "seeds"}`;
+  if (!tuning)
+    return `Each new variant runs on the same ${seeds}, at the same places and with the same budget.`;
+  const { trials = 12, seeds: each = 1, cluster } = tuning;
+  const runs = each === 1 ? "" : `, each with ${each} tuning seeds`;
+  const where = cluster ? ` on ${cluster}` : " at each place";
+  return (
+    `It is tuned: each new variant gets ${formatCount(trials)} trials${where}, as many as the others had${runs}. ` +
+    `The setting that they choose is measured on the same ${seeds}. The present variants search nothing again.`
+  );
+}

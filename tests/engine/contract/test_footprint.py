@@ -1,0 +1,204 @@
+"""Predicted memory, against vectors counted in runs, models as PyTorch makes them, and real ranks."""
+
+import json
+import subprocess
+import sys
+from unittest import mock
+
+import pytest
+import torch
+from hooke.catalogue.discovery import built_in
+from hooke.catalogue.footprint import HELD, footprint, of_step
+from hooke.catalogue.validation import validate_run
+from hooke.comm.virtual.communicator import run_virtual
+from hooke.loop.state import RankOptions
+from hooke.loop.train import train_rank
+from hooke.objective.models.alexnet import alexnet
+from hooke.objective.models.googlenet import GoogLeNet
+from hooke.objective.models.lenet import lenet
+from hooke.objective.models.resnet import resnet
+from hooke.objective.models.transformer import Transformer
+from hooke.objective.models.vgg import vgg19
+from hooke.workloads.cifar_alexnet import CifarAlexnet
+from hooke.workloads.cifar_resnet20 import CifarResnet20
+from hooke.workloads.digits_mlp import DigitsMLP
+from hooke.workloads.fashion_lenet import FashionLenet
+from hooke.workloads.imagenet_googlenet import ImagenetGooglenet
+from hooke.workloads.imagenet_vgg19 import ImagenetVgg19
+from hooke.workloads.libsvm_published import A9aMlp, W8aMlp
+from hooke.workloads.mnist_lenet import MnistLenet
+from hooke.workloads.text_transformer import TextTransformer
+from hooke.workloads.xmlc_mlp import XmlcMlp
+
+from tests.engine.contract import suite
+from tests.engine.contract.cases import Case, Watched, objective_of
+from tests.engine.contract.conftest import mpirun, search_path
+
+WITHIN = 1.6
+"""Factor within which a prediction and a measurement agree."""
+
+
+def counted(name, parameters):
+    """Return how many vectors a worker and the server of a method hold beside weights and gradient."""
+    kind = built_in("algorithm")[name].cls
+    case = Case(name, tuple((suite.base(name) | parameters).items()), min(2, kind.max_workers or 2), steps=4)
+    spec, found = case.spec("virtual"), {}
+
+    class Counted(Watched):
+        def note_vectors(self):
+            found.setdefault(self.rank, len(self.states) - 1 + self._buffers)
+
+        def steps(self, *args, **keywords):
+            self.note_vectors()  # evaluations take a buffer of their own for a moment
+            yield from super().steps(*args, **keywords)
+
+        def requests(self, *args, **keywords):
+            self.note_vectors()
+            yield from super().requests(*args, **keywords)
+
+    def main(comm):
+        objective = objective_of(comm, case, "virtual")
+        train_rank(comm, spec, None, objective, options=RankOptions(objective.cancel_requested))
+
+    with mock.patch("hooke.loop.train.TrainingRank", Counted):
+        run_virtual(case.ranks, spec.virtual, main, case.collective)
+    return found[0], found.get(case.workers), case.values
+
+
+def test_every_method_is_in_the_table():
+    assert set(HELD) == set(built_in("algorithm"))
+
+
+@pytest.mark.parametrize("name", sorted(built_in("algorithm")))
+def test_a_method_holds_as_many_vectors_as_the_table_says(name):
+    worker, server, parameters = counted(name, {})
+    held = HELD[name]
+    assert worker == held.worker + of_step(parameters)
+    assert server in (None, held.server + 2 * held.per_worker)
+
+
+STEPS = [
+    {"momentum": 0.9},
+    {"momentum": 0.9, "momentum_kind": "nesterov", "weight_decay": 0.1},
+    {"optimizer": "adamw"},
+    {"optimizer": "muon"},
+    {"optimizer": "row-adagrad"},
+    {"optimizer": "row-adam"},
+    {"optimizer": "lazy-adam"},
+]
+
+
+@pytest.mark.parametrize("parameters", STEPS, ids=lambda step: "-".join(map(str, step.values())))
+def test_a_step_keeps_as_many_vectors_as_predicted(parameters):
+    lower = {"lr": 0.001} if "optimizer" in parameters else {}
+    worker, _, resolved = counted("sync-sgd", parameters | lower)
+    assert worker == HELD["sync-sgd"].worker + of_step(resolved)
+
+
+def elements(model):
+    return sum(each.numel() for each in model.parameters())
+
+
+def test_weights_are_those_of_the_models():
+    assert DigitsMLP(hidden1=30, hidden2=20).memory_sizes().weights == elements(
+        DigitsMLP(hidden1=30, hidden2=20).build().model
+    )
+    assert MnistLenet().memory_sizes().weights == FashionLenet().memory_sizes().weights == elements(lenet())
+    assert CifarAlexnet(hidden=60).memory_sizes().weights == elements(alexnet(60, 0.5))
+    for blocks in (1, 3):
+        assert CifarResnet20(blocks=blocks).memory_sizes().weights == elements(resnet(blocks))
+    with torch.device("meta"):
+        assert ImagenetVgg19().memory_sizes().weights == elements(vgg19(1000))
+        assert ImagenetGooglenet().memory_sizes().weights == elements(GoogLeNet(1000))
+    small = TextTransformer(width=32, context=16, layers=3)
+    assert small.memory_sizes().weights == elements(Transformer(96, 16, 32, 4, 3))
+    planted = XmlcMlp(labels=200, features=400, items=500, hidden=16)
+    assert planted.memory_sizes().weights == planted.build().layout[-1].stop
+    assert A9aMlp().memory_sizes().weights == 1_377_794, "as its docstring says"
+    assert W8aMlp().memory_sizes().weights == 1_993_730
+
+
+def saved(model, inputs):
+    """Return how many numbers the forward pass of one sample keeps for the backward pass."""
+    own = {each.untyped_storage()._cdata for each in model.parameters()}
+    kept = {}
+
+    def pack(tensor):
+        kept[tensor.untyped_storage()._cdata] = tensor
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        model.train()(inputs)
+    return sum(each.untyped_storage().nbytes() // 4 for key, each in kept.items() if key not in own)
+
+
+@pytest.mark.parametrize(
+    ("workload", "make", "shape"),
+    [
+        (MnistLenet(), lenet, (1, 28, 28)),
+        (CifarAlexnet(), lambda: alexnet(1024, 0.0), (3, 32, 32)),
+        (CifarResnet20(), lambda: resnet(3), (3, 32, 32)),
+        (ImagenetGooglenet(), lambda: GoogLeNet(1000, 0.0), (3, 224, 224)),
+        (ImagenetVgg19(), lambda: vgg19(1000, 0.0), (3, 224, 224)),
+    ],
+    ids=["lenet", "alexnet", "resnet", "googlenet", "vgg"],
+)
+def test_activations_are_about_those_that_autograd_keeps(workload, make, shape):
+    batch = 2  # one value per channel has no variance
+    with torch.device("meta" if isinstance(workload, ImagenetVgg19) else "cpu"):
+        found = saved(make(), torch.zeros(batch, *shape)) / batch
+    assert 1 / 2 < workload.memory_sizes().activations / found < 2, found
+
+
+def run_of(**changes):
+    document = {
+        "workload": {"name": "digits-mlp", "parameters": {"hidden1": 2048, "hidden2": 2048}},
+        "algorithm": {"name": "sync-easgd", "parameters": {"optimizer": "adamw", "lr": 0.001}},
+        "batch": 32,
+        "workers": 2,
+        "seed": 0,
+        "world": "mpi",
+        "budget": {"samples": 640},
+        "evaluation": {"every": 320},
+        "checkpoint": "never",
+    }
+    return validate_run(document | changes)
+
+
+PEAK = """
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL).returncode
+print("peak", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024, "status", status)
+"""
+
+
+def test_the_memory_of_a_rank_is_about_what_was_predicted(tmp_path):
+    spec = run_of()
+    (tmp_path / "spec.json").write_text(json.dumps(spec.model_dump(mode="json", by_alias=True)))
+    command = [mpirun(), "-n", "2", sys.executable, "-m", "mpi4py", "-m", "hooke.loop.train", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, *command],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": search_path(), "HOME": str(tmp_path)},
+    )
+    _, peak, _, status = done.stdout.splitlines()[-1].split()
+    assert status == "0", done.stdout + done.stderr
+    predicted = footprint(spec, 0).total / 2
+    assert 1 / WITHIN < predicted / int(peak) < WITHIN, (predicted, peak)
+
+
+def test_workloads_of_unknown_size_are_not_predicted():
+    planted = {"workload": {"name": "xmlc-mlp", "parameters": {"data": "other"}}}
+    assert footprint(run_of(**planted), 0) is None
+    assert footprint(run_of(workload={"name": "libsvm-mlp", "parameters": {"data": "other"}}), 0) is None
+
+
+def test_ranks_of_a_virtual_run_share_program_and_data():
+    virtual = {"world": "virtual", "virtual": {"latency": 1e-5, "seconds_per_byte": 1e-9}}
+    real, simulated = footprint(run_of(), 0), footprint(run_of(**virtual), 0)
+    assert (real.processes, simulated.processes) == (2, 1)
+    assert (real.vectors, real.activations) == (simulated.vectors, simulated.activations)
+    assert (real.program, real.data) == (2 * simulated.program, 2 * simulated.data)
