@@ -325,7 +325,7 @@ export const extendExperiment = <ThrowOnError extends boolean = false>(options: 
 /**
  * Validate Extension
  *
- * Validate an extension and return the runs that it would add; nothing is stored. Refused as the extension is.
+ * Validate an extension and return the runs that it would add; nothing is stored.
  */
 export const validateExtension = <ThrowOnError extends boolean = false>(options: Options<ValidateExtensionData, ThrowOnError>): RequestResult<ValidateExtensionResponses, ValidateExtensionErrors, ThrowOnError> => (options.client ?? client).post<ValidateExtensionResponses, ValidateExtensionErrors, ThrowOnError>({
     url: '/api/v1/experiments/{experiment_id}/extension/dry-run',

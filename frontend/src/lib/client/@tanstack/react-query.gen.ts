@@ -683,7 +683,7 @@ export const extendExperimentMutation = (options?: Partial<Options<ExtendExperim
 /**
  * Validate Extension
  *
- * Validate an extension and return the runs that it would add; nothing is stored. Refused as the extension is.
+ * Validate an extension and return the runs that it would add; nothing is stored.
  */
 export const validateExtensionMutation = (options?: Partial<Options<ValidateExtensionData>>): UseMutationOptions<ValidateExtensionResponse, ValidateExtensionError, Options<ValidateExtensionData>> => {
     const mutationOptions: UseMutationOptions<ValidateExtensionResponse, ValidateExtensionError, Options<ValidateExtensionData>> = {
