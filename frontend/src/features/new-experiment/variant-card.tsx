@@ -89,7 +89,8 @@ export function VariantCard({
           algorithms={catalogue.items}
           onChoice={(value) => {
             const chosen = catalogue.items.find(({ name }) => name === value);
-            if (chosen && chosen !== known) change((old) => withAlgorithm(old, index, chosen, known, present));
+            if (chosen && chosen !== known)
+              change((old) => withAlgorithm(old, index, chosen, known, present));
           }}
         />
       </div>
