@@ -41,6 +41,17 @@ describe("the verdict", () => {
     expect(screen.getAllByTestId("comparison-row")).toHaveLength(3);
   });
 
+  it("draws the intervals before the figures, and says what they leave open", async () => {
+    await open();
+    const plot = screen.getByTestId("answer-lines");
+    expect(within(plot).getByTestId("forest-axis")).toBeInTheDocument();
+    const after = plot.compareDocumentPosition(screen.getByTestId("comparison-table"));
+    expect(after & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy();
+    expect(screen.getByTestId("not-shown")).toHaveTextContent(
+      "Not shown: which of Sync EASGD and Hogwild EASGD is fastest; anything beyond this workload, target, cluster and number of workers.",
+    );
+  });
+
   it.each([
     [{ complete: false }, /provisional, runs are still going/],
     [{ target: null }, /No target: final figures are compared/],
@@ -100,9 +111,10 @@ describe("curves", () => {
   it("are switched off and on by the legend, in the address too", async () => {
     const { user, router } = await open();
     expect([...curves()]).toEqual([variantStyle(0).light, variantStyle(1).light]);
-    const item = within(screen.getByRole("group", { name: "Variants shown" })).getByRole("button", {
-      name: "Original EASGD",
-    });
+    const item = within(screen.getByRole("toolbar", { name: "Variants of Validation accuracy" })).getByRole(
+      "button",
+      { name: "Original EASGD" },
+    );
     await user.click(item);
     await waitFor(() => expect(router.state.location.search).toMatchObject({ hide: "0" }));
     await frame();

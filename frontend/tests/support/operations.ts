@@ -29,6 +29,7 @@ import type {
   NewInvite,
   NewToken,
   Onward,
+  PhasesAnswer,
   ProjectList,
   ProjectView,
   ProviderView,
@@ -80,6 +81,7 @@ export interface Operations {
   "POST /experiments/import": ExperimentView;
   "GET /experiments/*": ExperimentView;
   "GET /experiments/*/bands": BandAnswer;
+  "GET /experiments/*/phases": PhasesAnswer;
   "GET /experiments/*/comparison": Comparison;
   "GET /experiments/*/metrics": FurtherMetricList;
   "GET /experiments/*/tuning": TuningView;
@@ -170,6 +172,7 @@ export const names = new Set([
 export const verbs = new Set([
   "calibrations",
   "bands",
+  "phases",
   "points.parquet",
   "metrics",
   "comparison",

@@ -1,6 +1,9 @@
 import { Button, SegmentedControl } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { formatCount } from "@/lib/format/numbers";
+import { columnsText } from "@/lib/ui/columns";
+import { ColumnsMenu } from "@/lib/ui/columns-menu";
+import { COLUMNS, columnsFor } from "./runs-order";
 import type { ExperimentSearch } from "./search";
 
 const route = getRouteApi("/experiments/$experimentId");
@@ -53,6 +56,24 @@ export function RunsPicker({
         const runs = value === "reported" || value === "trials" ? value : undefined;
         navigate({ search: (old) => ({ ...old, runs }), replace: true, resetScroll: false });
       }}
+    />
+  );
+}
+
+/** Which columns there are; the number of the run always is. */
+export function RunColumns({ tuned, shown }: { tuned: boolean; shown: ReadonlySet<string> }) {
+  const navigate = route.useNavigate();
+  return (
+    <ColumnsMenu
+      columns={columnsFor(tuned).filter(({ key }) => key !== "run")}
+      shown={shown}
+      show={(next) =>
+        navigate({
+          search: (old) => ({ ...old, columns: columnsText(COLUMNS, next) }),
+          replace: true,
+          resetScroll: false,
+        })
+      }
     />
   );
 }

@@ -1,5 +1,5 @@
-import { type Shown, TEXTS } from "./columns";
-import { ColumnsMenu } from "./columns-menu";
+import { ColumnsMenu } from "@/lib/ui/columns-menu";
+import { COLUMNS, type Shown, TEXTS } from "./columns";
 import { KEYS, type Order, type SortKey, turned } from "./order";
 import styles from "./order-row.module.css";
 
@@ -7,7 +7,7 @@ interface OrderRowProps {
   order: Order;
   shown: Shown;
   sort: (order: Order) => void;
-  show: (shown: Shown) => void;
+  show: (shown: ReadonlySet<string>) => void;
 }
 
 /** Above the list: by what it is sorted, each where its column is, and which columns there are. */
@@ -30,7 +30,7 @@ export function OrderRow({ order, shown, sort, show }: OrderRowProps) {
         {shown.has("curve") && <span className={styles.unsorted} />}
         {ends.length > 0 && <div className={styles.sortCell}>{ends.map(button)}</div>}
       </div>
-      <ColumnsMenu shown={shown} show={show} />
+      <ColumnsMenu columns={COLUMNS} shown={shown} show={show} />
     </div>
   );
 }

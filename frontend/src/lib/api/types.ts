@@ -12,7 +12,8 @@ export type CommonMetric =
   | "train_loss"
   | "communication_fraction"
   | "throughput"
-  | "staleness";
+  | "staleness"
+  | "bytes_sent";
 export type Axis = BandAnswer["axis"];
 export type ExperimentSpec = ExperimentView["spec"];
 export type Problem = ProblemDetails;

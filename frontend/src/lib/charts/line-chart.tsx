@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useDrawnScheme } from "@/lib/theme/paper";
@@ -18,6 +18,8 @@ import type { Zoom } from "./zoom";
 
 export interface LineChartProps extends ChartAxes {
   readonly title: string;
+  /** In place of the title above the chart: what chooses it. */
+  readonly head?: ReactNode;
   readonly series: readonly ChartSeries[];
   /** Dots on the line of the target. */
   readonly crossings?: readonly Crossing[];
@@ -121,7 +123,7 @@ export function LineChart(props: LineChartProps) {
   return (
     <figure className={styles.figure} data-testid={testId} data-points={points}>
       <figcaption className={styles.head}>
-        <span className={styles.title}>{title}</span>
+        {props.head ?? <span className={styles.title}>{title}</span>}
         <span className={styles.aside}>
           <span className={styles.note}>{note}</span>
           {points > 0 && <ChartMenu of={title} drawing={() => newest.current} />}

@@ -1,14 +1,13 @@
 import { Menu } from "@mantine/core";
-import { OpenedMenu } from "@/lib/ui/opened-menu";
-import type { MenuButton } from "@/lib/ui/when-pressed";
-import { COLUMNS } from "./columns";
 import type { ColumnsProps } from "./columns-menu";
+import { OpenedMenu } from "./opened-menu";
+import type { MenuButton } from "./when-pressed";
 
 /** The menu that switches columns on and off. */
-export function ColumnsItems({ button, shown, show }: ColumnsProps & { button: MenuButton }) {
+export function ColumnsItems({ button, columns, shown, show }: ColumnsProps & { button: MenuButton }) {
   return (
     <OpenedMenu button={button} shadow="md" width={180}>
-      {COLUMNS.map(({ key, title }) => (
+      {columns.map(({ key, title }) => (
         <Menu.CheckboxItem
           key={key}
           checked={shown.has(key)}

@@ -1,13 +1,14 @@
 import { ActionIcon } from "@mantine/core";
-import { lazily } from "@/lib/ui/lazily";
-import { WhenPressed } from "@/lib/ui/when-pressed";
-import type { Shown } from "./columns";
+import type { Column } from "./columns";
+import { lazily } from "./lazily";
+import { WhenPressed } from "./when-pressed";
 
 const ColumnsItems = lazily(() => import("./columns-items").then((part) => part.ColumnsItems));
 
 export interface ColumnsProps {
-  shown: Shown;
-  show: (shown: Shown) => void;
+  columns: readonly Column[];
+  shown: ReadonlySet<string>;
+  show: (shown: ReadonlySet<string>) => void;
 }
 
 /** Which columns there are. */
