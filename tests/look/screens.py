@@ -199,7 +199,7 @@ SCREENS = (
     Screen(
         "experiment-charts",
         "/experiments/{full}?more=train_loss~samples.bytes_sent&phases=time&columns=variant.method.loss.duration",
-        "[data-testid=chart-bytes_sent]:not([data-points='0']) >> nth=0",
+        "[data-testid=chart-bytes_sent]:not([data-points='0'])",
     ),
     Screen(
         "experiment-add-seeds",

@@ -37,9 +37,7 @@ def curve(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Float
             return np.empty(0), np.empty(0)
         evaluations = curves.evaluations
         return _evaluated(run, curves, evaluations.accuracy if figure == "accuracy" else evaluations.loss, axis)
-    if metric == BYTES_SENT:
-        return _rows(run, curves.table, axis), curves.table.bytes
-    if metric not in get_args(CommonMetric):
+    if metric not in (*get_args(CommonMetric), BYTES_SENT):
         x, y = _evaluated(run, curves, curves.evaluations.further.get(metric, np.empty(0)), axis)
         return x[np.isfinite(y)], y[np.isfinite(y)]
     table = curves.table
@@ -50,7 +48,7 @@ def curve(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Float
         begun = table.clock > 0
         nothing = np.full(len(table), np.nan)
         return x, np.divide(table.samples, table.clock, out=nothing, where=begun)
-    return x, table.loss if metric == "train_loss" else table.fraction
+    return x, {"train_loss": table.loss, BYTES_SENT: table.bytes}.get(metric, table.fraction)
 
 
 def _rows(run: Facts, table: Table, axis: Axis) -> Floats:

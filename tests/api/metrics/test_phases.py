@@ -17,7 +17,7 @@ def rank(wall, **told):
 
 
 def test_a_step_counts_where_its_time_lies():
-    """Two steps of 2 s: 1.5 s of compute with 1 s hidden behind it, then 2 s of waiting after 1 s without a record."""
+    """Two steps of 2 s: 1.5 s of compute, with 1 s hidden behind it; then, 1 s later, 2 s of waiting."""
     one = rank((2.0, 5.0), compute=(1.5, 0), update=(0.5, 0), hidden=(1.0, 0), communicate=(0, 2.0))
     found = dict(zip(MEASURED, seconds_of(one, np.arange(7.0)).tolist(), strict=True))
     assert found["compute"] == pytest.approx([0.75, 0.75, 0, 0, 0, 0])

@@ -34,12 +34,13 @@ interface ChartHeadProps {
 
 /** What an added chart shows over what, each to be chosen, and a button that takes it away. */
 export function ChartHead({ chart, choices, axis, change }: ChartHeadProps) {
+  const known = choices.some(({ items }) => items.some(({ value }) => value === chart.metric));
   return (
     <span className={styles.chartHead}>
       <NativeSelect
         size="xs"
         aria-label="Metric"
-        data={choices}
+        data={known ? choices : [{ value: chart.metric, label: chart.metric }, ...choices]}
         value={chart.metric}
         onChange={(event) => change({ ...chart, metric: event.currentTarget.value })}
       />
