@@ -1,4 +1,4 @@
-import { fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { SeedCurve } from "@/features/experiment/band-series";
 import { MetricChart } from "@/features/experiment/metric-chart";
@@ -124,6 +124,24 @@ describe("the table of a chart", () => {
     expect(line("Sync EASGD")).toEqual(["50.00%", "40.00% to 60.00%", "3"]);
     expect(over.querySelector("small, b")).toBeNull(); // the table is in place of a box
     fireEvent.mouseLeave(over);
+    await waitFor(() => expect(head()[0]).toBe("Last values"));
+  });
+
+  it("has those where arrows lead while the focus is on the chart", async () => {
+    const image = await chart({ bands: [{ band: band("Sync EASGD"), seeds: [] }] });
+    act(() => image.focus());
+    for (const [key, at, value] of [
+      ["ArrowLeft", "At 3 s", "95.00%"],
+      ["ArrowLeft", "At 2 s", "80.00%"],
+      ["Home", "At 1 s", "50.00%"],
+      ["ArrowLeft", "At 1 s", "50.00%"],
+      ["End", "At 3 s", "95.00%"],
+    ] as const) {
+      fireEvent.keyDown(image, { key });
+      await waitFor(() => expect(head()[0]).toBe(at));
+      expect(line("Sync EASGD")[0]).toBe(value);
+    }
+    act(() => image.blur());
     await waitFor(() => expect(head()[0]).toBe("Last values"));
   });
 

@@ -3,6 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useDrawnScheme } from "@/lib/theme/paper";
 import { ChartMenu } from "./chart-menu";
+import { leaveCursor, moveCursor } from "./cursor-keys";
 import styles from "./line-chart.module.css";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
@@ -134,6 +135,12 @@ export function LineChart(props: LineChartProps) {
         className={styles.canvas}
         style={{ height }}
         role="img"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: with the focus on it, arrows move its cursor
+        tabIndex={props.cursor && points > 0 ? 0 : undefined}
+        onKeyDown={(event) => {
+          if (props.cursor && plot.current && moveCursor(plot.current, event.key)) event.preventDefault();
+        }}
+        onBlur={() => props.cursor && plot.current && leaveCursor(plot.current)}
         aria-label={describe(title, series, props.formatX, props.formatY)}
       >
         {points === 0 && <div className={styles.empty}>{empty}</div>}
