@@ -3,7 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { formatCount } from "@/lib/format/numbers";
 import { columnsText } from "@/lib/ui/columns";
 import { ColumnsMenu } from "@/lib/ui/columns-menu";
-import { COLUMNS, columnsFor } from "./runs-order";
+import { columnsFor, OPTIONAL } from "./runs-order";
 import type { ExperimentSearch } from "./search";
 
 const route = getRouteApi("/experiments/$experimentId");
@@ -60,16 +60,16 @@ export function RunsPicker({
   );
 }
 
-/** Which columns there are; the number of the run always is. */
+/** Which columns there are. */
 export function RunColumns({ tuned, shown }: { tuned: boolean; shown: ReadonlySet<string> }) {
   const navigate = route.useNavigate();
   return (
     <ColumnsMenu
-      columns={columnsFor(tuned).filter(({ key }) => key !== "run")}
+      columns={columnsFor(OPTIONAL, tuned)}
       shown={shown}
       show={(next) =>
         navigate({
-          search: (old) => ({ ...old, columns: columnsText(COLUMNS, next) }),
+          search: (old) => ({ ...old, columns: columnsText(OPTIONAL, next) }),
           replace: true,
           resetScroll: false,
         })

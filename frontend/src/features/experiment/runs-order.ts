@@ -26,8 +26,13 @@ export const COLUMNS = [
 export type RunColumn = (typeof COLUMNS)[number];
 export type RunKey = RunColumn["key"];
 
-/** The columns that can be there: trials are of tuned experiments alone. */
-export const columnsFor = (tuned: boolean) => COLUMNS.filter(({ key }) => tuned || key !== "trial");
+/** The columns that can be switched off: all but the first, which leads to the run. */
+export const OPTIONAL = COLUMNS.filter(({ key }) => key !== "run");
+
+/** Of some columns those that can be there: trials are of tuned experiments alone. */
+export function columnsFor(columns: readonly RunColumn[], tuned: boolean): readonly RunColumn[] {
+  return columns.filter(({ key }) => tuned || key !== "trial");
+}
 
 /** Seconds from the start of a run to its end; null before that. */
 export function secondsOf({ started_at: from, finished_at: to }: RunSummary): number | null {

@@ -20,6 +20,7 @@ import {
   columnsFor,
   inOrder,
   nextOrder,
+  OPTIONAL,
   type RunColumn,
   type RunKey,
   runsOrderIn,
@@ -61,9 +62,9 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
     ];
     return inOrder(listed, runsOrderIn(sort), variants);
   }, [only, reported.items, tried.items, sort, variants]);
-  const shown = useMemo(() => columnsIn(COLUMNS, named), [named]);
+  const shown = useMemo(() => columnsIn(OPTIONAL, named), [named]);
   const columns = useMemo(
-    () => columnsFor(tuned).filter(({ key }) => key === "run" || shown.has(key)),
+    () => columnsFor(COLUMNS, tuned).filter(({ key }) => key === "run" || shown.has(key)),
     [tuned, shown],
   );
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
