@@ -1,8 +1,7 @@
-import { CloseButton, NativeSelect, Select } from "@mantine/core";
+import { CloseButton, Group, NativeSelect, Select } from "@mantine/core";
 import type { Axis } from "@/lib/api/types";
 import { AXES, axisLabel } from "@/lib/format/quantities";
 import type { AddedChart, choicesOf } from "./added-charts";
-import styles from "./experiment.module.css";
 
 type Choices = ReturnType<typeof choicesOf>;
 
@@ -36,7 +35,7 @@ interface ChartHeadProps {
 export function ChartHead({ chart, choices, axis, change }: ChartHeadProps) {
   const known = choices.some(({ items }) => items.some(({ value }) => value === chart.metric));
   return (
-    <span className={styles.chartHead}>
+    <Group gap="4px 8px" fz={13}>
       <NativeSelect
         size="xs"
         aria-label="Metric"
@@ -59,6 +58,6 @@ export function ChartHead({ chart, choices, axis, change }: ChartHeadProps) {
         }}
       />
       <CloseButton size="sm" aria-label="Remove this chart" onClick={() => change(undefined)} />
-    </span>
+    </Group>
   );
 }

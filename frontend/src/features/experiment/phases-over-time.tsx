@@ -11,6 +11,7 @@ import { PHASES } from "@/lib/theme/palette";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { isTerminal } from "@/lib/ui/states";
 import { VariantChip } from "@/lib/ui/variant-chip";
+import answer from "./answer.module.css";
 import styles from "./experiment.module.css";
 import type { Group } from "./groups";
 import { PhasesTable } from "./phases-table";
@@ -94,7 +95,7 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
         })}
         <div className={styles.phaseRow} style={{ minHeight: 0 }} aria-hidden="true">
           <span />
-          <span className={styles.timeAxis}>
+          <span className={answer.ways}>
             {[0, BINS / 2, BINS].map((part) => (
               <span key={part}>{span > 0 && seconds(part)}</span>
             ))}
