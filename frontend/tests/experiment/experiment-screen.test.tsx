@@ -28,7 +28,7 @@ describe("the verdict", () => {
       verdict.getByText("Fastest on local: Sync EASGD, 2.0× (1.6 to 2.5), not separated from Hogwild EASGD"),
     ).toBeVisible();
     expect(verdict.getByText("Fastest on 10gbe: Sync EASGD, 2.0× (1.6 to 2.5)")).toBeVisible();
-    const lines = part("answer-lines").getAllByRole("listitem");
+    const lines = part("answer-lines").getAllByRole("listitem", { hidden: false });
     expect(lines.map((line) => line.textContent)).toEqual([
       "Original EASGDBaseline",
       "Sync EASGD2.0× faster (1.6 to 2.5, 3 seeds)",

@@ -163,7 +163,7 @@ describe("the plot of a verdict", () => {
   function plots(rows: ComparisonRow[], plain = false) {
     const [group] = groupsOf(comparison({ rows }));
     if (group) show(<ForestPlot experiment={experiment()} group={group} plain={plain} />);
-    return screen.getAllByRole("listitem");
+    return screen.getAllByRole("listitem", { hidden: false });
   }
 
   it("draws all intervals on one axis: the same ratio stands at the same place", () => {
@@ -177,11 +177,14 @@ describe("the plot of a verdict", () => {
   it("is read out once, in words", () => {
     const [line] = plots([row("Sync EASGD", { speed_up: wide })]);
     expect(line).toHaveTextContent("Sync EASGDInconclusive: 2.0× (0.10 to 10, 3 seeds)");
-    expect(screen.queryByRole("img")).toBeNull();
+    expect(screen.queryByRole("img", { hidden: false })).toBeNull();
   });
 
   it("is words alone where no times are compared", () => {
-    const [line] = plots([row("Sync EASGD", { speed_up: speedUp({ claim: "no claim", ratio: null }) })], true);
+    const [line] = plots(
+      [row("Sync EASGD", { speed_up: speedUp({ claim: "no claim", ratio: null }) })],
+      true,
+    );
     expect(line?.querySelector("rect")).toBeNull();
     expect(screen.queryByTestId("forest-axis")).toBeNull();
   });

@@ -24,12 +24,7 @@ it.each<[string, ComparisonRow[], Partial<Comparison>, string[]]>([
     { fastest: [FIRST] },
     ["which of Sync EASGD, Hogwild EASGD and MSGD is fastest"],
   ],
-  [
-    "those of another place",
-    [claimed("Sync EASGD", "faster")],
-    { fastest: [{ ...FIRST, workers: 8 }] },
-    [],
-  ],
+  ["those of another place", [claimed("Sync EASGD", "faster")], { fastest: [{ ...FIRST, workers: 8 }] }, []],
   [
     "an interval with 1 in it",
     [claimed("Sync EASGD", "not shown")],

@@ -12,14 +12,14 @@ export interface AddedChart {
 /** The charts that an address names. */
 export function chartsIn(more: string | undefined): AddedChart[] {
   return furtherOf(more).map((part) => {
-    const [metric = "", axis] = part.split("~");
+    const [metric = "", axis] = part.split("-");
     return { metric, axis: AXES.find((known) => known === axis) };
   });
 }
 
 /** How an address names charts. */
 export function addressOf(charts: readonly AddedChart[]): string | undefined {
-  return charts.map(({ metric, axis }) => (axis ? `${metric}~${axis}` : metric)).join(".") || undefined;
+  return charts.map(({ metric, axis }) => (axis ? `${metric}-${axis}` : metric)).join(".") || undefined;
 }
 
 /** Whether a chart grows with every step, and not with evaluations alone. */

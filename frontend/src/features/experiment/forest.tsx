@@ -101,11 +101,7 @@ export function Forest({ speedUp, domain, index, width = WIDTH, mute }: ForestPr
   const start = low === null ? EDGE : place(low);
   const end = high === null ? width - EDGE : place(high);
   return (
-    <svg
-      width={width}
-      height={HEIGHT}
-      {...(mute ? { "aria-hidden": true } : { role: "img", "aria-label": speedUp.sentence })}
-    >
+    <svg width={width} height={HEIGHT} role="img" aria-label={speedUp.sentence} aria-hidden={mute}>
       {!mute && <title>{speedUp.sentence}</title>}
       {forestTicks(domain, width).map((tick) => (
         <line

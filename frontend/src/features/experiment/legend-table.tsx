@@ -4,7 +4,7 @@ import { NONE } from "@/lib/format/numbers";
 import { Toolbar } from "@/lib/ui/toolbar";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
-import styles from "./experiment.module.css";
+import styles from "./legend-table.module.css";
 import { type LegendLine, rangeText, readAt } from "./legend-values";
 
 /** One variant: its place in the experiment, and its line where it has one in this chart. */
@@ -35,7 +35,7 @@ export function LegendTable(props: LegendTableProps) {
   const mean = middle === "mean";
   return (
     <Toolbar label={`Variants of ${title}`} className={styles.legend}>
-      <table className={styles.legendTable} data-testid="legend">
+      <table className={styles.table} data-testid="legend">
         <caption className={ui.unseen}>{title}: press a variant to hide or show it in every chart.</caption>
         <thead>
           <tr>
@@ -53,7 +53,7 @@ export function LegendTable(props: LegendTableProps) {
                 <th scope="row">
                   <button
                     type="button"
-                    className={styles.legendItem}
+                    className={styles.item}
                     aria-pressed={!hidden}
                     data-testid="legend-item"
                     onClick={() => toggle(index)}

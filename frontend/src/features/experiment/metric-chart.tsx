@@ -108,7 +108,14 @@ export function MetricChart(props: MetricChartProps) {
         title={medians ? `${title}, median of the seeds` : title}
         head={props.head}
         testId={`chart-${metric}`}
-        note={points > 0 ? behind(seen.map(({ band }) => band), steps) : undefined}
+        note={
+          points > 0
+            ? behind(
+                seen.map(({ band }) => band),
+                steps,
+              )
+            : undefined
+        }
         empty={experiment.state === "queued" ? "Waiting for free slots" : nothing}
         series={seen.flatMap((one) => linesOf(one, indexOf(one.band), show, format))}
         xTitle={axisTitle(axis, simulated)}

@@ -18,7 +18,9 @@ export function notShown(group: Group, { baseline, target, fastest }: Comparison
     alike.length > 0 ? `which of ${listed(alike)} is fastest` : "",
     open.length > 0 ? `whether ${listed(open)} ${verb(open)} faster or slower than ${baseline}` : "",
     bounds.length > 0 ? beyond(bounds) : "",
-    silent.length > 0 ? `how ${listed(silent)} ${silent.length > 1 ? "compare" : "compares"} with ${baseline}` : "",
+    silent.length > 0
+      ? `how ${listed(silent)} ${silent.length > 1 ? "compare" : "compares"} with ${baseline}`
+      : "",
     group.simulated ? "seconds of real machines" : "",
     group.oversubscribed ? "times with a core for each rank" : "",
     group.overlapped ? "times without other runs on the machine" : "",

@@ -18,7 +18,7 @@ export interface ExperimentSearch {
   /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
   x?: string;
   tab?: "json";
-  /** Metrics that have charts of their own, each with its axis if that is not `axis`: "p_at_3.train_loss~samples". */
+  /** Metrics that have charts of their own, each with its axis if that is not `axis`: "p_at_3.train_loss-samples". */
   more?: string;
   /** The parameter that trials are drawn over. */
   by?: string;
@@ -59,7 +59,7 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
 
 /** The parts of a list of charts, a metric and perhaps an axis each; what cannot be one is left out. */
 export function furtherOf(more: string | undefined): readonly string[] {
-  return (more ?? "").split(".").filter((part) => /^[a-z][a-z0-9_]{0,39}(~[a-z]+)?$/.test(part));
+  return (more ?? "").split(".").filter((part) => /^[a-z][a-z0-9_]{0,39}(-[a-z]+)?$/.test(part));
 }
 
 export function hiddenVariants(hide: string | undefined): ReadonlySet<number> {

@@ -135,8 +135,7 @@ export function LineChart(props: LineChartProps) {
         className={styles.canvas}
         style={{ height }}
         role="img"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: with the focus on it, arrows move its cursor
-        tabIndex={props.cursor && points > 0 ? 0 : undefined}
+        tabIndex={props.cursor && points > 0 ? 0 : undefined} // arrows then move the cursor
         onKeyDown={(event) => {
           if (props.cursor && plot.current && moveCursor(plot.current, event.key)) event.preventDefault();
         }}
