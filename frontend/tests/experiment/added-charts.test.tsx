@@ -2,9 +2,9 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import { addressOf, chartsIn, choicesOf, followsSteps } from "@/features/experiment/added-charts";
+import { chartLook } from "@/features/experiment/chart-look";
 import { experimentSearch, furtherOf } from "@/features/experiment/search";
 import type { FurtherMetricView } from "@/lib/client/types.gen";
-import { lookOf } from "@/lib/format/quantities";
 import { band } from "../support/fixtures/experiment";
 import { apiServer } from "../support/server";
 import { answerExperiment, bands, openExperiment } from "./page";
@@ -25,27 +25,27 @@ const ITEMS = [
 
 describe("the look of a further metric", () => {
   it("has percent for a share, and the unit otherwise", () => {
-    expect(lookOf("p_at_3", ITEMS[0])).toMatchObject({ title: "P@3", share: true, better: "higher" });
-    expect(lookOf("p_at_3", ITEMS[0]).format(0.25)).toBe("25.00%");
-    const bucket = lookOf("bucket_largest", ITEMS[1]);
+    expect(chartLook("p_at_3", ITEMS[0])).toMatchObject({ title: "P@3", share: true, better: "higher" });
+    expect(chartLook("p_at_3", ITEMS[0]).format(0.25)).toBe("25.00%");
+    const bucket = chartLook("bucket_largest", ITEMS[1]);
     expect(bucket).toMatchObject({ title: "Largest bucket", share: false, better: null });
     expect(bucket.format(128)).toBe("128 labels");
   });
 
   it("is its name where nothing declares it", () => {
-    expect(lookOf("unknown")).toMatchObject({ title: "unknown", share: false, better: null });
+    expect(chartLook("unknown")).toMatchObject({ title: "unknown", share: false, better: null });
   });
 
   it("of a metric of all runs is as before", () => {
-    expect(lookOf("validation_accuracy")).toMatchObject({ share: true, better: "higher" });
-    expect(lookOf("validation_loss")).toMatchObject({ share: false, better: "lower" });
+    expect(chartLook("validation_accuracy")).toMatchObject({ share: true, better: "higher" });
+    expect(chartLook("validation_loss")).toMatchObject({ share: false, better: "lower" });
   });
 
   it("of steps knows which end is the better one, and its scale", () => {
-    expect(lookOf("throughput")).toMatchObject({ better: "higher", unit: " samples/s" });
-    expect(lookOf("communication_fraction")).toMatchObject({ share: true, better: "lower" });
-    expect(lookOf("bytes_sent").tick(2.5e6)).toBe("2.5 MB");
-    expect(lookOf("staleness").tick(0.25)).toBe("0.25");
+    expect(chartLook("throughput")).toMatchObject({ better: "higher", unit: " samples/s" });
+    expect(chartLook("communication_fraction")).toMatchObject({ share: true, better: "lower" });
+    expect(chartLook("bytes_sent").tick(2.5e6)).toBe("2.5 MB");
+    expect(chartLook("staleness").tick(0.25)).toBe("0.25");
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Axis, Metric } from "@/lib/api/types";
 import type { FurtherMetricView } from "@/lib/client/types.gen";
-import { AXES, lookOf, OF_STEPS } from "@/lib/format/quantities";
+import { AXES } from "@/lib/format/quantities";
+import { chartLook, OF_STEPS } from "./chart-look";
 import { type ExperimentSearch, furtherOf } from "./search";
 
 /** A chart that somebody added: a metric over an axis; undefined: over that of the page. */
@@ -29,7 +30,7 @@ export function followsSteps({ axis, more }: ExperimentSearch): boolean {
 
 /** The metrics that a chart can have, under what they are of: those that are drawn anyway, of steps, of the workload. */
 export function choicesOf(drawn: readonly Metric[], declared: readonly FurtherMetricView[]) {
-  const all = [...drawn, ...OF_STEPS].map((value) => ({ value, label: lookOf(value).title }));
+  const all = [...drawn, ...OF_STEPS].map((value) => ({ value, label: chartLook(value).title }));
   const own = declared.map(({ name, title }) => ({ value: name, label: title }));
   return [
     { group: "Of every run", items: all },

@@ -57,7 +57,7 @@ export function ChartHead({ chart, choices, axis, change }: ChartHeadProps) {
           change({ ...chart, axis: AXES.find((known) => known === chosen) });
         }}
       />
-      <CloseButton size="sm" aria-label="Remove this chart" onClick={() => change(undefined)} />
+      <CloseButton size={24} aria-label="Remove this chart" onClick={() => change(undefined)} />
     </Group>
   );
 }

@@ -21,7 +21,7 @@ export function ForestPlot({ experiment, group, plain }: ForestPlotProps) {
         <li aria-hidden="true">
           <span />
           <span>
-            <span className={styles.ways}>
+            <span className={styles.ways} style={{ width: WIDE }}>
               <span>slower</span>
               <span>faster</span>
             </span>

@@ -26,7 +26,7 @@ function Placeholder({ experiment }: { experiment: ExperimentView }) {
     (sum, cluster) => sum + (cluster.workers?.length ?? 1),
     0,
   );
-  return <Skeleton height={sentences * 119 + experiment.variants.length * 67 + 138} />;
+  return <Skeleton height={sentences * 88 + experiment.variants.length * 82 + 275} />;
 }
 
 /** What may be said so far: who is fastest in each group, the forest plot of the chosen one, and the figures behind it. */

@@ -1,5 +1,5 @@
-import { ColumnsMenu } from "@/lib/ui/columns-menu";
-import { COLUMNS, type Shown, TEXTS } from "./columns";
+import { type Shown, TEXTS } from "./columns";
+import { ColumnsMenu } from "./columns-menu";
 import { KEYS, type Order, type SortKey, turned } from "./order";
 import styles from "./order-row.module.css";
 
@@ -30,7 +30,7 @@ export function OrderRow({ order, shown, sort, show }: OrderRowProps) {
         {shown.has("curve") && <span className={styles.unsorted} />}
         {ends.length > 0 && <div className={styles.sortCell}>{ends.map(button)}</div>}
       </div>
-      <ColumnsMenu columns={COLUMNS} shown={shown} show={show} />
+      <ColumnsMenu shown={shown} show={show} />
     </div>
   );
 }

@@ -12,8 +12,7 @@ export type CommonMetric =
   | "train_loss"
   | "communication_fraction"
   | "throughput"
-  | "staleness"
-  | "bytes_sent";
+  | "staleness";
 export type Axis = BandAnswer["axis"];
 export type ExperimentSpec = ExperimentView["spec"];
 export type Problem = ProblemDetails;

@@ -1,13 +1,6 @@
 import type { Axis, CommonMetric, Metric } from "@/lib/api/types";
 import type { FurtherMetricView } from "@/lib/client/types.gen";
-import {
-  formatBytes,
-  formatCompact,
-  formatCount,
-  formatNumber,
-  formatPercent,
-  formatPercentTick,
-} from "./numbers";
+import { formatBytes, formatCompact, formatCount, formatNumber, formatPercent } from "./numbers";
 import { formatSeconds } from "./time";
 
 export const AXES: readonly Axis[] = ["clock", "wall", "samples", "step", "bytes"];
@@ -29,17 +22,7 @@ export const METRIC_LABELS: Record<CommonMetric, string> = {
   communication_fraction: "Communication fraction",
   throughput: "Throughput",
   staleness: "Staleness",
-  bytes_sent: "Bytes sent, all ranks",
 };
-
-/** Metrics of steps, which have a point for every few of them; the others have one for each evaluation. */
-export const OF_STEPS: readonly Metric[] = [
-  "train_loss",
-  "communication_fraction",
-  "throughput",
-  "staleness",
-  "bytes_sent",
-] satisfies readonly CommonMetric[];
 
 /** What is shown as a percentage. */
 export function isShare(metric: CommonMetric): boolean {
@@ -76,11 +59,9 @@ export function formatAxisTick(axis: Axis, value: number): string {
 
 export function formatMetric(metric: CommonMetric, value: number | null | undefined): string {
   if (isShare(metric)) return formatPercent(value, 2);
-  if (metric === "bytes_sent") return formatBytes(value);
-  return metric === "throughput" ? `${formatCount(value)}${RATE}` : formatNumber(value, 4);
+  if (metric === "throughput") return `${formatCount(value)} samples/s`;
+  return formatNumber(value, 4);
 }
-
-const RATE = " samples/s";
 
 /** How a chart of a metric looks. */
 export interface MetricLook {
@@ -89,9 +70,6 @@ export interface MetricLook {
   readonly share: boolean;
   readonly better: "higher" | "lower" | null;
   readonly format: (value: number | null | undefined) => string;
-  readonly tick: (value: number) => string;
-  /** What ends a formatted value where it is always the same, such as " samples/s". */
-  readonly unit: string;
 }
 
 const isCommon = (metric: Metric): metric is CommonMetric => Object.hasOwn(METRIC_LABELS, metric);
@@ -101,10 +79,7 @@ export function lookOf(metric: Metric, declared?: FurtherMetricView): MetricLook
   if (isCommon(metric)) {
     const share = isShare(metric);
     const format = (value: number | null | undefined) => formatMetric(metric, value);
-    const better = metric.endsWith("_accuracy") || metric === "throughput" ? "higher" : "lower";
-    const tick = share ? formatPercentTick : metric === "bytes_sent" ? formatBytes : formatTick;
-    const unit = metric === "throughput" ? RATE : "";
-    return { title: METRIC_LABELS[metric], share, better, format, tick, unit };
+    return { title: METRIC_LABELS[metric], share, better: share ? "higher" : "lower", format };
   }
   const share = declared?.unit === "share";
   const unit = declared?.unit && !share ? ` ${declared.unit}` : "";
@@ -113,9 +88,5 @@ export function lookOf(metric: Metric, declared?: FurtherMetricView): MetricLook
     share,
     better: declared?.better ?? null,
     format: (value) => (share ? formatPercent(value, 2) : `${formatNumber(value, 4)}${unit}`),
-    tick: share ? formatPercentTick : formatTick,
-    unit,
   };
 }
-
-const formatTick = (value: number) => formatNumber(value);

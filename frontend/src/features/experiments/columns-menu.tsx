@@ -1,12 +1,11 @@
 import { ActionIcon } from "@mantine/core";
-import type { Column } from "./columns";
-import { lazily } from "./lazily";
-import { WhenPressed } from "./when-pressed";
+import { lazily } from "@/lib/ui/lazily";
+import { WhenPressed } from "@/lib/ui/when-pressed";
+import { COLUMNS } from "./columns";
 
-const ColumnsItems = lazily(() => import("./columns-items").then((part) => part.ColumnsItems));
+const ColumnsItems = lazily(() => import("@/lib/ui/columns-items").then((part) => part.ColumnsItems));
 
-export interface ColumnsProps {
-  columns: readonly Column[];
+interface ColumnsProps {
   shown: ReadonlySet<string>;
   show: (shown: ReadonlySet<string>) => void;
 }
@@ -29,7 +28,7 @@ export function ColumnsMenu(props: ColumnsProps) {
           </svg>
         </ActionIcon>
       }
-      opens={(button) => <ColumnsItems button={button} {...props} />}
+      opens={(button) => <ColumnsItems button={button} columns={COLUMNS} {...props} />}
     />
   );
 }
