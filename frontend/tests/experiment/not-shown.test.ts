@@ -50,6 +50,12 @@ it.each<[string, ComparisonRow[], Partial<Comparison>, string[]]>([
     ["how Sync EASGD compares with Original EASGD"],
   ],
   [
+    "very many of them",
+    ["A", "B", "C", "D", "E"].map((name) => claimed(name, "no claim")),
+    {},
+    ["how 5 variants compare with Original EASGD"],
+  ],
+  [
     "simulated seconds, on too few cores, beside other runs",
     [claimed("Sync EASGD", "faster", { simulated: true, oversubscribed: true, overlapped: 1 })],
     {},

@@ -15,11 +15,11 @@ export function notShown(group: Group, { baseline, target, fastest }: Comparison
   const bounds = having("at least", "at most");
   const silent = having("no claim");
   return [
-    alike.length > 0 ? `which of ${listed(alike)} is fastest` : "",
-    open.length > 0 ? `whether ${listed(open)} ${verb(open)} faster or slower than ${baseline}` : "",
+    alike.length > 0 ? `which of ${few(alike)} is fastest` : "",
+    open.length > 0 ? `whether ${few(open)} ${verb(open)} faster or slower than ${baseline}` : "",
     bounds.length > 0 ? beyond(bounds) : "",
     silent.length > 0
-      ? `how ${listed(silent)} ${silent.length > 1 ? "compare" : "compares"} with ${baseline}`
+      ? `how ${few(silent)} ${silent.length > 1 ? "compare" : "compares"} with ${baseline}`
       : "",
     group.simulated ? "seconds of real machines" : "",
     group.oversubscribed ? "times with a core for each rank" : "",
@@ -28,9 +28,14 @@ export function notShown(group: Group, { baseline, target, fastest }: Comparison
   ].filter(Boolean);
 }
 
+/** More names than these are counted: the lines above have them. */
+const MOST_NAMES = 4;
+const few = (names: readonly string[]) =>
+  names.length > MOST_NAMES ? `${names.length} variants` : listed(names);
+
 const beyond = (names: readonly string[]) =>
   names.length > 1
-    ? `how far beyond their bounds ${listed(names)} lie`
+    ? `how far beyond their bounds ${few(names)} lie`
     : `how far beyond its bound ${listed(names)} lies`;
 
 const verb = (names: readonly string[]) => (names.length > 1 ? "are" : "is");
