@@ -145,6 +145,15 @@ describe("the table of a chart", () => {
     await waitFor(() => expect(head()[0]).toBe("Last values"));
   });
 
+  it("says where a mean has ended while a seed goes on", async () => {
+    const image = await chart();
+    act(() => image.focus());
+    fireEvent.keyDown(image, { key: "End" });
+    await waitFor(() => expect(head()[0]).toBe("At 3 s"));
+    expect(line("Sync EASGD")).toEqual(["–", "ended", ""]);
+    expect(line("Hogwild EASGD")).toEqual(["–", "", ""]);
+  });
+
   it("shows and hides a variant, which then has no values", async () => {
     const pressed: number[] = [];
     await chart({

@@ -5,7 +5,7 @@ import { Toolbar } from "@/lib/ui/toolbar";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./legend-table.module.css";
-import { type LegendLine, rangeText, readAt } from "./legend-values";
+import { endsBefore, type LegendLine, rangeText, readAt } from "./legend-values";
 
 /** One variant: its place in the experiment, and its line where it has one in this chart. */
 export interface LegendRow {
@@ -48,6 +48,7 @@ export function LegendTable(props: LegendTableProps) {
         <tbody>
           {rows.map(({ name, hidden, line }, index) => {
             const found = line && !hidden ? readAt(line, at) : undefined;
+            const over = line !== undefined && !hidden && endsBefore(line, at);
             return (
               <tr key={name} data-testid="legend-row">
                 <th scope="row">
@@ -62,7 +63,7 @@ export function LegendTable(props: LegendTableProps) {
                   </button>
                 </th>
                 <td>{found ? format(found.value) : NONE}</td>
-                <td>{found ? rangeText(found, format, unit) : ""}</td>
+                <td>{found ? rangeText(found, format, unit) : over ? "ended" : ""}</td>
                 <td>{found ? found.seeds : ""}</td>
               </tr>
             );

@@ -24,6 +24,12 @@ export function readAt({ line, x, n }: LegendLine, at: number | undefined): Lege
   return { value, low: line.low?.[i] ?? null, high: line.high?.[i] ?? null, seeds: n[i] ?? 0 };
 }
 
+/** Whether a line has a value before an x, and none from there on. */
+export function endsBefore({ line, x }: LegendLine, at: number | undefined): boolean {
+  const last = lastKnown(line);
+  return at !== undefined && last !== undefined && (x[last] ?? at) < at;
+}
+
 function lastKnown({ y }: ChartSeries): number | undefined {
   for (let i = y.length - 1; i >= 0; i -= 1) if ((y[i] ?? null) !== null) return i;
   return undefined;

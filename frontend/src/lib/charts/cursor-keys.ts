@@ -1,6 +1,9 @@
 import type uPlot from "uplot";
 
-type Plot = Pick<uPlot, "data" | "series" | "cursor" | "valToPos" | "setCursor">;
+interface Plot extends Pick<uPlot, "data" | "series" | "cursor" | "valToPos"> {
+  /** Its types leave the last parameter out. */
+  setCursor: (to: { left: number; top: number }, hooks: boolean, synced: boolean) => void;
+}
 
 /** Moves the cursor of a chart by a key: arrows from point to point of those in view, Home and End to their ends. Whether it did. */
 export function moveCursor(plot: Plot, key: string): boolean {
@@ -16,11 +19,11 @@ export function moveCursor(plot: Plot, key: string): boolean {
   }[key];
   const value = to === undefined ? undefined : x[Math.min(last, Math.max(first, to))];
   if (value === undefined) return false;
-  plot.setCursor({ left: Math.max(0, plot.valToPos(value, "x")), top: 0 });
+  plot.setCursor({ left: Math.max(0, plot.valToPos(value, "x")), top: 0 }, true, true);
   return true;
 }
 
 /** Takes the cursor off a chart. */
 export function leaveCursor(plot: Plot): void {
-  plot.setCursor({ left: -10, top: -10 });
+  plot.setCursor({ left: -10, top: -10 }, true, true);
 }
