@@ -37,13 +37,16 @@ def seconds_of(rank: Mapping[str, Column], edges: Floats) -> Floats:
 
     rank: its steps, ascending; edges: of the bins, s, ascending.
     """
-    told = np.stack([rank[name].astype(np.float64) for name in MEASURED])
     ended = np.maximum.accumulate(rank["wall"].astype(np.float64))
-    began = np.maximum(ended - told[:-1].sum(axis=0), np.append(0.0, ended[:-1]))
-    times = np.stack([began, ended], axis=1).ravel()
-    total = np.cumsum(told, axis=1)
-    knots = np.stack([total - told, total], axis=2).reshape(len(MEASURED), -1)
-    return np.stack([np.diff(np.interp(edges, times, each)) for each in knots])
+    last = len(ended) - 1
+    at = np.where(edges >= ended[last], last, np.searchsorted(ended, edges))  # the step in which each edge lies
+    length = np.stack([rank[name][at] for name in MEASURED[:-1]]).sum(axis=0, dtype=np.float64)
+    began = np.maximum(ended[at] - length, np.where(at > 0, ended[at - 1], 0.0))
+    room = ended[at] - began
+    gone = np.clip((edges - began) / np.where(room > 0, room, 1.0), 0.0, 1.0)
+    gone = np.where(room > 0, gone, edges >= ended[at])
+    found = [np.cumsum(rank[name], dtype=np.float64)[at] - (1 - gone) * rank[name][at] for name in MEASURED]
+    return np.diff(np.stack(found))
 
 
 def over_time(
