@@ -268,6 +268,11 @@ SCREENS = (
     Screen("experiment", "/experiments/{full}", "[data-testid=run-row]"),
     Screen("experiment-seeds", "/experiments/{full}?seeds=each&group=variant", "[data-testid=run-group]"),
     Screen(
+        "experiment-charts",
+        "/experiments/{full}?more=train_loss-samples.bytes_sent&phases=time&columns=variant.method.loss.duration",
+        "[data-testid=chart-bytes_sent]:not([data-points='0'])",
+    ),
+    Screen(
         "experiment-add-seeds",
         "/experiments/{full}",
         "[data-testid=add-seeds]",

@@ -175,6 +175,9 @@ def _records(run: dict, source: random.Random, factor: float, part: float):
     at = np.arange(1, shown + 1) * (seconds / STEPS)
     phases = {"data": 0.02, "compute": 0.9 - blocked, "communicate": blocked, "update": 0.05, "evaluate": 0.0}
     told = {name: np.full(shown, share * seconds / STEPS) for name, share in phases.items()}
+    wave = 0.6 * told["communicate"] * np.sin(np.arange(shown) * (4 * np.pi / STEPS))
+    told |= {"communicate": told["communicate"] + wave, "compute": told["compute"] - wave}
+    told["hidden"] = told["compute"] * (0.3 if "overlapped" in run["variant"] else 0)
     columns = told | {
         **{"clock": at, "wall": at * 1.03, "samples": np.arange(1, shown + 1) * 1600},
         **{"loss": 2.3 * np.exp(-4 * at / seconds) + 0.05, "idle": np.full(shown, 0.03 * seconds / STEPS)},

@@ -47,6 +47,7 @@ LEAST: Mapping[str, Role | Other] = {
     "read_leaderboard": VIEWER,
     "compare_rows": VIEWER,
     "read_bands": VIEWER,
+    "read_phases": VIEWER,
     "list_metrics": VIEWER,
     "query_series": VIEWER,
     "read_workers": VIEWER,

@@ -23,12 +23,16 @@ class Begun:
 
 
 def keep_steps(
-    columns: Mapping[tuple[int, int], dict[str, Column]], begun: Sequence[Begun], ranks: Iterable[int]
+    columns: Mapping[tuple[int, int], dict[str, Column]],
+    begun: Sequence[Begun],
+    ranks: Iterable[int],
+    names: Sequence[str] = COLUMNS,
 ) -> dict[int, dict[str, Column]]:
     """Return the columns of each rank without superseded steps.
 
-    columns: by (attempt, rank). The first step of a rank in a later attempt determines where it continued, because
-    with a server every worker has its own; before that step, the restored step of the attempt is used.
+    columns: by (attempt, rank), with these names. The first step of a rank in a later attempt determines where it
+    continued, because with a server every worker has its own; before that step, the restored step of the attempt
+    is used.
     """
     numbers = sorted({attempt for attempt, _ in columns} | {b.number for b in begun})
     restored = {b.number: b.restored_step or 0 for b in begun}
@@ -41,14 +45,14 @@ def keep_steps(
             if own is not None and len(own["step"]):
                 below = own["step"] <= limit
                 if below.any():
-                    parts.append(own if below.all() else {name: own[name][below] for name in COLUMNS})
+                    parts.append(own if below.all() else {name: own[name][below] for name in names})
                 limit = min(limit, float(own["step"][0]) - 1)
             else:
                 limit = min(limit, restored.get(attempt, 0))
         if len(parts) == 1:
             kept[rank] = parts[0]
         elif parts:
-            kept[rank] = {name: np.concatenate([p[name] for p in reversed(parts)]) for name in COLUMNS}
+            kept[rank] = {name: np.concatenate([p[name] for p in reversed(parts)]) for name in names}
     return kept
 
 

@@ -2,9 +2,10 @@
 
 Metrics: `train_loss` is the mean batch loss of P gradients (see `hooke_api.metrics.table`);
 `communication_fraction` and `throughput` are totals since the start divided by the train clock; `staleness` has a
-point for every row with a known staleness; `validation_accuracy` and `validation_loss` are the evaluations of the
-center, called `test_accuracy` and `test_loss` for runs made without a validation part. Other names are those of
-further metrics, which have a point for every evaluation that reports them.
+point for every row with a known staleness; `bytes_sent` is what the axis `bytes` has; `validation_accuracy` and
+`validation_loss` are the evaluations of the center, called `test_accuracy` and `test_loss` for runs made without a
+validation part. Other names are those of further metrics, which have a point for every evaluation that reports
+them.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import numpy as np
 from hooke.spec.specification import Part
 
 from hooke_api.metrics.loading import Curves, Facts
-from hooke_api.metrics.schemas import Axis, CommonMetric, Metric
+from hooke_api.metrics.schemas import BYTES_SENT, Axis, CommonMetric, Metric
 from hooke_api.metrics.table import Floats, Table
 
-OF_STEPS = frozenset({"train_loss", "communication_fraction", "throughput", "staleness"})
+OF_STEPS = frozenset({"train_loss", "communication_fraction", "throughput", "staleness", BYTES_SENT})
 """Metrics that follow from steps; the others are those of evaluations."""
 
 
@@ -36,7 +37,7 @@ def curve(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Float
             return np.empty(0), np.empty(0)
         evaluations = curves.evaluations
         return _evaluated(run, curves, evaluations.accuracy if figure == "accuracy" else evaluations.loss, axis)
-    if metric not in get_args(CommonMetric):
+    if metric not in (*get_args(CommonMetric), BYTES_SENT):
         x, y = _evaluated(run, curves, curves.evaluations.further.get(metric, np.empty(0)), axis)
         return x[np.isfinite(y)], y[np.isfinite(y)]
     table = curves.table
@@ -47,7 +48,7 @@ def curve(run: Facts, curves: Curves, metric: Metric, axis: Axis) -> tuple[Float
         begun = table.clock > 0
         nothing = np.full(len(table), np.nan)
         return x, np.divide(table.samples, table.clock, out=nothing, where=begun)
-    return x, table.loss if metric == "train_loss" else table.fraction
+    return x, {"train_loss": table.loss, BYTES_SENT: table.bytes}.get(metric, table.fraction)
 
 
 def _rows(run: Facts, table: Table, axis: Axis) -> Floats:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from hooke_api.base.parquet import ParquetAnswer, parquet_answer
 from hooke_api.base.tables import CsvAnswer, csv_answer
-from hooke_api.metrics import export, service, workers
+from hooke_api.metrics import export, phases, service, workers
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.increments import Increments
 from hooke_api.metrics.schemas import (
@@ -16,6 +16,7 @@ from hooke_api.metrics.schemas import (
     BandAnswer,
     FurtherMetricList,
     Metric,
+    PhasesAnswer,
     SeriesAnswer,
     SeriesQuery,
     WorkersAnswer,
@@ -127,3 +128,16 @@ def read_bands(  # noqa: PLR0913 - the query of the URL, one parameter each
     with database.read() as session:
         answer = service.answer_bands(session, store, experiment_id, metrics, axis, points)
     return known.since(answer, since)
+
+
+@router.get("/experiments/{experiment_id}/phases", operation_id="read_phases")
+def read_phases(
+    experiment_id: str,
+    database: DatabaseOf,
+    cluster: Annotated[str | None, Query(max_length=64, description="Default: all.")] = None,
+    workers: Annotated[int | None, Query(ge=1, le=10**6, description="Default: any number.")] = None,
+    bins: Annotated[int, Query(ge=8, le=500, description="Equal parts of the wall time.")] = 60,
+) -> PhasesAnswer:
+    """Return the shares of phases in parts of the wall time of each variant on a cluster with so many workers."""
+    with database.read() as session:
+        return phases.over_time(session, experiment_id, cluster, workers, bins)

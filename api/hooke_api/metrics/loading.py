@@ -173,7 +173,8 @@ def load(
     session: Session, runs: Sequence[Facts], keys: Mapping[str, Key], old: Mapping[str, Kept]
 ) -> dict[str, Kept]:
     """Return the cache entries of these runs; for those in `old`, only newer chunks are read."""
-    begun, evaluations, left = _begun(session, runs), read_evaluations(session, parts(runs)), _left(session, runs)
+    begun, left = read_begun(session, runs), _left(session, runs)
+    evaluations = read_evaluations(session, parts(runs))
     found = {}
     for run in runs:
         columns = _new_columns(session, run.id, keys[run.id], old.get(run.id))
@@ -192,7 +193,7 @@ def compacted(session: Session, runs: Sequence[Facts]) -> list[Facts]:
 
 def without_steps(session: Session, runs: Sequence[Facts]) -> dict[str, Curves]:
     """Return the evaluations of those ended runs of which no step is needed for them: all are of one attempt."""
-    begun, evaluations = _begun(session, runs), read_evaluations(session, parts(runs))
+    begun, evaluations = read_begun(session, runs), read_evaluations(session, parts(runs))
     found = {}
     for run in runs:
         attempts = {each.number for each in begun[run.id]} | {row[0] for row in evaluations[run.id]}
@@ -203,14 +204,16 @@ def without_steps(session: Session, runs: Sequence[Facts]) -> dict[str, Curves]:
 
 def _new_columns(session: Session, run: str, key: Key, old: Kept | None) -> ByRank:
     if old is not None and old.columns:
-        columns, count = _columns(session, run, old.columns, after=old.key[1])
+        columns, count = read_columns(session, run, old.columns, after=old.key[1])
         if old.key[0] + count == key[0]:
             return columns
         # otherwise a chunk with a lower id was committed later: read again
-    return _columns(session, run, {})[0]
+    return read_columns(session, run, {})[0]
 
 
-def _columns(session: Session, run: str, known: ByRank, after: int | None = None) -> tuple[ByRank, int]:
+def read_columns(
+    session: Session, run: str, known: ByRank, after: int | None = None, names: Sequence[str] = COLUMNS
+) -> tuple[ByRank, int]:
     """Return the known columns extended by chunks after an id, and the number of rows read.
 
     Without an id, those in the object of a compacted run come first.
@@ -220,17 +223,17 @@ def _columns(session: Session, run: str, known: ByRank, after: int | None = None
         with steps.opened(session, run) as file:
             if file is not None:
                 for segment in file.segments:
-                    parts[segment.attempt, segment.rank].append(file.columns(segment, COLUMNS))
+                    parts[segment.attempt, segment.rank].append(file.columns(segment, names))
     query = select(Chunk.attempt, Chunk.rank, Chunk.n, Chunk.header, Chunk.data)
     query = query.where(Chunk.run_id == run).order_by(Chunk.attempt, Chunk.rank, Chunk.seq)
     if after is not None:
         query = query.where(Chunk.id > after)
     count = 0
     for attempt, rank, n, header, data in session.execute(query):
-        parts[attempt, rank].append(blocks.read(n, header, data, COLUMNS))
+        parts[attempt, rank].append(blocks.read(n, header, data, names))
         count += 1
     joined = {
-        place: {name: np.concatenate([part[name] for part in found]) for name in COLUMNS}
+        place: {name: np.concatenate([part[name] for part in found]) for name in names}
         for place, found in parts.items()
     }
     return joined, count
@@ -263,7 +266,7 @@ def _length(columns: dict[str, Column] | None) -> int:
     return 0 if columns is None else len(columns["step"])
 
 
-def _begun(session: Session, runs: Sequence[Facts]) -> dict[str, list[Begun]]:
+def read_begun(session: Session, runs: Sequence[Facts]) -> dict[str, list[Begun]]:
     """Return the started attempts of each run, oldest first."""
     found: dict[str, list[Begun]] = defaultdict(list)
     of_attempt = (RankTotals.run_id == Attempt.run_id, RankTotals.attempt == Attempt.number)

@@ -22,8 +22,11 @@ CommonMetric = Literal[
 ]
 """The metrics of all runs. Evaluations are of the validation part; `test_accuracy` and `test_loss` are the
 evaluations of runs made without one, and of no others."""
+BYTES_SENT = "bytes_sent"
+"""Bytes sent so far by all ranks, as a metric. It is an axis of the others, so stored levels leave it out, and
+tables of points that do not ask for it."""
 Metric = MetricName
-"""A metric of all runs, or a further one that the workload of a run declares."""
+"""A metric of all runs, `BYTES_SENT`, or a further one that the workload of a run declares."""
 MOST_METRICS = 72
 """Of one query."""
 Axis = Literal["clock", "wall", "samples", "step", "bytes"]
@@ -125,6 +128,34 @@ class BandAnswer(View):
     """Of these bands; to be passed as `since` the next time."""
     since: str | None = None
     """The version since which the bands have changed, the others being left out; null: all bands, whole."""
+
+
+class PhasesRow(View):
+    """The phases of one group of seeds (variant x cluster x workers) over the wall time of its runs."""
+
+    variant: str
+    cluster: str
+    simulated: bool
+    workers: int
+    runs: list[str]
+    """Those that were read: all reported ones with steps, or the first seeds where steps are very many."""
+    span: float
+    """End of the last bin, s or virtual s; equal for all variants of a cluster and number of workers."""
+    end: float
+    """Wall time of the longest of the runs that were read, s."""
+    shares: list[list[float]]
+    """For each phase its share of the recorded time in each bin, over all workers that write steps; 0 in a bin in
+    which nothing is recorded."""
+    hidden: list[float]
+    """Communication that ran behind computation, over the recorded time of each bin."""
+
+
+class PhasesAnswer(View):
+    """Where the time went over the time."""
+
+    phases: list[str]
+    bins: int
+    rows: list[PhasesRow]
 
 
 class WorkerView(View):

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from hooke_api.metrics.axes import curve
 from hooke_api.metrics.loading import Curves, Facts, Key, load, parts, read_facts, read_keys
 from hooke_api.metrics.m4 import Indices, again, m4
-from hooke_api.metrics.schemas import Axis, CommonMetric, Metric
+from hooke_api.metrics.schemas import BYTES_SENT, Axis, CommonMetric, Metric
 from hooke_api.metrics.table import Floats
 from hooke_api.models import Run, ThinnedSeries
 from hooke_api.storage.database import Database
@@ -89,8 +89,11 @@ def read(
 ) -> dict[str, dict[Metric, Thinned]]:
     """Return the stored series of those runs that have a level for answers of so many points.
 
-    A metric that is missing has no points. `whole`: only runs of which every metric has every point.
+    A metric that is missing has no points. `whole`: only runs of which every metric has every point. No run for
+    `BYTES_SENT`, which is not stored.
     """
+    if BYTES_SENT in metrics:
+        return {}
     most = next((level for level in LEVELS if level >= points), None)
     of = ThinnedSeries
     columns = (of.run_id, of.of_data, of.metric, of.n, of.gaps, of.data)

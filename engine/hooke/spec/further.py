@@ -13,7 +13,7 @@ from hooke.spec.frozen import Frozen
 MetricName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 FurtherValues = Annotated[dict[MetricName, float], Field(max_length=64)]
 """Values of the metrics that a `start` record declares, by name; one without a value is left out."""
-RESERVED = ("validation_", "test_", "train_", "communication_fraction", "throughput", "staleness")
+RESERVED = ("validation_", "test_", "train_", "communication_fraction", "throughput", "staleness", "bytes_sent")
 """Beginnings of the names of metrics that every workload has."""
 
 

@@ -207,15 +207,9 @@ class XmlcMlp(Workload):
         train, test = self._parts()
         if self.sets == "item" and self.output in ("random-active", "slide"):
             return self._of_items(train, test, place)
-        layer = self._layer(train.label_count, place)
+        layer, narrow = self._layer(train.label_count, place), self.weights == "bf16"
         return WideObjective(
-            train,
-            test,
-            self.hidden,
-            layer,
-            validation_items=self.validation_items,
-            place=place,
-            narrow=self.weights == "bf16",
+            train, test, self.hidden, layer, validation_items=self.validation_items, place=place, narrow=narrow
         )
 
     def _of_items(self, train: Bags, test: Bags, place: Place) -> WideObjective:
@@ -233,14 +227,9 @@ class XmlcMlp(Workload):
             if self.output == "slide"
             else RandomSets(assembler, _threads(place))
         )
+        narrow = self.weights == "bf16"
         return ItemObjective(
-            train,
-            test,
-            self.hidden,
-            sets,
-            validation_items=self.validation_items,
-            place=place,
-            narrow=self.weights == "bf16",
+            train, test, self.hidden, sets, validation_items=self.validation_items, place=place, narrow=narrow
         )
 
     def _parts(self) -> tuple[Bags, Bags]:

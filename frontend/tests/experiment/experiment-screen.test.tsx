@@ -28,7 +28,7 @@ describe("the verdict", () => {
       verdict.getByText("Fastest on local: Sync EASGD, 2.0× (1.6 to 2.5), not separated from Hogwild EASGD"),
     ).toBeVisible();
     expect(verdict.getByText("Fastest on 10gbe: Sync EASGD, 2.0× (1.6 to 2.5)")).toBeVisible();
-    const lines = part("answer-lines").getAllByRole("listitem");
+    const lines = part("answer-lines").getAllByRole("listitem", { hidden: false });
     expect(lines.map((line) => line.textContent)).toEqual([
       "Original EASGDBaseline",
       "Sync EASGD2.0× faster (1.6 to 2.5, 3 seeds)",
@@ -39,6 +39,17 @@ describe("the verdict", () => {
     expect(screen.getByTestId("verdict-sentences")).toHaveAttribute("data-complete", "true");
     expect(part("verdict").getByText("Target: validation accuracy 97%")).toBeVisible();
     expect(screen.getAllByTestId("comparison-row")).toHaveLength(3);
+  });
+
+  it("draws the intervals before the figures, and says what they leave open", async () => {
+    await open();
+    const plot = screen.getByTestId("answer-lines");
+    expect(within(plot).getByTestId("forest-axis")).toBeInTheDocument();
+    const after = plot.compareDocumentPosition(screen.getByTestId("comparison-table"));
+    expect(after & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy();
+    expect(screen.getByTestId("not-shown")).toHaveTextContent(
+      "Not shown: which of Sync EASGD and Hogwild EASGD is fastest; anything beyond this workload, target, cluster and number of workers.",
+    );
   });
 
   it.each([
@@ -100,9 +111,10 @@ describe("curves", () => {
   it("are switched off and on by the legend, in the address too", async () => {
     const { user, router } = await open();
     expect([...curves()]).toEqual([variantStyle(0).light, variantStyle(1).light]);
-    const item = within(screen.getByRole("group", { name: "Variants shown" })).getByRole("button", {
-      name: "Original EASGD",
-    });
+    const item = within(screen.getByRole("toolbar", { name: "Variants of Validation accuracy" })).getByRole(
+      "button",
+      { name: "Original EASGD" },
+    );
     await user.click(item);
     await waitFor(() => expect(router.state.location.search).toMatchObject({ hide: "0" }));
     await frame();

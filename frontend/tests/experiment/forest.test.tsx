@@ -1,10 +1,12 @@
 import { screen } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { Forest, forestDomain, forestTicks, within } from "@/features/experiment/forest";
-import type { SpeedUp } from "@/lib/client/types.gen";
+import { Forest, forestDomain, forestTicks, WIDE, within } from "@/features/experiment/forest";
+import { ForestPlot } from "@/features/experiment/forest-plot";
+import { groupsOf } from "@/features/experiment/groups";
+import type { ComparisonRow, SpeedUp } from "@/lib/client/types.gen";
 import { variantStyle } from "@/lib/theme/palette";
 import { show } from "../support/app";
-import { speedUp } from "../support/fixtures/experiment";
+import { comparison, experiment, row, speedUp } from "../support/fixtures/experiment";
 
 /** What stands in the plot; every x is a share of the width between the two edges, so 0.5 is "no difference". */
 function marks() {
@@ -136,6 +138,12 @@ describe("the axis", () => {
     expect(forestTicks([-Math.log(9.3) * 1.08, Math.log(9.3) * 1.08])).toEqual([0.2, 1, 5]);
     expect(forestTicks([-Math.log(1.5) * 1.08, Math.log(1.5) * 1.08])).toEqual([1 / 1.5, 1, 1.5]);
   });
+
+  it("names those halfway, too, where it is wide", () => {
+    expect(forestTicks([-Math.log(9.3) * 1.08, Math.log(9.3) * 1.08], WIDE)).toEqual([0.2, 0.5, 1, 2, 5]);
+    const narrow = Math.log(1.2) * 1.08;
+    expect(forestTicks([-narrow, narrow], WIDE)).toEqual([1 / 1.2, 1, 1.2]);
+  });
 });
 
 it("a label of the scale is moved where it would be cut", () => {
@@ -148,4 +156,36 @@ it("a label of the scale is moved where it would be cut", () => {
     expect(within(x, label)).toBeGreaterThanOrEqual(half);
     expect(within(x, label)).toBeLessThanOrEqual(130 - half);
   }
+});
+
+describe("the plot of a verdict", () => {
+  const wide = speedUp({ ratio: 2, low: 0.1, high: 10, claim: "not shown" });
+  function plots(rows: ComparisonRow[], plain = false) {
+    const [group] = groupsOf(comparison({ rows }));
+    if (group) show(<ForestPlot experiment={experiment()} group={group} plain={plain} />);
+    return screen.getAllByRole("listitem", { hidden: false });
+  }
+
+  it("draws all intervals on one axis: the same ratio stands at the same place", () => {
+    const lines = plots([row("Sync EASGD", { speed_up: wide }), row("Hogwild EASGD")]);
+    const [first, second] = lines.map((line) => line.querySelector("rect")?.getAttribute("x"));
+    expect(first).toBeTruthy();
+    expect(first).toBe(second);
+    expect(screen.getByTestId("forest-axis")).toHaveTextContent("0.1×0.33×1×3×10×");
+  });
+
+  it("is read out once, in words", () => {
+    const [line] = plots([row("Sync EASGD", { speed_up: wide })]);
+    expect(line).toHaveTextContent("Sync EASGDInconclusive: 2.0× (0.10 to 10, 3 seeds)");
+    expect(screen.queryByRole("img", { hidden: false })).toBeNull();
+  });
+
+  it("is words alone where no times are compared", () => {
+    const [line] = plots(
+      [row("Sync EASGD", { speed_up: speedUp({ claim: "no claim", ratio: null }) })],
+      true,
+    );
+    expect(line?.querySelector("rect")).toBeNull();
+    expect(screen.queryByTestId("forest-axis")).toBeNull();
+  });
 });

@@ -1,8 +1,7 @@
-import { screen } from "@testing-library/react";
+import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { SeedCurve } from "@/features/experiment/band-series";
 import { MetricChart } from "@/features/experiment/metric-chart";
-import type { BandAnswer } from "@/lib/client/types.gen";
 import { variantStyle } from "@/lib/theme/palette";
 import { frame, show } from "../support/app";
 import { drawnIn } from "../support/canvas";
@@ -21,14 +20,15 @@ const SEEDS = [curve("run_1", 0, [0, 1, 2]), curve("run_2", 1, [0, 1.5, 3])];
 type Props = Parameters<typeof MetricChart>[0];
 
 async function chart(changes: Partial<Props> = {}, seeds: readonly SeedCurve[] = SEEDS) {
-  const answer = { axis: "clock" } as BandAnswer;
   show(
     <MetricChart
       metric="validation_accuracy"
-      answer={answer}
+      axis="clock"
       bands={[{ band: BAND, seeds }]}
       experiment={experiment()}
       group={undefined}
+      hidden={new Set()}
+      toggle={() => undefined}
       close={false}
       log={false}
       show={undefined}
@@ -80,8 +80,98 @@ describe("one metric of an experiment", () => {
     ["clock", 1],
     ["samples", 0],
   ] as const)("over the axis %s has %i dots where runs met the target", async (axis, count) => {
-    const image = await chart({ answer: { axis } as BandAnswer });
+    const image = await chart({ axis });
     const dots = drawnIn(image).filter(({ kind, style }) => kind === "fill" && style === STYLE.light);
     expect(dots).toHaveLength(count);
+  });
+});
+
+describe("a metric of steps", () => {
+  it("has no ticks, no word of evaluations, and its own scale", async () => {
+    const image = await chart({
+      metric: "bytes_sent",
+      bands: [{ band: { ...BAND, metric: "bytes_sent", mean: [1e6, 2e6, 3e6, 4e6] }, seeds: SEEDS }],
+    });
+    expect(strokes(image, `${STYLE.light}99`).flatMap(({ points }) => points)).toEqual([]);
+    expect(screen.getByText("3 seeds")).toBeVisible();
+    expect(image).toHaveAccessibleName("Bytes sent, all ranks. Sync EASGD 3 MB at 2 s.");
+    expect(drawnIn(image).map(({ text }) => text)).toContain("2 MB");
+  });
+
+  it("waits for a step", async () => {
+    await chart({ metric: "train_loss", bands: [] });
+    expect(screen.getByText("No step yet")).toBeVisible();
+  });
+});
+
+describe("the table of a chart", () => {
+  const line = (name: string) => {
+    const found = screen.getAllByTestId("legend-row").find((each) => within(each).queryByText(name));
+    return [...(found as HTMLElement).querySelectorAll("td")].map((cell) => cell.textContent);
+  };
+  const head = () => screen.getAllByRole("columnheader").map((cell) => cell.textContent);
+
+  it("has the last values, and those at the pointer while it is there", async () => {
+    const three = band("Sync EASGD");
+    const image = await chart({ bands: [{ band: three, seeds: [] }] });
+    expect(head()).toEqual(["Last values", "Mean", "95% interval", "Seeds"]);
+    expect(line("Sync EASGD")).toEqual(["95.00%", "94.00% to 96.00%", "3"]);
+    expect(line("Hogwild EASGD")).toEqual(["–", "", ""]);
+    const over = image.querySelector(".u-over") as HTMLElement;
+    fireEvent.mouseEnter(over, { clientX: 10, clientY: 20 });
+    fireEvent.mouseMove(over, { clientX: 10, clientY: 20 });
+    await waitFor(() => expect(head()[0]).toBe("At 1 s"));
+    expect(line("Sync EASGD")).toEqual(["50.00%", "40.00% to 60.00%", "3"]);
+    expect(over.querySelector("small, b")).toBeNull(); // the table is in place of a box
+    fireEvent.mouseLeave(over);
+    await waitFor(() => expect(head()[0]).toBe("Last values"));
+  });
+
+  it("has those where arrows lead while the focus is on the chart", async () => {
+    const image = await chart({ bands: [{ band: band("Sync EASGD"), seeds: [] }] });
+    act(() => image.focus());
+    for (const [key, at, value] of [
+      ["ArrowLeft", "At 3 s", "95.00%"],
+      ["ArrowLeft", "At 2 s", "80.00%"],
+      ["Home", "At 1 s", "50.00%"],
+      ["ArrowLeft", "At 1 s", "50.00%"],
+      ["End", "At 3 s", "95.00%"],
+    ] as const) {
+      fireEvent.keyDown(image, { key });
+      await waitFor(() => expect(head()[0]).toBe(at));
+      expect(line("Sync EASGD")[0]).toBe(value);
+    }
+    act(() => image.blur());
+    await waitFor(() => expect(head()[0]).toBe("Last values"));
+  });
+
+  it("says where a mean has ended while a seed goes on", async () => {
+    const image = await chart();
+    act(() => image.focus());
+    fireEvent.keyDown(image, { key: "End" });
+    await waitFor(() => expect(head()[0]).toBe("At 3 s"));
+    expect(line("Sync EASGD")).toEqual(["–", "ended", ""]);
+    expect(line("Hogwild EASGD")).toEqual(["–", "", ""]);
+  });
+
+  it("shows and hides a variant, which then has no values", async () => {
+    const pressed: number[] = [];
+    await chart({
+      bands: [{ band: band("Sync EASGD"), seeds: [] }],
+      hidden: new Set([1]),
+      toggle: (index) => pressed.push(index),
+    });
+    expect(line("Sync EASGD")).toEqual(["–", "", ""]);
+    const button = screen.getByRole("button", { name: "Sync EASGD" });
+    expect(button).toHaveAttribute("aria-pressed", "false");
+    fireEvent.click(button);
+    expect(pressed).toEqual([1]);
+  });
+
+  it("has medians where these are drawn", async () => {
+    const seeds = [curve("run_1", 0, [0, 1, 2]), curve("run_2", 1, [0, 2])];
+    await chart({ show: "median", bands: [{ band: { ...BAND, n: [2, 2, 2, 0] }, seeds }] });
+    expect(head().slice(1, 3)).toEqual(["Median", "Least to greatest"]);
+    expect(line("Sync EASGD")).toEqual(["50.00%", "50.00% to 50.00%", "2"]);
   });
 });

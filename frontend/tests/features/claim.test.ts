@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { claimOf, correctionOf } from "@/features/experiment/claim";
+import { claimOf, correctionOf, pairsOf } from "@/features/experiment/claim";
 import type { SpeedUp } from "@/lib/client/types.gen";
 
 function speedUp(changes: Partial<SpeedUp>): SpeedUp {
@@ -20,19 +20,20 @@ function speedUp(changes: Partial<SpeedUp>): SpeedUp {
 
 describe("the claim beside an interval", () => {
   it("says how many seeds are behind it, and how many say nothing", () => {
-    expect(claimOf(speedUp({}))).toBe("faster · n=5");
-    expect(claimOf(speedUp({ pairs: 4, left_out: 1 }))).toBe("faster · n=4 of 5");
-    expect(claimOf(speedUp({ claim: "at least", high: null }))).toBe("faster, bound · n=5");
-    expect(claimOf(speedUp({ claim: "no claim", pairs: 2, low: null, high: null }))).toBe("no claim · n=2");
-    expect(claimOf(speedUp({ claim: "baseline" }))).toBe("");
+    const said = (changes: Partial<SpeedUp>) => [claimOf(speedUp(changes)), pairsOf(speedUp(changes))];
+    expect(said({})).toEqual(["faster", "5 seeds"]);
+    expect(said({ pairs: 4, left_out: 1 })).toEqual(["faster", "4 of 5 seeds"]);
+    expect(said({ claim: "at least", high: null })).toEqual(["faster, bound", "5 seeds"]);
+    expect(said({ claim: "no claim", pairs: 1, low: null, high: null })).toEqual(["no claim", "1 seed"]);
+    expect(said({ claim: "baseline" })).toEqual(["", ""]);
   });
 
   it("says where only the correction stands against it", () => {
     const shown = { claim: "not shown", comparisons: 6 } as const;
-    expect(claimOf(speedUp({ ...shown, low: 1.05 }))).toBe("not shown, corrected · n=5");
-    expect(claimOf(speedUp({ ...shown, low: 0.6, high: 0.9 }))).toBe("not shown, corrected · n=5");
-    expect(claimOf(speedUp({ ...shown, low: 0.9 }))).toBe("not shown · n=5");
-    expect(claimOf(speedUp({ ...shown, low: null, high: 1.2 }))).toBe("not shown · n=5");
+    expect(claimOf(speedUp({ ...shown, low: 1.05 }))).toBe("not shown, corrected");
+    expect(claimOf(speedUp({ ...shown, low: 0.6, high: 0.9 }))).toBe("not shown, corrected");
+    expect(claimOf(speedUp({ ...shown, low: 0.9 }))).toBe("not shown");
+    expect(claimOf(speedUp({ ...shown, low: null, high: 1.2 }))).toBe("not shown");
   });
 
   it("names the comparisons that were corrected for", () => {

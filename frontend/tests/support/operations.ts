@@ -31,6 +31,7 @@ import type {
   NewToken,
   OccupancyView,
   Onward,
+  PhasesAnswer,
   ProjectList,
   ProjectView,
   ProviderView,
@@ -84,6 +85,7 @@ export interface Operations {
   "POST /experiments/import": ExperimentView;
   "GET /experiments/*": ExperimentView;
   "GET /experiments/*/bands": BandAnswer;
+  "GET /experiments/*/phases": PhasesAnswer;
   "GET /experiments/*/comparison": Comparison;
   "GET /experiments/*/metrics": FurtherMetricList;
   "GET /experiments/*/tuning": TuningView;
@@ -180,6 +182,7 @@ export const names = new Set([
 export const verbs = new Set([
   "calibrations",
   "bands",
+  "phases",
   "points.parquet",
   "metrics",
   "comparison",

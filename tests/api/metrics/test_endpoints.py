@@ -54,6 +54,17 @@ def test_train_loss_is_the_mean_over_workers_as_far_as_all_have_reported(service
     assert (found["n"], found["of"], found["run"], found["unit"]) == (6, 6, running.id, "steps per worker")
 
 
+def test_the_bytes_of_all_ranks_are_a_metric_and_an_axis(service, running):
+    found = series(service, running.id, "bytes_sent", "samples")
+    assert found["y"] == [4000.0 * s for s in range(1, 7)]
+    assert found["y"] == series(service, running.id, "train_loss", "bytes")["x"]
+    assert found["x"] == [64.0 * s for s in range(1, 7)]
+    experiment = service.run(running.id)["experiment_id"]
+    answer = service.get(f"/experiments/{experiment}/bands", metric="bytes_sent", axis="samples")
+    [band, *_] = answer["bands"]
+    assert dict(zip(band["x"], band["mean"], strict=True))[64.0] == 4000.0
+
+
 def test_every_axis(service, running):
     for axis, step, unit in (
         ("clock", 0.01, "s"),

@@ -98,6 +98,17 @@ def test_answers_are_the_same_and_read_no_steps(service, thinner):
     assert service.get(f"/experiments/{experiment}/bands", **bands)["bands"] == band
 
 
+def test_bytes_are_read_whole_as_no_level_has_them(service, thinner):
+    supervisor = reported(service)
+    supervisor.report("starting", "running", "succeeded")
+    body = {"runs": [supervisor.id], "metrics": ["bytes_sent", "train_loss"], "axis": "samples", "points": 32}
+    before = service.client.post("/series", json=body).json()
+    assert before["series"][0]["of"] == N
+    thinner.look()
+    forget(service)
+    assert service.client.post("/series", json=body).json() == before
+
+
 def test_a_level_of_other_data_is_ignored_and_replaced(service, thinner):
     supervisor = reported(service)
     supervisor.report("starting", "running", "succeeded")

@@ -169,6 +169,6 @@ def test_what_has_no_value_is_left_out_and_names_are_free():
     values = {"b": np.inf, "d": 2.0, "a": 1.0, "other": 3.0}
     assert reported(values, [*declared, measured]) == {"a": 1.0, "d": 2.0}
     assert reported(values, [*declared, measured], simulated=True) == {"a": 1.0}
-    for name in ("validation_p", "throughput", "P@3"):
+    for name in ("validation_p", "throughput", "bytes_sent", "P@3"):
         with pytest.raises(ValidationError):
             FurtherMetric(name=name, title="x")

@@ -7,7 +7,8 @@ const LEAST_PAIRS = 3;
 
 const seeds = (count: number) => `${count} ${count === 1 ? "seed" : "seeds"}`;
 
-function listed(names: readonly string[]): string {
+/** "A, B and C". */
+export function listed(names: readonly string[]): string {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 

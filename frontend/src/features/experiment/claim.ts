@@ -1,7 +1,7 @@
 import type { SpeedUp } from "@/lib/client/types.gen";
 
 const WORDS: Record<SpeedUp["claim"], string> = {
-  baseline: "baseline",
+  baseline: "",
   faster: "faster",
   slower: "slower",
   same: "practically same",
@@ -11,14 +11,18 @@ const WORDS: Record<SpeedUp["claim"], string> = {
   "no claim": "no claim",
 };
 
-/** The claim in a few words, and the seeds behind it out of those that were compared. */
-export function claimOf(speedUp: SpeedUp): string {
-  const { claim, low, high, pairs, left_out, comparisons } = speedUp;
-  if (claim === "baseline") return "";
+/** The claim in a few words. */
+export function claimOf({ claim, low, high, comparisons }: SpeedUp): string {
   const excludes = (low !== null && low > 1) || (high !== null && high < 1);
   const corrected = claim === "not shown" && excludes && comparisons > 1 ? ", corrected" : "";
-  const seeds = left_out > 0 ? `${pairs} of ${pairs + left_out}` : `${pairs}`;
-  return `${WORDS[claim]}${corrected} · n=${seeds}`;
+  return `${WORDS[claim]}${corrected}`;
+}
+
+/** The seeds behind a claim, out of those that were compared; nothing of the baseline. */
+export function pairsOf({ claim, pairs, left_out }: SpeedUp): string {
+  if (claim === "baseline") return "";
+  const all = pairs + left_out;
+  return `${left_out > 0 ? `${pairs} of ${all}` : pairs} ${all === 1 ? "seed" : "seeds"}`;
 }
 
 /** What the claims of a group were corrected for, as the end of a sentence. */

@@ -12,9 +12,8 @@ import { Figure } from "@/lib/ui/figure";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
-import { claimOf, correctionOf } from "./claim";
+import { claimOf, correctionOf, pairsOf } from "./claim";
 import styles from "./comparison-table.module.css";
-import { Forest, ForestAxis, forestDomain } from "./forest";
 import type { Group } from "./groups";
 
 /** Fixed, so that no column moves when a figure arrives; px. Each holds its longest usual figure in a wide font. */
@@ -22,7 +21,7 @@ const WIDTHS = [
   ["variant", undefined],
   ["time", 114],
   ["speed-up", 101],
-  ["interval", 169],
+  ["claim", 150],
   ["accuracy", 106],
   ["test", 106],
   ["communication", 107],
@@ -104,7 +103,6 @@ export function ComparisonTable({
   without: boolean;
 }) {
   const rows = group?.rows ?? [];
-  const domain = forestDomain(rows.map((row) => row.speed_up));
   const seconds = group?.simulated ? "virtual s" : "s";
   const stale = rows.some((row) => row.staleness.n > 0);
   return (
@@ -137,10 +135,7 @@ export function ComparisonTable({
             <th data-number scope="col" className={ui.number}>
               Speed-up
             </th>
-            <th scope="col" data-export="Claim">
-              <span className={styles.forestHead}>slower · faster</span>
-              <ForestAxis domain={domain} />
-            </th>
+            <th scope="col">Claim</th>
             <th data-number scope="col" className={ui.number}>
               {without ? "Test part" : "Accuracy"},
               <br />
@@ -192,13 +187,8 @@ export function ComparisonTable({
               <td className={ui.number} title={row.speed_up.sentence}>
                 {speedUp(row)}
               </td>
-              <td className={styles.forest}>
-                <Forest
-                  speedUp={row.speed_up}
-                  domain={domain}
-                  index={experiment.variants.indexOf(row.variant)}
-                />
-                <span className={ui.range}>{claimOf(row.speed_up) || "\u00a0"}</span>
+              <td>
+                <Figure value={claimOf(row.speed_up)} range={pairsOf(row.speed_up)} />
               </td>
               <td className={ui.number} title={intervalOf(row)}>
                 {accuracy(row)}

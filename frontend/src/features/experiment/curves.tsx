@@ -1,21 +1,21 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { Metric } from "@/lib/api/types";
-import type { Crossing } from "@/lib/charts/series";
 import { zoomFrom, zoomText } from "@/lib/charts/zoom";
-import type { Band, BandAnswer, ExperimentView, RunSummary } from "@/lib/client/types.gen";
-import { variantStyle } from "@/lib/theme/palette";
+import type { BandAnswer, ExperimentView } from "@/lib/client/types.gen";
 import { CurveControls, LOG_SCALE } from "@/lib/ui/curve-controls";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
+import { type AddedChart, addressOf, chartsIn, choicesOf } from "./added-charts";
+import { AddedCurve } from "./added-curve";
+import { AddChart } from "./chart-controls";
+import { crossingsOf } from "./crossings";
 import styles from "./experiment.module.css";
-import { FurtherPicker } from "./further-picker";
 import { GroupPicker } from "./group-picker";
-import { bandsOf, type Group } from "./groups";
-import { Legend } from "./legend";
-import { MetricChart } from "./metric-chart";
-import { type ExperimentSearch, furtherOf, hiddenVariants } from "./search";
-import { METRICS, useBands, useFurther, useRuns } from "./use-experiment";
-import { seedsOf, useSeeds } from "./use-seeds";
+import type { Group } from "./groups";
+import { type ChartsLook, MetricChart } from "./metric-chart";
+import { type ExperimentSearch, hiddenVariants, toggled } from "./search";
+import { useCurves } from "./use-curves";
+import { METRICS, useFurther } from "./use-experiment";
 
 const route = getRouteApi("/experiments/$experimentId");
 
@@ -25,91 +25,61 @@ interface CurvesProps {
   group: Group | undefined;
 }
 
-/** Accuracy and loss of the center, and further metrics that are chosen: mean over seeds with its 95% band, or each seed, over the axis that the URL names. */
+/** Accuracy and loss of the center, and charts that were added: mean over seeds with its 95% band, their median, or each seed. */
 export function Curves({ experiment, groups, group }: CurvesProps) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const axis = search.axis ?? "clock";
   const declared = useFurther(experiment.id).data?.items ?? [];
-  const further = furtherOf(search.more);
-  const query = useBands(experiment.id, axis, further);
-  const hidden = hiddenVariants(search.hide);
-  const zoom = zoomFrom(search.x);
+  const { query, seeded, drawn, runs } = useCurves(experiment, group, axis, METRICS);
   const look = (changes: Partial<ExperimentSearch>) =>
     navigate({ search: (old) => ({ ...old, ...changes }), replace: true, resetScroll: false });
-  const ofGroup = group ? bandsOf(query.data?.bands ?? [], group) : [];
-  const bands = ofGroup.filter((band) => !hidden.has(experiment.variants.indexOf(band.variant)));
-  const single = useSeeds(experiment.id, ofGroup, axis);
-  const runs = useRuns(experiment.id, experiment.spec.tuning ? true : undefined).data?.items ?? [];
-  const numbers = new Map(runs.map((run) => [run.id, run.seed]));
-  const shown = query.data?.axis ?? axis;
+  const hidden = hiddenVariants(search.hide);
+  const usual = drawnOf(query.data);
+  const choices = choicesOf(usual, declared);
+  const added = chartsIn(search.more);
+  const have = (charts: readonly AddedChart[]) => look({ more: addressOf(charts) });
+  const shared: ChartsLook & Pick<Parameters<typeof AddedCurve>[0], "zoom" | "onZoom"> = {
+    experiment,
+    group,
+    hidden,
+    toggle: (index) => look({ hide: toggled(hidden, index) }),
+    close: search.y === "close",
+    log: search.scale === "log",
+    show: search.seeds,
+    zoom: zoomFrom(search.x),
+    onZoom: (next) => look({ x: next && zoomText(next) }),
+  };
   return (
-    <Section
-      title="Curves"
-      testId="curves"
-      aside={
-        <CurveControls
-          showAll={zoom && (() => look({ x: undefined }))}
-          ways={[
-            {
-              name: "close-up",
-              label: "Close-up",
-              on: search.y === "close",
-              turn: (on) => look({ y: on ? "close" : undefined }),
-            },
-            {
-              ...LOG_SCALE,
-              on: search.scale === "log",
-              turn: (on) => look({ scale: on ? "log" : undefined }),
-            },
-            {
-              name: "median",
-              label: "Median",
-              on: search.seeds === "median",
-              turn: (on) => look({ seeds: on ? "median" : undefined }),
-            },
-            {
-              name: "each-seed",
-              label: "Each seed",
-              on: search.seeds === "each",
-              turn: (on) => look({ seeds: on ? "each" : undefined }),
-            },
-          ]}
-          axis={axis}
-          choose={(next) => look({ axis: next, x: undefined })}
-        />
-      }
-    >
+    <Section title="Curves" testId="curves" aside={<Ways search={search} look={look} />}>
       <div className={styles.controls}>
-        <Legend experiment={experiment} hidden={hidden} />
-        <FurtherPicker
-          declared={declared}
-          chosen={further}
-          choose={(names) => look({ more: names.join(".") || undefined })}
-        />
+        <AddChart choices={choices} add={(metric) => have([...added, { metric, axis: undefined }])} />
         <GroupPicker groups={groups} group={group} />
       </div>
       {query.isError && !query.data && (
         <ErrorPanel what="The curves could not be read." error={query.error} retry={() => query.refetch()} />
       )}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
-        {[...drawn(query.data), ...further].map((metric) => (
+        {usual.map((metric) => (
           <MetricChart
             key={metric}
+            {...shared}
             metric={metric}
-            declared={declared.find(({ name }) => name === metric)}
-            answer={query.data}
-            bands={bands
-              .filter((band) => band.metric === metric)
-              .map((band) => ({ band, seeds: seedsOf(band, single.data, shown, numbers) }))}
-            experiment={experiment}
-            group={group}
-            close={search.y === "close"}
-            log={search.scale === "log"}
-            show={search.seeds}
-            crossings={crossingsOf(experiment, bands, runs)}
-            zoom={zoom}
-            onZoom={(next) => look({ x: next && zoomText(next) })}
+            axis={drawn}
+            bands={seeded.filter(({ band }) => band.metric === metric)}
+            crossings={crossingsOf(experiment, seeded, runs, hidden)}
+          />
+        ))}
+        {added.map((chart, at) => (
+          <AddedCurve
+            // biome-ignore lint/suspicious/noArrayIndexKey: a chart is known by its place, what it shows changes
+            key={at}
+            {...shared}
+            chart={chart}
+            choices={choices}
+            declared={declared}
+            axis={axis}
+            change={(next) => have(added.flatMap((one, i) => (i === at ? (next ?? []) : one)))}
           />
         ))}
       </div>
@@ -118,27 +88,56 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
           ? "Lines are medians of the seeds, from the least to the greatest of them. A median ends where its first "
           : "Lines are means over seeds, with their 95% t interval from three seeds on. A mean ends where its first "}
         seed ends; from there on each other seed has a pale line of its own. Ticks at the foot are
-        evaluations; a dot on the line of the target is a run that met it. Drag to zoom both charts, double
-        click to see all.
+        evaluations; a dot on the line of the target is a run that met it. Drag to zoom, double click to see
+        all.
       </p>
     </Section>
   );
 }
 
-/** When the runs behind the curves met the target, each as a dot in the colour of its variant. */
-function crossingsOf(
-  experiment: ExperimentView,
-  bands: readonly Band[],
-  runs: readonly RunSummary[],
-): Crossing[] {
-  const drawn = new Set(bands.flatMap((band) => band.runs));
-  return runs.flatMap(({ id, variant, time_to_target: x }) =>
-    x !== null && drawn.has(id) ? { x, style: variantStyle(experiment.variants.indexOf(variant)) } : [],
+interface WaysProps {
+  search: ExperimentSearch;
+  look: (changes: Partial<ExperimentSearch>) => void;
+}
+
+/** How all curves are drawn, and over what. */
+function Ways({ search, look }: WaysProps) {
+  return (
+    <CurveControls
+      showAll={zoomFrom(search.x) && (() => look({ x: undefined }))}
+      ways={[
+        {
+          name: "close-up",
+          label: "Close-up",
+          on: search.y === "close",
+          turn: (on) => look({ y: on ? "close" : undefined }),
+        },
+        {
+          ...LOG_SCALE,
+          on: search.scale === "log",
+          turn: (on) => look({ scale: on ? "log" : undefined }),
+        },
+        {
+          name: "median",
+          label: "Median",
+          on: search.seeds === "median",
+          turn: (on) => look({ seeds: on ? "median" : undefined }),
+        },
+        {
+          name: "each-seed",
+          label: "Each seed",
+          on: search.seeds === "each",
+          turn: (on) => look({ seeds: on ? "each" : undefined }),
+        },
+      ]}
+      axis={search.axis ?? "clock"}
+      choose={(next) => look({ axis: next, x: undefined })}
+    />
   );
 }
 
 /** Evaluations of the validation part, and of the test part where runs were made without one. */
-function drawn(answer: BandAnswer | undefined): readonly Metric[] {
+function drawnOf(answer: BandAnswer | undefined): readonly Metric[] {
   const found = METRICS.filter((metric) =>
     answer?.bands.some((band) => band.metric === metric && band.runs.length > 0),
   );

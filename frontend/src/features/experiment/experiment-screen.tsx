@@ -9,6 +9,7 @@ import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
 import { Section } from "@/lib/ui/section";
 import { AcrossPart } from "./across-part";
+import { followsSteps } from "./added-charts";
 import { Curves } from "./curves";
 import { ExperimentHeader } from "./experiment-header";
 import { ExperimentPlaceholder } from "./experiment-placeholder";
@@ -29,7 +30,8 @@ const VersionsPart = lazily(async () => (await import("./versions-part")).Versio
 export function ExperimentScreen() {
   const { experimentId } = route.useParams();
   const query = useExperiment(experimentId);
-  useLiveExperiment(experimentId, route.useSearch().axis ?? "clock");
+  const search = route.useSearch();
+  useLiveExperiment(experimentId, search.axis ?? "clock", followsSteps(search));
   const name = query.data?.name;
   useEffect(() => {
     document.title = name ? `${name} · Hooke` : "Hooke";

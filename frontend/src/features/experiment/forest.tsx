@@ -2,7 +2,9 @@ import type { SpeedUp } from "@/lib/client/types.gen";
 import { formatNumber } from "@/lib/format/numbers";
 import { variantStyle } from "@/lib/theme/palette";
 
+/** Of a plot in a table, and of the one of the verdict, px. */
 const WIDTH = 130;
+export const WIDE = 280;
 const HEIGHT = 24;
 const EDGE = 8;
 
@@ -27,17 +29,22 @@ export function forestDomain(values: readonly SpeedUp[]): Domain {
 
 const ROUND = [1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000, 1e6];
 
-/** Ratios that the axis names: 1, and the greatest round one within, with its reciprocal. */
-export function forestTicks(domain: Domain): number[] {
-  const round = ROUND.findLast((value) => Math.log(value) <= domain[1] * 0.93) ?? 1.2;
-  return [1 / round, 1, round];
+/** The greatest of the round ratios that is not beyond a log; the least one if all are. */
+const roundTo = (log: number) => ROUND.findLast((value) => Math.log(value) <= log) ?? 1.2;
+
+/** Ratios that the axis names: 1, and the greatest round one within, with its reciprocal; on a wide axis, those halfway, too. */
+export function forestTicks(domain: Domain, width = WIDTH): number[] {
+  const most = roundTo(domain[1] * 0.93);
+  const half = roundTo(Math.log(most) * 0.6);
+  const between = width > WIDTH && half < most;
+  return between ? [1 / most, 1 / half, 1, half, most] : [1 / most, 1, most];
 }
 
 /** Where a ratio lies on the log axis, px; what lies outside is drawn at its edge. */
-function placeOn(domain: Domain) {
+function placeOn(domain: Domain, width: number) {
   return (value: number) => {
     const at = (Math.log(value) - domain[0]) / (domain[1] - domain[0]);
-    return EDGE + Math.min(1, Math.max(0, at)) * (WIDTH - 2 * EDGE);
+    return EDGE + Math.min(1, Math.max(0, at)) * (width - 2 * EDGE);
   };
 }
 
@@ -45,20 +52,20 @@ function placeOn(domain: Domain) {
 const HALF_DIGIT = 3.4;
 
 /** The middle of a label at x, moved so that none of it lies outside. */
-export function within(x: number, label: string): number {
+export function within(x: number, label: string, width = WIDTH): number {
   const half = label.length * HALF_DIGIT;
-  return Math.min(WIDTH - half, Math.max(half, x));
+  return Math.min(width - half, Math.max(half, x));
 }
 
 /** The scale above a forest plot. */
-export function ForestAxis({ domain }: { domain: Domain }) {
-  const place = placeOn(domain);
+export function ForestAxis({ domain, width = WIDTH }: { domain: Domain; width?: number }) {
+  const place = placeOn(domain, width);
   return (
-    <svg width={WIDTH} height={14} aria-hidden="true" data-testid="forest-axis">
-      {forestTicks(domain).map((tick) => (
+    <svg width={width} height={14} aria-hidden="true" data-testid="forest-axis">
+      {forestTicks(domain, width).map((tick) => (
         <text
           key={tick}
-          x={within(place(tick), `${formatNumber(tick, 2)}×`)}
+          x={within(place(tick), `${formatNumber(tick, 2)}×`, width)}
           y={10}
           textAnchor="middle"
           fontSize={10.5}
@@ -71,23 +78,32 @@ export function ForestAxis({ domain }: { domain: Domain }) {
   );
 }
 
+interface ForestProps {
+  speedUp: SpeedUp;
+  domain: Domain;
+  index: number;
+  width?: number;
+  /** Not read out: words beside it say the same. */
+  mute?: boolean;
+}
+
 /**
  * One row of a forest plot: the ratio and its interval on a log axis, with a rule at 1 (no difference). An arrow says
  * that the interval goes on beyond the axis.
  */
-export function Forest({ speedUp, domain, index }: { speedUp: SpeedUp; domain: Domain; index: number }) {
+export function Forest({ speedUp, domain, index, width = WIDTH, mute }: ForestProps) {
   const { color } = variantStyle(index);
-  const place = placeOn(domain);
+  const place = placeOn(domain, width);
   const { ratio, low, high, claim } = speedUp;
   const middle = HEIGHT / 2;
   const below = low === null ? high !== null : Math.log(low) < domain[0];
   const beyond = high === null ? low !== null : Math.log(high) > domain[1];
   const start = low === null ? EDGE : place(low);
-  const end = high === null ? WIDTH - EDGE : place(high);
+  const end = high === null ? width - EDGE : place(high);
   return (
-    <svg width={WIDTH} height={HEIGHT} role="img" aria-label={speedUp.sentence}>
-      <title>{speedUp.sentence}</title>
-      {forestTicks(domain).map((tick) => (
+    <svg width={width} height={HEIGHT} role="img" aria-label={speedUp.sentence} aria-hidden={mute}>
+      {!mute && <title>{speedUp.sentence}</title>}
+      {forestTicks(domain, width).map((tick) => (
         <line
           key={tick}
           x1={place(tick)}
@@ -97,14 +113,14 @@ export function Forest({ speedUp, domain, index }: { speedUp: SpeedUp; domain: D
           stroke={tick === 1 ? "var(--hk-line-2)" : "var(--hk-line)"}
         />
       ))}
-      {claim === "baseline" && <circle cx={WIDTH / 2} cy={middle} r={3} fill="var(--hk-ink-3)" />}
+      {claim === "baseline" && <circle cx={width / 2} cy={middle} r={3} fill="var(--hk-ink-3)" />}
       {claim !== "baseline" && ratio !== null && (
         <>
           {claim !== "no claim" && (low !== null || high !== null) && (
             <line x1={start} x2={end} y1={middle} y2={middle} stroke={color} strokeWidth={2} />
           )}
           {claim !== "no claim" && below && <Arrow x={EDGE} y={middle} color={color} to={-1} />}
-          {claim !== "no claim" && beyond && <Arrow x={WIDTH - EDGE} y={middle} color={color} to={1} />}
+          {claim !== "no claim" && beyond && <Arrow x={width - EDGE} y={middle} color={color} to={1} />}
           <rect x={place(ratio) - 4} y={middle - 4} width={8} height={8} fill={color} />
         </>
       )}

@@ -1,22 +1,26 @@
-import type { Metric } from "@/lib/api/types";
+import { type ReactNode, useState } from "react";
+import type { Axis, Metric } from "@/lib/api/types";
+import { ChartCursor } from "@/lib/charts/chart-cursor";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries, Crossing, TargetLine } from "@/lib/charts/series";
 import type { Zoom } from "@/lib/charts/zoom";
-import type { Band, BandAnswer, ExperimentView, FurtherMetricView } from "@/lib/client/types.gen";
-import { formatChosenPercent, formatCount, formatNumber, formatPercentTick } from "@/lib/format/numbers";
-import { axisTitle, formatAxisTick, formatAxisValue, lookOf } from "@/lib/format/quantities";
+import type { Band, ExperimentView, FurtherMetricView } from "@/lib/client/types.gen";
+import { formatChosenPercent, formatCount, formatNumber } from "@/lib/format/numbers";
+import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantities";
 import { variantStyle } from "@/lib/theme/palette";
 import { Tag } from "@/lib/ui/tag";
 import { meanSeries, type SeedCurve, seedSeries, tailSeries } from "./band-series";
+import { chartLook, OF_STEPS } from "./chart-look";
 import styles from "./experiment.module.css";
 import { type Group, groupLabel } from "./groups";
+import { LegendTable } from "./legend-table";
 import { medianSeries } from "./median-series";
 import type { ExperimentSearch } from "./search";
 
-/** "3 seeds, 9 evaluations each". */
-function behind(bands: readonly Band[]): string {
+/** "3 seeds, 9 evaluations each"; of a metric of steps, "3 seeds". */
+function behind(bands: readonly Band[], steps: boolean): string {
   const seeds = Math.max(0, ...bands.map((band) => band.runs.length));
-  const counts = bands.flatMap((band) => band.evaluations ?? []);
+  const counts = steps ? [] : bands.flatMap((band) => band.evaluations ?? []);
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
   const evaluations = least === most ? formatCount(most) : `${formatCount(least)} to ${formatCount(most)}`;
   const told = counts.length > 0 ? `, ${evaluations} evaluations each` : "";
@@ -32,92 +36,124 @@ function targetOf(experiment: ExperimentView, metric: Metric, share: boolean): T
   };
 }
 
-/** A mean or a median and the tails of its seeds, or every seed; the mean while seeds are not known. */
-function linesOf(
-  band: Band,
-  seeds: readonly SeedCurve[],
-  index: number,
-  show: ExperimentSearch["seeds"],
-  format: (value: number) => string,
-): ChartSeries[] {
-  if (show === "each" && seeds.length > 0) return seedSeries(band, seeds, index);
-  const middle =
-    show === "median" && seeds.length > 0
-      ? medianSeries(band, seeds, index, format)
-      : meanSeries(band, index, format);
-  return [middle, ...tailSeries(band, seeds, index)];
-}
-
 /** A band and the seeds behind it, as far as they are known. */
 export interface Seeded {
   readonly band: Band;
   readonly seeds: readonly SeedCurve[];
 }
 
-interface MetricChartProps {
-  metric: Metric;
-  /** Of a further metric. */
-  declared?: FurtherMetricView;
-  answer: BandAnswer | undefined;
-  bands: readonly Seeded[];
+/** What of the seeds is drawn; undefined: their mean. */
+type Show = ExperimentSearch["seeds"];
+type Format = (value: number) => string;
+
+/** The median where it is asked for and the seeds are known, otherwise the mean. */
+function middleOf({ band, seeds }: Seeded, index: number, show: Show, format: Format): ChartSeries {
+  return show === "median" && seeds.length > 0
+    ? medianSeries(band, seeds, index, format)
+    : meanSeries(band, index, format);
+}
+
+/** A mean or a median and the tails of its seeds, or every seed; the mean while seeds are not known. */
+function linesOf(of: Seeded, index: number, show: Show, format: Format): ChartSeries[] {
+  const { band, seeds } = of;
+  if (show === "each" && seeds.length > 0) return seedSeries(band, seeds, index);
+  return [middleOf(of, index, show, format), ...tailSeries(band, seeds, index)];
+}
+
+/** What is the same for every chart of a page. */
+export interface ChartsLook {
   experiment: ExperimentView;
   group: Group | undefined;
+  /** Places of variants that are switched off, and what turns one on or off. */
+  hidden: ReadonlySet<number>;
+  toggle: (index: number) => void;
   close: boolean;
   /** On a logarithmic scale, unless it is a share. */
   log: boolean;
-  /** What of the seeds is drawn; undefined: their mean. */
-  show: ExperimentSearch["seeds"];
-  crossings: readonly Crossing[];
-  zoom: Zoom | undefined;
-  onZoom: (zoom: Zoom | undefined) => void;
+  show: Show;
 }
 
-/** One metric of every variant of a group. */
-export function MetricChart({
-  metric,
-  declared,
-  answer,
-  bands,
-  experiment,
-  group,
-  close,
-  log,
-  show,
-  crossings,
-  zoom,
-  onZoom,
-}: MetricChartProps) {
-  const axis = answer?.axis ?? "clock";
+interface MetricChartProps extends ChartsLook {
+  metric: Metric;
+  /** Of a further metric. */
+  declared?: FurtherMetricView;
+  /** In place of the title: what chooses it. */
+  head?: ReactNode;
+  axis: Axis;
+  /** Of the group, with those that are switched off. */
+  bands: readonly Seeded[];
+  crossings: readonly Crossing[];
+  zoom?: Zoom;
+  /** Without it, the chart keeps its own zoom. */
+  onZoom?: (zoom: Zoom | undefined) => void;
+}
+
+/** One metric of every variant of a group over an axis, and the table of its values. */
+export function MetricChart(props: MetricChartProps) {
+  const { metric, axis, bands, experiment, group, hidden, show } = props;
+  const [cursor] = useState(() => new ChartCursor());
+  const { variants } = experiment;
+  const indexOf = ({ variant }: Band) => variants.indexOf(variant);
+  const seen = bands.filter(({ band }) => !hidden.has(indexOf(band)));
   const simulated = group?.simulated ?? false;
-  const points = bands.reduce((most, { band }) => Math.max(most, band.x.length), 0);
-  const { title, share, better, format } = lookOf(metric, declared);
+  const points = seen.reduce((most, { band }) => Math.max(most, band.x.length), 0);
+  const { title, share, better, format, tick, unit } = chartLook(metric, props.declared);
+  const steps = OF_STEPS.includes(metric);
   const target = targetOf(experiment, metric, share);
-  const medians = show === "median" && bands.length > 0 && bands.every(({ seeds }) => seeds.length > 0);
-  const indexOf = ({ variant }: Band) => experiment.variants.indexOf(variant);
+  const medians = show === "median" && seen.length > 0 && seen.every(({ seeds }) => seeds.length > 0);
+  const nothing = steps ? "No step yet" : "No evaluation yet";
+  const formatX = (value: number) => formatAxisValue(axis, value);
   return (
     <div>
       <LineChart
         title={medians ? `${title}, median of the seeds` : title}
+        head={props.head}
         testId={`chart-${metric}`}
-        note={points > 0 ? behind(bands.map(({ band }) => band)) : undefined}
-        empty={experiment.state === "queued" ? "Waiting for free slots" : "No evaluation yet"}
-        series={bands.flatMap(({ band, seeds }) => linesOf(band, seeds, indexOf(band), show, format))}
+        note={
+          points > 0
+            ? behind(
+                seen.map(({ band }) => band),
+                steps,
+              )
+            : undefined
+        }
+        empty={experiment.state === "queued" ? "Waiting for free slots" : nothing}
+        series={seen.flatMap((one) => linesOf(one, indexOf(one.band), show, format))}
         xTitle={axisTitle(axis, simulated)}
-        formatX={(value) => formatAxisValue(axis, value)}
+        formatX={formatX}
         tickX={(value) => formatAxisTick(axis, value)}
         formatY={format}
-        tickY={(value) => (share ? formatPercentTick(value) : formatNumber(value))}
+        tickY={tick}
         clamp={share ? [0, 1] : undefined}
-        close={close && better ? (better === "higher" ? "top" : "bottom") : undefined}
-        log={log && !share}
+        close={props.close && better ? (better === "higher" ? "top" : "bottom") : undefined}
+        log={props.log && !share}
         target={target}
-        crossings={target && axis === "clock" ? crossings : []}
-        evaluations={bands.flatMap(({ band, seeds }) =>
-          seeds.map(({ x }) => ({ x, style: variantStyle(indexOf(band)) })),
-        )}
-        sync="curves"
-        zoom={zoom}
-        onZoom={onZoom}
+        crossings={target && axis === "clock" ? props.crossings : []}
+        evaluations={
+          steps
+            ? []
+            : seen.flatMap(({ band, seeds }) =>
+                seeds.map(({ x }) => ({ x, style: variantStyle(indexOf(band)) })),
+              )
+        }
+        sync={`curves over ${axis}`}
+        cursor={cursor}
+        zoom={props.zoom}
+        onZoom={props.onZoom}
+      />
+      <LegendTable
+        title={title}
+        rows={variants.map((name, index) => {
+          const of = bands.find(({ band }) => band.variant === name);
+          const line = of && { line: middleOf(of, index, show, format), x: of.band.x, n: of.band.n };
+          return { name, hidden: hidden.has(index), line };
+        })}
+        cursor={cursor}
+        formatX={formatX}
+        format={format}
+        unit={unit}
+        middle={medians ? "median" : "mean"}
+        toggle={props.toggle}
       />
       <div className={styles.under}>
         {group && groupLabel(group)} {simulated && <Tag kind="simulated" />}

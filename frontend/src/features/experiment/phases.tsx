@@ -1,4 +1,5 @@
-import { Skeleton } from "@mantine/core";
+import { Group as Row, Skeleton, Switch } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
 import { PhaseBar, PhaseKey } from "@/lib/charts/phase-bar";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
@@ -8,6 +9,9 @@ import { Tag } from "@/lib/ui/tag";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./experiment.module.css";
 import { type Group, groupLabel } from "./groups";
+import { PhasesOverTime } from "./phases-over-time";
+
+const route = getRouteApi("/experiments/$experimentId");
 
 /** Seconds below which a difference of two virtual clocks is rounding. */
 const NOTHING = 1e-7;
@@ -18,47 +22,73 @@ function hiddenWords(seconds: number | null): string {
   return seconds > NOTHING ? `${formatSeconds(seconds)} more hidden` : "none hidden";
 }
 
-/** Where the workers' wall time went, per variant, and the communication fraction beside it. */
+/** Where the workers' wall time went, per variant, in all or over time, and the communication fraction beside it. */
 export function Phases({ experiment, group }: { experiment: ExperimentView; group: Group | undefined }) {
+  const time = route.useSearch().phases === "time";
+  const navigate = route.useNavigate();
   return (
     <Section
       title="Where the time went"
       testId="phases"
       aside={
-        group && (
-          <span className={styles.aside}>
-            {groupLabel(group)} {group.simulated && <Tag kind="simulated" />}
-            {group.oversubscribed && <Tag kind="oversubscribed" />}
-          </span>
-        )
+        <Row gap="6px 16px">
+          {group && (
+            <span className={styles.aside}>
+              {groupLabel(group)} {group.simulated && <Tag kind="simulated" />}
+              {group.oversubscribed && <Tag kind="oversubscribed" />}
+            </span>
+          )}
+          <Switch
+            size="xs"
+            label="Over time"
+            data-testid="phases-over-time"
+            checked={time}
+            onChange={({ currentTarget: { checked } }) =>
+              navigate({
+                search: (old) => ({ ...old, phases: checked ? "time" : undefined }),
+                replace: true,
+                resetScroll: false,
+              })
+            }
+          />
+        </Row>
       }
     >
-      <PhaseKey />
+      <PhaseKey hidden={time} />
+      {time && group ? (
+        <PhasesOverTime experiment={experiment} group={group} />
+      ) : (
+        <Sums experiment={experiment} group={group} />
+      )}
+    </Section>
+  );
+}
+
+function Sums({ experiment, group }: { experiment: ExperimentView; group: Group | undefined }) {
+  return (
+    <>
       <div className={styles.phases}>
         {!group && <Skeleton height={experiment.variants.length * 50 - 10} />}
-        {group?.rows.map((row) => {
-          const index = experiment.variants.indexOf(row.variant);
-          return (
-            <div
-              key={row.variant}
-              className={styles.phaseRow}
-              data-testid="phase-row"
-              data-variant={row.variant}
-            >
-              <VariantChip name={row.variant} index={index} />
-              <PhaseBar shares={row.phases} label={row.variant} />
-              <span className={styles.phaseFigure}>
-                <strong>{formatPercent(row.communication_fraction.mean)}</strong> communication
-                <span className={styles.hidden}>{hiddenWords(row.hidden.mean)}</span>
-              </span>
-            </div>
-          );
-        })}
+        {group?.rows.map((row) => (
+          <div
+            key={row.variant}
+            className={styles.phaseRow}
+            data-testid="phase-row"
+            data-variant={row.variant}
+          >
+            <VariantChip name={row.variant} index={experiment.variants.indexOf(row.variant)} />
+            <PhaseBar shares={row.phases} label={row.variant} />
+            <span className={styles.phaseFigure}>
+              <strong>{formatPercent(row.communication_fraction.mean)}</strong> communication
+              <span className={styles.hidden}>{hiddenWords(row.hidden.mean)}</span>
+            </span>
+          </div>
+        ))}
       </div>
       <p className={styles.foot}>
         Shares of wall time, mean over workers and seeds. The communication fraction is the time blocked in
         communication over wall time without evaluation; what ran behind compute is hidden, not blocked.
       </p>
-    </Section>
+    </>
   );
 }

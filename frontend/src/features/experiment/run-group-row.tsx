@@ -1,11 +1,14 @@
+import type { ReactNode } from "react";
 import { formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./experiment.module.css";
+import { Meter } from "./run-cell";
 import own from "./run-group-row.module.css";
 import type { RunGroup } from "./runs-groups";
+import type { RunColumn, RunKey } from "./runs-order";
 
 interface RunGroupRowProps {
   group: RunGroup;
@@ -13,15 +16,76 @@ interface RunGroupRowProps {
   turn: (key: string) => void;
   /** Place of its variant, which gives the colour. */
   variant: number;
-  tuned: boolean;
+  columns: readonly RunColumn[];
   index?: number;
   measure?: (row: Element | null) => void;
 }
 
+const MEAN = "Mean of the reported runs";
+
+interface Cell {
+  readonly content: ReactNode;
+  readonly title?: string;
+}
+
+/** What the runs of a group have in a column together; nothing where that would say little. */
+const CELLS: { readonly [key in RunKey]?: (props: RunGroupRowProps) => Cell } = {
+  run: ({ group: { key, first, runs }, open, turn }) => {
+    const count = `${runs.length} ${runs.length === 1 ? "run" : "runs"}`;
+    const content = (
+      <button
+        type="button"
+        className={own.turn}
+        aria-expanded={open}
+        aria-label={`${count} of ${first.variant} on ${first.cluster} with ${first.workers} workers`}
+        onClick={() => turn(key)}
+      >
+        <span aria-hidden="true">{open ? "▾" : "▸"}</span> {count}
+      </button>
+    );
+    return { content };
+  },
+  variant: ({ group, variant }) => ({
+    content: <VariantChip name={group.first.variant} index={variant} />,
+  }),
+  method: ({ group }) => ({ content: group.first.algorithm }),
+  cluster: ({ group: { first } }) => ({
+    content: (
+      <>
+        {first.cluster} <span className={styles.quiet}>× {first.workers}</span>{" "}
+        {first.simulated && <Tag kind="simulated" />}
+      </>
+    ),
+  }),
+  state: ({ group: { ended, runs, failed } }) => ({
+    content: `${ended} of ${runs.length} ended${failed > 0 ? `, ${failed} failed` : ""}`,
+  }),
+  budget: ({ group: { share } }) => ({
+    content: <Meter share={share} title={`${formatPercent(share)} of the budget on average`} />,
+  }),
+  accuracy: ({ group }) => ({ content: formatPercent(group.accuracy, 2), title: MEAN }),
+  test: ({ group }) => ({ content: formatPercent(group.test, 2), title: MEAN }),
+  time: ({ group: { first, time, reached, reported } }) => ({
+    title: "Median of the reported runs that met the target",
+    content: (
+      <>
+        {formatSeconds(time)}
+        {first.simulated && time !== null && <span className={styles.quiet}> virtual</span>}
+        {reached > 0 && reached < reported && (
+          <span className={styles.quiet}>
+            {" "}
+            ({reached} of {reported})
+          </span>
+        )}
+      </>
+    ),
+  }),
+  communication: ({ group }) => ({ content: formatPercent(group.communication), title: MEAN }),
+};
+
 /** What the runs of a variant at a place show together; pressed, it shows or hides them. */
-export function RunGroupRow({ group, open, turn, variant, tuned, index, measure }: RunGroupRowProps) {
-  const { first, runs, ended, failed, reported, reached } = group;
-  const count = `${runs.length} ${runs.length === 1 ? "run" : "runs"}`;
+export function RunGroupRow(props: RunGroupRowProps) {
+  const { columns, index, measure } = props;
   return (
     <tr
       ref={measure}
@@ -30,53 +94,14 @@ export function RunGroupRow({ group, open, turn, variant, tuned, index, measure 
       data-testid="run-group"
       className={own.group}
     >
-      <td>
-        <button
-          type="button"
-          className={own.turn}
-          aria-expanded={open}
-          aria-label={`${count} of ${first.variant} on ${first.cluster} with ${first.workers} workers`}
-          onClick={() => turn(group.key)}
-        >
-          <span aria-hidden="true">{open ? "▾" : "▸"}</span> {count}
-        </button>
-      </td>
-      <td>
-        <VariantChip name={first.variant} index={variant} />
-      </td>
-      {tuned && <td />}
-      <td>
-        {first.cluster} <span className={styles.quiet}>× {first.workers}</span>{" "}
-        {first.simulated && <Tag kind="simulated" />}
-      </td>
-      <td className={ui.number} />
-      <td>
-        {ended} of {runs.length} ended{failed > 0 && `, ${failed} failed`}
-      </td>
-      <td>
-        <span className={styles.meter} title={`${formatPercent(group.share)} of the budget on average`}>
-          <span style={{ width: `${group.share * 100}%` }} />
-        </span>
-      </td>
-      <td className={ui.number} title="Mean of the reported runs">
-        {formatPercent(group.accuracy, 2)}
-      </td>
-      <td className={ui.number} title="Mean of the reported runs">
-        {formatPercent(group.test, 2)}
-      </td>
-      <td className={ui.number} title="Median of the reported runs that met the target">
-        {formatSeconds(group.time)}
-        {first.simulated && group.time !== null && <span className={styles.quiet}> virtual</span>}
-        {reached > 0 && reached < reported && (
-          <span className={styles.quiet}>
-            {" "}
-            ({reached} of {reported})
-          </span>
-        )}
-      </td>
-      <td className={ui.number} title="Mean of the reported runs">
-        {formatPercent(group.communication)}
-      </td>
+      {columns.map(({ key, number }) => {
+        const cell = CELLS[key]?.(props);
+        return (
+          <td key={key} className={number ? ui.number : undefined} title={cell?.title}>
+            {cell?.content}
+          </td>
+        );
+      })}
     </tr>
   );
 }

@@ -3,20 +3,41 @@ import { stateLook } from "@/lib/ui/states";
 
 /** The columns of the table of runs, by each of which it can be sorted. */
 export const COLUMNS = [
-  { key: "run", title: "Run", number: false },
-  { key: "variant", title: "Variant", number: false },
-  { key: "trial", title: "Trial", number: false },
-  { key: "cluster", title: "Cluster", number: false },
-  { key: "seed", title: "Seed", number: true },
-  { key: "state", title: "State", number: false },
-  { key: "budget", title: "Budget", number: false },
-  { key: "accuracy", title: "Last accuracy", number: true },
-  { key: "test", title: "Test accuracy, once", number: true },
-  { key: "time", title: "Time to target", number: true },
-  { key: "communication", title: "Communication", number: true },
+  { key: "run", title: "Run", number: false, usual: true },
+  { key: "variant", title: "Variant", number: false, usual: true },
+  { key: "method", title: "Method", number: false, usual: false },
+  { key: "trial", title: "Trial", number: false, usual: true },
+  { key: "cluster", title: "Cluster", number: false, usual: true },
+  { key: "seed", title: "Seed", number: true, usual: true },
+  { key: "state", title: "State", number: false, usual: true },
+  { key: "started", title: "Started", number: false, usual: false },
+  { key: "duration", title: "Duration", number: true, usual: false },
+  { key: "budget", title: "Budget", number: false, usual: true },
+  { key: "samples", title: "Samples", number: true, usual: false },
+  { key: "accuracy", title: "Last accuracy", number: true, usual: true },
+  { key: "loss", title: "Last loss", number: true, usual: false },
+  { key: "test", title: "Test accuracy, once", number: true, usual: true },
+  { key: "test_loss", title: "Test loss, once", number: true, usual: false },
+  { key: "time", title: "Time to target", number: true, usual: true },
+  { key: "communication", title: "Communication", number: true, usual: true },
+  { key: "staleness", title: "Staleness", number: true, usual: false },
 ] as const;
 
-export type RunKey = (typeof COLUMNS)[number]["key"];
+export type RunColumn = (typeof COLUMNS)[number];
+export type RunKey = RunColumn["key"];
+
+/** The columns that can be switched off: all but the first, which leads to the run. */
+export const OPTIONAL = COLUMNS.filter(({ key }) => key !== "run");
+
+/** Of some columns those that can be there: trials are of tuned experiments alone. */
+export function columnsFor(columns: readonly RunColumn[], tuned: boolean): readonly RunColumn[] {
+  return columns.filter(({ key }) => tuned || key !== "trial");
+}
+
+/** Seconds from the start of a run to its end; null before that. */
+export function secondsOf({ started_at: from, finished_at: to }: RunSummary): number | null {
+  return from && to ? (Date.parse(to) - Date.parse(from)) / 1000 : null;
+}
 
 export interface RunsOrder {
   readonly key: RunKey;
@@ -42,6 +63,8 @@ function sortValue(run: RunSummary, key: RunKey, variants: readonly string[]): s
       return run.number;
     case "variant":
       return variants.indexOf(run.variant); // in the order of the specification, as everywhere
+    case "method":
+      return run.algorithm;
     case "trial":
       return run.trial;
     case "cluster":
@@ -50,16 +73,28 @@ function sortValue(run: RunSummary, key: RunKey, variants: readonly string[]): s
       return run.seed;
     case "state":
       return stateLook(run.state).label;
+    case "started":
+      return run.started_at && Date.parse(run.started_at);
+    case "duration":
+      return secondsOf(run);
+    case "samples":
+      return run.samples;
     case "budget":
       return run.samples / Math.max(1, run.budget);
     case "accuracy":
       return run.accuracy;
+    case "loss":
+      return run.loss;
     case "test":
       return run.test_accuracy;
+    case "test_loss":
+      return run.test_loss;
     case "time":
       return run.time_to_target;
     case "communication":
       return run.communication_fraction;
+    case "staleness":
+      return run.staleness;
   }
 }
 

@@ -5,6 +5,7 @@ import type { ExperimentView, RunSummary } from "@/lib/client/types.gen";
 import { DrawAll } from "@/lib/rows/draw-all";
 import { RowGap } from "@/lib/rows/row-gap";
 import { type PageRows, usePageRows } from "@/lib/rows/use-page-rows";
+import { columnsIn } from "@/lib/ui/columns";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
@@ -12,9 +13,18 @@ import ui from "@/lib/ui/ui.module.css";
 import styles from "./experiment.module.css";
 import { RunGroupRow } from "./run-group-row";
 import { RunRow } from "./run-row";
-import { GroupSwitch, RunsPicker } from "./runs-controls";
+import { GroupSwitch, RunColumns, RunsPicker } from "./runs-controls";
 import { type Entry, entriesOf, groupsOfRuns } from "./runs-groups";
-import { COLUMNS, inOrder, nextOrder, type RunKey, runsOrderIn } from "./runs-order";
+import {
+  COLUMNS,
+  columnsFor,
+  inOrder,
+  nextOrder,
+  OPTIONAL,
+  type RunColumn,
+  type RunKey,
+  runsOrderIn,
+} from "./runs-order";
 import { useFurtherRuns, useRuns } from "./use-experiment";
 import { widest } from "./widest";
 
@@ -40,7 +50,7 @@ function useKind(id: string, reported: boolean | undefined, every: boolean, enab
 /** Every run of the experiment; each leads to its own page. */
 export function RunsTable({ experiment }: { experiment: ExperimentView }) {
   const tuned = Boolean(experiment.spec.tuning);
-  const { runs: only, sort, group } = route.useSearch();
+  const { runs: only, sort, group, columns: named } = route.useSearch();
   const { variants } = experiment;
   const [every, setEvery] = useState(false);
   const reported = useKind(experiment.id, tuned ? true : undefined, every);
@@ -52,6 +62,11 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
     ];
     return inOrder(listed, runsOrderIn(sort), variants);
   }, [only, reported.items, tried.items, sort, variants]);
+  const shown = useMemo(() => columnsIn(OPTIONAL, named), [named]);
+  const columns = useMemo(
+    () => columnsFor(COLUMNS, tuned).filter(({ key }) => key === "run" || shown.has(key)),
+    [tuned, shown],
+  );
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const turn = useCallback(
     (key: string) =>
@@ -97,6 +112,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
             All points, CSV
           </a>
           {tuned && <RunsPicker only={only} reported={reported.items.length} trials={tried.items.length} />}
+          <RunColumns tuned={tuned} shown={shown} />
         </Row>
       }
     >
@@ -114,9 +130,16 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
             aria-rowcount={rows.whole ? undefined : entries.length + 1}
             data-testid="runs-table"
           >
-            <Head tuned={tuned} sort={sort} />
+            <Head columns={columns} sort={sort} />
             <tbody ref={host}>
-              <Rows experiment={experiment} runs={runs} entries={entries} turn={turn} rows={rows} />
+              <Rows
+                experiment={experiment}
+                runs={runs}
+                entries={entries}
+                turn={turn}
+                rows={rows}
+                columns={columns}
+              />
             </tbody>
           </table>
         </TableRegion>
@@ -126,7 +149,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
 }
 
 /** The titles of the columns; a click sorts upwards, then downwards, then as listed. */
-function Head({ tuned, sort }: { tuned: boolean; sort: string | undefined }) {
+function Head({ columns, sort }: { columns: readonly RunColumn[]; sort: string | undefined }) {
   const navigate = route.useNavigate();
   const order = runsOrderIn(sort);
   const turn = (key: RunKey) =>
@@ -138,7 +161,7 @@ function Head({ tuned, sort }: { tuned: boolean; sort: string | undefined }) {
   return (
     <thead>
       <tr>
-        {COLUMNS.filter(({ key }) => tuned || key !== "trial").map(({ key, title, number }) => {
+        {columns.map(({ key, title, number }) => {
           const way = order?.key === key ? order : undefined;
           return (
             <th
@@ -167,17 +190,16 @@ interface RowsProps {
   entries: readonly Entry[];
   turn: (key: string) => void;
   rows: PageRows;
+  columns: readonly RunColumn[];
 }
 
 /** The rows in view. Columns keep the width that they have with all rows: rows without height stand for the others. */
-function Rows({ experiment, runs, entries, turn, rows }: RowsProps) {
-  const tuned = Boolean(experiment.spec.tuning);
-  const columns = tuned ? 11 : 10;
+function Rows({ experiment, runs, entries, turn, rows, columns }: RowsProps) {
   const props = (run: RunSummary) => ({
     run,
     variant: experiment.variants.indexOf(run.variant),
-    tuned,
     hasTarget: Boolean(experiment.spec.target),
+    columns,
   });
   const wide = useMemo(() => (rows.whole ? [] : widest(runs)), [rows.whole, runs]);
   return (
@@ -191,7 +213,7 @@ function Rows({ experiment, runs, entries, turn, rows }: RowsProps) {
         const place = { index: rows.whole ? undefined : index, measure: rows.measure };
         return (
           <Fragment key={entry.key}>
-            <RowGap height={gap} columns={columns} />
+            <RowGap height={gap} columns={columns.length} />
             {entry.kind === "run" ? (
               <RunRow {...props(entry.run)} {...place} />
             ) : (
@@ -200,14 +222,14 @@ function Rows({ experiment, runs, entries, turn, rows }: RowsProps) {
                 open={entry.open}
                 {...place}
                 turn={turn}
-                tuned={tuned}
+                columns={columns}
                 variant={props(entry.group.first).variant}
               />
             )}
           </Fragment>
         );
       })}
-      <RowGap height={rows.after} columns={columns} />
+      <RowGap height={rows.after} columns={columns.length} />
     </>
   );
 }

@@ -20,7 +20,7 @@ export interface ExperimentSearch {
   /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
   x?: string;
   tab?: "json";
-  /** Further metrics that have charts, such as "p_at_3.active_share". */
+  /** Metrics that have charts of their own, each with its axis if that is not `axis`: "p_at_3.train_loss-samples". */
   more?: string;
   /** The parameter that trials are drawn over. */
   by?: string;
@@ -30,10 +30,15 @@ export interface ExperimentSearch {
   group?: "variant";
   /** Only these runs of a tuned experiment. */
   runs?: "reported" | "trials";
+  /** Columns of the table of runs, "variant.seed.loss"; otherwise the usual ones. */
+  columns?: string;
+  /** Phases over time in place of their sums. */
+  phases?: "time";
 }
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
   const { axis, cluster, workers, hide, y, scale, seeds, x, tab, more, by, sort, group, runs } = search;
+  const { columns, phases } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     versions: typeof search.versions === "number" ? search.versions : undefined,
@@ -50,12 +55,14 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     sort: typeof sort === "string" ? sort : undefined,
     group: group === "variant" ? group : undefined,
     runs: runs === "reported" || runs === "trials" ? runs : undefined,
+    columns: typeof columns === "string" ? columns : undefined,
+    phases: phases === "time" ? phases : undefined,
   };
 }
 
-/** The names in a list of further metrics; what cannot be one is left out. */
+/** The parts of a list of charts, a metric and perhaps an axis each; what cannot be one is left out. */
 export function furtherOf(more: string | undefined): readonly string[] {
-  return (more ?? "").split(".").filter((name) => /^[a-z][a-z0-9_]{0,39}$/.test(name));
+  return (more ?? "").split(".").filter((part) => /^[a-z][a-z0-9_]{0,39}(-[a-z]+)?$/.test(part));
 }
 
 export function hiddenVariants(hide: string | undefined): ReadonlySet<number> {

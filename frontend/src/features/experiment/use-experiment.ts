@@ -71,11 +71,11 @@ export function useFurther(id: string) {
   return useQuery(listMetricsOptions({ path: { experiment_id: id } }));
 }
 
-/** Mean and band per variant, of some further metrics, too. While another axis is fetched, the old answer stays, under its own axis. */
-export function useBands(id: string, axis: Axis, further: readonly string[]) {
+/** Mean and band per variant. While another axis is fetched, the old answer stays, under its own axis. */
+export function useBands(id: string, axis: Axis, metrics: readonly string[]) {
   const client = useQueryClient();
   const path = { experiment_id: id };
-  const metric = [...METRICS, ...further];
+  const metric = [...metrics];
   const options = readBandsOptions({ path, query: { metric, axis, points: POINTS } });
   return useQuery({
     queryKey: options.queryKey,

@@ -28,12 +28,14 @@ function useEvaluated(): (event: StreamEvent) => boolean {
 
 /**
  * Fetch what the stream says has changed: curves within half a second of an evaluation, figures and tables a little
- * later, and later still where only steps were taken.
+ * later, and later still where only steps were taken. `steps`: some chart grows with these.
  */
-export function useLiveExperiment(id: string, axis: Axis): void {
+export function useLiveExperiment(id: string, axis: Axis, steps: boolean): void {
   const path = { experiment_id: id };
   const experiment = useRefresh(readExperimentQueryKey({ path }), 1000);
-  const bands = useRefresh([{ _id: readBandsQueryKey({ path, query: { metric: [] } })[0]._id, path }], 400);
+  const ofBands = [{ _id: readBandsQueryKey({ path, query: { metric: [] } })[0]._id, path }];
+  const bands = useRefresh(ofBands, 400);
+  const grown = useRefresh(ofBands, 2000);
   const seeds = useRefresh(seedsKey(id), 5000);
   const comparison = useRefresh(readComparisonQueryKey({ path }), 2000);
   const figures = useRefresh(readComparisonQueryKey({ path }), 6000);
@@ -50,6 +52,10 @@ export function useLiveExperiment(id: string, axis: Axis): void {
       seeds();
     }
     if (event.kind === "points") {
+      if (steps) {
+        grown();
+        seeds();
+      }
       progress();
       figures();
       return;

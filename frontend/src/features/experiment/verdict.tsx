@@ -2,15 +2,16 @@ import { Skeleton } from "@mantine/core";
 import type { Comparison, ExperimentView } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
-import { VariantChip } from "@/lib/ui/variant-chip";
 import { AddSeeds } from "./add-seeds";
-import { headlineOf, lineOf } from "./answer";
+import { headlineOf } from "./answer";
 import own from "./answer.module.css";
 import { ComparisonTable } from "./comparison-table";
 import styles from "./experiment.module.css";
 import { lackingSeeds } from "./extending";
+import { ForestPlot } from "./forest-plot";
 import { GroupPicker } from "./group-picker";
 import { type Group, groupLabel } from "./groups";
+import { notShown } from "./not-shown";
 
 interface VerdictProps {
   experiment: ExperimentView;
@@ -25,10 +26,10 @@ function Placeholder({ experiment }: { experiment: ExperimentView }) {
     (sum, cluster) => sum + (cluster.workers?.length ?? 1),
     0,
   );
-  return <Skeleton height={sentences * 119 + experiment.variants.length * 67 + 138} />;
+  return <Skeleton height={sentences * 88 + experiment.variants.length * 82 + 275} />;
 }
 
-/** What may be said so far, in a sentence for each group, and the figures behind it. */
+/** What may be said so far: who is fastest in each group, the forest plot of the chosen one, and the figures behind it. */
 export function Verdict({ experiment, comparison, groups, group }: VerdictProps) {
   return (
     <Section title="Verdict" testId="verdict" aside={comparison && <Aside comparison={comparison} />}>
@@ -87,7 +88,7 @@ interface AnswersProps {
   group: Group | undefined;
 }
 
-/** Who is fastest on each cluster; of the chosen one, a line for each variant. */
+/** Who is fastest on each cluster; of the chosen one, the plot with a line for each variant, and what it does not show. */
 function Answers({ experiment, comparison, groups, group }: AnswersProps) {
   return (
     <div className={own.answers} data-testid="verdict-sentences" data-complete={comparison.complete}>
@@ -102,13 +103,27 @@ function Answers({ experiment, comparison, groups, group }: AnswersProps) {
           <p className={own.headline}>{headlineOf(one, comparison)}</p>
           {one.key === group?.key && (
             <>
-              <Lines experiment={experiment} group={one} />
+              <ForestPlot experiment={experiment} group={one} plain={comparison.target === null} />
+              <NotShown comparison={comparison} group={one} />
               <Lacking experiment={experiment} comparison={comparison} group={one} />
+              <details className={own.full}>
+                <summary>In full</summary>
+                <p>{one.sentence ?? "Nothing can be said yet."}</p>
+              </details>
             </>
           )}
         </div>
       ))}
     </div>
+  );
+}
+
+function NotShown({ comparison, group }: { comparison: Comparison; group: Group }) {
+  const open = notShown(group, comparison);
+  return open.length === 0 ? null : (
+    <p className={own.note} data-testid="not-shown">
+      Not shown: {open.join("; ")}.
+    </p>
   );
 }
 
@@ -121,24 +136,5 @@ function Lacking({ experiment, comparison, group }: { group: Group } & Omit<Answ
       About {lacking.needed} seeds would show a ratio of 1.3.
       <AddSeeds experiment={experiment} comparison={comparison} more={lacking.more} small />
     </div>
-  );
-}
-
-function Lines({ experiment, group }: { experiment: ExperimentView; group: Group }) {
-  return (
-    <>
-      <ul className={own.lines} data-testid="answer-lines">
-        {group.rows.map((row) => (
-          <li key={row.variant} title={row.speed_up.sentence}>
-            <VariantChip name={row.variant} index={experiment.variants.indexOf(row.variant)} />
-            <span>{lineOf(row)}</span>
-          </li>
-        ))}
-      </ul>
-      <details className={own.full}>
-        <summary>In full</summary>
-        <p>{group.sentence ?? "Nothing can be said yet."}</p>
-      </details>
-    </>
   );
 }

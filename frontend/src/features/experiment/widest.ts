@@ -5,6 +5,7 @@ import { outcomeOf, stateLook } from "@/lib/ui/states";
 const WIDTHS: readonly ((run: RunSummary) => number)[] = [
   (run) => String(run.number).length + (run.attempt > 1 ? 10 : 0),
   (run) => run.variant.length,
+  (run) => run.algorithm.length,
   (run) =>
     run.cluster.length +
     [run.simulated, run.oversubscribed, run.overlap !== null].filter(Boolean).length * 12,

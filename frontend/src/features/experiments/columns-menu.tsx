@@ -1,13 +1,13 @@
 import { ActionIcon } from "@mantine/core";
 import { lazily } from "@/lib/ui/lazily";
 import { WhenPressed } from "@/lib/ui/when-pressed";
-import type { Shown } from "./columns";
+import { COLUMNS } from "./columns";
 
-const ColumnsItems = lazily(() => import("./columns-items").then((part) => part.ColumnsItems));
+const ColumnsItems = lazily(() => import("@/lib/ui/columns-items").then((part) => part.ColumnsItems));
 
-export interface ColumnsProps {
-  shown: Shown;
-  show: (shown: Shown) => void;
+interface ColumnsProps {
+  shown: ReadonlySet<string>;
+  show: (shown: ReadonlySet<string>) => void;
 }
 
 /** Which columns there are. */
@@ -28,7 +28,7 @@ export function ColumnsMenu(props: ColumnsProps) {
           </svg>
         </ActionIcon>
       }
-      opens={(button) => <ColumnsItems button={button} {...props} />}
+      opens={(button) => <ColumnsItems button={button} columns={COLUMNS} {...props} />}
     />
   );
 }

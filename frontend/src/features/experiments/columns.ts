@@ -1,5 +1,6 @@
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { formatAge, formatMoment, formatSeconds } from "@/lib/format/time";
+import { columnsIn, columnsText } from "@/lib/ui/columns";
 
 /** What can be shown of each experiment beside its name, in the order in which it stands in a row. */
 export const COLUMNS = [
@@ -17,23 +18,11 @@ export const COLUMNS = [
 export type ColumnKey = (typeof COLUMNS)[number]["key"];
 export type Shown = ReadonlySet<ColumnKey>;
 
-const USUAL: Shown = new Set(COLUMNS.filter(({ usual }) => usual).map(({ key }) => key));
-/** In the address: no column at all. */
-const NO_COLUMN = "none";
-
 /** The columns that an address names, such as "verdict.duration.state"; where it names none, the usual ones. */
-export function shownIn(text: string | undefined): Shown {
-  const named = new Set(text?.split("."));
-  const shown = new Set(COLUMNS.map(({ key }) => key).filter((key) => named.has(key)));
-  return shown.size > 0 || text === NO_COLUMN ? shown : USUAL;
-}
+export const shownIn = (text: string | undefined): Shown => columnsIn(COLUMNS, text);
 
 /** How an address names columns; undefined: they are the usual ones. */
-export function addressOf(shown: Shown): string | undefined {
-  const names = COLUMNS.map(({ key }) => key).filter((key) => shown.has(key));
-  const same = names.length === USUAL.size && names.every((key) => USUAL.has(key));
-  return same ? undefined : names.join(".") || NO_COLUMN;
-}
+export const addressOf = (shown: ReadonlySet<string>): string | undefined => columnsText(COLUMNS, shown);
 
 /** Columns that are one short text. */
 export const TEXTS = ["project", "user", "finished", "duration"] as const satisfies readonly ColumnKey[];

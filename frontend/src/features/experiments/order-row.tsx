@@ -7,7 +7,7 @@ interface OrderRowProps {
   order: Order;
   shown: Shown;
   sort: (order: Order) => void;
-  show: (shown: Shown) => void;
+  show: (shown: ReadonlySet<string>) => void;
 }
 
 /** Above the list: by what it is sorted, each where its column is, and which columns there are. */

@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useDrawnScheme } from "@/lib/theme/paper";
 import { ChartMenu } from "./chart-menu";
+import { leaveCursor, moveCursor } from "./cursor-keys";
 import styles from "./line-chart.module.css";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
@@ -18,6 +19,8 @@ import type { Zoom } from "./zoom";
 
 export interface LineChartProps extends ChartAxes {
   readonly title: string;
+  /** In place of the title above the chart: what chooses it. */
+  readonly head?: ReactNode;
   readonly series: readonly ChartSeries[];
   /** Dots on the line of the target. */
   readonly crossings?: readonly Crossing[];
@@ -121,7 +124,7 @@ export function LineChart(props: LineChartProps) {
   return (
     <figure className={styles.figure} data-testid={testId} data-points={points}>
       <figcaption className={styles.head}>
-        <span className={styles.title}>{title}</span>
+        {props.head ?? <span className={styles.title}>{title}</span>}
         <span className={styles.aside}>
           <span className={styles.note}>{note}</span>
           {points > 0 && <ChartMenu of={title} drawing={() => newest.current} />}
@@ -132,6 +135,11 @@ export function LineChart(props: LineChartProps) {
         className={styles.canvas}
         style={{ height }}
         role="img"
+        tabIndex={props.cursor && points > 0 ? 0 : undefined} // arrows then move the cursor
+        onKeyDown={(event) => {
+          if (props.cursor && plot.current && moveCursor(plot.current, event.key)) event.preventDefault();
+        }}
+        onBlur={() => props.cursor && plot.current && leaveCursor(plot.current)}
         aria-label={describe(title, series, props.formatX, props.formatY)}
       >
         {points === 0 && <div className={styles.empty}>{empty}</div>}

@@ -1,6 +1,7 @@
 import type uPlot from "uplot";
+import type { ChartCursor } from "./chart-cursor";
 import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
-import { type TooltipRow, tooltip } from "./tooltip";
+import { type TooltipRow, tellsCursor, tooltip } from "./tooltip";
 import type { Zoom } from "./zoom";
 
 export interface ChartLook {
@@ -23,6 +24,8 @@ export interface ChartAxes {
   readonly log?: boolean;
   /** Charts of one key share their cursor. */
   readonly sync?: string;
+  /** Is told where the pointer is; then no box of values stands beside it. */
+  readonly cursor?: ChartCursor;
 }
 
 /** What may change while the chart stays. */
@@ -111,7 +114,9 @@ export function chartOptions(
       },
     ],
     plugins: [
-      tooltip(rows, (x) => `${axes.xTitle.split(" (")[0]} ${axes.formatX(x)}`, axes.formatY),
+      axes.cursor
+        ? tellsCursor(axes.cursor)
+        : tooltip(rows, (x) => `${axes.xTitle.split(" (")[0]} ${axes.formatX(x)}`, axes.formatY),
       evaluationTicks(look, () => current().evaluations ?? []),
       ...(axes.target ? [targetLine(axes.target, look, () => current().crossings ?? [])] : []),
     ],

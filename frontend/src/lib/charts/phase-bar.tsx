@@ -33,7 +33,11 @@ const MEANINGS: Record<Phase, string> = {
   idle: "No request, no work left, the loop's own bookkeeping",
 };
 
-export function PhaseKey() {
+/** Of communication that ran behind compute. */
+export const HIDDEN = "color-mix(in srgb, var(--phase-communicate) 50%, var(--phase-compute))";
+
+/** The colours of the phases, and of hidden communication where that is drawn. */
+export function PhaseKey({ hidden }: { hidden?: boolean }) {
   return (
     <ul className={styles.key} aria-label="Phases">
       {PHASES.map((phase) => (
@@ -42,6 +46,12 @@ export function PhaseKey() {
           {phase}
         </li>
       ))}
+      {hidden && (
+        <li title="Transfers that ran behind forward and backward">
+          <span className={styles.swatch} style={{ background: HIDDEN }} />
+          communicate, hidden
+        </li>
+      )}
     </ul>
   );
 }

@@ -1,4 +1,5 @@
 import type uPlot from "uplot";
+import type { ChartCursor } from "./chart-cursor";
 import styles from "./line-chart.module.css";
 
 export interface TooltipRow {
@@ -8,6 +9,18 @@ export interface TooltipRow {
   readonly column: number;
   /** What stands behind the value at an x. */
   readonly detail: (x: number) => string;
+}
+
+/** The x of a point that the pointer is at; undefined: it is elsewhere. */
+function pointed({ cursor, data }: uPlot): number | undefined {
+  const { idx, left } = cursor;
+  return idx === null || idx === undefined || left === undefined || left < 0 ? undefined : data[0][idx];
+}
+
+/** Tells where the pointer is to what shows the values there. */
+export function tellsCursor(cursor: ChartCursor): uPlot.Plugin {
+  const tell = (plot: uPlot) => cursor.move(pointed(plot));
+  return { hooks: { setCursor: tell, setData: tell, destroy: () => cursor.move(undefined) } };
 }
 
 /** A reading of every curve at the pointer, written straight into the DOM: no render per mouse move. */
@@ -21,9 +34,8 @@ export function tooltip(
   box.hidden = true;
 
   function write(plot: uPlot): void {
-    const at = plot.cursor.idx;
-    const x = at === null || at === undefined ? undefined : plot.data[0][at];
-    if (x === undefined || plot.cursor.left === undefined || plot.cursor.left < 0) {
+    const x = pointed(plot);
+    if (x === undefined || plot.cursor.left === undefined) {
       box.hidden = true;
       return;
     }

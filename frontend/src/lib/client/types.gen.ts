@@ -3257,6 +3257,70 @@ export type PhaseTotals = {
 };
 
 /**
+ * PhasesAnswer
+ *
+ * Where the time went over the time.
+ */
+export type PhasesAnswer = {
+    /**
+     * Bins
+     */
+    bins: number;
+    /**
+     * Phases
+     */
+    phases: Array<string>;
+    /**
+     * Rows
+     */
+    rows: Array<PhasesRow>;
+};
+
+/**
+ * PhasesRow
+ *
+ * The phases of one group of seeds (variant x cluster x workers) over the wall time of its runs.
+ */
+export type PhasesRow = {
+    /**
+     * Cluster
+     */
+    cluster: string;
+    /**
+     * End
+     */
+    end: number;
+    /**
+     * Hidden
+     */
+    hidden: Array<number>;
+    /**
+     * Runs
+     */
+    runs: Array<string>;
+    /**
+     * Shares
+     */
+    shares: Array<Array<number>>;
+    /**
+     * Simulated
+     */
+    simulated: boolean;
+    /**
+     * Span
+     */
+    span: number;
+    /**
+     * Variant
+     */
+    variant: string;
+    /**
+     * Workers
+     */
+    workers: number;
+};
+
+/**
  * PlannedRunView
  *
  * One run that an experiment would create.
@@ -7029,6 +7093,55 @@ export type ListMetricsResponses = {
 };
 
 export type ListMetricsResponse = ListMetricsResponses[keyof ListMetricsResponses];
+
+export type ReadPhasesData = {
+    body?: never;
+    path: {
+        /**
+         * Experiment Id
+         */
+        experiment_id: string;
+    };
+    query?: {
+        /**
+         * Cluster
+         *
+         * Default: all.
+         */
+        cluster?: string | null;
+        /**
+         * Workers
+         *
+         * Default: any number.
+         */
+        workers?: number | null;
+        /**
+         * Bins
+         *
+         * Equal parts of the wall time.
+         */
+        bins?: number;
+    };
+    url: '/api/v1/experiments/{experiment_id}/phases';
+};
+
+export type ReadPhasesErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ReadPhasesError = ReadPhasesErrors[keyof ReadPhasesErrors];
+
+export type ReadPhasesResponses = {
+    /**
+     * Successful Response
+     */
+    200: PhasesAnswer;
+};
+
+export type ReadPhasesResponse = ReadPhasesResponses[keyof ReadPhasesResponses];
 
 export type ExportPointsData = {
     body?: never;

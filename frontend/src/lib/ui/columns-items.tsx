@@ -1,14 +1,20 @@
 import { Menu } from "@mantine/core";
-import { OpenedMenu } from "@/lib/ui/opened-menu";
-import type { MenuButton } from "@/lib/ui/when-pressed";
-import { COLUMNS } from "./columns";
-import type { ColumnsProps } from "./columns-menu";
+import type { Column } from "./columns";
+import { OpenedMenu } from "./opened-menu";
+import type { MenuButton } from "./when-pressed";
+
+interface ColumnsProps {
+  button: MenuButton;
+  columns: readonly Column[];
+  shown: ReadonlySet<string>;
+  show: (shown: ReadonlySet<string>) => void;
+}
 
 /** The menu that switches columns on and off. */
-export function ColumnsItems({ button, shown, show }: ColumnsProps & { button: MenuButton }) {
+export function ColumnsItems({ button, columns, shown, show }: ColumnsProps) {
   return (
     <OpenedMenu button={button} shadow="md" width={180}>
-      {COLUMNS.map(({ key, title }) => (
+      {columns.map(({ key, title }) => (
         <Menu.CheckboxItem
           key={key}
           checked={shown.has(key)}

@@ -1,0 +1,47 @@
+import type { Axis } from "@/lib/api/types";
+import type { Zoom } from "@/lib/charts/zoom";
+import type { FurtherMetricView } from "@/lib/client/types.gen";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import type { AddedChart, choicesOf } from "./added-charts";
+import { ChartHead } from "./chart-controls";
+import { crossingsOf } from "./crossings";
+import { type ChartsLook, MetricChart } from "./metric-chart";
+import { useCurves } from "./use-curves";
+
+interface AddedCurveProps extends ChartsLook {
+  chart: AddedChart;
+  choices: ReturnType<typeof choicesOf>;
+  declared: readonly FurtherMetricView[];
+  /** Of the page. */
+  axis: Axis;
+  change: (chart: AddedChart | undefined) => void;
+  zoom: Zoom | undefined;
+  onZoom: (zoom: Zoom | undefined) => void;
+}
+
+/** A chart that somebody added. Over an axis of its own it has a zoom of its own, too. */
+export function AddedCurve(props: AddedCurveProps) {
+  const { chart, choices, declared, axis, change, zoom, onZoom, ...look } = props;
+  const { query, seeded, drawn, runs } = useCurves(look.experiment, look.group, chart.axis ?? axis, [
+    chart.metric,
+  ]);
+  const shared = chart.axis === undefined || chart.axis === axis;
+  if (query.isError && !query.data) {
+    return (
+      <ErrorPanel what="This chart could not be read." error={query.error} retry={() => query.refetch()} />
+    );
+  }
+  return (
+    <MetricChart
+      {...look}
+      metric={chart.metric}
+      declared={declared.find(({ name }) => name === chart.metric)}
+      head={<ChartHead chart={chart} choices={choices} axis={axis} change={change} />}
+      axis={drawn}
+      // until its answer is there, that of the metric before stands
+      bands={seeded.filter(({ band }) => band.metric === chart.metric)}
+      crossings={crossingsOf(look.experiment, seeded, runs, look.hidden)}
+      {...(shared ? { zoom, onZoom } : {})}
+    />
+  );
+}

@@ -1,0 +1,117 @@
+import { Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { PhaseArea } from "@/lib/charts/phase-area";
+import { type Area, pieces } from "@/lib/charts/phase-stack";
+import { readPhasesOptions } from "@/lib/client/@tanstack/react-query.gen";
+import type { ExperimentView } from "@/lib/client/types.gen";
+import { formatCount, formatPercent } from "@/lib/format/numbers";
+import { formatSeconds } from "@/lib/format/time";
+import { PHASES } from "@/lib/theme/palette";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { isTerminal } from "@/lib/ui/states";
+import { VariantChip } from "@/lib/ui/variant-chip";
+import answer from "./answer.module.css";
+import styles from "./experiment.module.css";
+import type { Group } from "./groups";
+import { PhasesTable } from "./phases-table";
+
+/** Equal parts of the time that are drawn. */
+const BINS = 60;
+/** Between two looks while runs go on, ms. */
+const GOING_MS = 6000;
+const COMMUNICATE = PHASES.indexOf("communicate");
+
+/** What a variant's row says of a part of the time, or where nothing was pointed at of its beginning and end. */
+function figures(area: Area, at: number | undefined): [string, string] {
+  if (at !== undefined) {
+    const exposed = area.shares[COMMUNICATE]?.[at] ?? 0;
+    const none = area.shares.every((of) => (of[at] ?? 0) === 0);
+    return none
+      ? ["nothing recorded", "\u00a0"]
+      : [`${formatPercent(exposed)} exposed`, `${formatPercent(area.hidden[at])} hidden`];
+  }
+  const [first, , last] = pieces(area, 3);
+  const part = (of: typeof first) => formatPercent(of?.shares[COMMUNICATE]);
+  return [`${part(first)} exposed at first`, `${part(last)} in the last third`];
+}
+
+/** Phases over the wall time, a drawing for each variant on one axis: exposed communication, and beside it what is hidden. */
+export function PhasesOverTime({ experiment, group }: { experiment: ExperimentView; group: Group }) {
+  const { cluster, workers } = group;
+  const query = useQuery({
+    ...readPhasesOptions({
+      path: { experiment_id: experiment.id },
+      query: { cluster, workers, bins: BINS },
+    }),
+    refetchInterval: isTerminal(experiment.state) ? false : GOING_MS,
+  });
+  const [at, point] = useState<number>();
+  const rows = query.data?.rows ?? [];
+  const span = rows[0]?.span ?? 0;
+  const seconds = (part: number) => formatSeconds((part / BINS) * span);
+  const fewer = rows.some(
+    (row) => row.runs.length < (group.rows.find(({ variant }) => variant === row.variant)?.finished ?? 0),
+  );
+  if (query.isError && !query.data) {
+    return (
+      <ErrorPanel what="The phases could not be read." error={query.error} retry={() => query.refetch()} />
+    );
+  }
+  return (
+    <>
+      <div className={styles.phases}>
+        {group.rows.map(({ variant }) => {
+          const row = rows.find((one) => one.variant === variant);
+          const [first, second] = row ? figures(row, at) : ["", "\u00a0"];
+          return (
+            <div
+              key={variant}
+              className={styles.phaseRow}
+              data-testid="phase-area"
+              data-variant={variant}
+              style={{ minHeight: 72 }}
+            >
+              <VariantChip name={variant} index={experiment.variants.indexOf(variant)} />
+              {row ? (
+                <PhaseArea
+                  shares={row.shares}
+                  hidden={row.hidden}
+                  label={`${variant} over ${formatSeconds(row.end)}: ${figures(row, undefined).join(", ")}`}
+                  at={at}
+                  point={point}
+                />
+              ) : query.isPending ? (
+                <Skeleton height={72} />
+              ) : (
+                <span className={styles.quiet}>No step yet</span>
+              )}
+              <span className={styles.phaseFigure}>
+                {first}
+                <span className={styles.hidden}>{second}</span>
+              </span>
+            </div>
+          );
+        })}
+        <div className={styles.phaseRow} style={{ minHeight: 0 }} aria-hidden="true">
+          <span />
+          <span className={answer.ways}>
+            {[0, BINS / 2, BINS].map((part) => (
+              <span key={part}>{span > 0 && seconds(part)}</span>
+            ))}
+          </span>
+          <span className={styles.hidden}>
+            {at === undefined ? "\u00a0" : `${seconds(at)} to ${seconds(at + 1)}`}
+          </span>
+        </div>
+      </div>
+      {rows.length > 0 && <PhasesTable rows={rows} />}
+      <p className={styles.foot}>
+        Shares of what workers recorded in each of {formatCount(BINS)} equal parts of the{" "}
+        {group.simulated ? "virtual" : "wall"} time, over all workers and seeds. Hidden communication ran
+        behind compute, and is drawn over it.
+        {fewer && " Steps are very many: not all seeds are read."}
+      </p>
+    </>
+  );
+}

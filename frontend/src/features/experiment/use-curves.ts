@@ -1,0 +1,26 @@
+import type { Axis, Metric } from "@/lib/api/types";
+import type { ExperimentView } from "@/lib/client/types.gen";
+import { bandsOf, type Group } from "./groups";
+import type { Seeded } from "./metric-chart";
+import { useBands, useRuns } from "./use-experiment";
+import { seedsOf, useSeeds } from "./use-seeds";
+
+/** Some metrics of a group over an axis: bands, and the seeds behind them. */
+export function useCurves(
+  experiment: ExperimentView,
+  group: Group | undefined,
+  axis: Axis,
+  metrics: readonly Metric[],
+) {
+  const query = useBands(experiment.id, axis, metrics);
+  const bands = group ? bandsOf(query.data?.bands ?? [], group) : [];
+  const single = useSeeds(experiment.id, bands, axis);
+  const runs = useRuns(experiment.id, experiment.spec.tuning ? true : undefined).data?.items ?? [];
+  const numbers = new Map(runs.map((run) => [run.id, run.seed]));
+  const drawn = query.data?.axis ?? axis;
+  const seeded: Seeded[] = bands.map((band) => ({
+    band,
+    seeds: seedsOf(band, single.data, drawn, numbers),
+  }));
+  return { query, seeded, drawn, runs };
+}
