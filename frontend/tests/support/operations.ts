@@ -240,13 +240,8 @@ export const USUAL = new Map<string, unknown>([
   [
     "GET /runs/*/system",
     {
-      attempt: 1,
-      simulated: false,
-      at: [],
-      began: null,
-      processes: [],
-      host: null,
-      elsewhere: [],
+      ...{ attempt: 1, simulated: false, at: [], began: null },
+      ...{ processes: [], host: null, elsewhere: [] },
     } satisfies SystemView,
   ],
 ]);
