@@ -67,24 +67,34 @@ def stop_and_evaluate(r: RecordedRank) -> None:
     r.comm.owe()
 
 
-def _complete(r: RecordedRank, stopped: float) -> float:
-    """Let the method complete what is under way; return the seconds of its arithmetic, which are on the clock."""
+def _complete(r: RecordedRank, stopped: float) -> tuple[float, float]:
+    """Let the method complete what is under way; return the seconds of its arithmetic, here and on the slowest rank.
+
+    The clock runs for the latter on all ranks; collective.
+    """
     if r.flush is None:
-        return 0.0
+        return 0.0, 0.0
     waited = r.ledger.seconds[Phase.EVALUATE]
     with r.comm.standing():
         before = r.ledger.enter(Phase.UPDATE)
         r.flush()
         r.ledger.enter(before)
     waited = r.ledger.seconds[Phase.EVALUATE] - waited
-    return r.ledger.since - stopped - waited
+    worked = max(0.0, r.ledger.since - stopped - waited)
+    with aside(r.comm, Phase.EVALUATE):
+        if not any(_sums(r, (worked,))):
+            return 0.0, 0.0
+        return worked, max(_sums(r, tuple(worked if rank == r.rank else 0.0 for rank in range(r.comm.size))))
 
 
-def evaluate_together(r: RecordedRank, stopped: float | None = None, worked: float = 0.0) -> None:
+def evaluate_together(
+    r: RecordedRank, stopped: float | None = None, worked: tuple[float, float] = (0.0, 0.0)
+) -> None:
     """Score a share of the validation part on every rank that has the center; all ranks record the same sums.
 
-    Collective; all ranks must have stopped, at `stopped` if not now, and worked for `worked` seconds on the clock
-    since. If a method has a server that steps together with the workers, only the server has the center.
+    Collective; all ranks must have stopped, at `stopped` if not now, and worked on the clock since: `worked`, the
+    seconds of this rank and of the slowest. If a method has a server that steps together with the workers, only
+    the server has the center.
     """
     with aside(r.comm, Phase.EVALUATE):
         stopped = r.ledger.since if stopped is None else stopped
@@ -96,8 +106,17 @@ def evaluate_together(r: RecordedRank, stopped: float | None = None, worked: flo
         trained = r.objective.training_sums()
         score = _added(r, r.objective.evaluate(weights, start, stop))
         training = _sums(r, trained)
-        clock = max([r.recorder.train_clock(r), *(owed.due for owed in r.comm.account.owed)])
-        _note(r, score, training, Stop(clock, stopped, restart_clock(r, stopped, worked)))
+        clock = _clock(r, worked[1] - worked[0])
+        _note(r, score, training, Stop(clock, stopped, restart_clock(r, stopped, *worked)))
+
+
+def _clock(r: RecordedRank, waits: float) -> float:
+    """Return the train clock at which the evaluated weights exist; `waits`: for ranks that work longer, in seconds.
+
+    Never before that of the evaluation before: a debt that was paid ends at its time, except for rounding.
+    """
+    dues = (owed.due for owed in r.comm.account.owed)
+    return max([r.recorder.train_clock(r) + waits, r.recorder.latest_clock, *dues])
 
 
 def evaluated(r: RecordedRank) -> Vector:

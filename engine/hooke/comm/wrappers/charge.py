@@ -100,7 +100,8 @@ class Charged(Wrapper):
 
         What a transfer still needs then, it needs again after `owe`: the rank waits for it in the next operation
         on a vector or in a further `wait` for it, unless the train clock has passed that time by then. Evaluations
-        therefore neither delay a method nor complete its transfers for it. All ranks must have stopped.
+        therefore neither delay a method nor complete its transfers for it. All ranks must have stopped. Operations
+        on vectors that begin in the body are on the clock.
         """
         self.account.stood = self.ledger.clock(), self.ledger.train()
         try:
@@ -131,7 +132,8 @@ class Charged(Wrapper):
         ledger, trace, traffic = self.ledger, self.trace, self.traffic
         if self.account.owed and x is not None and self.account.phase is Phase.COMMUNICATE:
             self.pay()
-        before = ledger.interrupt(self.account.phase)
+        phase = Phase.COMMUNICATE if self.account.stood and x is not None else self.account.phase
+        before = ledger.interrupt(phase)
         entered = ledger.since
         if trace is not None:
             trace.peer = peer
@@ -145,7 +147,7 @@ class Charged(Wrapper):
                 self.account.blocked.append((entered, ledger.since))
             if trace is not None:
                 sent = traffic.payload - payload, traffic.wire - wire, traffic.messages - messages
-                trace.operated(what, self.part, before, self.account.phase, entered, ledger.since, x, sent)
+                trace.operated(what, self.part, before, phase, entered, ledger.since, x, sent)
 
     def found(self, peer: int) -> None:
         """Record the other rank of the current operation in the trace, once it is known."""

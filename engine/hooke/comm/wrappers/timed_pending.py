@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hooke.comm.base import ANY, Control, ControlPending, Pending, Vector
 from hooke.comm.wrappers.charge import Charged
+from hooke.trace.phases import Phase
 
 _TICK = 1e-9
 """Seconds by which sums of times may differ through rounding."""
@@ -30,7 +31,11 @@ class TimedPending:
         self._waited = False
 
     def wait(self) -> None:
-        """Return when the transfer is complete."""
+        """Return when the transfer is complete.
+
+        While the clock stands, what the rank itself does here is on the clock as elsewhere: conversions of what has
+        arrived, and in virtual time what the transfer takes from the computation.
+        """
         if self._waited:
             return
         timed = self._timed
@@ -43,7 +48,11 @@ class TimedPending:
         hidden = timed.account.count(self._posted, min(observed, asked))
         self.hidden += hidden
         timed.ledger.hidden += hidden
-        self._settle(observed if observed < asked - _TICK else timed.ledger.since)
+        complete = observed < asked - _TICK
+        if timed.account.stood is not None:
+            own = (timed.ledger.since if complete else max(asked, observed)) - asked
+            timed.ledger.move(own, Phase.EVALUATE, Phase.COMMUNICATE)
+        self._settle(observed if complete else timed.ledger.since)
         if timed.trace is not None:
             completed = observed if observed < asked else timed.ledger.since
             times = (self._posted, completed, asked, timed.ledger.since, start, min(observed, asked))
@@ -73,16 +82,15 @@ class _Rest:
 
     def __init__(self, timed: Charged, until: float) -> None:
         self._timed, self._posted, self._until = timed, timed.ledger.since, until
-
-    @property
-    def hidden(self) -> float:
-        """Seconds that it takes: the rank may work meanwhile."""
-        return self._until - self._posted
+        self.hidden = 0.0
+        """Seconds for which it was under way while the rank did something else."""
 
     def wait(self) -> None:
-        """Return at its end."""
-        if (rest := self._until - self._timed.clock()) > 0:
-            self._timed.inner.pause(rest)
+        """Return at its end; at once while the clock stands, because it has arrived and remains owed."""
+        entered = self._timed.clock()
+        self.hidden = max(0.0, min(self._until, entered) - self._posted)
+        if self._until > entered and self._timed.account.stood is None:
+            self._timed.inner.pause(self._until - entered)
 
 
 class TimedControl:
