@@ -41,7 +41,7 @@ def played(main, network=NETWORK, packing="one") -> list[dict[str, float]]:
 
     def rank(comm: Comm) -> dict[str, float]:
         ledger = Ledger(comm.clock)
-        timed = connect(comm, Communication(packing=packing, bucket_bytes=4096), (), ledger)
+        timed = connect(comm, Communication(packing=packing, bucket_bytes=1024), (), ledger)
         ledger.enter(Phase.COMPUTE)
         main(timed)
         ledger.enter(Phase.COMPUTE)
@@ -176,8 +176,7 @@ def test_a_trace_sums_to_the_ledger(tmp_path):
     assert [each.name for each in found.transfers] == ["all-reduce", "all-reduce"]
 
 
-@pytest.mark.parametrize("packing", ["one", "buckets"])
-@pytest.mark.parametrize("before", [0.2, 3.0])
+@pytest.mark.parametrize(("before", "packing"), [(0.2, "one"), (3.0, "one"), (3.0, "buckets")])
 @pytest.mark.parametrize("after", [0.1, 2.0])
 def test_an_evaluation_does_not_do_the_work_of_a_rank_for_its_transfers(before, after, packing):
     """What a transfer takes from the computation is on the clock, whether it had arrived at the stop or not."""

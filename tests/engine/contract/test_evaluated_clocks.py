@@ -1,8 +1,10 @@
 """Clocks of overlapped methods that are evaluated, against a simulation of two workers that knows nothing of Hooke."""
 
 import random
+from unittest import mock
 
 import pytest
+from hooke.algorithms.co2 import CO2
 from hooke.spec.events import Evaluation, Steps
 from hooke.spec.journal import records, unpack
 
@@ -105,3 +107,42 @@ def test_clocks_of_evaluated_methods_are_those_of_a_simulation(tmp_path, seed):
 
 def evaluations(folder):
     return [r for r in records(folder / "journal.0.jsonl") if isinstance(r, Evaluation)]
+
+
+LONG = 0.05
+"""Seconds of arithmetic of worker 1 with an average that has arrived; worker 0 takes none."""
+
+
+class Uneven(CO2):
+    """CO2 on workers of which one is slow at vector arithmetic."""
+
+    def run(self, r):
+        steps, done = r.steps, set()
+
+        def slowed(evaluated, flush):
+            def slow():
+                if r.rank == 1 and r.t // self.period not in done:
+                    r.comm.charge(LONG)
+                done.add(r.t // self.period)
+                flush()
+
+            return steps(evaluated=evaluated, flush=slow)
+
+        with mock.patch.object(r, "steps", slowed):
+            super().run(r)
+
+
+@pytest.mark.property("P19")
+def test_the_clock_waits_for_the_slowest_arithmetic_at_a_stop(tmp_path, catalogued):
+    """It is on the clock of all ranks, also where the deciding rank has done its own earlier."""
+    catalogued(Uneven)
+    case = Case(Uneven.id(), (("period", 2),), steps=9, every=3 * 2 * BATCH, journal=True)
+    played = play_virtual(case, tmp_path)
+    assert [report.faults for report in played] == [[], []]
+    stops = 3
+    for report in played:
+        assert report.done["clock"] == pytest.approx(played[0].done["clock"])
+        assert report.done["clock"] >= stops * LONG
+        assert min(report.done["phases"].values()) >= 0
+    assert played[1].done["phases"]["update"] >= stops * LONG
+    assert played[0].done["phases"]["idle"] >= stops * LONG
