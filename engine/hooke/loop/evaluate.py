@@ -68,7 +68,7 @@ def stop_and_evaluate(r: RecordedRank) -> None:
 
 
 def _complete(r: RecordedRank, stopped: float) -> tuple[float, float]:
-    """Let the method complete what is under way; return the seconds of its arithmetic, here and on the slowest rank.
+    """Let the method complete what is under way; return the seconds of its own work here and on the slowest rank.
 
     The clock runs for the latter on all ranks; collective.
     """
@@ -111,7 +111,7 @@ def evaluate_together(
 
 
 def _clock(r: RecordedRank, waits: float) -> float:
-    """Return the train clock at which the evaluated weights exist; `waits`: for ranks that work longer, in seconds.
+    """Return the train clock at which the evaluated weights exist; `waits`: seconds for ranks that work longer.
 
     Never before that of the evaluation before: a debt that was paid ends at its time, except for rounding.
     """

@@ -1,4 +1,4 @@
-"""Clocks of overlapped methods that are evaluated, against a simulation of two workers that knows nothing of Hooke."""
+"""Clocks of overlapped methods that are evaluated, against a simulation of two workers in plain Python."""
 
 import random
 from unittest import mock

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hooke.comm.base import ANY, Control, ControlPending, Pending, Vector
 from hooke.comm.wrappers.charge import Charged
-from hooke.trace.phases import Phase
 
 _TICK = 1e-9
 """Seconds by which sums of times may differ through rounding."""
@@ -33,8 +32,8 @@ class TimedPending:
     def wait(self) -> None:
         """Return when the transfer is complete.
 
-        While the clock stands, what the rank itself does here is on the clock as elsewhere: conversions of what has
-        arrived, and in virtual time what the transfer takes from the computation.
+        While the clock stands, work of the rank itself in here is on the clock: conversions of what has arrived,
+        and in virtual time what the transfer takes from the computation.
         """
         if self._waited:
             return
@@ -42,16 +41,15 @@ class TimedPending:
         asked = timed.clock()
         with timed.charged("wait for " + self._what, self._peer):
             self._inner.wait()
+            observed = self._posted + self._inner.hidden
+            complete = observed < asked - _TICK
+            if timed.account.stood is not None and (complete or timed.account.simulated):
+                timed.works(None if complete else observed)
         self._waited = True
-        observed = self._posted + self._inner.hidden
         start = max(self._posted, timed.account.counted)
         hidden = timed.account.count(self._posted, min(observed, asked))
         self.hidden += hidden
         timed.ledger.hidden += hidden
-        complete = observed < asked - _TICK
-        if timed.account.stood is not None:
-            own = (timed.ledger.since if complete else max(asked, observed)) - asked
-            timed.ledger.move(own, Phase.EVALUATE, Phase.COMMUNICATE)
         self._settle(observed if complete else timed.ledger.since)
         if timed.trace is not None:
             completed = observed if observed < asked else timed.ledger.since
