@@ -30,14 +30,15 @@ def start_clock(r: RankState) -> None:
     r.ledger.begin(r.restored_seconds, at)
 
 
-def restart_clock(r: RankState, stopped: float, worked: float = 0.0) -> float:
+def restart_clock(r: RankState, stopped: float, worked: float = 0.0, longest: float = 0.0) -> float:
     """Let all ranks continue, and return the seconds for which the clock stood; collective.
 
     Called in phase evaluate, which this rank entered at `stopped`; then it worked for `worked` seconds on the
-    clock. What follows is on the clock.
+    clock, and the slowest rank for `longest`. What follows is on the clock.
     """
-    if r.spec.virtual is not None:
-        return r.comm.clock() - stopped
-    (seconds,) = r.comm.control.allreduce((r.comm.clock() - stopped - worked if r.deciding else 0.0,))
-    r.ledger.leave_stop(stopped, seconds, worked)
+    seconds = r.comm.clock() - stopped - longest
+    if r.spec.virtual is None:
+        (seconds,) = r.comm.control.allreduce((seconds if r.deciding else 0.0,))
+    if r.spec.virtual is None or longest > worked:
+        r.ledger.leave_stop(stopped, seconds, worked)
     return seconds

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from hooke.errors import AlgorithmError
 from hooke.loop.clock import restart_clock
 from hooke.loop.recorder import RecordedRank, Stop
 from hooke.spec.further import reported
-from hooke.trace.phases import Phase
+from hooke.trace.phases import Ledger, Phase
 
 if TYPE_CHECKING:
     from hooke.comm.wrappers.timed import Timed
@@ -62,32 +62,50 @@ def stop_and_evaluate(r: RecordedRank) -> None:
     would have been complete on the deciding rank, and the rank waits for that time when it continues.
     """
     stop_together(r)
-    stopped = r.ledger.since
+    stopped = Stopped(r.ledger.since, r.ledger.seconds[Phase.EVALUATE])
     evaluate_together(r, stopped, _complete(r, stopped))
     r.comm.owe()
 
 
-def _complete(r: RecordedRank, stopped: float) -> float:
-    """Let the method complete what is under way; return the seconds of its arithmetic, which are on the clock."""
+class Stopped(NamedTuple):
+    """Where all ranks stopped: the time on this rank, and the seconds of evaluations until then."""
+
+    since: float
+    evaluated: float
+
+    def worked(self, ledger: Ledger) -> float:
+        """Return the seconds of this rank since then that are on the clock, up to the latest change of phase."""
+        return max(0.0, ledger.since - self.since - (ledger.seconds[Phase.EVALUATE] - self.evaluated))
+
+
+def _complete(r: RecordedRank, stopped: Stopped) -> float:
+    """Let the method complete what is under way; return the seconds of its own work on the slowest rank.
+
+    The clock runs for that long on all ranks; collective.
+    """
     if r.flush is None:
         return 0.0
-    waited = r.ledger.seconds[Phase.EVALUATE]
     with r.comm.standing():
         before = r.ledger.enter(Phase.UPDATE)
         r.flush()
         r.ledger.enter(before)
-    waited = r.ledger.seconds[Phase.EVALUATE] - waited
-    return r.ledger.since - stopped - waited
+    worked = stopped.worked(r.ledger)
+    with aside(r.comm, Phase.EVALUATE):
+        if not any(_sums(r, (worked,))):
+            return 0.0
+        return max(_sums(r, tuple(worked if rank == r.rank else 0.0 for rank in range(r.comm.size))))
 
 
-def evaluate_together(r: RecordedRank, stopped: float | None = None, worked: float = 0.0) -> None:
+def evaluate_together(r: RecordedRank, stopped: Stopped | None = None, longest: float = 0.0) -> None:
     """Score a share of the validation part on every rank that has the center; all ranks record the same sums.
 
-    Collective; all ranks must have stopped, at `stopped` if not now, and worked for `worked` seconds on the clock
-    since. If a method has a server that steps together with the workers, only the server has the center.
+    Collective; all ranks must have stopped, at `stopped` if not now, and worked on the clock since: the slowest
+    for `longest` seconds. If a method has a server that steps together with the workers, only the server has the
+    center.
     """
     with aside(r.comm, Phase.EVALUATE):
-        stopped = r.ledger.since if stopped is None else stopped
+        stopped = stopped or Stopped(r.ledger.since, r.ledger.seconds[Phase.EVALUATE])
+        worked = stopped.worked(r.ledger)
         r.refresh()
         start, stop = _share(r, r.objective.validation_size)
         weights = evaluated(r)
@@ -96,8 +114,17 @@ def evaluate_together(r: RecordedRank, stopped: float | None = None, worked: flo
         trained = r.objective.training_sums()
         score = _added(r, r.objective.evaluate(weights, start, stop))
         training = _sums(r, trained)
-        clock = max([r.recorder.train_clock(r), *(owed.due for owed in r.comm.account.owed)])
-        _note(r, score, training, Stop(clock, stopped, restart_clock(r, stopped, worked)))
+        clock = _clock(r, longest - worked)
+        _note(r, score, training, Stop(clock, stopped.since, restart_clock(r, stopped.since, worked, longest)))
+
+
+def _clock(r: RecordedRank, waits: float) -> float:
+    """Return the train clock at which the evaluated weights exist; `waits`: seconds for ranks that work longer.
+
+    Never before that of the evaluation before: a debt that was paid ends at its time, except for rounding.
+    """
+    dues = (owed.due for owed in r.comm.account.owed)
+    return max([r.recorder.train_clock(r) + waits, r.recorder.latest_clock, *dues])
 
 
 def evaluated(r: RecordedRank) -> Vector:

@@ -155,6 +155,11 @@ class Recorder:
         if self._journal is not None:
             self._journal.flush()
 
+    @property
+    def latest_clock(self) -> float:
+        """Return the clock of the latest evaluation of this attempt; 0 before the first."""
+        return self.evaluations[-1].clock if self.evaluations else 0.0
+
     def train_clock(self, r: RankState) -> float:
         """Return the train clock; 0 before it has been started."""
         return r.ledger.train() if self._running else 0.0
@@ -213,7 +218,7 @@ class Recorder:
 
     def done(self, r: RankState) -> Done:
         """Write and return the `done` record of this rank."""
-        clock = r.ledger.train()
+        clock = max(r.ledger.train(), self.latest_clock)  # the rest of a transfer ends then, except for rounding
         last = self.evaluations[-1] if self.evaluations and r.deciding else None
         loss, accuracy, stood = self.test or (None, None, 0.0)
         traffic = r.comm.traffic

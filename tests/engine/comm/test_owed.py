@@ -3,17 +3,23 @@
 import pytest
 from hooke.comm.base import Comm
 from hooke.comm.wrappers.timed import Timed, connect
+from hooke.spec.measured import OperationCost
 from hooke.spec.specification import Communication
 from hooke.trace.phases import Ledger, Phase
 from hooke.trace.reading import read
 from hooke.trace.recording import Trace, TracedLedger
 
 from tests.engine.comm.test_virtual_time import MESSAGE, vector
-from tests.engine.comm.worlds import virtual
+from tests.engine.comm.worlds import NETWORK, virtual
 
 SUM = 2 * MESSAGE
 """Seconds of an all-reduce of two ranks."""
 SCORING = 3.0
+TAKES = SUM / 20
+"""Seconds that a message in the background takes from the rank's computation: a sum of two ranks has two."""
+BUSY = NETWORK.model_copy(
+    update={"operations": {"background": OperationCost(seconds_per_message=TAKES, seconds_per_byte=0)}}
+)
 
 
 def evaluate(timed: Timed, *pending) -> float:
@@ -30,12 +36,12 @@ def evaluate(timed: Timed, *pending) -> float:
     return due
 
 
-def played(main) -> list[dict[str, float]]:
+def played(main, network=NETWORK, packing="one") -> list[dict[str, float]]:
     """Return what each of two ranks has in its ledger after `main(timed)`, and its train clock."""
 
     def rank(comm: Comm) -> dict[str, float]:
         ledger = Ledger(comm.clock)
-        timed = connect(comm, Communication(), (), ledger)
+        timed = connect(comm, Communication(packing=packing, bucket_bytes=1024), (), ledger)
         ledger.enter(Phase.COMPUTE)
         main(timed)
         ledger.enter(Phase.COMPUTE)
@@ -44,7 +50,7 @@ def played(main) -> list[dict[str, float]]:
             "clock": ledger.train(),
         }
 
-    return virtual(2, rank)
+    return virtual(2, rank, network=network)
 
 
 def test_the_next_operation_waits_for_what_was_still_under_way():
@@ -126,6 +132,7 @@ def test_evaluations_one_after_the_other_move_nothing():
         assert rank["communicate"] == pytest.approx(SUM / 2 + SUM)
         assert rank["hidden"] == pytest.approx(SUM / 2)
         assert rank["clock"] == pytest.approx(2 * SUM)
+        assert rank["evaluate"] == pytest.approx(19 * SUM / 20 + 10 * SCORING)  # it has arrived at the first
 
 
 def test_work_of_the_method_at_the_stop_is_on_the_clock():
@@ -167,3 +174,38 @@ def test_a_trace_sums_to_the_ledger(tmp_path):
     found = read(tmp_path / "trace.0.bin")
     assert sum(end - begin for each in found.transfers for begin, end in each.hidden) == pytest.approx(2 * SUM / 5)
     assert [each.name for each in found.transfers] == ["all-reduce", "all-reduce"]
+
+
+@pytest.mark.parametrize(("before", "packing"), [(0.2, "one"), (3.0, "one"), (3.0, "buckets")])
+@pytest.mark.parametrize("after", [0.1, 2.0])
+def test_an_evaluation_does_not_do_the_work_of_a_rank_for_its_transfers(before, after, packing):
+    """What a transfer takes from the computation is on the clock, whether it had arrived at the stop or not."""
+
+    def main(timed: Timed, stops: bool) -> None:
+        pending = timed.iallreduce(vector())
+        timed.charge(before * SUM)
+        if stops:
+            evaluate(timed, pending)
+        timed.charge(after * SUM)
+        pending.wait()
+
+    disturbed, alone = (played(lambda t, s=stops: main(t, s), BUSY, packing) for stops in (True, False))
+    for one, other in zip(disturbed, alone, strict=True):
+        assert one["clock"] == pytest.approx(other["clock"])
+        assert one["communicate"] == pytest.approx(other["communicate"])
+
+
+def test_an_operation_that_a_method_calls_at_the_stop_is_on_the_clock():
+    """One that exchanges what it has held back pays for it."""
+
+    def main(timed: Timed) -> None:
+        with timed.standing():
+            timed.allreduce(vector())
+            pending = timed.iallreduce(vector())
+            pending.wait()
+        timed.owe()
+        timed.allreduce(vector())
+
+    for rank in played(main):
+        assert (rank["communicate"], rank["evaluate"]) == (pytest.approx(3 * SUM), pytest.approx(SUM))
+        assert rank["clock"] == pytest.approx(3 * SUM)

@@ -25,6 +25,7 @@ CASES: dict[str, tuple[str, dict[str, Any], int]] = {
     # name -> algorithm, parameters, workers: three ranks in all
     "synchronous": ("sync-easgd", {"lr": 0.05, "rho": 1.0}, 3),
     "behind the gradient": ("sync-easgd3", {"lr": 0.05, "rho": 1.0}, 3),
+    "behind steps": ("elastic-slowmo", {"period": 4, "delay": 3}, 3),
     "in parts": ("sync-easgd1", {"lr": 0.05, "rho": 1.0}, 2),
     "parameter server": ("async-easgd", {"lr": 0.05, "rho": 1.0}, 2),
     "in turn": ("original-easgd", {"lr": 0.05, "rho": 1.0}, 2),

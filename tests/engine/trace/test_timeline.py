@@ -134,7 +134,8 @@ def test_hidden_time_lies_in_the_background_and_outside_of_waits(traced, name, w
             args = slice_["args"]
             assert args["waited_us"] >= 0
             assert args["waited_from_us"] >= slice_["ts"] - 1e-3
-    asynchronous = {"behind the gradient": STEPS, "parameter server": None, "in turn": None, "lock-free": None}
+    asynchronous = dict.fromkeys(("behind steps", "parameter server", "in turn", "lock-free"))
+    asynchronous |= {"behind the gradient": STEPS}
     count = len(track(run.document, 0, "background"))
     assert (count > 0) == (name in asynchronous)
     if asynchronous.get(name):

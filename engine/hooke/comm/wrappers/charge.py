@@ -47,6 +47,10 @@ class Account:
     """Rows that the rank's vectors consist of, where only those are summed."""
     stood: tuple[float, float] | None = None
     """Time and train clock at which the clock was stopped; None while it runs."""
+    simulated: bool = False
+    """Whether times are virtual: then those of transfers are exact."""
+    works_until: float | None = None
+    """Until when the rank itself works in the current wait; None: it has not been told."""
     owed: list[Owed] = field(default_factory=list)
     """Transfers that were not complete when the clock was stopped."""
 
@@ -100,7 +104,8 @@ class Charged(Wrapper):
 
         What a transfer still needs then, it needs again after `owe`: the rank waits for it in the next operation
         on a vector or in a further `wait` for it, unless the train clock has passed that time by then. Evaluations
-        therefore neither delay a method nor complete its transfers for it. All ranks must have stopped.
+        therefore neither delay a method nor complete its transfers for it. All ranks must have stopped. Operations
+        on vectors that begin in the body are on the clock.
         """
         self.account.stood = self.ledger.clock(), self.ledger.train()
         try:
@@ -131,7 +136,8 @@ class Charged(Wrapper):
         ledger, trace, traffic = self.ledger, self.trace, self.traffic
         if self.account.owed and x is not None and self.account.phase is Phase.COMMUNICATE:
             self.pay()
-        before = ledger.interrupt(self.account.phase)
+        phase = Phase.COMMUNICATE if self.account.stood and x is not None else self.account.phase
+        before = ledger.interrupt(phase)
         entered = ledger.since
         if trace is not None:
             trace.peer = peer
@@ -140,12 +146,34 @@ class Charged(Wrapper):
             yield
         finally:
             changed(x)
+            began = entered
+            if self.account.stood is not None:
+                phase, began = ledger.phase, self._worked(what, before, entered)
             ledger.resume(before)
             if self.account.pending:  # otherwise no transfer can be hidden
                 self.account.blocked.append((entered, ledger.since))
             if trace is not None:
                 sent = traffic.payload - payload, traffic.wire - wire, traffic.messages - messages
-                trace.operated(what, self.part, before, self.account.phase, entered, ledger.since, x, sent)
+                trace.operated(what, self.part, before, phase, began, ledger.since, x, sent)
+
+    def works(self, until: float | None) -> None:
+        """Charge the current wait, which the clock stands for, to communicate: up to a time, or all of it."""
+        if until is None:
+            self.ledger.phase = Phase.COMMUNICATE
+        elif until > self.ledger.since:
+            self.account.works_until = until
+
+    def _worked(self, what: str, before: Phase, entered: float) -> float:
+        """End the part of an operation in which the rank itself works, if `works` has told; return its end."""
+        ledger, until = self.ledger, self.account.works_until
+        self.account.works_until = None
+        if until is None:
+            return entered
+        ledger.seconds[Phase.COMMUNICATE] += until - ledger.since
+        ledger.since = until
+        if self.trace is not None:
+            self.trace.operated(what, self.part, before, Phase.COMMUNICATE, entered, until, None, (0, 0, 0))
+        return until
 
     def found(self, peer: int) -> None:
         """Record the other rank of the current operation in the trace, once it is known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hooke.comm.arrays import Array
 from hooke.comm.base import Comm, Content, Control, Counter, Message, Pending, Slice, Vector, Window
 from hooke.comm.compressors import compressor
+from hooke.comm.virtual.communicator import VirtualComm
 from hooke.comm.wrappers.charge import Account, Charged, changed
 from hooke.comm.wrappers.compressed import Coding, Compressed
 from hooke.comm.wrappers.packed import Packed
@@ -50,7 +51,8 @@ def connect(
     supports = Supports() if communication.rows == "touched" else None
     if supports is not None:
         inner = TouchedSums(inner, supports, layout, collective=communication.collective)
-    return Timed(inner, ledger, Account(supports=supports), residuals)
+    account = Account(supports=supports, simulated=isinstance(comm, VirtualComm))
+    return Timed(inner, ledger, account, residuals)
 
 
 class Timed(Charged):

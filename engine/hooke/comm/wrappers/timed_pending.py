@@ -30,20 +30,27 @@ class TimedPending:
         self._waited = False
 
     def wait(self) -> None:
-        """Return when the transfer is complete."""
+        """Return when the transfer is complete.
+
+        While the clock stands, work of the rank itself in here is on the clock: conversions of what has arrived,
+        and in virtual time what the transfer takes from the computation.
+        """
         if self._waited:
             return
         timed = self._timed
         asked = timed.clock()
         with timed.charged("wait for " + self._what, self._peer):
             self._inner.wait()
+            observed = self._posted + self._inner.hidden
+            complete = observed < asked - _TICK
+            if timed.account.stood is not None and (complete or timed.account.simulated):
+                timed.works(None if complete else observed)
         self._waited = True
-        observed = self._posted + self._inner.hidden
         start = max(self._posted, timed.account.counted)
         hidden = timed.account.count(self._posted, min(observed, asked))
         self.hidden += hidden
         timed.ledger.hidden += hidden
-        self._settle(observed if observed < asked - _TICK else timed.ledger.since)
+        self._settle(observed if complete else timed.ledger.since)
         if timed.trace is not None:
             completed = observed if observed < asked else timed.ledger.since
             times = (self._posted, completed, asked, timed.ledger.since, start, min(observed, asked))
@@ -73,16 +80,15 @@ class _Rest:
 
     def __init__(self, timed: Charged, until: float) -> None:
         self._timed, self._posted, self._until = timed, timed.ledger.since, until
-
-    @property
-    def hidden(self) -> float:
-        """Seconds that it takes: the rank may work meanwhile."""
-        return self._until - self._posted
+        self.hidden = 0.0
+        """Seconds for which it was under way while the rank did something else."""
 
     def wait(self) -> None:
-        """Return at its end."""
-        if (rest := self._until - self._timed.clock()) > 0:
-            self._timed.inner.pause(rest)
+        """Return at its end; at once while the clock stands, because it has arrived and remains owed."""
+        entered = self._timed.clock()
+        self.hidden = max(0.0, min(self._until, entered) - self._posted)
+        if self._until > entered and self._timed.account.stood is None:
+            self._timed.inner.pause(self._until - entered)
 
 
 class TimedControl:
