@@ -1,0 +1,196 @@
+"""What may grow in a process of the API is bounded: caches, pages of SQLite, arenas of the C library, buckets."""
+
+import json
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hooke_api.base import memory
+from hooke_api.base.caches import Budget, Cache
+from hooke_api.base.rates import Buckets
+from hooke_api.base.settings import Settings
+from hooke_api.metrics.increments import COLUMNS, Increments
+from hooke_api.metrics.schemas import Band, BandAnswer
+from hooke_api.storage import database as storage
+from hooke_api.storage.database import Database
+
+from tests.api.databases import ONE_KIND
+
+
+def test_caches_together_hold_what_was_used_last():
+    """Against a list in the order of use, which is cut where it is too much."""
+    draw, limit = random.Random(1), 1000
+    budget = Budget(limit)
+    caches = [Cache(budget, len) for _ in range(3)]
+    used: list[tuple[int, int, bytes]] = []
+    for _ in range(3000):
+        which, key = draw.randrange(3), draw.randrange(12)
+        known = next((entry for entry in used if entry[:2] == (which, key)), None)
+        if draw.random() < 0.5:
+            assert caches[which].get(key) == (known[2] if known else None)
+        else:
+            value = bytes(draw.randrange(400))
+            caches[which].put(key, value)
+            if known:
+                used.remove(known)
+            known = (which, key, value)
+            used.append(known)
+        if known:
+            used.remove(known)
+            used.append(known)
+        while sum(len(entry[2]) for entry in used) > limit and len(used) > 1:
+            used.pop(0)
+        assert budget.held == sum(len(entry[2]) for entry in used) <= limit
+    caches[0].drop(lambda key: key % 2 == 0)
+    used = [entry for entry in used if entry[0] != 0 or entry[1] % 2]
+    assert budget.held == sum(len(entry[2]) for entry in used)
+    for which, key, value in used:
+        assert caches[which].get(key) == value
+
+
+def test_one_that_is_too_large_stays_alone():
+    budget = Budget(10)
+    small, large = Cache(budget, len), Cache(budget, len)
+    small.put("a", b"12345")
+    large.put("a", bytes(100))
+    assert (small.get("a"), large.get("a")) == (None, bytes(100))
+    small.put("a", b"12345")
+    assert (small.get("a"), large.get("a"), budget.held) == (b"12345", None, 5)
+
+
+def test_answers_about_bands_hold_bytes_not_numbers_of_answers():
+    budget = Budget(500_000)
+    increments, numbers = Increments(budget), [float(i) for i in range(300)]
+    of_one = len(COLUMNS) * 300 * 8
+    for version in range(40):
+        bands = [
+            Band(
+                variant=f"{version} {i}", cluster="local", simulated=False, workers=2, metric="train_loss",
+                x=numbers, mean=numbers, low=numbers, high=numbers, n=[1] * 300,
+                runs=["run_1"],
+            )
+            for i in range(10)
+        ]  # fmt: skip
+        increments.since(BandAnswer(axis="clock", unit="s", bands=bands, position=0), None)
+        assert budget.held <= 500_000
+    assert budget.held >= 10 * of_one, "the newest is there"
+
+
+@ONE_KIND
+def test_connections_to_sqlite_keep_few_pages_and_few_are_in_use(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'hooke.db'}")
+    held = [database.engine.connect() for _ in range(8)]  # many requests at a time
+    for connection in held:
+        assert connection.exec_driver_sql("PRAGMA cache_size").scalar() == -storage.SQLITE_KIB
+        connection.close()
+    used = set()
+    for _ in range(20):
+        with database.read() as session:
+            used.add(id(session.connection().connection.dbapi_connection))
+    assert len(used) == 1, "requests in turn fill the pages of one connection"
+    database.close()
+
+
+def test_all_caches_of_an_application_have_one_limit(service):
+    from hooke_api.metrics.endpoints import curve_store, increments
+    from hooke_api.timeline.endpoints import timeline_store
+
+    class Request:
+        app = service.app
+
+    for made in (curve_store, increments, timeline_store):
+        found = made(Request)
+        (cache,) = [each for each in vars(found).values() if isinstance(each, Cache)]
+        assert cache._budget is service.app.state.caches
+    assert service.app.state.caches._limit == Settings.model_fields["caches_limit"].default
+
+
+def test_buckets_that_are_full_again_are_forgotten():
+    now = [0.0]
+    buckets = Buckets(60, "requests", lambda: now[0])
+    for number in range(1000):
+        buckets.take(str(number), "")
+        now[0] += 0.1
+    assert len(buckets) <= 11, "each is full after a second"
+
+
+ARENAS = """
+import ctypes, json, sys, threading
+from hooke_api.base import memory
+if sys.argv[1] == "settled":
+    assert memory.settle()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.fopen.restype = ctypes.c_void_p
+libc.malloc.argtypes, libc.fclose.argtypes = [ctypes.c_size_t], [ctypes.c_void_p]
+libc.malloc_info.argtypes = [ctypes.c_int, ctypes.c_void_p]
+together = threading.Barrier(12)
+def work():
+    together.wait()
+    assert libc.malloc(5000)
+    together.wait()
+threads = [threading.Thread(target=work) for _ in range(12)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+file = libc.fopen(sys.argv[2].encode(), b"w")
+libc.malloc_info(0, file)
+libc.fclose(file)
+"""
+
+
+def arenas(how: str, place) -> int:
+    subprocess.run([sys.executable, "-c", ARENAS, how, str(place)], check=True)
+    return place.read_text().count("<heap nr=")
+
+
+@pytest.mark.skipif(memory._library() is None, reason="NOT TESTED HERE: the C library is not glibc")
+def test_threads_share_few_arenas(tmp_path):
+    assert arenas("settled", tmp_path / "a") <= memory.ARENAS
+    assert arenas("as it is", tmp_path / "b") > memory.ARENAS, "the measure sees them"
+
+
+TRIMMED = """
+import ctypes, json
+from pathlib import Path
+from hooke_api.base import memory
+memory.settle()
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+libc.free.argtypes, libc.memset.argtypes = [ctypes.c_void_p], [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+found = [resident()]
+blocks = [libc.malloc(60_000) for _ in range(1000)]
+for block in blocks: libc.memset(block, 1, 60_000)
+kept = libc.malloc(60_000)  # at the end, so that the heap cannot shrink by itself
+for block in blocks: libc.free(block)
+found.append(resident())
+memory.trim()
+found.append(resident())
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.skipif(memory._library() is None, reason="NOT TESTED HERE: the C library is not glibc")
+def test_what_is_free_in_the_middle_of_a_heap_goes_back_to_the_system():
+    told = subprocess.run([sys.executable, "-c", TRIMMED], check=True, capture_output=True, text=True)
+    before, freed, trimmed = json.loads(told.stdout)
+    assert freed - before > 50e6, "without a trim it stays"
+    assert trimmed - before < 10e6
+
+
+def test_sizes_of_arrays_are_those_that_numpy_tells():
+    """A timeline is counted with its messages and meetings, not with its trace alone."""
+    from hooke_api.timeline.messages import Meetings, Messages
+    from hooke_api.timeline.store import Timeline
+
+    class Trace:
+        nbytes = 1000
+
+    whole, real = np.zeros(100, dtype=np.int64), np.zeros(100)
+    table = np.zeros((50, 2))
+    messages = Messages(whole, whole, real, real, whole)
+    meetings = Meetings(np.zeros(2, dtype=np.int64), table, table, table)
+    assert Timeline(Trace(), messages, meetings, None, True).nbytes == 1000 + 5 * 800 + 16 + 3 * 800
+    assert Timeline(Trace(), messages, None, None, True).nbytes == 1000 + 5 * 800
