@@ -56,6 +56,8 @@ class Settings(BaseSettings):
     """Address under which browsers reach this server, for links in webhooks; default: that of host and port."""
     start_token: str | None = Field(None, alias="HOOKE_TOKEN")
     """Start-up token; default: the file `token` in the home folder, created when missing."""
+    configuration: Path | None = None
+    """Folder with files of this installation outside of its home folder, such as `/etc/hooke`: back-ups hold them."""
     token_file: Path | None = None
     """Another file with the start-up token."""
     agent_token: str | None = None
