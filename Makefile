@@ -55,7 +55,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo up test test-python audit algorithms check check-python check-frontend test-frontend look pictures bench bench-api bench-core soak \
-    results-virtual results-local setup setup-dev lock clean
+    results-virtual results-local setup setup-dev advisories lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -158,7 +158,10 @@ $(DASHBOARD): $(MODULES) $(SOURCES)
 	$(STEP) "[4/4] dashboard" .make/dashboard.log scripts/npm run build
 	@touch $@
 
-lock: ## Resolve the dependencies anew and write constraints.txt; complete the lock of the dashboard
+advisories: setup-dev ## Ask for known vulnerabilities of what is locked (skipped where that cannot be asked)
+	@scripts/check-advisories
+
+lock: ## Resolve the dependencies anew, write constraints.txt and docker/*.lock; complete the lock of the dashboard
 	@scripts/lock
 	@scripts/complete-package-lock
 

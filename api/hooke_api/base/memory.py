@@ -14,7 +14,7 @@ TRIM_SECONDS = 20.0
 """Interval at which free pages are given back, s."""
 ARENAS = 2
 LARGE = 256 * 1024
-"""Bytes from which a block has pages of its own, which are given back when it is freed: bodies, columns of runs."""
+"""Bytes from which a block has pages of its own, which are given back when it is freed: bodies, columns."""
 _ARENA_MAX, _MMAP_THRESHOLD = -8, -3
 """M_ARENA_MAX and M_MMAP_THRESHOLD of malloc.h."""
 

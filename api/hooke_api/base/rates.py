@@ -111,6 +111,7 @@ def _shared(settings: Settings) -> SharedBuckets | None:
     """Return the buckets that the processes of an installation share; None on SQLite, which has one process."""
     if settings.url.startswith("sqlite"):
         return None
-    from hooke_api.base.shared_rates import SharedBuckets  # the client of Redis for event loops takes long to import
+    # imported here, because the client of Redis for event loops takes long to import
+    from hooke_api.base.shared_rates import SharedBuckets
 
     return SharedBuckets(settings.broker, settings.token)

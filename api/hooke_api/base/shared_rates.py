@@ -33,12 +33,12 @@ DRAWN_SECONDS = 1.0
 MOST = 20_000
 """Buckets of which a process keeps what it has drawn; beyond that, the one used longest ago is forgotten."""
 AWAY = (
-    "redis does not respond: the limits of requests per minute count for each API process by itself, so that several "
-    "processes allow as much each"
+    "redis does not respond: the limits of requests per minute count for each API process by itself, so that "
+    "several processes allow as much each"
 )
 
-# The generic cell rate algorithm: the only number of a bucket is the time at which it is full again, µs. A clock that
-# was set back leaves the bucket empty, not closed for hours.
+# The generic cell rate algorithm: the only number of a bucket is the time at which it is full again, µs. A clock
+# that was set back leaves the bucket empty, not closed for hours.
 _SCRIPT = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]

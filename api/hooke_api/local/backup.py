@@ -1,4 +1,4 @@
-"""Back-up of an instance to one file: database, tokens, objects, files of its home folder and of its configuration."""
+"""Back-up of an instance to one file: database, tokens, objects, files of its home folder and configuration."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _add_objects(files: Spool, settings: Settings, home: Path, known: list[Known
 
 
 def _add_configuration(files: Spool, folder: Path) -> None:
-    """Add the files of the configuration, and what links in it lead to. Raises BackupError if one is not readable."""
+    """Add the files of the configuration, and what links in it lead to: all of them, or raise BackupError."""
 
     def refuse(error: OSError) -> None:
         raise error

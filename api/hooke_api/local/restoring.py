@@ -1,4 +1,4 @@
-"""Restoration of a back-up into an empty home folder and an empty database, and of its configuration into a folder."""
+"""Restoration of a back-up into an empty home folder and an empty database, and of its configuration."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The API's memory over minutes of full ingest, while somebody looks at the runs.
 
-Writers post as fast as they can; their requests are made meanwhile, because all of them together would not fit. One
-client looks at the curves of each run in turn, so that everything that is kept of them is kept.
+Writers post as fast as they can; their requests are made meanwhile, because all of them together would not fit.
+One client looks at the curves of each run in turn, so that everything that is kept of them is kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Back-ups of an instance whose objects are in a bucket: they come along, and are restored where they are to be."""
+"""Back-ups of an instance whose objects are in a bucket: they come along, and go where they are to be."""
 
 import pytest
 import typer
@@ -72,11 +72,13 @@ def test_they_are_restored_into_another_bucket(request, kind, service, filled, b
     target = tmp_path_factory.mktemp("backups") / "hooke.backup"
     assert back_up(settings, target, chosen=Chosen(runs=False)).faults == []
     other = Bucket()
-    with elsewhere(request, kind, tmp_path_factory.mktemp("restored") / "home") as there:
-        there = there.model_copy(update=place(other, "elsewhere"))
+    with elsewhere(request, kind, tmp_path_factory.mktemp("restored") / "home") as made:
+        there = made.model_copy(update=place(other, "elsewhere"))
         with target.open("rb") as source:
             restore(there, source)
-        assert other.objects == {key.replace("lab/", "elsewhere/", 1): each for key, each in bucket.objects.items()}
+        assert other.objects == {
+            key.replace("lab/", "elsewhere/", 1): each for key, each in bucket.objects.items()
+        }
         assert not (there.home / "objects").exists()
         found, rows = restored_chunks(there, wanted)
         assert found == wanted
@@ -103,8 +105,8 @@ def test_the_bucket_of_the_server_that_works_is_only_looked_at(request, kind, fi
     target = tmp_path_factory.mktemp("backups") / "hooke.backup"
     back_up(settings, target, chosen=Chosen(runs=False))
     kept, home = dict(bucket.objects), tmp_path_factory.mktemp("restored") / "home"
-    with elsewhere(request, kind, home) as there:
-        there = there.model_copy(update=place(bucket, "lab"))
+    with elsewhere(request, kind, home) as made:
+        there = made.model_copy(update=place(bucket, "lab"))
         bucket.requests.clear()
         with target.open("rb") as source:
             restore(there, source)
@@ -136,7 +138,7 @@ def test_what_is_missing_or_damaged_is_told_and_the_rest_is_backed_up(filled, bu
     made = back_up(settings, folder / "b", chosen=Chosen(runs=False))
     assert [part.name for part in made.manifest.parts if "objects/" in part.name] == [f"home/objects/{names[0]}"]
     bucket.close()
-    with pytest.raises(BackupError, match=r"does not answer: .*without the objects of the bucket: --without-bucket"):
+    with pytest.raises(BackupError, match=r"does not answer: .*without the objects of .*: --without-bucket"):
         back_up(settings, folder / "c")
     assert sorted(path.name for path in folder.iterdir()) == ["a", "b"]
 
