@@ -11,6 +11,7 @@
 #   SCREENS KEEP=1   `make look` looks at these alone; makes what is seen the expectation
 #   PICTURES         a folder in which `make look` leaves a picture of each view
 #   SCALE MLFLOW     of it: factor of all sizes; a Python that can import mlflow, whose server is then measured, too
+#   EXAMPLES=500     `make requests`: requests of each operation; OPERATIONS: these alone
 #   MINUTES SEED     `make soak`: how long faults strike, by default 30; of faults and load, drawn if not given
 TORCH_INDEX_URL ?=
 PYTHON ?= python3
@@ -21,6 +22,8 @@ QUICK ?=
 MINUTES ?=
 SEED ?=
 SCENARIOS ?=
+EXAMPLES ?=
+OPERATIONS ?=
 SCALE ?=
 MLFLOW ?=
 CHECK ?=
@@ -54,7 +57,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test test-python audit algorithms check check-python check-frontend test-frontend look pictures bench bench-api bench-core soak \
+.PHONY: help demo up test test-python audit algorithms check check-python check-frontend test-frontend look pictures bench bench-api bench-core soak requests \
     results-virtual results-local setup setup-dev advisories lock clean
 
 help: ## List the targets
@@ -92,6 +95,9 @@ check-frontend: $(DASHBOARD)
 
 test-frontend: check-frontend
 	@scripts/npm run --silent test
+
+requests: setup-dev ## Send random requests to every operation, with all checks of Schemathesis (EXAMPLES, OPERATIONS; an hour)
+	@$(VENV)/bin/python -m tests.requests $(OPERATIONS) --examples $(or $(EXAMPLES),500) $(if $(SEED),--seed $(SEED))
 
 look: setup-dev ## Look at every screen, three widths, light and dark: faults, and what is not as it was (SCREENS, KEEP=1, PICTURES)
 	@$(VENV)/bin/python -m tests.look $(SCREENS) $(if $(KEEP),--keep) $(if $(PICTURES),--pictures $(PICTURES))
