@@ -81,11 +81,11 @@ def test_it_is_warned_of_from_four_fifths_on(service, filled):
 
 def test_what_would_be_put_into_it_is_refused_with_the_numbers_and_running_runs_go_on(service, filled):
     name, experiment = filled
-    elsewhere = submit(service, "default")
     running = submit(service, name)
     service.scheduler.look()
     supervisor = Supervisor(service, service.line.launched[-1][1][0])
     supervisor.report("starting", "running")
+    elsewhere = submit(service, "default")
     give(service, name, POINTS)
     said = f"the project {name} holds {POINTS} points, and may hold {POINTS}: delete experiments"
     refused = [
