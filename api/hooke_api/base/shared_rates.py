@@ -109,8 +109,7 @@ class SharedBuckets:
             async with asyncio.timeout(SECONDS), self._lock:
                 wait = self._take_drawn(name)  # another request may have drawn meanwhile
                 if wait is None and self._clock() >= self._silent_until:
-                    await self._draw(name, size)
-                    wait = self._take_drawn(name)
+                    wait = await self._draw(name, size)
         except (redis.RedisError, OSError) as error:  # a time-out is an OSError
             self._note(error)
         return wait or 0.0
@@ -136,15 +135,18 @@ class SharedBuckets:
         self._drawn.move_to_end(name)
         return 0.0
 
-    async def _draw(self, name: str, size: int) -> None:
+    async def _draw(self, name: str, size: int) -> float:
+        """Draw from a bucket and take one of that; return 0, or the seconds until there is one."""
         now = self._clock()
         wanted = self._drawn.get(name, _Drawn()).next(size // SHARE, now)
         given, wait = await self._draw_script(keys=[name], args=[max(1, MINUTE_US // size), size, wanted])
         self._note(None)
-        self._drawn[name] = _Drawn(given, given, now + DRAWN_SECONDS, 0.0 if given else now + wait / 1e6)
+        seconds = 0.0 if given else max(wait, 1000) / 1e6
+        self._drawn[name] = _Drawn(given, max(0, given - 1), now + DRAWN_SECONDS, now + seconds)
         self._drawn.move_to_end(name)
         if len(self._drawn) > MOST:
             self._drawn.popitem(last=False)
+        return seconds
 
     def _note(self, error: Exception | None) -> None:
         """Note whether Redis answers; log it once for each time that this changes."""
