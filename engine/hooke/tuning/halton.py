@@ -17,7 +17,7 @@ def halton(dimensions: int, count: int, skip: int, seed: int) -> Iterator[list[f
     """Yield the points number `skip` to `count` of the sequence in the unit cube of so many dimensions."""
     import numpy as np
 
-    random = np.random.default_rng(seed)
+    (random,) = np.random.default_rng(seed).spawn(1)  # as SciPy makes a generator of its own
     scrambled = []
     for base in _primes(dimensions):
         permutations = []

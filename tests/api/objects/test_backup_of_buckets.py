@@ -129,7 +129,7 @@ def test_what_is_missing_or_damaged_is_told_and_the_rest_is_backed_up(filled, bu
     folder = tmp_path_factory.mktemp("backups")
     first, second = sorted(bucket.objects)
     whole = bucket.objects.pop(first)
-    bucket.objects[second] = bucket.objects[second][:-1] + b"\0"
+    bucket.objects[second] = bytes([bucket.objects[second][0] ^ 1]) + bucket.objects[second][1:]
     made = back_up(settings, folder / "a", chosen=Chosen(runs=False))
     names = [key.removeprefix("lab/") for key in (first, second)]
     assert sorted(made.faults) == [f"{names[0]}: it is missing", f"{names[1]}: it is not what was written"]
