@@ -113,7 +113,7 @@ def test_what_would_be_put_into_it_is_refused_with_the_numbers_and_running_runs_
 def test_the_command_line_shows_and_changes_it(remote):
     name = unique("full")
     hooke("projects", "create", name, "--quota", "1000")
-    (line,) = [line for line in hooke("projects", "list").splitlines() if line.startswith(name)]
+    (line,) = [line for line in hooke("projects", "list").splitlines() if name in line]
     assert "0 of 1,000 (0%)" in line
     told = hooke("projects", "change", name, "--quota", "2000")
     assert told == f"the project {name} is open, and keeps runs as the site, and holds 0 of 2,000 (0%) points\n"
