@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version as installed
 from pathlib import Path
 
+from hooke.cluster.places import described
+
 from hooke_api.base.settings import Settings
 from hooke_api.local import archive, dumps
 from hooke_api.local.archive import CONFIGURATION, DATABASE, HOME, BackupError, Manifest, system_errors
@@ -123,7 +125,7 @@ def _add_configuration(files: Spool, folder: Path) -> None:
                     files.copy(f"{CONFIGURATION}{name}", path, group=True)
     except OSError as error:
         raise BackupError(
-            f"HOOKE_CONFIGURATION={folder}: {archive.described(error)}: a back-up holds all of it or, with "
+            f"HOOKE_CONFIGURATION={folder}: {described(error)}: a back-up holds all of it or, with "
             "--without-configuration, nothing of it"
         ) from error
 

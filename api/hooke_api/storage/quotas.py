@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import Conflict
@@ -21,12 +21,13 @@ WARNED = 0.8
 def points_of(session: Session, projects: Collection[str]) -> dict[str, int]:
     """Return the points of projects, by id."""
     found = dict.fromkeys(projects, 0)
-    queries: list[Select[tuple[str, int]]] = [
+    if not found:
+        return {}
+    for query in (
         select(Run.project_id, func.sum(Chunk.n)).join(Chunk, Chunk.run_id == Run.id),
         select(Run.project_id, func.sum(CompactedRun.steps)).join(CompactedRun, CompactedRun.run_id == Run.id),
         select(Run.project_id, func.count()).join(StoredEvaluation, StoredEvaluation.run_id == Run.id),
-    ]
-    for query in queries if found else ():
+    ):
         for project, points in session.execute(query.where(Run.project_id.in_(found)).group_by(Run.project_id)):
             found[project] += int(points)
     return found
