@@ -89,7 +89,11 @@ def configuration(server: Server, attempt: Attempt, examples: int) -> dict[str, 
         "request-timeout": 30.0,
         "max-stream-events": 2,
         "generation": {"max-examples": examples, "database": "none"},
-        "checks": {"enabled": True, "positive_data_acceptance": {"expected-statuses": REFUSED}},
+        "checks": {
+            "enabled": True,
+            "positive_data_acceptance": {"expected-statuses": REFUSED},
+            "negative_data_rejection": {"expected-statuses": [*REFUSED[2:], "405", "406", "428", "5xx"]},
+        },
         "dictionaries": {name: {"values": values} for name, values in there.items()},
         "parameters": {f"path.{name}": {"dictionary": name, "probability": 0.5} for name in there},
         "operations": [

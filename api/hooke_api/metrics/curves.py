@@ -40,7 +40,7 @@ class CurveStore:
             elif kept is not None:
                 old[run.id] = kept
         missing = [run for run in runs if run.id not in found]
-        for name, fresh in load(session, missing, keys, old).items() if missing else ():
+        for name, fresh in load(session, missing, keys, old) if missing else ():
             self._kept.put(name, fresh)
             found[name] = fresh.curves
         return found

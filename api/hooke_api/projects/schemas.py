@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool
 
 from hooke_api.base.access import Role
 from hooke_api.base.durations import NEVER, at_least
@@ -34,7 +34,7 @@ def _retention(text: str) -> str:
 
 Retention = Annotated[str, Field(max_length=20), AfterValidator(_retention)]
 Description = Annotated[str, Field(max_length=1000, pattern="^[^\\x00]*$")]
-Quota = Annotated[int, Field(ge=0, le=10**15)]
+Quota = Annotated[int, Field(ge=0, le=10**15, strict=True)]
 QUOTA = (
     "Points, steps of ranks and evaluations, that it may hold before nothing more is put into it; 0: any number."
 )
@@ -85,7 +85,9 @@ class ProjectChange(View):
 
     name: ProjectName | None = None
     description: Description | None = None
-    archived: bool | None = Field(None, description="Nothing is put into an archived one; it stays readable.")
+    archived: StrictBool | None = Field(
+        None, description="Nothing is put into an archived one; it stays readable."
+    )
     keep_runs: Retention | None = Field(None, description=KEEP_RUNS)
     quota: Quota | None = Field(None, description=QUOTA)
 
