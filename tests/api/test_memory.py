@@ -2,17 +2,24 @@
 
 import json
 import random
+import shutil
+import sqlite3
 import subprocess
 import sys
+import tracemalloc
+from contextlib import closing
 
 import numpy as np
 import pytest
+from hooke.spec.events import STEP_COLUMNS
 from hooke_api.base import memory
 from hooke_api.base.caches import Budget, Cache
 from hooke_api.base.rates import Buckets
 from hooke_api.base.settings import Settings
+from hooke_api.metrics import loading
 from hooke_api.metrics.increments import COLUMNS, Increments
 from hooke_api.metrics.schemas import Band, BandAnswer
+from hooke_api.storage import blocks
 from hooke_api.storage import database as storage
 from hooke_api.storage.database import Database
 
@@ -194,3 +201,30 @@ def test_sizes_of_arrays_are_those_that_numpy_tells():
     meetings = Meetings(np.zeros(2, dtype=np.int64), table, table, table)
     assert Timeline(Trace(), messages, meetings, None, True).nbytes == 1000 + 5 * 800 + 16 + 3 * 800
     assert Timeline(Trace(), messages, None, None, True).nbytes == 1000 + 5 * 800
+
+
+@ONE_KIND
+def test_the_steps_of_a_run_are_read_a_few_rows_at_a_time(tmp_path, sqlite_template):
+    """What is read of a long run takes its columns twice, and not all that its rows hold as well."""
+    shutil.copy(sqlite_template, tmp_path / "hooke.db")
+    database = Database(f"sqlite:///{tmp_path / 'hooke.db'}")
+    n, rows = 512, 150
+    columns = {name: np.zeros(n, dtype) for name, dtype in STEP_COLUMNS.items()}
+    header, data = blocks.pack(columns)
+    with closing(sqlite3.connect(tmp_path / "hooke.db")) as connection:  # without the run that they belong to
+        insert = (
+            "INSERT INTO chunks (run_id, attempt, rank, seq, n, header, data) VALUES ('run_1', 1, 0, ?, ?, ?, ?)"
+        )
+        connection.executemany(insert, [(seq, n, json.dumps(header), data) for seq in range(rows)])
+        connection.commit()
+    with database.read() as session:
+        loading._columns(session, "run_1", {})  # what is imported and compiled at first
+        tracemalloc.start()
+        found, count = loading._columns(session, "run_1", {})
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    database.close()
+    size = sum(column.nbytes for column in found[1, 0].values())
+    assert count == rows and size > 3e6
+    assert len(data) * rows > 1.5 * size, "rows hold more"
+    assert peak < 2.4 * size
