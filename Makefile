@@ -11,6 +11,7 @@
 #   SCREENS KEEP=1   `make look` looks at these alone; makes what is seen the expectation
 #   PICTURES         a folder in which `make look` leaves a picture of each view
 #   SCALE MLFLOW     of it: factor of all sizes; a Python that can import mlflow, whose server is then measured, too
+#   EXAMPLES=500     `make requests`: requests of each operation; OPERATIONS: these alone
 #   MINUTES SEED     `make soak`: how long faults strike, by default 30; of faults and load, drawn if not given
 TORCH_INDEX_URL ?=
 PYTHON ?= python3
@@ -21,6 +22,8 @@ QUICK ?=
 MINUTES ?=
 SEED ?=
 SCENARIOS ?=
+EXAMPLES ?=
+OPERATIONS ?=
 SCALE ?=
 MLFLOW ?=
 CHECK ?=
@@ -54,8 +57,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test test-python audit algorithms check check-python check-frontend test-frontend look pictures bench bench-api bench-core soak \
-    results-virtual results-local setup setup-dev lock clean
+.PHONY: help demo up test test-python audit algorithms check check-python check-frontend test-frontend look pictures bench bench-api bench-core soak requests \
+    results-virtual results-local setup setup-dev advisories lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -92,6 +95,9 @@ check-frontend: $(DASHBOARD)
 
 test-frontend: check-frontend
 	@scripts/npm run --silent test
+
+requests: setup-dev ## Send random requests to every operation, with all checks of Schemathesis (EXAMPLES, OPERATIONS; an hour)
+	@$(VENV)/bin/python -m tests.requests $(OPERATIONS) --examples $(or $(EXAMPLES),500) $(if $(SEED),--seed $(SEED))
 
 look: setup-dev ## Look at every screen, three widths, light and dark: faults, and what is not as it was (SCREENS, KEEP=1, PICTURES)
 	@$(VENV)/bin/python -m tests.look $(SCREENS) $(if $(KEEP),--keep) $(if $(PICTURES),--pictures $(PICTURES))
@@ -158,7 +164,10 @@ $(DASHBOARD): $(MODULES) $(SOURCES)
 	$(STEP) "[4/4] dashboard" .make/dashboard.log scripts/npm run build
 	@touch $@
 
-lock: ## Resolve the dependencies anew and write constraints.txt; complete the lock of the dashboard
+advisories: setup-dev ## Ask for known vulnerabilities of what is locked (skipped where that cannot be asked)
+	@scripts/check-advisories
+
+lock: ## Resolve the dependencies anew, write constraints.txt and docker/*.lock; complete the lock of the dashboard
 	@scripts/lock
 	@scripts/complete-package-lock
 

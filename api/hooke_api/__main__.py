@@ -19,6 +19,7 @@ import uvicorn
 from hooke.errors import ArgumentError, HookeError
 
 from hooke_api.app import create_app
+from hooke_api.base import memory
 from hooke_api.base.settings import Settings
 from hooke_api.web.connections import limited
 
@@ -89,6 +90,7 @@ def shared_socket(settings: Settings) -> socket.socket:
 def main() -> None:
     """Run until SIGINT or SIGTERM; exit with a sentence if a setting is wrong."""
     faulthandler.enable()  # its keeper sends SIGABRT to a process that hangs: the log says where
+    memory.settle()
     settings = Settings()
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

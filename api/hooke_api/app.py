@@ -10,8 +10,9 @@ from importlib.metadata import version
 
 from fastapi import FastAPI, Request
 
-from hooke_api.base import errors, log
+from hooke_api.base import errors, log, memory
 from hooke_api.base.bodies import Bodies
+from hooke_api.base.caches import Budget
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.door import Door
 from hooke_api.base.gate import Gate
@@ -110,6 +111,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.bus = Bus(settings.broker)
     app.state.database = Database(settings.url, app.state.bus.ping, settings.database_seconds, store_of(settings))
+    app.state.caches = Budget(settings.caches_limit)
     app.state.cursors = Cursors(settings.token)
     app.state.agents = settings.agents  # created now if missing: an agent may be waiting for the file
     app.state.stopping = asyncio.Event()
@@ -151,11 +153,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         workers.add("scheduler", lambda: Scheduler(app.state.database, app.state.bus, settings, plan=planner.look))
     watching = asyncio.create_task(workers.watch(), name="workers")
     asking = asyncio.create_task(app.state.single_sign_on.start(), name="provider")
+    trimming = asyncio.create_task(memory.trim_repeatedly(), name="memory")
     try:
         yield
     finally:
         app.state.stopping.set()
-        for task in (watching, asking):
+        for task in (watching, asking, trimming):
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
@@ -163,5 +166,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.ingesting.shutdown(wait=False)
         app.state.passwords.close()
         app.state.accounts.close()
+        await app.state.door.rates.close()
         app.state.bus.close()
         app.state.database.close()

@@ -20,7 +20,10 @@ from benchmarks.evidence import machine
 from benchmarks.evidence.store import ROOT, write
 
 SCHEMA = "hooke.bench-api/1"
-SCENARIOS = ("ingest", "storage", "compaction", "series", "many", "lists", "streams", "writers", "evaluations")
+SCENARIOS = (
+    *("ingest", "storage", "compaction", "series", "many", "lists", "streams", "memory", "writers"),
+    "evaluations",
+)
 """In the order in which they are measured; the last one takes longest."""
 
 

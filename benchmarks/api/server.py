@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,17 +27,18 @@ HOST = "127.0.0.1"
 
 
 class Server:
-    """A running API. `database_url`: of PostgreSQL; None: SQLite in its home folder."""
+    """A running API. `database_url`: of PostgreSQL; None: SQLite in its home folder. `own`: further variables."""
 
-    def __init__(self, home: Path, database_url: str | None) -> None:
+    def __init__(self, home: Path, database_url: str | None, own: Mapping[str, str] | None = None) -> None:
         self._instance = Instance(home)
         self._instance.choose_port(HOST, _drawn_port())
         self.home = home
         self.url = f"http://{HOST}:{self._instance.port}"
         self.database_url = database_url or f"sqlite:///{home / 'hooke.db'}"
         self._redis = _start(parts.redis(self._instance), {})
-        own = {"HOOKE_DATABASE_URL": database_url} if database_url else {}
-        self._own = own | {"HOOKE_LOG_LEVEL": "warning"}
+        self._own = {"HOOKE_LOG_LEVEL": "warning"} | dict(own or {})
+        if database_url:
+            self._own["HOOKE_DATABASE_URL"] = database_url
         self._api: subprocess.Popen[bytes] | None = None
         self.joined = 0
         """Number of clusters that have joined; see `benchmarks.api.attempts`."""
@@ -91,9 +92,10 @@ class Server:
             _end(self._api)
             self._api = None
 
-    def restart(self) -> None:
-        """End the API and start it again: what it kept in memory is gone."""
+    def restart(self, own: Mapping[str, str] | None = None) -> None:
+        """End the API and start it again, with further variables: what it kept in memory is gone."""
         self.stop()
+        self._own |= dict(own or {})
         self.start()
 
     def close(self) -> None:
@@ -104,12 +106,12 @@ class Server:
 
 
 @contextmanager
-def served(server_url: str | None) -> Iterator[Server]:
-    """Yield a running API on a new folder and database; remove both at the end."""
+def served(server_url: str | None, own: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Yield a running API on a new folder and database; remove both at the end. `own`: its variables."""
     folder = Path(tempfile.mkdtemp(prefix="hooke-bench-"))
     try:
         with _new_database(server_url) as url:
-            server = Server(folder / "home", url)
+            server = Server(folder / "home", url, own)
             try:
                 server.start()
                 yield server

@@ -248,6 +248,8 @@ def test_an_origin_that_is_none_is_refused(browser, origin):
         ("/experiments", "GET, POST"),
         ("/experiments/exp_x", "GET, PATCH, DELETE"),
         ("/experiments/exp_x/cancel", "POST"),
+        ("/experiments/dry-run", "POST"),
+        ("/me/identities/link", "POST"),
         ("/clusters/local/policy", "PUT"),
         ("/clusters/local", "GET, DELETE"),
         ("/clusters/local/tokens", "GET, POST"),

@@ -76,16 +76,16 @@ class Door:
         try:
             answer = await self._admit(request)
         except Unauthorized:
-            self.rates.anonymous(request)
+            await self.rates.anonymous(request)
             raise
         if answer is not None:
-            self.rates.anonymous(request)
+            await self.rates.anonymous(request)
         return answer
 
     async def _admit(self, request: Request) -> Response | None:
         path, safe = request.scope["path"], request.method in SAFE_METHODS
         if path in RETURNS or (path in SIGN_IN and not safe):
-            self.rates.anonymous(request)
+            await self.rates.anonymous(request)
             if path not in RETURNS and request.headers.get("origin") is not None:
                 check_origin(request)  # else another site could sign a browser in
             return None
@@ -94,12 +94,12 @@ class Door:
         if path in self.checks:
             if not safe:  # the others are answered with 405
                 await asyncio.to_thread(self.checks[path], request)
-                self.rates.known(request, bearer(request.headers) or "")
+                await self.rates.known(request, bearer(request.headers) or "")
             return None
         actor = await self.identify(request)
         if actor is None:
             return await self._stranger(request)
-        self.rates.known(request, bearer(request.headers) or self.sessions.cookie(request) or "")
+        await self.rates.known(request, bearer(request.headers) or self.sessions.cookie(request) or "")
         request.state.sender = request.state.actor = actor
         await self._authorize(request, actor)
         return None

@@ -225,13 +225,18 @@ async def on_http_error(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> list[str]:
-    """Return the methods of all operations at an address; Starlette names those of the first one."""
-    found = []
+    """Return the methods of all operations at an address; Starlette names those of the first one.
+
+    Where an address could also be the id of something (`/experiments/dry-run`), those of the address count.
+    """
+    path, found = request.scope["path"], []
     for method in _METHODS:
-        scope = {"type": "http", "path": request.scope["path"], "root_path": "", "method": method, "headers": []}
+        scope = {"type": "http", "path": path, "root_path": "", "method": method, "headers": []}
         if any(route.matches(scope)[0] is Match.FULL for route in request.app.router.routes):
             found.append(method)
-    return found
+    called = {method: request.app.state.door.operations.of(method, path) for method in found}
+    own = [method for method, operation in called.items() if operation and not operation.parameters]
+    return own or found
 
 
 async def on_validation_error(request: Request, error: Exception) -> Response:

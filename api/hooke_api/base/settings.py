@@ -56,6 +56,8 @@ class Settings(BaseSettings):
     """Address under which browsers reach this server, for links in webhooks; default: that of host and port."""
     start_token: str | None = Field(None, alias="HOOKE_TOKEN")
     """Start-up token; default: the file `token` in the home folder, created when missing."""
+    configuration: Path | None = None
+    """Folder with files of this installation outside of its home folder, such as `/etc/hooke`, for back-ups."""
     token_file: Path | None = None
     """Another file with the start-up token."""
     agent_token: str | None = None
@@ -98,13 +100,19 @@ class Settings(BaseSettings):
     client_connections: int = Field(512, ge=1)
     """Maximum number of connections from one address."""
     requests_per_minute: int = Field(6000, ge=0)
-    """Maximum requests of one token or session within a minute, in each API process, before 429; 0: no limit."""
+    """Maximum requests of one token or session within a minute, before 429; 0: no limit.
+
+    With PostgreSQL, of all API processes together while Redis answers, otherwise of each.
+    """
     ingest_per_minute: int = Field(12_000, ge=0)
     """The same for ingest, of the token of one attempt."""
     streams_per_minute: int = Field(600, ge=0)
     """The same for event streams that are opened."""
     anonymous_per_minute: int = Field(600, ge=0)
     """The same for requests without a valid token, of one address."""
+    caches_limit: int = Field(48 * 1024 * 1024, ge=0)
+    """Bytes of curves, timelines and answers that this process keeps, so that it need not read them again. The one
+    used last stays although it alone is larger."""
     database_seconds: float = Field(10.0, gt=0)
     """Seconds that a request waits for its turn to write, or for a connection to the database, before 503."""
     events_kept: int = 100_000

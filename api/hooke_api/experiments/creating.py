@@ -27,7 +27,7 @@ from hooke_api.experiments.fitting import check_fit
 from hooke_api.experiments.memory import memory
 from hooke_api.experiments.schemas import DryRun, ExperimentView, PlannedRunView
 from hooke_api.experiments.service import view
-from hooke_api.experiments.warnings import warnings
+from hooke_api.experiments.warnings import about_quota, warnings
 from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, database_time
 from hooke_api.planning.rows import add_runs
 from hooke_api.planning.steps import registered_cores
@@ -62,7 +62,10 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str) -> 
         runs=[planned_view(run) for run in planned],
         trial_runs=plan.trial_runs,
         reported_runs=plan.reported_runs if spec.tuning else len(planned),
-        warnings=plain.as_sent([*warnings(session, spec, planned), *outdated(session, unresolved)]),
+        warnings=[
+            *plain.as_sent([*warnings(session, spec, planned), *outdated(session, unresolved)]),
+            *about_quota(session, into),
+        ],
         durations=durations(session, spec, planned),
         memory=memory(session, spec, planned),
     )
@@ -159,8 +162,8 @@ def _prepare(session: Session, sent: ExperimentSpec, project: str) -> _Prepared:
     _check_continued(session, spec, project)
     step = checked_plan(session, spec).first()
     check_fit(session, spec, step.runs)
-    told = [asdict(each) for each in [*warnings(session, spec, step.runs), *outdated(session, sent)]]
-    return _Prepared(spec, project, step, told, registered_cores(session))
+    found = [*warnings(session, spec, step.runs), *outdated(session, sent), *about_quota(session, project)]
+    return _Prepared(spec, project, step, [asdict(each) for each in found], registered_cores(session))
 
 
 def _check_continued(session: Session, spec: ExperimentSpec, project: str, *, lock: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 from hooke.errors import Fault
 from hooke.spec.specification import MAX_VARIANTS, ExperimentSpec, Variant
 from hooke.spec.states import RunState
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StrictBool, StringConstraints
 
 from hooke_api.base.names import ProjectName
 from hooke_api.base.schema import View
@@ -184,9 +184,9 @@ class ExperimentChange(View):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    starred: bool | None = None
-    archived: bool | None = None
-    protected: bool | None = None
+    starred: StrictBool | None = None
+    archived: StrictBool | None = None
+    protected: StrictBool | None = None
     note: str | None = Field(None, max_length=10_000, description="Markdown; an empty text removes it.")
     add_tags: list[Tag] = Field(default_factory=list, max_length=20)
     remove_tags: list[Tag] = Field(default_factory=list, max_length=100)

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from hooke_api.experiments.faults import missing_data
 from hooke_api.experiments.memory import memory, too_large
 from hooke_api.models import Cluster
+from hooke_api.storage.quotas import quota_warning
 
 STYLES = 30
 """Variants with a line style of their own in the charts."""
@@ -32,6 +33,12 @@ def warnings(session: Session, spec: ExperimentSpec, planned: list[PlannedRun]) 
         *_about_drained(session, planned),
         *too_large(spec, memory(session, spec, planned)),
     ]
+
+
+def about_quota(session: Session, project: str) -> list[Fault]:
+    """Return the warning about a project that may hold little more, by its id."""
+    told = quota_warning(session, project)
+    return [Fault("", told)] if told else []
 
 
 def _about_variants(spec: ExperimentSpec) -> Iterator[Fault]:

@@ -2,7 +2,8 @@
 
     manifest.json      a Manifest
     database           an SQLite file, or an archive of pg_dump
-    home/...           files of the home folder
+    home/...           files of the home folder; those of a bucket are in home/objects/
+    configuration/...  files of HOOKE_CONFIGURATION
 
 Nothing of an archive is used before all of it has been checked.
 """
@@ -31,9 +32,10 @@ from pydantic import Field, ValidationError, field_validator
 MANIFEST = "manifest.json"
 DATABASE = "database"
 HOME = "home/"
+CONFIGURATION = "configuration/"
 MANIFEST_LIMIT = 256 * 1024 * 1024
 """Maximum bytes of a manifest; one with 100,000 files has about 15 MB."""
-_NAME = re.compile(r"database|home(?:/(?!\.\.?(?:/|$))[^/]+)+")
+_NAME = re.compile(r"database|(?:home|configuration)(?:/(?!\.\.?(?:/|$))[^/]+)+")
 _LEVEL = 1
 _BLOCK = 1 << 20
 
@@ -46,11 +48,13 @@ class Part(Frozen):
     """One file of a back-up."""
 
     name: str
-    """`database`, or `home/...`: a path that leaves no folder."""
+    """`database`, `home/...` or `configuration/...`: a path that leaves no folder."""
     bytes: int = Field(ge=0)
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     mode: int = Field(ge=0, le=0o777)
     """Permissions of the restored file."""
+    group: str | None = None
+    """Name of the group of a file of the configuration, which services read as members of it."""
 
     @field_validator("name")
     @classmethod
@@ -86,7 +90,7 @@ def copied(source: IO[bytes], target: IO[bytes] | None) -> tuple[int, str]:
 
 def write(target: IO[bytes], manifest: Manifest, files: Mapping[str, Path]) -> None:
     """Write a back-up to a stream; `files`: where the content of each part is. Raises OSError."""
-    text = manifest.model_dump_json(indent=1).encode()
+    text = manifest.model_dump_json(indent=1, exclude_none=True).encode()
     with (
         gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=target) as packed,
         tarfile.open(fileobj=packed, mode="w|") as tar,
@@ -103,11 +107,14 @@ def _header(name: str, size: int, mode: int) -> tarfile.TarInfo:
     return header
 
 
-def unpack(source: IO[bytes], check: Callable[[Manifest], None], folder: Path) -> Manifest:
+def unpack(
+    source: IO[bytes], check: Callable[[Manifest], None], folder: Path, wanted: Callable[[Part], bool]
+) -> Manifest:
     """Unpack a back-up into a folder, which stays to be removed after an error; return the manifest.
 
-    `check` is called with the manifest before anything is unpacked, and may raise BackupError. Raises BackupError
-    for an archive that is damaged or holds what its manifest does not list, OSError if the disk refuses it.
+    `check` is called with the manifest before anything is unpacked, and may raise BackupError. Parts that are not
+    `wanted` are checked, and not written. Raises BackupError for an archive that is damaged or holds what its
+    manifest does not list, OSError if the disk refuses it.
     """
     with _damage_told():
         with (
@@ -118,12 +125,12 @@ def unpack(source: IO[bytes], check: Callable[[Manifest], None], folder: Path) -
             manifest = _manifest(tar, next(members, None))
             check(manifest)
             missing = {part.name: part for part in manifest.parts}
-            _check_space(folder, manifest)
+            _check_space(folder, sum(part.bytes for part in manifest.parts if wanted(part)))
             for member in members:
                 part = missing.pop(member.name, None)
                 if part is None or not _is_file(member) or member.size != part.bytes:
                     raise BackupError(f"the back-up is damaged: its manifest does not list this {member.name!r}")
-                _unpack_part(_content(tar, member), folder / part.name, part)
+                _unpack_part(_content(tar, member), folder / part.name if wanted(part) else None, part)
             while packed.read(_BLOCK):  # to its end, where the checksum of all is
                 continue
         if missing:
@@ -160,8 +167,8 @@ def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
     return content
 
 
-def _check_space(folder: Path, manifest: Manifest) -> None:
-    needed, free = sum(part.bytes for part in manifest.parts), shutil.disk_usage(folder).free
+def _check_space(folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder).free
     if needed > free:
         raise BackupError(f"the back-up needs {needed:,} bytes, and {free:,} are free on the disk of {folder}")
 
@@ -173,14 +180,18 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700)
 
 
-def _unpack_part(content: IO[bytes], path: Path, part: Part) -> None:
-    _make_folder(path.parent)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        _, digest = copied(content, file)
-        os.fchmod(descriptor, part.mode)
-        file.flush()
-        os.fsync(descriptor)
+def _unpack_part(content: IO[bytes], path: Path | None, part: Part) -> None:
+    """Check a part, and write it to a new file; None: nowhere."""
+    if path is None:
+        digest = copied(content, None)[1]
+    else:
+        _make_folder(path.parent)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            digest = copied(content, file)[1]
+            os.fchmod(descriptor, part.mode)
+            file.flush()
+            os.fsync(descriptor)
     if digest != part.sha256:
         raise BackupError(f"the back-up is damaged: {part.name!r} is not what its manifest says")
 

@@ -1,4 +1,4 @@
-"""Back-up of an instance to one file: its database, its tokens, objects, and the files of its home folder."""
+"""Back-up of an instance to one file: database, tokens, objects, files of its home folder and configuration."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version as installed
 from pathlib import Path
 
-from pydantic import ValidationError
+from hooke.cluster.places import described
 
 from hooke_api.base.settings import Settings
 from hooke_api.local import archive, dumps
-from hooke_api.local.archive import DATABASE, HOME, BackupError, Manifest, Part, system_errors
-from hooke_api.storage.objects import FOLDER
+from hooke_api.local.archive import CONFIGURATION, DATABASE, HOME, BackupError, Manifest, system_errors
+from hooke_api.local.dumps import Known
+from hooke_api.local.spool import Spool, name_of
+from hooke_api.storage.objects import FOLDER, ObjectError
+from hooke_api.storage.stores import store_of
 
 PASSING = frozenset({"up.lock", "up.json", "agent.lock"})
 """Files of the home folder that belong to the processes of the moment."""
@@ -24,11 +28,37 @@ FOLDERS = ("jobs", "runs")
 """Folders of the home folder with the agent's part of runs: journals, output, checkpoints, tokens."""
 
 
-def back_up(settings: Settings, target: Path | None, *, force: bool = False, runs: bool = True) -> Manifest:
+@dataclass(frozen=True)
+class Chosen:
+    """What of an instance goes into a back-up, besides database, tokens and the files of its home folder."""
+
+    runs: bool = True
+    """The folders FOLDERS."""
+    bucket: bool = True
+    """Objects that are in a bucket; those in a folder always do."""
+    configuration: bool = True
+    """The files of HOOKE_CONFIGURATION."""
+
+
+EVERYTHING = Chosen()
+
+
+@dataclass(frozen=True)
+class BackedUp:
+    """A back-up that was made."""
+
+    manifest: Manifest
+    faults: list[str]
+    """Objects that are not in it, because they are missing or damaged, with the reason."""
+
+
+def back_up(
+    settings: Settings, target: Path | None, *, force: bool = False, chosen: Chosen = EVERYTHING
+) -> BackedUp:
     """Write a back-up of an instance, which may go on working, to a new file; None: to standard output.
 
-    `force`: an existing file is replaced, at the end and at once. `runs`: with the folders FOLDERS. Raises
-    BackupError; then no file is there, or the former one.
+    `force`: an existing file is replaced, at the end and at once. Raises BackupError; then no file is there, or
+    the former one.
     """
     home = settings.home.expanduser().absolute()
     if target is not None:
@@ -40,20 +70,22 @@ def back_up(settings: Settings, target: Path | None, *, force: bool = False, run
     place = _spool_place(home, target)
     with system_errors(), tempfile.TemporaryDirectory(prefix=".hooke-backup-", dir=place) as name:
         spool = Path(name)
-        files = _Spool(spool)
+        files = Spool(spool)
         # files first: what a marker says is delivered is then in the database, which is copied later
-        for path in _files(settings, home, runs):
-            files.copy(_name(home, path), path)
+        for path in _files(settings, home, chosen.runs):
+            files.copy(name_of(home, path), path)
         for own, secret in _given_secrets(settings):
             files.write(f"{HOME}{own}", f"{secret}\n")
+        if chosen.configuration and settings.configuration is not None:
+            _add_configuration(files, settings.configuration)
         database = files.place()
-        revision = dumps.dump(settings.url, database)
+        dumped = dumps.dump(settings.url, database)
         # objects last: those that the copied database names stay for hours, whatever happens to their runs
-        files.hold(_objects(home), home)
+        faults = _add_objects(files, settings, home, dumped.objects if chosen.bucket else [])
         files.keep(DATABASE, database)
         manifest = Manifest(
             version=installed("hooke-api"),
-            migration=revision,
+            migration=dumped.revision,
             database=dumps.kind_of(settings.url),
             made_at=datetime.now(UTC),
             parts=list(files.parts.values()),
@@ -62,7 +94,40 @@ def back_up(settings: Settings, target: Path | None, *, force: bool = False, run
             archive.write(sys.stdout.buffer, manifest, files.places)
         else:
             _publish(spool / "archive", target, manifest, files, force)
-    return manifest
+    return BackedUp(manifest, faults)
+
+
+def _add_objects(files: Spool, settings: Settings, home: Path, known: list[Known]) -> list[str]:
+    """Add the objects of an instance, of a bucket those that are known; return what is wrong with others."""
+    if not settings.objects:
+        files.hold(_objects(home), home)
+        return []
+    store = store_of(settings)
+    try:
+        return files.fetch(store, known)
+    except ObjectError as error:
+        raise BackupError(f"{error}; without the objects of the bucket: --without-bucket") from error
+    finally:
+        store.close()
+
+
+def _add_configuration(files: Spool, folder: Path) -> None:
+    """Add the files of the configuration, and what links in it lead to: all of them, or raise BackupError."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    try:
+        for place, _, names in os.walk(folder.expanduser().absolute(), onerror=refuse):
+            for path in (Path(place, name) for name in sorted(names)):
+                if path.is_file():
+                    name = path.relative_to(folder.expanduser().absolute()).as_posix()
+                    files.copy(f"{CONFIGURATION}{name}", path, group=True)
+    except OSError as error:
+        raise BackupError(
+            f"HOOKE_CONFIGURATION={folder}: {described(error)}: a back-up holds all of it or, with "
+            "--without-configuration, nothing of it"
+        ) from error
 
 
 def _spool_place(home: Path, target: Path | None) -> Path:
@@ -73,7 +138,7 @@ def _spool_place(home: Path, target: Path | None) -> Path:
     return home
 
 
-def _publish(draft: Path, target: Path, manifest: Manifest, files: _Spool, force: bool) -> None:
+def _publish(draft: Path, target: Path, manifest: Manifest, files: Spool, force: bool) -> None:
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         archive.write(file, manifest, files.places)
         file.flush()
@@ -94,65 +159,6 @@ def _publish(draft: Path, target: Path, manifest: Manifest, files: _Spool, force
         os.close(folder)
 
 
-class _Spool:
-    """Copies of the parts as they are at one moment: files of runs grow and go while they are read."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._made = 0
-        self.parts: dict[str, Part] = {}
-        self.places: dict[str, Path] = {}
-
-    def place(self) -> Path:
-        """Return where the content of a part may be written."""
-        self._made += 1
-        return self._folder / f"part-{self._made}"
-
-    def copy(self, name: str, path: Path) -> None:
-        """Add a copy of a file; one that has gone meanwhile is left out. Raises BackupError for an odd name."""
-        place = self.place()
-        try:
-            with path.open("rb") as source, place.open("wb") as target:
-                mode = stat.S_IMODE(os.fstat(source.fileno()).st_mode) & 0o777
-                size, digest = archive.copied(source, target)
-        except FileNotFoundError:
-            return
-        try:
-            self.parts[name] = Part(name=name, bytes=size, sha256=digest, mode=mode)
-        except ValidationError:
-            raise BackupError(f"{str(path)!r} cannot be the name of a file in a back-up: rename it") from None
-        self.places[name] = place
-
-    def hold(self, paths: Iterable[Path], home: Path) -> None:
-        """Add files that never change, by links where that is possible: at first all links, then checksums."""
-        held: list[tuple[Path, Path]] = []
-        for path in paths:
-            place = self.place()
-            try:
-                os.link(path, place)
-            except FileNotFoundError:
-                continue
-            except OSError:  # another file system, or one without links
-                self.copy(_name(home, path), path)
-            else:
-                held.append((path, place))
-        for path, place in held:
-            self.keep(_name(home, path), place)
-
-    def write(self, name: str, text: str) -> None:
-        """Add a text, instead of a file of that name."""
-        place = self.place()
-        place.write_text(text)
-        self.keep(name, place)
-
-    def keep(self, name: str, place: Path) -> None:
-        """Add what was written at a `place()`, for its owner only."""
-        with place.open("rb") as source:
-            size, digest = archive.copied(source, None)
-        self.parts[name] = Part(name=name, bytes=size, sha256=digest, mode=0o600)
-        self.places[name] = place
-
-
 def _files(settings: Settings, home: Path, runs: bool) -> Iterator[Path]:
     """Return the files of the home folder that a back-up holds; no links, and no names that begin with a dot."""
     own: set[str] = set()
@@ -165,10 +171,6 @@ def _files(settings: Settings, home: Path, runs: bool) -> Iterator[Path]:
             yield path
         elif runs and path.name in FOLDERS and path.is_dir():
             yield from _below(path)
-
-
-def _name(home: Path, path: Path) -> str:
-    return f"{HOME}{path.relative_to(home).as_posix()}"
 
 
 def _objects(home: Path) -> Iterator[Path]:

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 import psycopg
@@ -22,7 +22,24 @@ Kind = Literal["sqlite", "postgresql"]
 _REVISION = "SELECT version_num FROM alembic_version"
 _TABLES = "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
 _BUSY_SECONDS = 30.0
+_OBJECTS = "SELECT key, size, sha256 FROM compacted_runs ORDER BY key"
 _WHOLE = ["--no-owner", "--no-privileges"]
+
+
+class Known(NamedTuple):
+    """An object that a database names: its name in the store, bytes, and SHA-256."""
+
+    key: str
+    size: int
+    sha256: str
+
+
+class Dumped(NamedTuple):
+    """What was dumped."""
+
+    revision: str
+    objects: list[Known]
+    """Those with the steps of its compacted runs, as of the same moment."""
 
 
 def kind_of(url: str) -> Kind:
@@ -40,8 +57,8 @@ def sqlite_file(url: str) -> Path:
     return Path(make_url(url).database or "")
 
 
-def dump(url: str, target: Path) -> str:
-    """Write one consistent state of a database to a new file, while others write to it; return its revision.
+def dump(url: str, target: Path) -> Dumped:
+    """Write one consistent state of a database to a new file, while others write to it.
 
     Raises BackupError.
     """
@@ -81,7 +98,7 @@ def load(url: str, source: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _dump_sqlite(path: Path, target: Path) -> str:
+def _dump_sqlite(path: Path, target: Path) -> Dumped:
     """Copy in one step, in one read transaction: in WAL mode writers go on meanwhile."""
     if not path.is_file():
         raise BackupError(f"there is no database {path}: --home names the folder of the instance")
@@ -91,10 +108,12 @@ def _dump_sqlite(path: Path, target: Path) -> str:
         closing(sqlite3.connect(target)) as copy,
     ):
         live.backup(copy)
-        return str(_one(copy.execute(_REVISION).fetchone()))
+        revision = str(_one(copy.execute(_REVISION).fetchone()))
+        there = copy.execute("SELECT name FROM sqlite_master WHERE name = 'compacted_runs'").fetchone()
+        return Dumped(revision, [Known(*row) for row in copy.execute(_OBJECTS)] if there else [])
 
 
-def _dump_postgres(url: str, target: Path) -> str:
+def _dump_postgres(url: str, target: Path) -> Dumped:
     """Have pg_dump write the state in which the revision was read."""
     with _connected(url) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -102,7 +121,9 @@ def _dump_postgres(url: str, target: Path) -> str:
         snapshot = _one(connection.execute("SELECT pg_export_snapshot()").fetchone())
         options = ["--format=custom", "--compress=0", *_WHOLE, f"--snapshot={snapshot}", f"--file={target}"]
         _call("pg_dump", [*options, f"--dbname={_address(url)}"], url)
-    return revision
+        there = _one(connection.execute("SELECT to_regclass('compacted_runs')").fetchone())
+        objects = [Known(*row) for row in connection.execute(_OBJECTS).fetchall()] if there else []
+    return Dumped(revision, objects)
 
 
 def _one(row: tuple[Any, ...] | None) -> Any:

@@ -30,7 +30,7 @@ def curve_store(request: Request) -> CurveStore:
     """Return the application's curve store; created by the first request."""
     state = request.app.state
     if not hasattr(state, "curves"):
-        state.curves = CurveStore()
+        state.curves = CurveStore(state.caches)
     store: CurveStore = state.curves
     return store
 
@@ -39,7 +39,7 @@ def increments(request: Request) -> Increments:
     """Return the application's newest answers; created by the first request."""
     state = request.app.state
     if not hasattr(state, "increments"):
-        state.increments = Increments()
+        state.increments = Increments(state.caches)
     found: Increments = state.increments
     return found
 

@@ -2,23 +2,21 @@
 
 A curve grows at its end, or changes where one of its seeds is; everything before and after stays. A client names
 the version that it has, and gets for every band the part between what it keeps at the beginning and at the end.
-The newest answers are remembered; another version is answered in full.
+The newest answers are remembered, as many as the caches of the process have room for; another version is answered
+in full.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hooke_api.base.caches import MIB, Budget, Cache
 from hooke_api.metrics.schemas import Band, BandAnswer
 
-REMEMBERED = 32
-"""Number of answers, each of some 10 kB per band."""
 COLUMNS = ("x", "mean", "low", "high", "n")
 
 _Columns = NDArray[np.float64]
@@ -34,26 +32,23 @@ class _Known:
 
 
 _Remembered = dict[_Key, _Known]
+_OF_POINT = 200
+"""Bytes of the entry of a run in `points`, about."""
 
 
 class Increments:
     """The newest answers of a process, by version. May be used from several threads."""
 
-    def __init__(self, most: int = REMEMBERED) -> None:
-        self._most = most
-        self._answers: OrderedDict[str, _Remembered] = OrderedDict()
-        self._lock = threading.Lock()
+    def __init__(self, budget: Budget | None = None) -> None:
+        """`budget`: of all caches of the process; None: one of its own."""
+        self._answers: Cache[str, _Remembered] = Cache(budget or Budget(8 * MIB), _size)
 
     def since(self, answer: BandAnswer, version: str | None) -> BandAnswer:
         """Return an answer with its version, as what has changed since another version if that is remembered."""
         known = {_key(band): _known(band) for band in answer.bands}
         now = _version(answer, known)
-        with self._lock:
-            earlier = self._answers.get(version) if version else None
-            self._answers[now] = known
-            self._answers.move_to_end(now)
-            while len(self._answers) > self._most:
-                self._answers.popitem(last=False)
+        earlier = self._answers.get(version) if version else None
+        self._answers.put(now, known)
         if earlier is None:
             return answer.model_copy(update={"version": now})
         bands = [
@@ -92,6 +87,11 @@ def _same(old: _Known | None, new: _Known) -> bool:
 
 def _key(band: Band) -> _Key:
     return band.variant, band.cluster, band.workers, band.metric
+
+
+def _size(answer: _Remembered) -> int:
+    """Return the size of an answer in memory, some 10 kB per band."""
+    return sum(band.columns.nbytes + _OF_POINT * len(band.points) for band in answer.values())
 
 
 def _known(band: Band) -> _Known:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -170,17 +171,18 @@ def read_keys(session: Session, runs: Sequence[Facts]) -> dict[str, Key]:
 
 
 def load(
-    session: Session, runs: Sequence[Facts], keys: Mapping[str, Key], old: Mapping[str, Kept]
-) -> dict[str, Kept]:
-    """Return the cache entries of these runs; for those in `old`, only newer chunks are read."""
+    session: Session, runs: Sequence[Facts], keys: Mapping[str, Key], old: dict[str, Kept]
+) -> Iterator[tuple[str, Kept]]:
+    """Yield the cache entries of these runs, by id; for those in `old`, only newer chunks are read.
+
+    One after the other, and out of `old`, because what they were computed from may be large.
+    """
     begun, left = read_begun(session, runs), _left(session, runs)
     evaluations = read_evaluations(session, parts(runs))
-    found = {}
     for run in runs:
-        columns = _new_columns(session, run.id, keys[run.id], old.get(run.id))
+        columns = _new_columns(session, run.id, keys[run.id], old.pop(run.id, None))
         curves = _curves(run, columns, begun[run.id], evaluations[run.id], left[run.id])
-        found[run.id] = Kept(keys[run.id], curves, {} if run.ended else columns)
-    return found
+        yield run.id, Kept(keys[run.id], curves, {} if run.ended else columns)
 
 
 def compacted(session: Session, runs: Sequence[Facts]) -> list[Facts]:
@@ -229,9 +231,12 @@ def read_columns(
     if after is not None:
         query = query.where(Chunk.id > after)
     count = 0
-    for attempt, rank, n, header, data in session.execute(query):
-        parts[attempt, rank].append(blocks.read(n, header, data, names))
-        count += 1
+    # few rows at a time, and copies of what is needed of them: otherwise all columns of a run would be in memory
+    with closing(session.execute(query.execution_options(yield_per=steps.ROWS))) as rows:
+        for attempt, rank, n, header, data in rows:
+            found = blocks.read(n, header, data, names)
+            parts[attempt, rank].append({name: column.copy() for name, column in found.items()})
+            count += 1
     joined = {
         place: {name: np.concatenate([part[name] for part in found]) for name in names}
         for place, found in parts.items()

@@ -122,7 +122,7 @@ def store(database: Database, run_id: str) -> bool:
         of = ThinnedSeries
         if session.scalars(select(of.of_data).where(of.run_id == run_id).limit(1)).first() == of_data:
             return False
-        curves = load(session, runs, keys, {})[run_id].curves
+        curves = dict(load(session, runs, keys, {}))[run_id].curves
     rows = [{"run_id": run_id, "of_data": of_data, **row} for row in _rows(runs[0], curves)]
     with database.write() as session:
         if session.get(Run, run_id) is None:  # purged meanwhile

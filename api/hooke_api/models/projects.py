@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Boolean, ForeignKey, String, Text
+from sqlalchemy import BigInteger, Boolean, ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from hooke_api.models.base import Base
@@ -22,6 +22,8 @@ class Project(Base):
     """Whether nothing more may be put into it; what is in it stays readable."""
     keep_runs: Mapped[str | None] = mapped_column(String(40))
     """Retention: a duration such as `90d`, or `never`; null: that of the site."""
+    quota: Mapped[int | None] = mapped_column(BigInteger)
+    """Points that it may hold before nothing more is put into it; null: any number."""
     created_at: Mapped[datetime]
     created_by: Mapped[str] = mapped_column(String(120), default="")
 

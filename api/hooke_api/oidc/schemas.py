@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from hooke_api.base.schema import View
 from hooke_api.people.schemas import Request, Secret
@@ -27,7 +27,7 @@ class OidcStart(Request):
         None, description="Page of this server to be shown then; default: the first one."
     )
     invite: Secret | None = Field(None, description="The secret of an invitation that is accepted by it.")
-    again: bool = Field(
+    again: StrictBool = Field(
         False, description="Whether the provider is to ask who this is although it knows: after a refusal."
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StrictBool, StringConstraints
 
 from hooke_api.base.access import Credential, Role, Scope
 from hooke_api.base.schema import View
@@ -96,7 +96,7 @@ class UserChange(Request):
     """What changes of a user; null: nothing."""
 
     role: Role | None = None
-    disabled: bool | None = Field(
+    disabled: StrictBool | None = Field(
         None, description="A disabled user cannot sign in; sessions and tokens end at once."
     )
 
@@ -119,7 +119,7 @@ class AccessTokenRequest(Request):
         "It allows at most what the role of its maker allows.",
     )
     days: Annotated[int, Field(ge=1, le=730, description="Days until it expires.")] = 90
-    machine: bool = Field(
+    machine: StrictBool = Field(
         False,
         description="Of a machine, not of the user who makes it; administrators only. Its name is the label.",
     )

@@ -36,7 +36,7 @@ def create_project(asked: NewProject, actor: ActorOf, database: DatabaseOf) -> P
 
 @router.patch("/{project}", operation_id="change_project")
 def change_project(project: str, asked: ProjectChange, actor: ActorOf, database: DatabaseOf) -> ProjectView:
-    """Rename or archive a project, change its description or its retention. 409 for a name in use."""
+    """Rename or archive a project, change its description, its retention or its quota. 409 for a name in use."""
     with database.write() as session:
         return service.change(session, project, asked, actor)
 

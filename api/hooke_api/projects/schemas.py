@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool
 
 from hooke_api.base.access import Role
 from hooke_api.base.durations import NEVER, at_least
@@ -34,6 +34,10 @@ def _retention(text: str) -> str:
 
 Retention = Annotated[str, Field(max_length=20), AfterValidator(_retention)]
 Description = Annotated[str, Field(max_length=1000, pattern="^[^\\x00]*$")]
+Quota = Annotated[int, Field(ge=0, le=10**15, strict=True)]
+QUOTA = (
+    "Points, steps of ranks and evaluations, that it may hold before nothing more is put into it; 0: any number."
+)
 KEEP_RUNS = "After how long what has ended is deleted: `site`, `never`, or a duration such as `90d`."
 
 
@@ -47,6 +51,10 @@ class ProjectView(View):
     """Nothing more is put into it."""
     keep_runs: str
     """After how long experiments that have ended are deleted: `site`, `never`, or a duration such as `90d`."""
+    quota: int
+    """Points that it may hold before nothing more is put into it; 0: any number."""
+    points: int | None
+    """Points that it holds: recorded steps of ranks, and evaluations; null without a quota."""
     role: Role
     """What the reader may do in it."""
     created_by: str
@@ -67,6 +75,7 @@ class NewProject(View):
     name: ProjectName
     description: Description = ""
     keep_runs: Retention = Field(SITE, description=KEEP_RUNS)
+    quota: Quota = Field(0, description=QUOTA)
 
 
 class ProjectChange(View):
@@ -76,8 +85,11 @@ class ProjectChange(View):
 
     name: ProjectName | None = None
     description: Description | None = None
-    archived: bool | None = Field(None, description="Nothing is put into an archived one; it stays readable.")
+    archived: StrictBool | None = Field(
+        None, description="Nothing is put into an archived one; it stays readable."
+    )
     keep_runs: Retention | None = Field(None, description=KEEP_RUNS)
+    quota: Quota | None = Field(None, description=QUOTA)
 
 
 class MemberView(View):

@@ -25,6 +25,7 @@ from hooke_api.projects.schemas import (
     ProjectView,
 )
 from hooke_api.storage import trail
+from hooke_api.storage.quotas import points_of
 from hooke_api.storage.reach import in_reach
 
 MOST = 500
@@ -35,16 +36,25 @@ def listed(session: Session, actor: Actor) -> ProjectList:
     """Return the projects that the sender of the present request, `actor`, reaches."""
     rows = session.scalars(select(Project).where(in_reach(Project.id)).order_by(Project.name)).all()
     first = sorted(rows, key=lambda row: row.id != DEFAULT_PROJECT)
-    return ProjectList(items=[_view(row, actor) for row in first])
+    points = points_of(session, [row.id for row in first if row.quota is not None])
+    return ProjectList(items=[_view(row, actor, points.get(row.id)) for row in first])
 
 
-def _view(project: Project, actor: Actor) -> ProjectView:
-    known = {
-        name: getattr(project, name) for name in ProjectView.model_fields if name not in ("keep_runs", "role")
-    }
+def _view(project: Project, actor: Actor, points: int | None) -> ProjectView:
+    computed = ("keep_runs", "quota", "points", "role")
+    known = {name: getattr(project, name) for name in ProjectView.model_fields if name not in computed}
     return ProjectView(
-        **known, keep_runs=project.keep_runs or SITE, role=role_in(actor, project.id) or Role.VIEWER
+        **known,
+        keep_runs=project.keep_runs or SITE,
+        quota=project.quota or 0,
+        points=points,
+        role=role_in(actor, project.id) or Role.VIEWER,
     )
+
+
+def _one(session: Session, project: Project, actor: Actor) -> ProjectView:
+    points = None if project.quota is None else points_of(session, [project.id])[project.id]
+    return _view(project, actor, points)
 
 
 def create(session: Session, asked: NewProject, actor: Actor) -> ProjectView:
@@ -57,13 +67,14 @@ def create(session: Session, asked: NewProject, actor: Actor) -> ProjectView:
         description=asked.description,
         archived=False,
         keep_runs=_stored(asked.keep_runs),
+        quota=asked.quota or None,
         created_by=actor.name,
         created_at=database_time(session),
     )
     session.add(project)
     _flush(session, asked.name)
     trail.tell(session, subject=project.name, after=_state(project))
-    return _view(project, actor)
+    return _one(session, project, actor)
 
 
 def _stored(keep_runs: str) -> str | None:
@@ -89,9 +100,11 @@ def change(session: Session, name: str, asked: ProjectChange, actor: Actor) -> P
             setattr(project, field, value)
     if asked.keep_runs is not None:
         project.keep_runs = _stored(asked.keep_runs)
+    if asked.quota is not None:
+        project.quota = asked.quota or None
     _flush(session, project.name)
     trail.tell(session, before=before, after=_state(project))
-    return _view(project, actor)
+    return _one(session, project, actor)
 
 
 def get(session: Session, name: str, *, lock: bool = False) -> Project:
@@ -104,7 +117,7 @@ def get(session: Session, name: str, *, lock: bool = False) -> Project:
 
 
 def _state(project: Project) -> dict[str, Any]:
-    names = ("name", "description", "archived", "keep_runs")
+    names = ("name", "description", "archived", "keep_runs", "quota")
     return {name: getattr(project, name) for name in names}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from hooke.spec.retry import RetryCause
 from hooke.spec.specification import Part
 from hooke.spec.states import RunState
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, StrictBool
 
 from hooke_api.base.schema import View
 from hooke_api.waiting.schemas import WaitingView
@@ -179,7 +179,7 @@ class RetryRequest(View):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    resume: bool = Field(True, description="From the latest complete checkpoint; false: from the beginning.")
+    resume: StrictBool = Field(True, description="From the latest complete checkpoint; false: from the beginning.")
 
 
 class LogLineView(View):

@@ -29,6 +29,8 @@ SECONDS = 10.0
 """Time that a writer waits for its turn, or any request for a connection, s."""
 BUSY_SHARE = 0.5
 """Share of it that the writer whose turn it is waits for another process that has locked SQLite."""
+SQLITE_KIB = 2048
+"""Pages of SQLite that a connection keeps in memory, KiB. A writer of another connection makes them worthless."""
 AT_ONCE, WAITING = 24, 32
 """Writers at a time on PostgreSQL (one on SQLite), and others that wait; of the 40 threads that handle requests,
 some are left for reading."""
@@ -63,6 +65,7 @@ class Database:
             self.url,
             pool_size=10,
             max_overflow=40,
+            pool_use_lifo=True,  # else each of them is used in turn, and keeps its caches filled
             pool_timeout=seconds,
             pool_pre_ping=not self.sqlite,
             connect_args=reaching,
@@ -78,7 +81,7 @@ class Database:
             f"busy_timeout = {round(self._busy_seconds * 1000)}",
             "foreign_keys = ON",
             "synchronous = NORMAL",  # in WAL mode safe against kill -9; a power failure may lose the last ones
-            "cache_size = -8192",
+            f"cache_size = -{SQLITE_KIB}",
         ):
             connection.execute(f"PRAGMA {pragma}")
 

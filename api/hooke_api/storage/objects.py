@@ -113,6 +113,10 @@ class ObjectStore(ABC):
     def absent(self, key: str, size: int) -> str | None:
         """Return what is wrong with an object as far as it is seen at once; None: nothing, or nothing is seen."""
 
+    @abstractmethod
+    def size(self, key: str) -> int | None:
+        """Return the bytes of an object; None: there is none of that name."""
+
     def tidy(self) -> None:  # noqa: B027 - most stores have nothing to do
         """Remove what interrupted writers have left."""
 
@@ -213,6 +217,14 @@ class FolderStore(ObjectStore):
         except OSError as error:
             return "it is missing" if isinstance(error, FileNotFoundError) else str(error.strerror)
         return None if found == size else f"it is damaged: it has {found} bytes instead of {size}"
+
+    def size(self, key: str) -> int | None:
+        """Return the bytes of an object; None: there is none of that name."""
+        try:
+            with system_errors():
+                return self._path(key).stat().st_size
+        except FileNotFoundError:
+            return None
 
     def tidy(self) -> None:
         """Remove the drafts of writers that were interrupted long ago."""

@@ -12,6 +12,7 @@ from hooke_api.base.access import Role
 from hooke_api.base.errors import Conflict, Forbidden, ResourceNotFound
 from hooke_api.base.reach import DEFAULT_NAME, DEFAULT_PROJECT, asking, may_in, reached, reaches
 from hooke_api.models import Experiment, Project, ProjectMember, Run
+from hooke_api.storage.quotas import check_quota
 
 
 def in_reach(project_id: InstrumentedAttribute[str]) -> ColumnElement[bool]:
@@ -69,7 +70,7 @@ def open_project(session: Session, name: str) -> str:
     """Return the id of the project that an experiment is to be put into.
 
     Raises ResourceNotFound for one that the sender does not reach, Forbidden for one in which they only read, and
-    Conflict if it is archived.
+    Conflict if it is archived, or holds as many points as it may.
     """
     found = session.scalars(select(Project).where(Project.name == name)).first()
     if found is None or not reaches(found.id):
@@ -80,4 +81,5 @@ def open_project(session: Session, name: str) -> str:
         )
     if found.archived:
         raise Conflict(f"the project {name} is archived: nothing is put into it")
+    check_quota(session, found)
     return found.id

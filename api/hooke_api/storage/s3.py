@@ -158,6 +158,14 @@ class S3Store(ObjectStore):
         """Return None: it would take a request."""
         return None
 
+    def size(self, key: str) -> int | None:
+        """Return the bytes of an object; None: there is none of that name."""
+        with self._sent("HEAD", key) as answer:
+            if answer.status_code == httpx.codes.NOT_FOUND:
+                return None
+            self._check(answer)
+            return int(answer.headers.get("content-length", -1))
+
     @contextmanager
     def _slot(self) -> Iterator[None]:
         if not self._slots.acquire(timeout=WAIT):

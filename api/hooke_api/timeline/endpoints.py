@@ -22,7 +22,7 @@ def timeline_store(request: Request) -> TimelineStore:
     """Return the application's timelines; created by the first request."""
     state = request.app.state
     if not hasattr(state, "timelines"):
-        state.timelines = TimelineStore()
+        state.timelines = TimelineStore(state.caches)
     store: TimelineStore = state.timelines
     return store
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 from hooke.errors import JournalError
 from hooke.spec.files import SYSTEM
 from hooke.trace.reading import RankTrace, parse
 from sqlalchemy.orm import Session
 
+from hooke_api.base.caches import MIB, Budget, Cache
 from hooke_api.storage import files
 from hooke_api.timeline.columns import Trace, columns
 from hooke_api.timeline.messages import Meetings, Messages, meetings_of, messages_of
 from hooke_api.timeline.straggler import Straggler, straggler_of
-
-KEPT_BYTES = 128 << 20
-"""Size of the cache. A trace of 8 MiB has about 200,000 records, which take 15 MB as columns."""
 
 Key = tuple[str, int, int]
 """Run, attempt, bytes that have arrived."""
@@ -35,14 +33,20 @@ class Timeline:
     complete: bool
     """Whether every rank's trace has arrived and has its end; of a rank that died it never has."""
 
+    @property
+    def nbytes(self) -> int:
+        """Return the size in memory, bytes. A trace of 8 MiB has about 200,000 records, which take 15 MB."""
+        parts = [each for each in (self.messages, self.meetings) if each is not None]
+        arrays = [value for part in parts for value in vars(part).values() if isinstance(value, np.ndarray)]
+        return self.trace.nbytes + sum(int(array.nbytes) for array in arrays)
+
 
 class TimelineStore:
     """The cache of a process; thread-safe. Traces are read one at a time: 5 us per record."""
 
-    def __init__(self, limit: int = KEPT_BYTES) -> None:
-        self._limit = limit
-        self._kept: OrderedDict[Key, Timeline] = OrderedDict()
-        self._lock = threading.Lock()
+    def __init__(self, budget: Budget | None = None) -> None:
+        """`budget`: of all caches of the process; None: one of its own."""
+        self._kept: Cache[Key, Timeline] = Cache(budget or Budget(48 * MIB), lambda timeline: timeline.nbytes)
         self._reading = threading.Lock()
 
     def read(self, session: Session, run_id: str, attempt: int, ranks: int) -> tuple[Timeline | None, int]:
@@ -54,11 +58,12 @@ class TimelineStore:
             return None, 0
         key = (run_id, attempt, received)
         with self._reading:
-            found = self._get(key)
+            found = self._kept.get(key)
             if found is None:
                 found = _load(session, run_id, attempt, ranks, list(sizes))
                 if found is not None:
-                    self._put(key, found)
+                    self._kept.drop(lambda kept: kept[:2] == key[:2])  # of when less had arrived
+                    self._kept.put(key, found)
         return found, received
 
     def traces(self, session: Session, run_id: str, attempt: int, ranks: int) -> list[RankTrace]:
@@ -68,20 +73,6 @@ class TimelineStore:
         with self._reading:
             found = readable(session, run_id, attempt, ranks, sizes)[0]
         return sorted(found, key=lambda trace: trace.header["rank"])
-
-    def _get(self, key: Key) -> Timeline | None:
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
-
-    def _put(self, key: Key, timeline: Timeline) -> None:
-        with self._lock:
-            for other in [kept for kept in self._kept if kept[:2] == key[:2]]:  # of when less had arrived
-                del self._kept[other]
-            self._kept[key] = timeline
-            while sum(kept.trace.nbytes for kept in self._kept.values()) > self._limit and len(self._kept) > 1:
-                self._kept.popitem(last=False)
 
 
 def readable(

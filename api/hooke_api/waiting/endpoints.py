@@ -15,6 +15,12 @@ from hooke_api.waiting.schemas import QueueView
 router = APIRouter(prefix="/clusters", tags=["clusters"])
 
 
+class CsvText(PlainTextResponse):
+    """A table in one piece."""
+
+    media_type = "text/csv"
+
+
 def silence_of(request: Request) -> timedelta:
     """Return the time without a word of its agent after which a cluster counts as offline."""
     return timedelta(seconds=request.app.state.settings.agent_seconds)
@@ -34,8 +40,8 @@ def set_policy(name: str, policy: QueuePolicy, database: DatabaseOf) -> QueuePol
         return service.set_policy(session, name, policy)
 
 
-@router.get("/{name}/trace.csv", operation_id="read_trace", response_class=PlainTextResponse)
-def read_trace(name: str, database: DatabaseOf) -> PlainTextResponse:
+@router.get("/{name}/trace.csv", operation_id="read_trace", response_class=CsvText)
+def read_trace(name: str, database: DatabaseOf) -> CsvText:
     """Read the newest experiments of a cluster that have ended as a job trace (CSV of the Helios format)."""
     with database.read() as session:
-        return PlainTextResponse(trace.csv_of(session, name), media_type="text/csv")
+        return CsvText(trace.csv_of(session, name))

@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import make_url
 
+from hooke_api.base.rates import Rates
 from hooke_api.base.schema import View
 from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Workers
@@ -55,7 +56,8 @@ def readyz(request: Request, response: Response, database: DatabaseOf) -> Ready:
     response.status_code = 503 if reasons else 200
     single: SingleSignOn = request.app.state.single_sign_on
     objects = database.objects.warnings() if database.objects is not None else []
-    warnings = [*disk_warnings(request.app.state.settings), *single.warnings(), *objects]
+    rates: Rates = request.app.state.door.rates
+    warnings = [*disk_warnings(request.app.state.settings), *single.warnings(), *objects, *rates.warnings()]
     return Ready(ready=not reasons, reasons=reasons, warnings=warnings)
 
 

@@ -22,6 +22,7 @@ app = typer.Typer(
 NameArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="Name of the project.", show_default=False)]
 UserArgument = Annotated[str, typer.Argument(metavar="USER", help="Name of the user.", show_default=False)]
 ROLES = "viewer, researcher or operator; each includes those before it."
+QUOTA = "Points (steps of ranks, and evaluations) after which nothing more is put into it; 0: any number."
 KEEP = "After how long what has ended is deleted: site, never, or a duration such as 90d."
 
 
@@ -38,11 +39,11 @@ def list_(api: ApiOption = None, home: HomeOption = None) -> None:
     """List the projects that you reach, with your role in each."""
 
     def told(remote: Remote) -> str:
-        rows = [("PROJECT", "YOUR ROLE", "STATE", "KEEPS RUNS", "SINCE", "DESCRIPTION")]
+        rows = [("PROJECT", "YOUR ROLE", "STATE", "KEEPS RUNS", "POINTS", "SINCE", "DESCRIPTION")]
         rows += [
             (
                 *(each["name"], each["role"], "archived" if each["archived"] else "open"),
-                *(_kept(each["keep_runs"]), moment(each["created_at"]), each["description"]),
+                *(_kept(each["keep_runs"]), _points(each), moment(each["created_at"]), each["description"]),
             )
             for each in remote.get("/projects")["items"]
         ]
@@ -56,16 +57,26 @@ def _kept(keep_runs: str) -> str:
     return {"site": "as the site", "never": "for ever"}.get(keep_runs, keep_runs)
 
 
+def _points(view: dict[str, Any]) -> str:
+    """Return how many points a project holds of how many that it may hold."""
+    quota = view.get("quota")  # an older server has none
+    if not quota:
+        return "any number"
+    return f"{view['points']:,} of {quota:,} ({view['points'] / quota:.0%})"
+
+
 @app.command()
 def create(
     project: NameArgument,
     description: Annotated[str, typer.Option(help="What it is about.")] = "",
     keep_runs: Annotated[str, typer.Option("--keep-runs", help=KEEP)] = "site",
+    quota: Annotated[int, typer.Option(help=QUOTA)] = 0,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
     """Make a project: administrators reach it, and the members that you add."""
-    document = {"name": project, "description": description, "keep_runs": keep_runs}
+    document: dict[str, Any] = {"name": project, "description": description, "keep_runs": keep_runs}
+    document |= {"quota": quota} if quota else {}
 
     def told(remote: Remote) -> str:
         name = remote.post("/projects", document)["name"]
@@ -80,22 +91,24 @@ def change(  # noqa: PLR0913 - each is an option of its own
     name: Annotated[str | None, typer.Option(help="Its name from now on.")] = None,
     description: Annotated[str | None, typer.Option(help="What it is about.")] = None,
     keep_runs: Annotated[str | None, typer.Option("--keep-runs", help=KEEP)] = None,
+    quota: Annotated[int | None, typer.Option(help=QUOTA)] = None,
     archive: Annotated[
         bool | None, typer.Option("--archive/--unarchive", help="Nothing more is put into it.")
     ] = None,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Rename or archive a project, change its description or its retention; what is not given stays."""
-    given = {"name": name, "description": description, "keep_runs": keep_runs, "archived": archive}
+    """Rename or archive a project, change its description, retention or quota; what is not given stays."""
+    given = {"name": name, "description": description, "keep_runs": keep_runs, "archived": archive, "quota": quota}
     asked: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
 
     def told(remote: Remote) -> str:
         if not asked:
-            raise ArgumentError("say what to change: --name, --description, --keep-runs, --archive or --unarchive")
+            raise ArgumentError("say what to change: --name, --description, --keep-runs, --quota, --[un]archive")
         view = remote.patch(_path(project), asked)
         state = "archived" if view["archived"] else "open"
-        return f"the project {view['name']} is {state}, and keeps runs {_kept(view['keep_runs'])}"
+        holds = f", and holds {_points(view)} points" if view.get("quota") else ""
+        return f"the project {view['name']} is {state}, and keeps runs {_kept(view['keep_runs'])}{holds}"
 
     tell("projects", told, api, home)
 

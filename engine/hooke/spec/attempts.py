@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from hooke.spec.events import Record
 
@@ -33,7 +33,7 @@ class AgentProof(Record):
     attempt: int = Field(ge=1)
     agent: str | None = None
     """Identity of the agent that says so; only that of the cluster's present agent counts."""
-    alive: bool
+    alive: StrictBool
     """True: its supervisor or one of its processes is alive. False: it is dead and can never start again."""
     token_sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
     """SHA-256 of the attempt's token: shows that the agent has received the attempt. None: it never has."""

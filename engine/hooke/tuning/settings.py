@@ -10,6 +10,7 @@ from hooke.catalogue.joined import Searchable, given
 from hooke.catalogue.searched import with_defaults
 from hooke.spec.spaces import Edge, Space, by_condition
 from hooke.spec.specification import Variant
+from hooke.tuning.halton import halton
 
 ATTEMPTS = 8
 """Points drawn per trial, at most: those that cannot run, or were drawn before, are replaced by the next ones."""
@@ -68,7 +69,7 @@ def settings(
         return [] if start in before else [start]
     found: list[dict[str, Any]] = []
     passed = len(before) if passed is None else passed
-    for point in _points(len(spaces), passed + ATTEMPTS * (len(before) + trials), passed):
+    for point in halton(len(spaces), passed + ATTEMPTS * (len(before) + trials), passed, SCRAMBLE):
         resolved, why = _tried(start, spaces, point, offer, workers)
         if not why and resolved not in found and resolved not in before:
             found.append(resolved)
@@ -81,7 +82,7 @@ def why_none(variant: Variant, offer: Searchable, workers: int) -> str:
     """Return why the first point of a space cannot run."""
     spaces = free_spaces(variant, offer)
     start = with_defaults(given(variant, offer), offer, spaces)
-    return _tried(start, spaces, next(_points(len(spaces), 1)), offer, workers)[1]
+    return _tried(start, spaces, next(halton(len(spaces), 1, 0, SCRAMBLE)), offer, workers)[1]
 
 
 def _tried(
@@ -127,13 +128,6 @@ def _wider(space: Space, end: Edge, name: str, values: Mapping[str, Any], offer:
         value = round(limit) if space.integer else limit
         if limit != getattr(space, end) and not offer.resolve({**values, name: value})[1]:
             yield wider
-
-
-def _points(dimensions: int, count: int, skip: int = 0) -> Iterator[list[float]]:
-    from scipy.stats import qmc  # slow to import, and needed where a search is planned only
-
-    for point in qmc.Halton(dimensions, scramble=True, rng=SCRAMBLE).random(count)[skip:]:
-        yield [float(share) for share in point]
 
 
 def _values(start: Mapping[str, Any], spaces: Mapping[str, Space], point: list[float]) -> dict[str, Any]:

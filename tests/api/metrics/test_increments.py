@@ -4,6 +4,7 @@ import math
 import random
 
 import pytest
+from hooke_api.base.caches import Budget
 from hooke_api.metrics.increments import COLUMNS, Increments
 from hooke_api.metrics.schemas import Band, BandAnswer
 
@@ -81,7 +82,9 @@ def test_a_band_that_is_new_is_whole_and_gaps_equal_gaps():
 
 
 def test_what_is_forgotten_is_answered_in_full():
-    known = Increments(most=2)
+    one = Increments(budget := Budget(10**6))
+    one.since(answer(band([(0.0, 0.0)])), None)
+    known = Increments(Budget(2 * budget.held))
     versions = [known.since(answer(band([(0.0, i / 10)])), None).version for i in range(3)]
     assert known.since(answer(band([(0.0, 0.9)])), versions[0]).since is None
     assert len(set(versions)) == 3

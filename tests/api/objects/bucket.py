@@ -89,6 +89,8 @@ def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes = b"", cut: 
     handler.send_response(status)
     handler.send_header("content-length", str(len(body)))
     handler.end_headers()
+    if handler.command == "HEAD":
+        return
     handler.wfile.write(body[: len(body) // 2] if cut else body)
     handler.close_connection = cut
 

@@ -8,7 +8,7 @@ import typer
 from alembic import command
 from hooke_api.base.settings import Settings
 from hooke_api.local import object_commands
-from hooke_api.local.backup import back_up
+from hooke_api.local.backup import Chosen, back_up
 from hooke_api.local.restoring import restore
 from hooke_api.models import Base, Chunk, CompactedRun, LooseObject
 from hooke_api.storage import steps as stored
@@ -33,7 +33,7 @@ def test_a_back_up_brings_the_objects_along(request, kind, service, tmp_path_fac
     (file,) = objects(service)
     (file.parent / ".draft-1-x").write_text("half")
     target = tmp_path_factory.mktemp("backups") / "hooke.backup"
-    back_up(service.settings, target, runs=False)
+    back_up(service.settings, target, chosen=Chosen(runs=False))
     assert file.exists()
     with elsewhere(request, kind, tmp_path_factory.mktemp("restored") / "home") as there:
         with target.open("rb") as source:

@@ -557,7 +557,7 @@ export const createProject = <ThrowOnError extends boolean = false>(options: Opt
 /**
  * Change Project
  *
- * Rename or archive a project, change its description or its retention. 409 for a name in use.
+ * Rename or archive a project, change its description, its retention or its quota. 409 for a name in use.
  */
 export const changeProject = <ThrowOnError extends boolean = false>(options: Options<ChangeProjectData, ThrowOnError>): RequestResult<ChangeProjectResponses, ChangeProjectErrors, ThrowOnError> => (options.client ?? client).patch<ChangeProjectResponses, ChangeProjectErrors, ThrowOnError>({
     url: '/api/v1/projects/{project}',

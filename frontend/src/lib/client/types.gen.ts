@@ -2936,6 +2936,12 @@ export type NewProject = {
      * Name
      */
     name: string;
+    /**
+     * Quota
+     *
+     * Points, steps of ranks and evaluations, that it may hold before nothing more is put into it; 0: any number.
+     */
+    quota?: number;
 };
 
 /**
@@ -3547,6 +3553,12 @@ export type ProjectChange = {
      * Name
      */
     name?: string | null;
+    /**
+     * Quota
+     *
+     * Points, steps of ranks and evaluations, that it may hold before nothing more is put into it; 0: any number.
+     */
+    quota?: number | null;
 };
 
 /**
@@ -3607,6 +3619,14 @@ export type ProjectView = {
      * Name
      */
     name: string;
+    /**
+     * Points
+     */
+    points: number | null;
+    /**
+     * Quota
+     */
+    quota: number;
     role: Role;
 };
 

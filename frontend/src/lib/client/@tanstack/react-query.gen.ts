@@ -1181,7 +1181,7 @@ export const createProjectMutation = (options?: Partial<Options<CreateProjectDat
 /**
  * Change Project
  *
- * Rename or archive a project, change its description or its retention. 409 for a name in use.
+ * Rename or archive a project, change its description, its retention or its quota. 409 for a name in use.
  */
 export const changeProjectMutation = (options?: Partial<Options<ChangeProjectData>>): UseMutationOptions<ChangeProjectResponse, ChangeProjectError, Options<ChangeProjectData>> => {
     const mutationOptions: UseMutationOptions<ChangeProjectResponse, ChangeProjectError, Options<ChangeProjectData>> = {

@@ -1,0 +1,120 @@
+"""`make requests`: random requests to every operation of a running API, with all checks of Schemathesis.
+
+An API process with its own Redis, on SQLite, furnished with an experiment, a run that reports, users and tokens.
+Ids in addresses are those of what is there, every second time. The exit status is 1 if something was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.api import bodies
+from benchmarks.api.attempts import Attempt, claimed
+from benchmarks.api.server import Server, served
+from tests.checkout import ROOT
+
+DOCUMENT = ROOT / "api" / "openapi.json"
+SKIPPED = {"test_webhook", "redeliver"}
+"""They send requests to addresses that were drawn by chance."""
+AGENTS = [f"agent_{name}" for name in ("hello", "claim", "proof", "failed_launch", "forgotten", "calibration")]
+REFUSED = ["2xx", "3xx", "400", "401", "403", "404", "409", "410", "412", "413", "415", "422", "429"]
+"""What may be said of a request that fits its schema: that does not say which methods, filters, cursors or
+versions there are, nor that a body of gzip may not be cut short."""
+LIMITS = ("requests", "ingest", "streams", "anonymous")
+
+
+def main() -> int:
+    """Send them; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("operations", nargs="*", metavar="OPERATION", help="by default all")
+    parser.add_argument("--examples", type=int, default=500, help="requests of each operation, about")
+    parser.add_argument("--seed", type=int, help="of what is drawn")
+    asked = parser.parse_args()
+    names = operations()
+    if unknown := set(asked.operations) - set(names):
+        sys.exit(f"no operation is called {', '.join(sorted(unknown))}; there are: {', '.join(names)}")
+    chosen = asked.operations or names
+    with served(None, {f"HOOKE_{kind.upper()}_PER_MINUTE": "0" for kind in LIMITS}) as server:
+        settings = configuration(server, furnished(server), asked.examples)
+        server.restart({"HOOKE_SCHEDULE": "false"})  # nothing is sent to addresses of webhooks
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder) / "schemathesis.toml"
+            place.write_text(toml(settings))
+            command = [str(Path(sys.executable).with_name("schemathesis")), f"--config-file={place}", "run"]
+            command += [str(DOCUMENT), f"--url={server.url}", "--continue-on-failure"]
+            command += [f"--seed={asked.seed}"] if asked.seed is not None else []
+            command += [f"--include-operation-id={name}" for name in chosen]
+            return subprocess.run(command, check=False, cwd=folder).returncode
+
+
+def operations() -> list[str]:
+    """Return the names of the operations that are sent requests."""
+    paths = json.loads(DOCUMENT.read_text())["paths"].values()
+    found = [operation["operationId"] for methods in paths for operation in methods.values()]
+    return [name for name in found if name not in SKIPPED]
+
+
+def furnished(server: Server) -> Attempt:
+    """Put something behind the addresses; return an attempt that reports."""
+    (attempt,) = claimed(server, 1, 2)
+    with server.client(attempt.token) as supervisor, server.client() as owner:
+        supervisor.ingest(bodies.first(attempt))
+        records: dict[int, list[Any]] = {rank: [bodies.steps(1, 1, 50, 2, rank)] for rank in range(2)}
+        supervisor.ingest(bodies.body(attempt, records))
+        owner.post("/users", {"name": "ada", "role": "researcher"})
+        owner.post("/projects", {"name": "other"})
+    return attempt
+
+
+def configuration(server: Server, attempt: Attempt, examples: int) -> dict[str, Any]:
+    """Return the settings of Schemathesis."""
+    there = {
+        "experiment_id": [attempt.experiment],
+        "run_id": [attempt.run],
+        "project": ["default", "other"],
+        "name": ["bench-0", "ada"],
+    }
+
+    def bearer(token: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {token}"}
+
+    return {
+        "headers": bearer(server.token),
+        "request-timeout": 30.0,
+        "max-stream-events": 2,
+        "generation": {"max-examples": examples, "database": "none"},
+        "checks": {
+            "enabled": True,
+            "positive_data_acceptance": {"expected-statuses": REFUSED},
+            "negative_data_rejection": {"expected-statuses": [*REFUSED[2:], "405", "406", "428", "5xx"]},
+        },
+        "dictionaries": {name: {"values": values} for name, values in there.items()},
+        "parameters": {f"path.{name}": {"dictionary": name, "probability": 0.5} for name in there},
+        "operations": [
+            {"include-operation-id": AGENTS, "headers": bearer(server.agents)},
+            {"include-operation-id": "ingest", "headers": bearer(attempt.token)},
+        ],
+    }
+
+
+def toml(settings: dict[str, Any]) -> str:
+    """Return settings as TOML: lists and tables inside of others are written in one line."""
+    return "".join(f"{json.dumps(name)} = {_value(value)}\n" for name, value in settings.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {_value(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
