@@ -62,7 +62,7 @@ def asked(service, run: str, points: int, axis: str) -> dict:
 
 def forget(service) -> None:
     """Leave nothing in the memory of the API."""
-    service.app.state.curves = CurveStore()
+    service.app.state.curves = CurveStore(service.app.state.caches)
 
 
 def spoil(service, run: str) -> None:

@@ -61,8 +61,8 @@ def compact(service, **changes) -> None:
 
 def forget(service) -> None:
     """Leave nothing in the memory of the API."""
-    service.app.state.curves = CurveStore()
-    service.app.state.increments = Increments()
+    service.app.state.curves = CurveStore(service.app.state.caches)
+    service.app.state.increments = Increments(service.app.state.caches)
 
 
 def objects(service) -> list[Path]:
