@@ -219,7 +219,7 @@ class Recorder:
     def done(self, r: RankState) -> Done:
         """Write and return the `done` record of this rank."""
         clock = r.ledger.train()
-        if r.deciding:  # the rest of a transfer ends at the clock of the evaluation, except for rounding
+        if r.deciding or r.spec.virtual is not None:  # a transfer's rest ends then, except for rounding
             clock = max(clock, self.latest_clock)
         last = self.evaluations[-1] if self.evaluations and r.deciding else None
         loss, accuracy, stood = self.test or (None, None, 0.0)

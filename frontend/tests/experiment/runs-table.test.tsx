@@ -2,6 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { RunSummary } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
+import { copied } from "../support/clipboard";
 import { comparison, experiment } from "../support/fixtures/experiment";
 import { runSummary } from "../support/fixtures/run";
 import { tuned, tuning } from "../support/fixtures/tuning";
@@ -146,7 +147,7 @@ it("of many runs draws those in view, which know their number among all, and lea
   await user.click(screen.getByRole("button", { name: "Export: Runs of this experiment" }));
   await user.click(await screen.findByRole("menuitem", { name: "Copy as Markdown" }));
   await screen.findByText("Copied");
-  const lines = (await navigator.clipboard.readText()).split("\n");
+  const lines = (await copied()).split("\n");
   expect(lines).toHaveLength(452);
   expect(lines.at(-1)).toContain("#450");
   expect(screen.getAllByTestId("run-row").length).toBeLessThan(100);

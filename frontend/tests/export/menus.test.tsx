@@ -4,6 +4,7 @@ import { LineChart } from "@/lib/charts/line-chart";
 import { variantStyle } from "@/lib/theme/palette";
 import { TableRegion } from "@/lib/ui/table-region";
 import { show } from "../support/app";
+import { copied } from "../support/clipboard";
 
 const saved: { name: string; text: Promise<string> }[] = [];
 
@@ -50,7 +51,7 @@ it("a table leaves as a file, or through the clipboard, and as a file where ther
   await user.click(menu());
   await user.click(await screen.findByRole("menuitem", { name: "Copy as Markdown" }));
   expect(await screen.findByText("Copied")).toBeVisible();
-  expect(await navigator.clipboard.readText()).toBe("| A |\n| --- |\n| 1 |");
+  expect(await copied()).toBe("| A |\n| --- |\n| 1 |");
 
   vi.spyOn(navigator.clipboard, "writeText").mockRejectedValue(new Error("not over plain HTTP"));
   await user.click(menu());

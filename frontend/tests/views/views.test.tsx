@@ -2,6 +2,7 @@ import { act, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { SavedView } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
+import { copied } from "../support/clipboard";
 import { CATALOGUE } from "../support/fixtures/catalogue";
 import { summary } from "../support/fixtures/experiment";
 import { savedView } from "../support/fixtures/people";
@@ -114,7 +115,7 @@ describe("a saved view", () => {
     const { user } = await open("/?filter=starred", STARRED);
     await user.click((await menu(user)).getByRole("menuitem", { name: "Copy the link to this view" }));
     await waitFor(() => expect(screen.getByTestId("views")).toHaveTextContent("Link copied"));
-    expect(await navigator.clipboard.readText()).toBe(`${window.location.origin}/?filter=starred`);
+    expect(await copied()).toBe(`${window.location.origin}/?filter=starred`);
   });
 
   it("offers no copying where the browser does not allow it", async () => {
