@@ -16,10 +16,16 @@ PATIENCE = 1000 * LIMIT
 """Milliseconds that a busy machine may take for anything."""
 expect.set_options(timeout=PATIENCE)
 TRANSITIONS_ENDED = """async () => {
-    const transitions = document.getAnimations().filter((each) => each instanceof CSSTransition);
-    await Promise.all(transitions.map((each) => each.finished.catch(() => null)));
+    const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
+    const changing = () => document.getAnimations().filter((each) => each instanceof CSSTransition);
+    await frame();
+    await frame();
+    for (let left = changing(); left.length > 0; left = changing()) {
+        await Promise.all(left.map((each) => each.finished.catch(() => null)));
+        await frame();
+    }
 }"""
-"""Waits until no color is between two others."""
+"""Waits until no color is between two others: what was asked for just before begins with the next frames."""
 
 
 class Browsing:
@@ -39,6 +45,11 @@ class Browsing:
 
     def hear(self, kind: str, text: str) -> None:
         self.complaints.append(f"{kind}: {text}")
+
+    def darken(self) -> None:
+        """Prefer dark colors, as the system's settings would, and wait until the page has them."""
+        self.page.emulate_media(color_scheme="dark")
+        expect(self.page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
 
     def accessible(self) -> None:
         """Fail with what axe finds on the page, once colors that change have changed."""

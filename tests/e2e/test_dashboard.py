@@ -232,7 +232,7 @@ def test_a_tuned_experiment_from_the_form_to_its_clone(hooke, browsing):
     searches.nth(1).locator("summary").click()
     expect(searches.nth(1).get_by_test_id("trial")).to_have_count(4)
     browsing.accessible()
-    page.emulate_media(color_scheme="dark")
+    browsing.darken()
     browsing.accessible()
     page.set_viewport_size({"width": 820, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
