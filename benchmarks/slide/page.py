@@ -36,12 +36,6 @@ labels, off the clock. Verdicts follow [the rule](../decisions/0020-one-rule-of-
 corrected for the number of comparisons in a table. With so few trials, a verdict is on the settings that were
 found. Precisions of the table are those of the test part when a run ended: at the target, if it met that
 one."""
-OUTDATED = {
-    "b6085851f2": "Of labels that were retrieved equally often, `slide` then took those with the lowest numbers; "
-    "since [decision 78](../decisions/0078-counts-of-threads-and-averages-of-rows.md) they are drawn, and its "
-    "kernels are faster. Its figures are to be measured again."
-}
-"""What has changed since the runs of a commit."""
 HEADER = (
     "| layer | chosen setting | trials that met the target | {unit} to the target, by seed | samples/s | P@1 | "
     "P@3 | P@5 | PSP@1 | PSP@5 | active labels | {verdict} |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
@@ -128,6 +122,11 @@ def page(records: Sequence[Record], mapped: Sequence[Record] = (), wired: Sequen
     for record in records:
         sections[record["problem"], record["size"], title_of(record["hardware"])].append(record)
     verdict = " ".join(_finding(problem, own) for (problem, _, _), own in sorted(sections.items()))
+    if mapped:
+        from benchmarks.slide.region import finding
+        from benchmarks.slide.region import table as region
+
+        verdict += f" {finding(mapped)}"
     parts = [
         "# Output layers: does hashing pay?",
         "<!-- written by `python -m benchmarks.slide publish` -->",
@@ -140,8 +139,6 @@ def page(records: Sequence[Record], mapped: Sequence[Record] = (), wired: Sequen
 
         parts += tables(sections)
     if mapped:
-        from benchmarks.slide.region import table as region
-
         parts.append(region(mapped))
     if wired:
         from benchmarks.slide.wire_page import table as wire
@@ -193,18 +190,12 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
         f"{problem.parameters['validation_items']:,} validation items. {records[0]['trials']} trials per layer, "
         f"{len({r['seed'] for r in reported})} "
         f"reported seeds, size `{size}`; {len(records)} runs. Commit "
-        f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)}{_outdated(records)}",
+        f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)}",
         "",
         HEADER.format(unit=unit, verdict=told),
         *(row.line(unit, verdict_of(name, said)) for name, row in found.items()),
     ]
     return "\n".join([*lines, *_tables(found.get(SLIDE))])
-
-
-def _outdated(records: Sequence[Record]) -> str:
-    """Return what has changed since these runs, with a space before it; empty if nothing has that is known."""
-    told = [OUTDATED[commit] for commit in sorted({record["commit"] for record in records}) if commit in OUTDATED]
-    return f" **{' '.join(told)}**" if told else ""
 
 
 def verdict_of(name: str, said: Mapping[str, Verdict]) -> str:

@@ -7,7 +7,7 @@ from hooke.catalogue.validation import validate_run
 
 from benchmarks.slide import region as module
 from benchmarks.slide import wire, wire_page
-from benchmarks.slide.conditions import LAYERS, PROBLEMS, SIZES, SLIDE, Size
+from benchmarks.slide.conditions import FULL, LAYERS, PROBLEMS, RANDOM, SIZES, SLIDE, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish, read
 from benchmarks.slide.region import MAPPED, cells, document, steps
@@ -179,6 +179,26 @@ def test_the_map_says_that_it_has_rates_only():
     assert len(list(cells())) == 5 * 4 * len(MAPPED)
     assert list(cells(problem=FINNA.name)) == [c for c in cells(problem=FINNA.name) if c[0] == FINNA.labels]
     assert len(list(cells(coarse=True))) == 3 * 3 * len(MAPPED)
+
+
+def test_the_map_in_words_counts_cells():
+    rates = {
+        (10_000, 32): (100, 400, 300, 200),
+        (10_000, 256): (100, 300, 50, 600),
+        (670_091, 32): (None, 100, 50, 60),
+    }
+    found = [
+        {"labels": labels, "batch": batch, "layer": layer, "samples_per_second": rate}
+        for (labels, batch), all_of in rates.items()
+        for layer, rate in zip((FULL, RANDOM, SLIDE, "slide, dwta"), all_of, strict=True)
+        if rate is not None
+    ]
+    told = module.finding(found)
+    assert "from 10,000 to 670,091 planted labels and batches of 32 to 256" in told
+    assert (
+        "than full in 2 of 2 cells (3 to 6 times) and than random-active in 1 of 3 cells (0.6 to 2 times)" in told
+    )
+    assert module.finding([*found, {**found[0], "problem": FINNA.name, "labels": 5}]) == told
 
 
 def test_cells_of_the_map_are_runs_that_the_product_takes():
