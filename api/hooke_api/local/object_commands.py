@@ -68,7 +68,7 @@ def _check(database: Database, known: list[CompactedRun], quick: bool) -> bool:
     store = database.objects.name if database.objects is not None else ""
     print(f"{len(known):,} objects in {store}: {steps:,} steps, {size(raw)} as rows, {size(stored)} as objects")
     if faults:
-        print(f"{faults:,} of them are missing or damaged: restore them from a back-up, under the same names")
+        print(f"{faults:,} of them are missing or damaged: restore them from a backup, under the same names")
     return not faults
 
 

@@ -66,7 +66,7 @@ it("a method without a drawing says why", async () => {
 it("one's own method has no drawing and no prices", async () => {
   openApp(server, "/algorithms/gossip");
   expect(await screen.findByText(/^Only the methods that come with Hooke are drawn/)).toBeVisible();
-  expect(screen.getByText("Its class does not declare what it exchanges.")).toBeVisible();
+  expect(screen.getByText("This algorithm does not declare what it exchanges.")).toBeVisible();
 });
 
 it("costs are those of the network that is chosen, bounds those of the workers", async () => {

@@ -93,7 +93,7 @@ describe("phases over time", () => {
     server.on("GET /experiments/*/phases", new Refusal(404, "Gone."));
     const { user } = await openExperiment(server, "/experiments/exp_7?phases=time");
     const alert = await screen.findByRole("alert");
-    expect(alert).toHaveTextContent("The phases could not be read. Gone.");
+    expect(alert).toHaveTextContent("The phases could not be loaded. Gone.");
     server.on("GET /experiments/*/phases", { phases: [], bins: BINS, rows: [phasesRow("Sync EASGD")] });
     await user.click(within(alert).getByRole("button", { name: "Try again" }));
     await waitFor(() => expect(areas()).toHaveLength(2));

@@ -52,7 +52,7 @@ describe("the section", () => {
     server.on("GET /experiments/*/tuning", new Refusal(409, why));
     const { user } = openApp(server, "/experiments/exp_7");
     const alert = await screen.findByRole("alert");
-    expect(alert).toHaveTextContent(`The tuning could not be read. ${why}`);
+    expect(alert).toHaveTextContent(`The tuning could not be loaded. ${why}`);
     server.on("GET /experiments/*/tuning", tuning());
     await user.click(within(alert).getByRole("button", { name: "Try again" }));
     expect(await screen.findAllByTestId("search")).toHaveLength(3);

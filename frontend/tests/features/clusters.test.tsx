@@ -146,11 +146,11 @@ describe("the page of clusters", () => {
     server.on("GET /clusters", new Refusal(503, "The database is away."));
     openApp(server, "/clusters");
     expect(await screen.findByTestId("error")).toHaveTextContent(
-      "The clusters could not be listed. The database is away.",
+      "The clusters could not be loaded. The database is away.",
     );
     server.on("GET /clusters", { items: [cluster("hpc")] });
     server.on("GET /clusters/*/tokens", new Refusal(503, "The database is away."));
     await screen.findByText("Try again").then((button) => button.click());
-    expect(await screen.findByText(/The tokens could not be listed/)).toBeVisible();
+    expect(await screen.findByText(/The tokens could not be loaded/)).toBeVisible();
   });
 });

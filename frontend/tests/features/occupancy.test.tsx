@@ -52,11 +52,11 @@ describe("on the page of clusters", () => {
     );
   });
 
-  it("says where it could not be read, beside what can", async () => {
+  it("says where it could not be loaded, beside what can", async () => {
     server.on("GET /clusters", { items: [cluster("hpc")] }).on("GET /clusters/*/tokens", { items: [] });
     server.on("GET /clusters/*/occupancy", new Refusal(404, "no cluster is called 'hpc'"));
     openApp(server, "/clusters");
-    expect(await screen.findByText(/The occupancy could not be read/)).toBeVisible();
+    expect(await screen.findByText(/The occupancy could not be loaded/)).toBeVisible();
     expect(screen.getByTestId("cluster-hpc")).toHaveTextContent("AMD EPYC");
   });
 });

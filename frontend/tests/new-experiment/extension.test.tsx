@@ -138,7 +138,7 @@ describe("the form", () => {
     server.on("POST /experiments/*/extension/dry-run", new Refusal(409, why));
     await choose(user, addVariant(), "Sync SGD");
     const said = await screen.findByTestId("faults");
-    expect(said).toHaveTextContent("It cannot be extended");
+    expect(said).toHaveTextContent("The experiment cannot be extended");
     expect(said).toHaveTextContent(why);
     expect(screen.getByTestId("start")).toBeDisabled();
   });
@@ -182,7 +182,7 @@ describe("the form", () => {
     await waitFor(() => expect(screen.getByTestId("start")).toBeEnabled());
     await user.click(screen.getByTestId("start"));
     expect(await screen.findByText("experiment 7 was extended meanwhile")).toBeVisible();
-    expect(screen.getByText("No variants were added")).toBeVisible();
+    expect(screen.getByText("The variants could not be added")).toBeVisible();
     expect(screen.getByTestId("plan-total")).toHaveTextContent("3 runs"); // the plan still stands
     expect(screen.getByTestId("start")).toBeEnabled();
   });

@@ -72,12 +72,12 @@ describe("where it starts", () => {
     expect(await shownDocument(user)).toEqual(spec);
   });
 
-  it("says which catalogue could not be read, and reads it when told", async () => {
+  it("says which catalogue could not be loaded, and reads it when told", async () => {
     server.on("GET /algorithms", new Refusal(500, "No agent has answered."));
     const opening = openForm(server).catch(() => undefined);
     server.on("GET /algorithms", new Refusal(500, "No agent has answered."));
     const alert = await screen.findByRole("alert");
-    expect(alert).toHaveTextContent("The form could not be made. No agent has answered.");
+    expect(alert).toHaveTextContent("The form could not be loaded. No agent has answered.");
     server.on("GET /algorithms", CATALOGUE);
     within(alert).getByRole("button", { name: "Try again" }).click();
     await opening;
@@ -110,7 +110,7 @@ describe("what is seen is what starts", () => {
     expect(screen.getByTestId("unread")).toHaveTextContent(/This is not JSON/);
     await user.click(screen.getByRole("tab", { name: "JSON" }));
     expect(editor()).toHaveValue("{ no");
-    await user.click(screen.getByRole("button", { name: "Discard what was typed" }));
+    await user.click(screen.getByRole("button", { name: "Discard this text" }));
     expect(JSON.parse(editor().value)).toMatchObject({ name: "New comparison" });
     await waitFor(() => expect(startButton()).toBeEnabled());
   });

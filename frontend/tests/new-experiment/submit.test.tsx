@@ -153,7 +153,7 @@ describe("faults", () => {
     const { user } = await openForm(server);
     server.on("POST /experiments/dry-run", new Refusal(400, "The body is too large."));
     await refill(user, screen.getByLabelText("Batch"), "16");
-    expect(await screen.findByText("It cannot be checked")).toBeVisible();
+    expect(await screen.findByText("The experiment cannot be checked")).toBeVisible();
     expect(screen.getByText("The body is too large.")).toBeVisible();
     expect(start()).toBeDisabled();
   });
@@ -197,7 +197,7 @@ describe("Start", () => {
     server.on("POST /experiments", new Refusal(503, "The queue is full."));
     await settled();
     await user.click(start());
-    expect(await screen.findByText("It was not started")).toBeVisible();
+    expect(await screen.findByText("The experiment could not be started")).toBeVisible();
     expect(screen.getByText("The queue is full.")).toBeVisible();
     expect(screen.getByTestId("plan-total")).toHaveTextContent("3 runs");
     await user.click(start());
@@ -205,7 +205,7 @@ describe("Start", () => {
     expect(keys()).toHaveLength(1);
     answerExperiment();
     await refill(user, screen.getByLabelText("Batch"), "8");
-    expect(screen.queryByText("It was not started")).toBeNull();
+    expect(screen.queryByText("The experiment could not be started")).toBeNull();
     await settled();
     await user.click(start());
     await screen.findByTestId("experiment-name");

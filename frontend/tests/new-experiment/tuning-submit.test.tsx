@@ -135,7 +135,7 @@ describe("a tuned experiment that is cloned", () => {
     await settled();
     server.on("POST /experiments", new Refusal(503, "The queue is full."));
     await user.click(screen.getByTestId("start"));
-    await screen.findByText("It was not started");
+    await screen.findByText("The experiment could not be started");
     const [sent] = server.askedFor("POST /experiments");
     expect(sent?.body).toEqual({ ...TUNED, tuning: { trials: 4, search: "halving" } });
   });

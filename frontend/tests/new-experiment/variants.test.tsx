@@ -111,7 +111,7 @@ describe("the list of methods", () => {
     await user.type(addVariant(), typed);
     const options = listOf(addVariant()).queryAllByRole("option");
     expect(options.map((option) => option.firstElementChild?.firstChild?.textContent)).toEqual(found);
-    const none = listOf(addVariant()).queryByText("No method has such a name");
+    const none = listOf(addVariant()).queryByText("No algorithm has this name");
     expect(none !== null).toBe(found.length === 0);
   });
 

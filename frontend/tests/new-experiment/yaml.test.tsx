@@ -106,7 +106,7 @@ describe("what is wrong", () => {
     expect(screen.getByTestId("unread")).toHaveTextContent(/The YAML cannot be read.*line \d+, column \d+/);
     expect(await box()).toHaveAttribute("aria-invalid", "true");
     expect(await box()).toHaveAccessibleDescription(/line \d+, column \d+/);
-    await user.click(screen.getByRole("button", { name: "Discard what was typed" }));
+    await user.click(screen.getByRole("button", { name: "Discard this text" }));
     expect(await text()).toContain("batch: 32");
     expect(await box()).toHaveAttribute("aria-invalid", "false");
   });

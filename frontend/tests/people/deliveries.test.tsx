@@ -121,7 +121,7 @@ describe("the deliveries of a webhook", () => {
     expect(await screen.findByText(/webhook whk_1 is switched off/)).toBeVisible();
   });
 
-  it("say that there are none, or that they could not be listed", async () => {
+  it("say that there are none, or that they could not be loaded", async () => {
     const user = open([webhook("whk_1"), webhook("whk_2")]);
     server.on("GET /webhooks/*/deliveries", { items: [], next_cursor: null });
     const buttons = await screen.findAllByTestId("show-deliveries");

@@ -82,7 +82,7 @@ describe("the queue", () => {
     expect(others.getByLabelText("Priority of experiment 2")).toBeDisabled();
     expect(screen.getByLabelText("Priority of experiment 1")).toBeEnabled();
     const policy = await refused(/This needs the role operator/);
-    expect(policy.getByRole("button", { name: "Save the policy" })).toBeDisabled();
+    expect(policy.getByRole("button", { name: "Save policy" })).toBeDisabled();
   });
 
   it("lets an operator change priorities and the policy", async () => {
@@ -91,7 +91,7 @@ describe("the queue", () => {
     expect(screen.queryByTestId("refused")).toBeNull();
     server.on("PUT /clusters/*/policy", { order: "priority" });
     await user.selectOptions(screen.getByLabelText("Order"), "priority");
-    await user.click(screen.getByRole("button", { name: "Save the policy" }));
+    await user.click(screen.getByRole("button", { name: "Save policy" }));
     await waitFor(() => expect(server.askedFor("PUT /clusters/*/policy")).toHaveLength(1));
   });
 });

@@ -46,7 +46,7 @@ describe("the tokens of the account", () => {
     await user.click(await screen.findByTestId("revoke-token"));
     await user.click(await screen.findByTestId("revoke-token-confirm"));
     expect(await screen.findByTestId("error")).toHaveTextContent(
-      "The token was not revoked. it is revoked already",
+      "The token could not be revoked. it is revoked already",
     );
     expect(screen.getByText("laptop")).toBeVisible();
   });
@@ -55,7 +55,7 @@ describe("the tokens of the account", () => {
     server.on("GET /me", me("viewer")).on("GET /tokens", new Refusal(404, "no such list"));
     server.on("POST /tokens", { ...accessToken("phone"), token: "hooke_token_phone" });
     const { user } = openApp(server, "/account");
-    expect(await screen.findByTestId("error")).toHaveTextContent("The tokens could not be listed.");
+    expect(await screen.findByTestId("error")).toHaveTextContent("The tokens could not be loaded.");
     await user.type(screen.getByTestId("token-label"), "phone{Enter}");
     expect(await screen.findByTestId("new-token")).toHaveTextContent("hooke_token_phone");
     expect(screen.getByTestId("token-label")).toHaveValue("");
@@ -84,7 +84,7 @@ describe("a new token", () => {
     await user.type(await screen.findByTestId("token-label"), "ci");
     await user.click(screen.getByLabelText("Of a machine"));
     await user.click(screen.getByTestId("create-token"));
-    expect(await screen.findByTestId("error")).toHaveTextContent("No token was made. the label is taken");
+    expect(await screen.findByTestId("error")).toHaveTextContent("The token could not be created. the label is taken");
     expect(screen.getByTestId("token-label")).toHaveValue("ci");
     expect(server.askedFor("POST /tokens")[0]?.body).toMatchObject({ machine: true });
   });

@@ -57,7 +57,7 @@ describe("a new webhook", () => {
     server.on("POST /webhooks", new Refusal(422, "webhooks are not sent to this address", faults));
     await user.type(await screen.findByTestId("webhook-url"), "https://10.0.0.1/{Enter}");
     const said = await screen.findByTestId("error");
-    expect(said).toHaveTextContent("The webhook was not added.");
+    expect(said).toHaveTextContent("The webhook could not be added.");
     expect(screen.getByTestId("webhook-url")).toHaveValue("https://10.0.0.1/");
     expect(screen.queryByTestId("new-webhook")).toBeNull();
   });
@@ -81,7 +81,7 @@ describe("the webhooks", () => {
     open([]);
     server.on("GET /webhooks", new Refusal(404, "no such list"));
     expect(await screen.findByText(/no such list/)).toBeVisible();
-    expect(await screen.findByText("No such entry.")).toBeVisible();
+    expect(await screen.findByText("No entries match.")).toBeVisible();
     expect(screen.getByTestId("webhook-url")).toBeEnabled();
   });
 

@@ -41,7 +41,7 @@ describe("errors in a log", () => {
   });
 });
 
-describe("a text", () => {
+describe("text", () => {
   it("is found in any case, the newest line first; Enter goes back, beyond the first to the last", async () => {
     written("Loss 3", "step", "loss 2", "end");
     const { user } = openApp(server, "/runs/run_21");

@@ -42,7 +42,7 @@ describe("a log that cannot be read", () => {
     server.on("GET /runs/*/logs", new Refusal(403, "logs are kept for owners"));
     const { user } = await open();
     expect(await screen.findByRole("alert")).toHaveTextContent(
-      "The log could not be read. logs are kept for owners",
+      "The log could not be loaded. logs are kept for owners",
     );
     server.on("GET /runs/*/logs", lines("at last"));
     await user.click(screen.getByRole("button", { name: "Try again" }));

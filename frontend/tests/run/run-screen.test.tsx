@@ -239,6 +239,6 @@ describe("the page", () => {
   it("says that there is no such run", async () => {
     server.on("GET /runs/*", new Refusal(404, "Not found."));
     openApp(server, "/runs/run_0");
-    expect(await screen.findByRole("heading", { name: "No such run" })).toBeVisible();
+    expect(await screen.findByRole("heading", { name: "Run not found" })).toBeVisible();
   });
 });

@@ -139,9 +139,9 @@ describe("without a timeline", () => {
     expect(await screen.findByText(words)).toBeVisible();
   });
 
-  it("says that it could not be read", async () => {
+  it("says that it could not be loaded", async () => {
     await open(new Refusal(400, "no such step"));
-    expect(await screen.findByText("The timeline could not be read.")).toBeVisible();
+    expect(await screen.findByText("The timeline could not be loaded.")).toBeVisible();
   });
 
   it.each([

@@ -34,8 +34,8 @@ export function CostPart({ algorithm, sentence, prices }: CostProps) {
           <Typeset text={sentence} />
         </p>
       )}
-      {rows.length === 0 && <p className={styles.note}>Its class does not declare what it exchanges.</p>}
-      {silent && <p className={styles.note}>It sends nothing.</p>}
+      {rows.length === 0 && <p className={styles.note}>This algorithm does not declare what it exchanges.</p>}
+      {silent && <p className={styles.note}>This algorithm sends nothing.</p>}
       {rows.length > 0 && !silent && (
         <>
           <p className={styles.note}>

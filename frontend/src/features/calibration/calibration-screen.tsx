@@ -93,13 +93,13 @@ export function CalibrationScreen() {
       {mayStart && <WhatToMeasure asked={asked} change={setAsked} />}
       {query.isError && (
         <ErrorPanel
-          what="The calibrations could not be read."
+          what="The calibrations could not be loaded."
           error={query.error}
           retry={() => query.refetch()}
         />
       )}
-      {start.isError && <ErrorPanel what="The calibration was not started." error={start.error} />}
-      {cancel.isError && <ErrorPanel what="The calibration was not cancelled." error={cancel.error} />}
+      {start.isError && <ErrorPanel what="The calibration could not be started." error={start.error} />}
+      {cancel.isError && <ErrorPanel what="The calibration could not be cancelled." error={cancel.error} />}
       {open && (
         <Open
           view={open}

@@ -52,10 +52,10 @@ export function AddCluster() {
           onChange={(event) => setLabel(event.currentTarget.value)}
         />
         <Button type="submit" disabled={name === "" || bad} loading={make.isPending} data-testid="make-token">
-          Make token
+          Create token
         </Button>
       </form>
-      {make.isError && <ErrorPanel what="No token was made." error={make.error} />}
+      {make.isError && <ErrorPanel what="The token could not be created." error={make.error} />}
       {make.data && <Made token={make.data} />}
     </Section>
   );

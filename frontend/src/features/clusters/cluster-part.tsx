@@ -148,7 +148,7 @@ function Operations({ cluster }: { cluster: ClusterView }) {
           testId="remove"
         />
       </Group>
-      {failed && <ErrorPanel what="This was not done." error={failed.error} />}
+      {failed && <ErrorPanel what="The change could not be made." error={failed.error} />}
     </div>
   );
 }

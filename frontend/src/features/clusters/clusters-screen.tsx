@@ -30,7 +30,7 @@ export function ClustersScreen() {
       </p>
       {query.isError && (
         <ErrorPanel
-          what="The clusters could not be listed."
+          what="The clusters could not be loaded."
           error={query.error}
           retry={() => query.refetch()}
         />

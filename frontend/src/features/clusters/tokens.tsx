@@ -21,7 +21,7 @@ export function Tokens({ cluster }: { cluster: string }) {
     ...revokeClusterTokenMutation(),
     onSuccess: () => client.invalidateQueries({ queryKey: listClusterTokensQueryKey({ path }) }),
   });
-  if (query.isError) return <ErrorPanel what="The tokens could not be listed." error={query.error} />;
+  if (query.isError) return <ErrorPanel what="The tokens could not be loaded." error={query.error} />;
   const items = query.data?.items ?? [];
   if (items.length === 0) return null;
   return (
@@ -32,7 +32,7 @@ export function Tokens({ cluster }: { cluster: string }) {
           <thead>
             <tr>
               <th>Label</th>
-              <th>Made</th>
+              <th>Created</th>
               <th>Last used</th>
               <th>Token</th>
               <th />
@@ -50,7 +50,7 @@ export function Tokens({ cluster }: { cluster: string }) {
           </tbody>
         </table>
       </div>
-      {revoke.isError && <ErrorPanel what="The token was not revoked." error={revoke.error} />}
+      {revoke.isError && <ErrorPanel what="The token could not be revoked." error={revoke.error} />}
     </>
   );
 }

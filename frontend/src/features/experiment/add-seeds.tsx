@@ -86,7 +86,7 @@ function SeedsWindow({ experiment, room, proposed, onClose }: SeedsWindowProps) 
         Settings stay as they are, and all seeds count as one comparison. It will say that seeds were added
         after others had been compared.
       </Text>
-      {extend.isError && <ErrorPanel what="No seeds were added." error={extend.error} />}
+      {extend.isError && <ErrorPanel what="The seeds could not be added." error={extend.error} />}
       <Group justify="flex-end" gap="xs" mt="md">
         <Button variant="default" onClick={onClose}>
           Cancel

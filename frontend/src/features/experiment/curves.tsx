@@ -57,7 +57,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
         <GroupPicker groups={groups} group={group} />
       </div>
       {query.isError && !query.data && (
-        <ErrorPanel what="The curves could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel what="The curves could not be loaded." error={query.error} retry={() => query.refetch()} />
       )}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
         {usual.map((metric) => (

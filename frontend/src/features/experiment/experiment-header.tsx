@@ -91,7 +91,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
       </ExperimentMarks>
       <WaitingPart experiment={experiment} />
       {cancel.isError && <ErrorPanel what="The experiment could not be cancelled." error={cancel.error} />}
-      {parquet.isError && <ErrorPanel what="The Parquet file was not made." error={parquet.error} />}
+      {parquet.isError && <ErrorPanel what="The Parquet file could not be created." error={parquet.error} />}
     </header>
   );
 }

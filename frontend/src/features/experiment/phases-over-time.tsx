@@ -55,7 +55,7 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
   );
   if (query.isError && !query.data) {
     return (
-      <ErrorPanel what="The phases could not be read." error={query.error} retry={() => query.refetch()} />
+      <ErrorPanel what="The phases could not be loaded." error={query.error} retry={() => query.refetch()} />
     );
   }
   return (

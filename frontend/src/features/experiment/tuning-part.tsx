@@ -18,7 +18,7 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
   return (
     <Section title="Tuning" testId="tuning" aside={tuning && <State tuning={tuning} />}>
       {query.isError && !tuning && (
-        <ErrorPanel what="The tuning could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel what="The tuning could not be loaded." error={query.error} retry={() => query.refetch()} />
       )}
       {query.isPending && <Skeleton height={160} />}
       {tuning && (

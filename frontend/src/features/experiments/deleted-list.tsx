@@ -40,7 +40,7 @@ export function DeletedList(props: {
   return (
     <>
       {query.isError && (
-        <ErrorPanel what="The list could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel what="The experiments could not be loaded." error={query.error} retry={() => query.refetch()} />
       )}
       {query.isSuccess && items.length === 0 && <p className={styles.nothing}>No experiment is deleted.</p>}
       <ul className={styles.list} data-testid="deleted">

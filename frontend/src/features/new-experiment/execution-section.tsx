@@ -5,7 +5,7 @@ import { SchemaForm } from "./schema-form";
 
 const ON_BAD_WORKER = [
   { value: "fail", label: "fail the run" },
-  { value: "drop", label: "go on without it, where the method can" },
+  { value: "drop", label: "continue without it, if the algorithm can" },
 ];
 
 /** How gradients are computed, alike for every variant, and what is kept on the way. */
@@ -27,7 +27,7 @@ export function ExecutionSection({ compute }: { compute: unknown }) {
         <ChoiceField
           path={["on_bad_worker"]}
           label="NaN or Inf on a worker"
-          description="What becomes of the run"
+          description="What happens to the run"
           fallback="fail"
           choices={ON_BAD_WORKER}
         />

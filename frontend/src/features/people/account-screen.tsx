@@ -45,7 +45,7 @@ function WaysIn() {
   return (
     <>
       {(query.isError || query.data?.has_password) && <PasswordPart />}
-      {query.isError && <ErrorPanel what="Your accounts could not be listed." error={query.error} />}
+      {query.isError && <ErrorPanel what="Your accounts could not be loaded." error={query.error} />}
       {query.data && <IdentitiesPart list={query.data} problem={problem} />}
     </>
   );
@@ -81,7 +81,7 @@ function PasswordPart() {
         }}
       >
         <PasswordInput
-          label="Present password"
+          label="Current password"
           autoComplete="current-password"
           maxLength={256}
           value={current}
@@ -102,7 +102,7 @@ function PasswordPart() {
         >
           Change the password
         </Button>
-        {change.isError && <ErrorPanel what="The password was not changed." error={change.error} />}
+        {change.isError && <ErrorPanel what="The password could not be changed." error={change.error} />}
         {change.isSuccess && (
           <Text size="sm" role="status">
             The password is changed. Your sessions in other browsers have ended.

@@ -91,7 +91,7 @@ export function ChangeProject({ project, done }: { project: ProjectView; done: (
           Save
         </Button>
       </form>
-      {change.isError && <ErrorPanel what="The project was not changed." error={change.error} />}
+      {change.isError && <ErrorPanel what="The project could not be changed." error={change.error} />}
     </section>
   );
 }

@@ -32,7 +32,7 @@ export function IdentitiesPart({ list, problem }: { list: IdentityList; problem?
   if (!name && list.items.length === 0) return null;
   return (
     <Section title="Accounts at a provider" testId="identities-part">
-      <ProviderProblem title="The account was not linked" problem={provider?.problem} />
+      <ProviderProblem title="The account could not be linked" problem={provider?.problem} />
       {list.items.length > 0 && (
         <ListTable
           label="List of accounts"
@@ -49,7 +49,7 @@ export function IdentitiesPart({ list, problem }: { list: IdentityList; problem?
           ))}
         </ListTable>
       )}
-      {unlink.isError && <ErrorPanel what="The account was not unlinked." error={unlink.error} />}
+      {unlink.isError && <ErrorPanel what="The account could not be unlinked." error={unlink.error} />}
       {name && (
         <>
           <p className={screen.note}>An account that is linked signs you in here without a password.</p>
@@ -63,7 +63,7 @@ export function IdentitiesPart({ list, problem }: { list: IdentityList; problem?
           </Button>
         </>
       )}
-      {link.isError && <ErrorPanel what="No account was linked." error={link.error} />}
+      {link.isError && <ErrorPanel what="The account could not be linked." error={link.error} />}
     </Section>
   );
 }

@@ -45,7 +45,7 @@ export function InviteScreen() {
         onPassword={setPassword}
         onRepeated={setRepeated}
       />
-      {accept.isError && <ErrorPanel what="The password was not set." error={accept.error} />}
+      {accept.isError && <ErrorPanel what="The password could not be set." error={accept.error} />}
       <Button
         type="submit"
         disabled={!complete(password, repeated)}

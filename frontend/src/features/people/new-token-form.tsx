@@ -78,7 +78,7 @@ export function NewTokenForm({ me }: { me: Me }) {
           loading={create.isPending}
           data-testid="create-token"
         >
-          Make token
+          Create token
         </Button>
         {me.is_user && includes(me.role, "admin") && (
           <Checkbox
@@ -89,7 +89,7 @@ export function NewTokenForm({ me }: { me: Me }) {
           />
         )}
       </form>
-      {create.isError && <ErrorPanel what="No token was made." error={create.error} />}
+      {create.isError && <ErrorPanel what="The token could not be created." error={create.error} />}
       {create.data && (
         <ShownOnce text={create.data.token} testId="new-token">
           The token {create.data.label} is not shown again.

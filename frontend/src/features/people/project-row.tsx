@@ -31,7 +31,7 @@ export function ProjectRow({ project, open, show }: ProjectRowProps) {
     <tr data-testid={`project-${project.name}`}>
       <td title={project.description}>
         {project.name}
-        {change.isError && <ErrorPanel what="This was not done." error={change.error} />}
+        {change.isError && <ErrorPanel what="The change could not be made." error={change.error} />}
       </td>
       <td>{project.archived ? "archived" : "open"}</td>
       <td>{keptWords(project.keep_runs)}</td>

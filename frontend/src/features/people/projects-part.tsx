@@ -29,7 +29,7 @@ export function ProjectsPart() {
         What is in a project exists for its members and for administrators only, whatever role others have.
         The project default is open to every user, with the role above.
       </p>
-      {query.isError && <ErrorPanel what="The projects could not be listed." error={query.error} />}
+      {query.isError && <ErrorPanel what="The projects could not be loaded." error={query.error} />}
       {items.length > 0 && (
         <ListTable
           label="List of projects"
@@ -69,12 +69,12 @@ function NewProject() {
       <NameForm
         label="New project"
         placeholder="vision"
-        action="Make project"
+        action="Create project"
         busy={create.isPending}
         make={(name) => create.mutateAsync({ body: { name } })}
         testIds={{ name: "project-name", action: "add-project" }}
       />
-      {create.isError && <ErrorPanel what="The project was not made." error={create.error} />}
+      {create.isError && <ErrorPanel what="The project could not be created." error={create.error} />}
     </>
   );
 }

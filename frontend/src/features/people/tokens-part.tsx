@@ -27,7 +27,7 @@ export function TokensPart({ me, all }: { me: Me; all: boolean }) {
   const items = all ? known : known.filter((token) => (me.is_user ? token.user === me.name : !token.user));
   return (
     <Section title="Tokens" testId="tokens-part">
-      {query.isError && <ErrorPanel what="The tokens could not be listed." error={query.error} />}
+      {query.isError && <ErrorPanel what="The tokens could not be loaded." error={query.error} />}
       {items.length > 0 && (
         <ListTable
           label="List of tokens"
@@ -45,7 +45,7 @@ export function TokensPart({ me, all }: { me: Me; all: boolean }) {
           ))}
         </ListTable>
       )}
-      {revoke.isError && <ErrorPanel what="The token was not revoked." error={revoke.error} />}
+      {revoke.isError && <ErrorPanel what="The token could not be revoked." error={revoke.error} />}
       <NewTokenForm me={me} />
     </Section>
   );

@@ -33,7 +33,7 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
     <tr data-testid={`user-${user.name}`}>
       <td>
         {user.name}
-        {change.isError && <ErrorPanel what="This was not done." error={change.error} />}
+        {change.isError && <ErrorPanel what="The change could not be made." error={change.error} />}
       </td>
       <td>
         <NativeSelect

@@ -46,7 +46,7 @@ export function WebhookRow({ webhook, open, show }: WebhookRowProps) {
     <tr data-testid={`webhook-${webhook.id}`}>
       <td>
         <code className={styles.address}>{webhook.url}</code>
-        {failed && <ErrorPanel what="This was not done." error={failed.error} />}
+        {failed && <ErrorPanel what="The change could not be made." error={failed.error} />}
       </td>
       <td>
         {eventWords(webhook.events)}

@@ -32,7 +32,7 @@ export function WebhooksPart() {
   const open = items.find(({ id }) => id === shown);
   return (
     <Section title="Webhooks" testId="webhooks-part">
-      {query.isError && <ErrorPanel what="The webhooks could not be listed." error={query.error} />}
+      {query.isError && <ErrorPanel what="The webhooks could not be loaded." error={query.error} />}
       {items.length > 0 && (
         <ListTable
           label="List of webhooks"
@@ -116,7 +116,7 @@ function NewWebhook() {
           </Button>
         </div>
       </form>
-      {create.isError && <ErrorPanel what="The webhook was not added." error={create.error} />}
+      {create.isError && <ErrorPanel what="The webhook could not be added." error={create.error} />}
       {create.data && (
         <ShownOnce text={create.data.secret} testId="new-webhook">
           With this secret the receiver at {create.data.url} verifies signatures. It is not shown again.

@@ -40,7 +40,7 @@ export function FilesPart({ run }: { run: RunView }) {
         </Button>
         {traced && <File href={`/api/v1/runs/${run.id}/trace.json`}>Trace, for ui.perfetto.dev</File>}
       </Group>
-      {parquet.isError && <ErrorPanel what="The Parquet file was not made." error={parquet.error} />}
+      {parquet.isError && <ErrorPanel what="The Parquet file could not be created." error={parquet.error} />}
       <Checkpoints run={run} />
     </Section>
   );

@@ -73,9 +73,9 @@ export function Logs({ run }: { run: RunView }) {
       }
     >
       {query.isError && !query.data && (
-        <ErrorPanel what="The log could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel what="The log could not be loaded." error={query.error} retry={() => query.refetch()} />
       )}
-      {back.isError && <ErrorPanel what="Older lines could not be read." error={back.error} />}
+      {back.isError && <ErrorPanel what="Older lines could not be loaded." error={back.error} />}
       <Tail lines={lines} find={find} cut={cut} back={back} over={isTerminal(run.state)} />
     </Section>
   );

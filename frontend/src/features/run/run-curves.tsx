@@ -70,7 +70,7 @@ export function RunCurves({
       }
     >
       {query.isError && !query.data && (
-        <ErrorPanel what="The curves could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel what="The curves could not be loaded." error={query.error} retry={() => query.refetch()} />
       )}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
         {metrics.map((metric) => (

@@ -95,7 +95,7 @@ function BesideDefaults({ run, settings }: { run: RunView; settings: readonly Ru
   if (failed)
     return (
       <ErrorPanel
-        what="The defaults could not be read."
+        what="The defaults could not be loaded."
         error={failed.error}
         retry={() => failed.refetch()}
       />

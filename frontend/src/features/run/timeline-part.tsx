@@ -38,7 +38,7 @@ export function TimelinePart({ run }: { run: RunView }) {
       {answer && answer.ranks.length > 0 ? (
         <Drawn run={run} answer={answer} stale={query.isPlaceholderData} />
       ) : query.isError ? (
-        <ErrorPanel what="The timeline could not be read." error={query.error} retry={again} />
+        <ErrorPanel what="The timeline could not be loaded." error={query.error} retry={again} />
       ) : query.isLoading ? (
         <Skeleton height={180} />
       ) : (

@@ -711,9 +711,9 @@ export const exportTrace = <ThrowOnError extends boolean = false>(options: Optio
 /**
  * Read Workers
  *
- * Return what each worker of a run did: utilisation, shares of steps and updates, batch sizes, staleness.
+ * Return what each worker of a run did: utilization, shares of steps and updates, batch sizes, staleness.
  *
- * Utilisation and throughput also over time; and all by kind of worker.
+ * Utilization and throughput also over time; and all by kind of worker.
  */
 export const readWorkers = <ThrowOnError extends boolean = false>(options: Options<ReadWorkersData, ThrowOnError>): RequestResult<ReadWorkersResponses, ReadWorkersErrors, ThrowOnError> => (options.client ?? client).get<ReadWorkersResponses, ReadWorkersErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/workers', ...options });
 
@@ -722,7 +722,7 @@ export const readWorkers = <ThrowOnError extends boolean = false>(options: Optio
  *
  * Return every update of every worker of a run as CSV: when, of how many steps, how stale.
  *
- * `of` = `time`: its utilisation and throughput over time instead.
+ * `of` = `time`: its utilization and throughput over time instead.
  */
 export const exportWorkers = <ThrowOnError extends boolean = false>(options: Options<ExportWorkersData, ThrowOnError>): RequestResult<ExportWorkersResponses, ExportWorkersErrors, ThrowOnError> => (options.client ?? client).get<ExportWorkersResponses, ExportWorkersErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/workers.csv', ...options });
 

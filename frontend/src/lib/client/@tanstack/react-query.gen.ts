@@ -1543,9 +1543,9 @@ export const readWorkersQueryKey = (options: Options<ReadWorkersData>) => create
 /**
  * Read Workers
  *
- * Return what each worker of a run did: utilisation, shares of steps and updates, batch sizes, staleness.
+ * Return what each worker of a run did: utilization, shares of steps and updates, batch sizes, staleness.
  *
- * Utilisation and throughput also over time; and all by kind of worker.
+ * Utilization and throughput also over time; and all by kind of worker.
  */
 export const readWorkersOptions = (options: Options<ReadWorkersData>) => queryOptions<ReadWorkersResponse, ReadWorkersError, ReadWorkersResponse, ReturnType<typeof readWorkersQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1567,7 +1567,7 @@ export const exportWorkersQueryKey = (options: Options<ExportWorkersData>) => cr
  *
  * Return every update of every worker of a run as CSV: when, of how many steps, how stale.
  *
- * `of` = `time`: its utilisation and throughput over time instead.
+ * `of` = `time`: its utilization and throughput over time instead.
  */
 export const exportWorkersOptions = (options: Options<ExportWorkersData>) => queryOptions<ExportWorkersResponse, ExportWorkersError, ExportWorkersResponse, ReturnType<typeof exportWorkersQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
