@@ -95,7 +95,7 @@ it("what nobody offers is told as it was typed, and the list is back once the fi
   const find = await screen.findByLabelText("Find");
   const all = screen.getAllByTestId("method").length;
   await user.type(find, " quantum ");
-  expect(screen.getByText("No method fits “ quantum ”.")).toBeVisible();
+  expect(screen.getByText("No algorithm matches “ quantum ”.")).toBeVisible();
   await user.clear(find);
   expect(screen.getAllByTestId("method")).toHaveLength(all);
 });

@@ -95,7 +95,7 @@ describe("the calibration of a cluster", () => {
     server.on("POST /clusters/*/calibrations", running);
     server.on("GET /clusters/*/calibrations", { items: [running] });
     await userEvent.click(screen.getByTestId("calibrate"));
-    expect(await screen.findByTestId("calibration-state")).toHaveTextContent("starts no run meanwhile");
+    expect(await screen.findByTestId("calibration-state")).toHaveTextContent("starts no runs meanwhile");
     expect(screen.getByTestId("calibrate")).toBeDisabled();
   });
 

@@ -25,7 +25,7 @@ async function open(more = "") {
 describe("choosing", () => {
   it("starts with nothing, finds experiments by name or number, and writes them into the address", async () => {
     const { user, router } = openApp(server, "/compare");
-    expect(await screen.findByTestId("nothing")).toHaveTextContent("Nothing is chosen yet");
+    expect(await screen.findByTestId("nothing")).toHaveTextContent("Nothing selected yet");
     expect(document.title).toBe("Compare · Hooke");
     const field = screen.getByRole("combobox", { name: "Experiments" });
     await user.click(field);

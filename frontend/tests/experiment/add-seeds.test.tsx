@@ -51,7 +51,7 @@ describe("adding seeds", () => {
     const { user } = await open();
     await user.click(screen.getByTestId("add-seeds"));
     const window = await screen.findByRole("dialog", { name: "Add seeds to this experiment" });
-    const field = within(window).getByLabelText("Further seeds of each variant");
+    const field = within(window).getByLabelText("Additional seeds per variant");
     await user.clear(field);
     expect(within(window).getByTestId("extend")).toBeDisabled();
     await user.type(field, "4");
@@ -86,6 +86,6 @@ describe("adding seeds", () => {
     expect(screen.getByTestId("lacking-seeds")).toHaveTextContent("About 8 seeds would show a ratio of 1.3.");
     expect(screen.getByTestId("extended")).toHaveTextContent("Seeds were added.");
     await user.click(screen.getByRole("button", { name: "Add 5 seeds" }));
-    expect(await screen.findByLabelText("Further seeds of each variant")).toHaveValue("5");
+    expect(await screen.findByLabelText("Additional seeds per variant")).toHaveValue("5");
   });
 });

@@ -53,7 +53,7 @@ describe("the verdict", () => {
   });
 
   it.each([
-    [{ complete: false }, /provisional, runs are still going/],
+    [{ complete: false }, /provisional: runs have not all ended/],
     [{ target: null }, /No target: final figures are compared/],
     [{ note: "Judged on the test part." }, /Judged on the test part\./],
   ])("says what it rests on: %o", async (changes, words) => {

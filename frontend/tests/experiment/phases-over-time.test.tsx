@@ -85,7 +85,7 @@ describe("phases over time", () => {
       rows: [phasesRow("Sync EASGD", { runs: ["run_1"] })],
     });
     await openExperiment(server, "/experiments/exp_7?phases=time");
-    expect(await screen.findByText(/not all seeds are read/)).toBeVisible();
+    expect(await screen.findByText(/not all seeds are shown/)).toBeVisible();
     expect(areas()[0]).toHaveTextContent("No step yet");
   });
 

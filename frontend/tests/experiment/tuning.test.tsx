@@ -130,7 +130,7 @@ describe("a search", () => {
     await open(
       only({ trials: [lost], chosen: null, edges: {}, wider: {}, reached: null, median_seconds: null }),
     );
-    expect(card().getByTestId("chosen")).toHaveTextContent("No trial gave a result: no setting is chosen");
+    expect(card().getByTestId("chosen")).toHaveTextContent("No trial gave a result, so no setting was chosen");
     expect(looks("response")).toEqual(["1 failed"]);
   });
 
@@ -242,7 +242,7 @@ describe("the verdict of a tuned experiment", () => {
     server.on("GET /experiments/*/comparison", comparison({ rows: [], sentences: [], complete: false }));
     openApp(server, "/experiments/exp_7");
     expect(
-      await screen.findByText("Reported runs begin once trials have chosen the settings."),
+      await screen.findByText("Reported runs start when the trials have chosen the settings."),
     ).toBeVisible();
     await screen.findByTestId("runs-table");
   });

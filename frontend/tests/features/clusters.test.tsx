@@ -62,7 +62,7 @@ describe("the page of clusters", () => {
     const part = within(await screen.findByTestId("cluster-hpc"));
     expect(part.getByText("2 x H100").previousSibling).toHaveTextContent("GPUs");
     expect(part.getByText("on one machine with lab, local")).toBeVisible();
-    expect(part.getByText(/Data that its agent does not find: mnist-lenet/)).toBeVisible();
+    expect(part.getByText(/Data sets not found by its agent: mnist-lenet/)).toBeVisible();
     expect(part.getByText("it lacks four files: put them there")).toBeInTheDocument();
     expect(document.title).toBe("Clusters · Hooke");
   });

@@ -18,13 +18,13 @@ describe("the occupancy of a cluster", () => {
     expect(meanShare({ shares: [null, null] })).toBeUndefined();
     expect(summary(VIEW)).toBe("50% of 8 slots on average, at most 100% over 30 minutes");
     expect(summary({ ...VIEW, seconds: 10_800 })).toMatch(/over 3 hours$/);
-    expect(summary({ ...VIEW, shares: [null] })).toBe("nothing is known of this time");
+    expect(summary({ ...VIEW, shares: [null] })).toBe("no data for this time");
   });
 
   it("names its intervals by local time", () => {
     expect(intervalWords(VIEW, 1)).toBe("2026-03-01 10:30 to 11:00");
     expect(intervalWords({ ...VIEW, since: local(23, 45) }, 0)).toBe("2026-03-01 23:45 to 2026-03-02 00:15");
-    expect(shareWords(null)).toBe("not known");
+    expect(shareWords(null)).toBe("unknown");
     expect(shareWords(0.431)).toBe("43%");
   });
 });
@@ -41,7 +41,7 @@ describe("on the page of clusters", () => {
       "100%",
       "50%",
       "0%",
-      "not known",
+      "unknown",
     ]);
     server.on("GET /clusters/*/occupancy", ({ query }) =>
       query.get("period") === "week" ? { ...VIEW, seconds: 10_800, shares: [0.25] } : VIEW,

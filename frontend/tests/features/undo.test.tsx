@@ -97,7 +97,7 @@ describe("the address of the list", () => {
     act(() => router.history.back());
     expect(await screen.findByTestId("filter")).toHaveValue("starred");
     act(() => router.history.forward());
-    expect(await screen.findByText("No experiment is deleted.")).toBeVisible();
+    expect(await screen.findByText("No deleted experiments.")).toBeVisible();
   });
 });
 

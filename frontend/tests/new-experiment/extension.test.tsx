@@ -167,9 +167,9 @@ describe("the form", () => {
     await settled();
     cleanup();
     const { user } = await open();
-    expect(screen.getByTestId("draft-note")).toHaveTextContent("This is the draft that you left here.");
+    expect(screen.getByTestId("draft-note")).toHaveTextContent("Your unsaved draft was restored.");
     expect(screen.getAllByTestId("variant-card")).toHaveLength(1);
-    await user.click(screen.getByRole("button", { name: "Start afresh" }));
+    await user.click(screen.getByRole("button", { name: "Start over" }));
     expect(screen.queryByTestId("variant-card")).toBeNull();
     expect(screen.getByTestId("nothing-added")).toBeVisible();
   });

@@ -87,7 +87,7 @@ describe("where it starts", () => {
   it("learns of a cluster as soon as its agent registers", async () => {
     const { user } = await openForm(server, "/new", []);
     await user.click(part("clusters").getByRole("button", { name: "Add cluster" }));
-    expect(await screen.findByText("No cluster is registered yet")).toBeVisible();
+    expect(await screen.findByText("No clusters yet")).toBeVisible();
     server.on("GET /clusters", { items: [cluster("lab", { cores: 4 })] });
     server.send("clusters", {}, 3);
     expect(await screen.findByRole("menuitem", { name: "lab (4 cores)" })).toBeVisible();
@@ -142,8 +142,8 @@ describe("a draft", () => {
     await user.click(screen.getByRole("link", { name: "New" }));
     await screen.findByTestId("form");
     expect(name()).toHaveValue("Half done");
-    expect(screen.getByTestId("draft-note")).toHaveTextContent("This is the draft that you left here.");
-    await user.click(screen.getByRole("button", { name: "Start afresh" }));
+    expect(screen.getByTestId("draft-note")).toHaveTextContent("Your unsaved draft was restored.");
+    await user.click(screen.getByRole("button", { name: "Start over" }));
     expect(name()).toHaveValue("New comparison");
     expect(screen.queryByTestId("draft-note")).toBeNull();
   });

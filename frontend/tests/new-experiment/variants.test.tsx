@@ -145,7 +145,7 @@ describe("parameters", () => {
     await refill(user, rate, "fast");
     expect(rate).toHaveValue("fast");
     expect(rate).toBeInvalid();
-    expect(card(1).getByText("This is no number.")).toBeVisible();
+    expect(card(1).getByText("Not a number.")).toBeVisible();
     expect(written().variants[1]?.parameters).toEqual({ lr: null });
     await refill(user, rate, "0.3");
     expect(rate).toBeValid();

@@ -140,7 +140,7 @@ describe("what is wrong", () => {
     expect(await box()).toHaveFocus();
     server.on("POST /experiments/dry-run", { ...PLAN, runs: [], reported_runs: 0, durations: [] });
     await write("lr: 1", "lr: -1");
-    await waitFor(() => expect(spoken()).toHaveTextContent("No problem is marked."));
+    await waitFor(() => expect(spoken()).toHaveTextContent("No problems."));
     expect(view.dom.querySelector(".cm-lintRange-error")).toBeNull();
   });
 });
@@ -164,7 +164,7 @@ describe("completion", () => {
   it("is absent, and said to be, where the schema cannot be read; the editor works", async () => {
     server.on("GET /api/openapi.json", new Refusal(404, "No such document."));
     await openYaml();
-    expect(await screen.findByText("Nothing is completed: No such document.")).toBeVisible();
+    expect(await screen.findByText("No completion: No such document.")).toBeVisible();
     await write("batch: 64", "batch: 32");
     expect(await text()).toContain("batch: 64");
   });

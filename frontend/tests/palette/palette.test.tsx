@@ -134,7 +134,7 @@ describe("the command palette", () => {
   it("says that nothing has such a name", async () => {
     const { user, field } = await openPalette();
     await user.type(field, "zzz");
-    expect(await screen.findByText("Nothing has such a name.")).toBeVisible();
+    expect(await screen.findByText("No results.")).toBeVisible();
     expect(field).toHaveAttribute("aria-expanded", "false");
     expect(field).not.toHaveAttribute("aria-activedescendant");
   });

@@ -19,7 +19,7 @@ describe("before the first user", () => {
   it("says what the first one changes, and shows no empty table", async () => {
     open([], me("admin", { name: "owner", is_user: false, users: false, credential: "start-up token" }));
     expect(
-      await screen.findByText(/There is no user yet\. With the first one, browsers are led/),
+      await screen.findByText(/There are no users yet\. After the first one is added, browsers/),
     ).toBeVisible();
     expect(await screen.findByText("No entries match.")).toBeVisible();
     expect(screen.queryByTestId("users")).toBeNull();

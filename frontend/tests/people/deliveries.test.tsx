@@ -19,7 +19,7 @@ describe("a delivery in words", () => {
     expect(deliveryEvent(delivery("msg_1"))).toBe("test");
     expect(deliveryEvent(delivery("msg_1", { event: "run.failed" }))).toBe("run failed");
     expect(deliveryState(delivery("msg_1"))).toEqual({ words: "waiting", tone: "quiet" });
-    expect(deliveryState(delivery("msg_1", { attempts: 2 }))).toEqual({ words: "is repeated", tone: "warn" });
+    expect(deliveryState(delivery("msg_1", { attempts: 2 }))).toEqual({ words: "retrying", tone: "warn" });
     expect(deliveryState(delivery("msg_1", { state: "delivered" })).tone).toBe("good");
     expect(deliveryState(delivery("msg_1", { state: "failed" })).tone).toBe("bad");
     expect(deliveryState(delivery("msg_1", { state: "discarded" })).tone).toBe("off");

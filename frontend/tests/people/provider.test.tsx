@@ -140,9 +140,9 @@ describe("the account", () => {
       has_password: false,
     });
     openApp(server, "/account");
-    const refused = await screen.findByRole("group", { name: /you have no password/ });
+    const refused = await screen.findByRole("group", { name: /You have no password/ });
     expect(within(refused).getByTestId("unlink-identity")).toBeDisabled();
-    expect(screen.getByText(/not the provider of this server any more/)).toBeVisible();
+    expect(screen.getByText(/no longer the provider of this server/)).toBeVisible();
     expect(screen.queryByTestId("password-part")).toBeNull();
     expect(screen.queryByTestId("link-identity")).toBeNull();
   });

@@ -82,7 +82,7 @@ describe("a new token", () => {
     server.on("POST /tokens", new Refusal(422, "the label is taken"));
     const { user } = openApp(server, "/account");
     await user.type(await screen.findByTestId("token-label"), "ci");
-    await user.click(screen.getByLabelText("Of a machine"));
+    await user.click(screen.getByLabelText("For a machine"));
     await user.click(screen.getByTestId("create-token"));
     expect(await screen.findByTestId("error")).toHaveTextContent("The token could not be created. the label is taken");
     expect(screen.getByTestId("token-label")).toHaveValue("ci");
@@ -106,7 +106,7 @@ describe("one's own password", () => {
     await user.click(screen.getByTestId("change-password"));
     expect(await screen.findByTestId("error")).toHaveTextContent("the present password is wrong");
     expect(screen.getByTestId("new-password")).toHaveValue(PASSWORD);
-    expect(screen.queryByText(/The password is changed/)).toBeNull();
+    expect(screen.queryByText(/Password changed/)).toBeNull();
   });
 
   it("is not changed by who came with a token", async () => {

@@ -34,7 +34,7 @@ describe("a new webhook", () => {
       url: "https://example.org/hook",
       events: ["run.failed", "experiment.succeeded", "experiment.failed", "run.started"],
     });
-    expect((await row("whk_new")).getByText("sent nothing yet")).toBeVisible();
+    expect((await row("whk_new")).getByText("nothing sent yet")).toBeVisible();
     expect(address).toHaveValue("");
   });
 
@@ -91,7 +91,7 @@ describe("the webhooks", () => {
     open([webhook("whk_1", failed), webhook("whk_2", { active: false, off_why: gone })]);
     const first = await row("whk_1");
     expect(first.getByText("status 500, just now; 3 waiting; 2 dropped")).toBeVisible();
-    expect(first.getByText("on, fails")).toBeVisible();
+    expect(first.getByText("on, failing")).toBeVisible();
     expect(first.getByText("run failed; experiment failed")).toBeVisible();
     const second = await row("whk_2");
     expect(second.getByText(`off: ${gone}`)).toBeVisible();
@@ -104,7 +104,7 @@ describe("the webhooks", () => {
     await screen.findByTestId("test-webhook");
     server.on("GET /webhooks", { items: [webhook("whk_1", { waiting: 1 })] });
     await user.click(screen.getByTestId("test-webhook"));
-    expect(await screen.findByText("sent nothing yet; 1 waiting")).toBeVisible();
+    expect(await screen.findByText("nothing sent yet; 1 waiting")).toBeVisible();
     const outcome = { last_at: NOW(), last_delivered: true, last_why: "status 204" };
     server.on("GET /webhooks", { items: [webhook("whk_1", outcome)] });
     expect(await screen.findByText("status 204, just now")).toBeVisible();

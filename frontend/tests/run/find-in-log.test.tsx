@@ -53,7 +53,7 @@ describe("text", () => {
     expect(current()).toContain("Loss 3");
     await user.keyboard("{Enter}");
     expect(current()).toContain("loss 2");
-    await user.click(screen.getByRole("button", { name: "Before" }));
+    await user.click(screen.getByRole("button", { name: "Previous" }));
     expect(screen.getByTestId("log-hits")).toHaveTextContent("1 of 2 lines");
     await user.clear(screen.getByTestId("log-find"));
     expect(screen.queryByTestId("log-hits")).toBeNull();

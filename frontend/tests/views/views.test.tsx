@@ -64,7 +64,7 @@ describe("a view is saved", () => {
   it("in place of another one of the same name, which is said before", async () => {
     const { user } = await open("/", STARRED);
     const button = await save(user, "Starred");
-    expect(screen.getByText(/“Starred” shows something else now/)).toBeVisible();
+    expect(screen.getByText(/“Starred” exists and will be replaced/)).toBeVisible();
     expect(button).toHaveTextContent("Replace");
     server.on("PATCH /views/*", { ...STARRED, path: "/" });
     await user.click(button);

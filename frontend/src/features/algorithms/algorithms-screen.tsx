@@ -24,7 +24,7 @@ export function AlgorithmsScreen() {
     <>
       <h1 className={styles.title}>Algorithms</h1>
       <p className={styles.intro}>
-        The algorithms that the clusters offer. P is the number of workers, and |W| the size of a vector of all weights. The payload is what a worker sends or receives per local step with default parameters.
+        The algorithms that the clusters offer. P is the number of workers, and |W| the size of a vector of all weights. The payload is what a worker asks to move per local step with default parameters.
       </p>
       {query.isError && (
         <ErrorPanel

@@ -26,7 +26,7 @@ export function Measured({ calibration }: { calibration: Calibration }) {
         )}
         {calibration.oversubscribed && (
           <p className={styles.state}>
-            More ranks than cores: times are what operations add to steps of ranks that share cores.
+            More ranks than cores: times are what an operation adds to the steps of ranks that share cores.
           </p>
         )}
         <dl className={styles.facts}>
@@ -153,7 +153,7 @@ function amongGradients(found: NonNullable<ComputeRate["exchanging"]>): [string,
   return [
     ["Gradient after an all-reduce of all weights", plusMinus(found.after)],
     ["That all-reduce, on the last rank", plusMinus(found.last)],
-    ["It adds to a step", plusMinus(found.added)],
+    ["Added to a step", plusMinus(found.added)],
     [`It adds to ${found.period} gradients`, plusMinus(found.late)],
     ["In the background, it adds to a gradient", plusMinus(found.behind)],
     ...(found.hidden

@@ -26,8 +26,7 @@ export function AddCluster() {
   return (
     <Section title="Join a cluster" testId="add-cluster">
       <p className={screen.note}>
-        Make a token here, install Hooke on a host of the cluster, and start its agent there. A token works
-        for one cluster and is shown once. A further token of a cluster does not change the ones that it has.
+        Create a token here, install Hooke on a host of the cluster, and start its agent there. A token works for one cluster and is shown once. Earlier tokens of the cluster stay valid.
       </p>
       <form
         className={screen.form}
@@ -41,7 +40,7 @@ export function AddCluster() {
           placeholder="hpc"
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          error={bad && "Lower-case letters, digits, dot, dash and underscore"}
+          error={bad && "Lower-case letters, digits and . - _"}
           data-testid="cluster-name"
         />
         <TextInput

@@ -72,7 +72,7 @@ function Row(props: { token: ClusterTokenView; busy: boolean; revoke: () => void
         ) : (
           <ConfirmButton
             label="Revoke"
-            question="Revoke this token? An agent that uses it is refused at once. Runs that have started continue and report."
+            question="Revoke this token? An agent that uses it is refused at once. Started runs continue and report."
             keep="Keep it"
             confirm="Revoke the token"
             busy={props.busy}

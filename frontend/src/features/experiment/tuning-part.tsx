@@ -42,8 +42,7 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
             {experiment.spec.target &&
               tuning.rungs.length > 1 &&
               "; a trial that met the target is not run again"}
-            . Trials have tuning seeds, which no reported run has: their figures choose a setting and are no
-            result.
+            . Trials use tuning seeds, which no reported run has: their figures only choose a setting and are not results.
           </p>
         </>
       )}
@@ -60,8 +59,7 @@ function WidenAll({ experiment, tuning }: { experiment: ExperimentView; tuning: 
   return (
     <div className={own.edges} data-testid="widen-all">
       <span>
-        {count} {count === 1 ? "choice lies" : "choices lie"} at the edge of a space. The trials made so far
-        count in the experiment that continues this one.
+        {count} {count === 1 ? "choice lies" : "choices lie"} at the edge of a space. The experiment that continues this one reuses the trials made so far.
       </span>
       <LinkButton variant="default" size="xs" to="/new" search={{ clone: experiment.id, wider }}>
         Widen all and continue
@@ -79,8 +77,7 @@ function Continued({ tuning }: { tuning: TuningView }) {
       Continues{" "}
       <Link to="/experiments/$experimentId" params={{ experimentId: id }}>
         another experiment
-      </Link>
-      : the trials made there count here, for every variant.
+      </Link>{" "} and reuses its trials for every variant.
     </p>
   );
 }

@@ -61,7 +61,7 @@ function VersionsTable({
                   search={(old) => ({ ...old, versions: shown === item.version ? 0 : item.version })}
                   resetScroll={false}
                   aria-current={shown === item.version}
-                  title="Its specification"
+                  title="Specification"
                 >
                   version {item.version}
                 </Link>

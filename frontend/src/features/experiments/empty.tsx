@@ -33,8 +33,7 @@ export function Empty({ act }: { act: Import }) {
         </>
       }
     >
-      An experiment trains one workload with several algorithms, on several seeds, and says which one reaches
-      the target first. The example compares five on handwritten digits and takes under three minutes.
+      An experiment trains one workload with several algorithms on several seeds, and shows which one reaches the target first. The example compares five algorithms on handwritten digits and takes less than three minutes.
     </Message>
   );
 }

@@ -110,7 +110,7 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
             {formatAge(item.created_at, now)}
           </time>
           {item.project !== DEFAULT && !shown.has("project") && (
-            <span title="Its project">{item.project}</span>
+            <span title="Project">{item.project}</span>
           )}
           <OriginNote origin={item.origin} />
           {item.archived && <span>archived</span>}

@@ -9,14 +9,14 @@ interface FilterProposalsProps {
   take: (proposal: Proposal) => void;
 }
 
-/** What may follow. The focus stays in the field, whose keys move through it. */
+/** Suggestions. The focus stays in the field, whose keys move through it. */
 export function FilterProposals({ id, proposals, current, take }: FilterProposalsProps) {
   const currentId = current && optionId(id, current);
   useEffect(() => {
     if (currentId) document.getElementById(currentId)?.scrollIntoView({ block: "nearest" });
   }, [currentId]);
   return (
-    <div id={id} role="listbox" aria-label="What may follow" className={styles.proposals}>
+    <div id={id} role="listbox" aria-label="Suggestions" className={styles.proposals}>
       {proposals.map((proposal) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field
         // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus and names the current option

@@ -44,7 +44,7 @@ export const EXAMPLES: readonly Example[] = [
   {
     key: "output-layers",
     label: "Output layers (SLIDE)",
-    about: "Four layers for 20,000 labels: measured here, on a generated problem or on data of your own",
+    about: "Four layers for 20,000 labels: measured here, on a generated problem or on your own data",
     document: layers,
   },
 ];

@@ -22,7 +22,7 @@ export function ExecutionSection({ compute }: { compute: unknown }) {
         <NumberField
           path={["budget", "max_stall_seconds"]}
           label="Longest pause"
-          description="Seconds without a step before ranks count as hung; empty: 60"
+          description="Seconds without a step after which ranks count as hung; empty: 60"
         />
         <ChoiceField
           path={["on_bad_worker"]}
@@ -35,7 +35,7 @@ export function ExecutionSection({ compute }: { compute: unknown }) {
       <SwitchField
         path={["trace"]}
         label="Record a timeline"
-        description="Phases and messages of every rank, drawn on the page of its run. Adds about 20 µs to each step, and up to 8 MiB to a run"
+        description="Phases and messages of every rank, shown on the run's page. Adds about 20 µs per step and up to 8 MiB per run"
         fallback={false}
         mt={18}
       />

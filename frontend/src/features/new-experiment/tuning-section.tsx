@@ -32,8 +32,8 @@ export function TuningSection({ schema }: { schema: unknown }) {
       />
       <p className={styles.note}>
         {on
-          ? "Every variant gets the same number of trials; each says above what is searched. The best setting is then measured on the experiment's seeds, which no trial has used."
-          : "Parameters are as given: a comparison then says something of these settings, not of the methods."}
+          ? "Every variant gets the same number of trials; the parameters to search are listed with each variant. The best setting is then measured on the experiment's seeds, which no trial uses."
+          : "Parameters are as given: the comparison is then about these settings, not about the algorithms."}
       </p>
       {on && <Continued />}
       {on && (
@@ -61,7 +61,7 @@ function Continued() {
           variant="default"
           onClick={() => change((old) => withValue(old, ["tuning", "continues"], undefined))}
         >
-          Start the trials anew
+          Discard earlier trials
         </Button>
       </p>
     </div>
@@ -75,7 +75,7 @@ function DecidingCluster() {
     <ChoiceField
       path={["tuning", "cluster"]}
       label="Trials on"
-      description="Each cluster decides for itself, or one for all"
+      description="One choice per cluster, or one for all"
       choices={[
         { value: "", label: "each cluster" },
         ...[...new Set(names)].filter(Boolean).map((name) => ({ value: name, label: `${name}, for all` })),

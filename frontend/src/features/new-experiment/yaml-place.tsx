@@ -53,7 +53,7 @@ export function YamlPlace(props: Omit<YamlPartProps, "schema">) {
       {schema.isError && <p className={styles.keys}>Nothing is completed: {explain(schema.error)}</p>}
       {schema.data === null && (
         <p className={styles.keys}>
-          Nothing is completed: the server describes no experiments. Sign in again.
+          No completion: the server returned no schema. Sign in again.
         </p>
       )}
     </div>

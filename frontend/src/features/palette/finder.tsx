@@ -82,7 +82,7 @@ export function Finder({ close }: { close: (elsewhere?: boolean) => void }) {
         choose={choose}
       />
       {entries.length === 0 && (
-        <p className={styles.nothing}>{searching ? "Searching …" : "Nothing has such a name."}</p>
+        <p className={styles.nothing}>{searching ? "Searching …" : "No results."}</p>
       )}
       {fault && <p className={styles.fault}>Not everything could be searched. {fault}</p>}
       <div className={styles.foot}>

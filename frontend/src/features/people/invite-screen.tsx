@@ -24,8 +24,8 @@ export function InviteScreen() {
   }, []);
   if (invite === "") {
     return (
-      <Message page title="This is no invitation" testId="no-invite">
-        The address of an invitation goes on behind /invite: open it as it was sent to you.
+      <Message page title="Invalid invitation" testId="no-invite">
+        The address is incomplete: it continues after /invite. Open it as it was sent to you.
       </Message>
     );
   }
@@ -38,7 +38,7 @@ export function InviteScreen() {
       }}
     >
       <h1>Welcome to Hooke</h1>
-      <p>Choose the password with which you will sign in. This address works once.</p>
+      <p>Choose your password. This address works only once.</p>
       <NewPasswordFields
         password={password}
         repeated={repeated}
@@ -52,7 +52,7 @@ export function InviteScreen() {
         loading={accept.isPending || accept.isSuccess}
         data-testid="accept"
       >
-        Set the password and sign in
+        Set password and sign in
       </Button>
       {provider?.name && (
         <>

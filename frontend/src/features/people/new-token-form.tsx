@@ -35,8 +35,7 @@ export function NewTokenForm({ me }: { me: Me }) {
   return (
     <>
       <p className={screen.note}>
-        Programs and the command line send a token: <code>HOOKE_TOKEN=… hooke runs list</code>. It allows at
-        most what {me.is_user ? "your role" : "its scope"} allows, expires, and is shown once.
+        Programs and the command line send a token: <code>HOOKE_TOKEN=… hooke runs list</code>. It has at most the rights of {me.is_user ? "your role" : "its scope"}, expires, and is shown only once.
       </p>
       <form
         className={screen.form}
@@ -83,7 +82,7 @@ export function NewTokenForm({ me }: { me: Me }) {
         {me.is_user && includes(me.role, "admin") && (
           <Checkbox
             mt={30}
-            label="Of a machine"
+            label="For a machine"
             checked={machine}
             onChange={(event) => setMachine(event.currentTarget.checked)}
           />

@@ -69,7 +69,7 @@ export function ProjectMembers({ project }: { project: string }) {
                     <div className={styles.actions}>
                       <ConfirmButton
                         label="Remove"
-                        question={`Remove ${user}? What is in ${project} does not exist for ${user} from now on. Runs continue.`}
+                        question={`Remove ${user}? ${user} loses access to ${project} at once. Runs continue.`}
                         keep="Keep the member"
                         confirm="Remove the member"
                         busy={remove.isPending}

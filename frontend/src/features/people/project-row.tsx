@@ -59,10 +59,10 @@ export function ProjectRow({ project, open, show }: ProjectRowProps) {
                 variant="default"
                 loading={change.isPending}
                 onClick={() => archive(!project.archived)}
-                title="Nothing more is put into an archived project; what is in it stays readable."
+                title="An archived project accepts no new experiments; its experiments stay readable."
                 data-testid="archive"
               >
-                {project.archived ? "Open again" : "Archive"}
+                {project.archived ? "Unarchive" : "Archive"}
               </Button>
             </>
           )}

@@ -26,14 +26,13 @@ export function ProjectsPart() {
   return (
     <Section title="Projects" testId="projects-part">
       <p className={screen.note}>
-        What is in a project exists for its members and for administrators only, whatever role others have.
-        The project default is open to every user, with the role above.
+        Only its members and administrators have access to a project. The project default is open to every user, with the role above.
       </p>
       {query.isError && <ErrorPanel what="The projects could not be loaded." error={query.error} />}
       {items.length > 0 && (
         <ListTable
           label="List of projects"
-          titles={["Name", "State", "Deletes what has ended"]}
+          titles={["Name", "State", "Delete ended experiments"]}
           testId="projects"
         >
           {items.map((project) => (

@@ -31,7 +31,7 @@ export function TokensPart({ me, all }: { me: Me; all: boolean }) {
       {items.length > 0 && (
         <ListTable
           label="List of tokens"
-          titles={["Label", ...(all ? ["Of"] : []), "Scope", "Valid", "Last used", "Token"]}
+          titles={["Label", ...(all ? ["Owner"] : []), "Scope", "Valid", "Last used", "Token"]}
           testId="tokens"
         >
           {items.map((token) => (
@@ -70,7 +70,7 @@ function Row(props: { token: TokenView; all: boolean; busy: boolean; revoke: () 
           {valid && (
             <ConfirmButton
               label="Revoke"
-              question={`Revoke the token ${token.label || "without a label"}? What uses it is refused at once.`}
+              question={`Revoke the token ${token.label || "without a label"}? Programs that use it are refused at once.`}
               keep="Keep it"
               confirm="Revoke the token"
               busy={props.busy}

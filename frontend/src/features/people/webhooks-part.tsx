@@ -72,8 +72,7 @@ function NewWebhook() {
   return (
     <>
       <p className={screen.note}>
-        A webhook is an https address that is told when runs and experiments start or end, by signed requests
-        that are repeated for about a day.
+        A webhook notifies another server when runs and experiments start or end. It sends signed requests to an https address, and retries for about a day.
       </p>
       <form
         onSubmit={(event) => {
@@ -85,7 +84,7 @@ function NewWebhook() {
           projects={projects}
           value={project}
           all="All projects"
-          description="What is told is what is in it."
+          description="Only events of this project are sent."
           onChange={setProject}
         />
         <Checkbox.Group label="Events" value={events} onChange={setEvents}>
@@ -119,7 +118,7 @@ function NewWebhook() {
       {create.isError && <ErrorPanel what="The webhook could not be added." error={create.error} />}
       {create.data && (
         <ShownOnce text={create.data.secret} testId="new-webhook">
-          With this secret the receiver at {create.data.url} verifies signatures. It is not shown again.
+          The receiver at {create.data.url} verifies signatures with this secret. It is not shown again.
         </ShownOnce>
       )}
     </>

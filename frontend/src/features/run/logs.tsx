@@ -140,7 +140,7 @@ function Tail({ lines, find: { hits, at }, cut, back, over }: TailProps) {
           </div>
         )}
         {lines.length === 0 && (
-          <div className={styles.quiet}>{over ? "Nothing was written." : "Nothing written yet."}</div>
+          <div className={styles.quiet}>{over ? "No output." : "No output yet."}</div>
         )}
         {rows.rows.map(({ index, gap }) => {
           const line = lines[index];

@@ -59,7 +59,7 @@ export function RunCurves({
               name: "smooth",
               label: "Smooth",
               title:
-                "Of what has a point for every few steps: the average around each point, before a pale line of what was measured",
+                "For metrics with a point every few steps: the average around each point, over a pale line of the measured values",
               on: search.smooth === "yes",
               turn: (on) => look({ smooth: on ? "yes" : undefined }),
             },

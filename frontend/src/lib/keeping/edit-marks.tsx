@@ -80,7 +80,7 @@ function Fields({
         <ErrorPanel
           what={
             overtaken
-              ? "Somebody else has changed this experiment. Copy your note and open this again."
+              ? "Someone else has changed this experiment. Copy your note, then reopen this dialog."
               : "The changes could not be saved."
           }
           error={change.error}

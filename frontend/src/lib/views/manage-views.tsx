@@ -23,7 +23,7 @@ export function ManageViews({ onClose }: { onClose: () => void }) {
       centered
     >
       {query.isError && <ErrorPanel what="The views could not be loaded." error={query.error} />}
-      {query.isSuccess && views.length === 0 && <p className={styles.note}>No view is saved.</p>}
+      {query.isSuccess && views.length === 0 && <p className={styles.note}>No saved views.</p>}
       <ul className={styles.list} data-testid="saved-views">
         {views.map((view) => (
           <Row key={view.id} view={view} opened={onClose} />
