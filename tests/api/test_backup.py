@@ -215,7 +215,7 @@ def with_manifest(file: Path, **changes) -> bytes:
     [
         ({"version": "99.0"}, "made by version 99.0 .* install that version or a newer one"),
         ({"migration": "9999"}, "with migration 9999; this is version .*, which does not know it"),
-        ({"version": "later"}, "'later', which is no version"),
+        ({"version": "later"}, "'later', which is not a version"),
         ({"database": "postgresql"}, "holds a database of postgresql: set HOOKE_DATABASE_URL"),
         ({"parts": []}, "holds no database"),
         ({"format": "hooke.backup/2"}, "manifest.json of the backup is not valid: format"),

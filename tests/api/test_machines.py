@@ -202,7 +202,7 @@ def test_an_experiment_with_an_overlap_is_not_on_the_leaderboard(service):
         session.execute(update(Run).where(*reported).values(overlap="lab"))
     answer = service.get("/leaderboard")
     assert answer["boards"] == []
-    told = "3 runs on local overlapped with those of another cluster on its machine: measure again"
+    told = "3 runs on local overlapped with those of another cluster on its machine: run it again"
     assert left_out(answer) == [(1, told)]
 
 

@@ -143,12 +143,12 @@ def _damage_told() -> Iterator[None]:
     try:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error, tarfile.TarError) as error:
-        raise BackupError(f"this is no backup, or it is damaged: {error}") from error
+        raise BackupError(f"this is not a backup, or it is damaged: {error}") from error
 
 
 def _manifest(tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> Manifest:
     if member is None or member.name != MANIFEST or not _is_file(member) or member.size > MANIFEST_LIMIT:
-        raise BackupError(f"this is no backup of Hooke: it does not begin with {MANIFEST}")
+        raise BackupError(f"this is not a backup of Hooke: it does not begin with {MANIFEST}")
     try:
         return Manifest.model_validate_json(_content(tar, member).read())
     except ValidationError as error:

@@ -152,7 +152,7 @@ def _check_version(settings: Settings, manifest: Manifest) -> None:
     try:
         newer = Version(manifest.version) > Version(here)
     except InvalidVersion:
-        raise BackupError(f"the backup was made by {manifest.version!r}, which is no version") from None
+        raise BackupError(f"the backup was made by {manifest.version!r}, which is not a version") from None
     scripts = ScriptDirectory.from_config(alembic_config(settings.migrations))
     with suppress(CommandError):
         if not newer and scripts.get_revision(manifest.migration) is not None:

@@ -30,7 +30,7 @@ class Problem(StrEnum):
 
 
 SENTENCES: dict[Problem, str] = {
-    Problem.OFF: "This server signs nobody in through a provider: sign in with a password.",
+    Problem.OFF: "This server has no sign-in through a provider: sign in with a password.",
     Problem.DENIED: "{name} did not sign you in: you declined, or its rules do. Try again, or use a password.",
     Problem.STATE: (
         "This answer of {name} does not belong to a sign-in of this browser: that began elsewhere, in another "

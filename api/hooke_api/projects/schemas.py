@@ -48,7 +48,7 @@ class ProjectView(View):
     name: str
     description: str
     archived: bool
-    """Nothing more is put into it."""
+    """Accept no more experiments; existing ones stay readable."""
     keep_runs: str
     """After how long experiments that have ended are deleted: `site`, `never`, or a duration such as `90d`."""
     quota: int

@@ -235,7 +235,7 @@ class FolderStore(ObjectStore):
 
     def _path(self, key: str) -> Path:
         if not _KEY.fullmatch(key):
-            raise ObjectError(f"{key!r} is no name of an object")
+            raise ObjectError(f"{key!r} is not the name of an object")
         return self.folder / key
 
 

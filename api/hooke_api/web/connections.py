@@ -31,7 +31,7 @@ class LimitedConnection(HttpToolsProtocol):
         self._head_bytes = 0
         super().connection_made(transport)
         if len(self.connections) > self.settings.connections:
-            self._refuse(503, "unavailable", "Not possible at the moment", "too many connections")
+            self._refuse(503, "unavailable", "Temporarily unavailable", "too many connections")
         elif self._of_this_client() > self.settings.client_connections:
             self._refuse(429, "too-many", "Too many requests", "too many connections from this address")
         else:

@@ -148,7 +148,7 @@ def open_plain(path: Path) -> BinaryIO:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise PermissionError(errno.EPERM, "this is no plain file", str(path))
+        raise PermissionError(errno.EPERM, "this is not a plain file", str(path))
     return os.fdopen(descriptor, "rb")
 
 

@@ -126,7 +126,7 @@ describe("the deliveries of a webhook", () => {
     server.on("GET /webhooks/*/deliveries", { items: [], next_cursor: null });
     const buttons = await screen.findAllByTestId("show-deliveries");
     await user.click(buttons[0] as HTMLElement);
-    expect(await screen.findByText(/has been sent nothing in the last 14 days/)).toBeVisible();
+    expect(await screen.findByText(/has no deliveries in the last 14 days/)).toBeVisible();
     server.on("GET /webhooks/*/deliveries", new Refusal(404, "no webhook has the id whk_2"));
     await user.click(buttons[1] as HTMLElement);
     await waitFor(() => expect(screen.getByText(/no webhook has the id whk_2/)).toBeVisible());

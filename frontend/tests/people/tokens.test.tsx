@@ -93,7 +93,7 @@ describe("a new token", () => {
 describe("one's own password", () => {
   it("is not changed with a wrong present one, and what was typed stays", async () => {
     server.on("GET /me", me("viewer")).on("GET /tokens", { items: [] });
-    server.on("PUT /me/password", new Refusal(403, "the present password is wrong"));
+    server.on("PUT /me/password", new Refusal(403, "the current password is wrong"));
     const { user } = openApp(server, "/account");
     await user.type(await screen.findByTestId("current-password"), "wrong");
     await user.type(screen.getByTestId("new-password"), "short");
@@ -104,7 +104,7 @@ describe("one's own password", () => {
       await user.type(screen.getByTestId(field), PASSWORD);
     }
     await user.click(screen.getByTestId("change-password"));
-    expect(await screen.findByTestId("error")).toHaveTextContent("the present password is wrong");
+    expect(await screen.findByTestId("error")).toHaveTextContent("the current password is wrong");
     expect(screen.getByTestId("new-password")).toHaveValue(PASSWORD);
     expect(screen.queryByText(/Password changed/)).toBeNull();
   });

@@ -78,7 +78,7 @@ describe("a view is saved", () => {
     const { user } = await open("/");
     const button = await save(user, "  ");
     expect(button).toBeDisabled();
-    server.on("POST /views", new Refusal(409, "you have 100 saved views, which is the limit: delete one"));
+    server.on("POST /views", new Refusal(409, "you have 100 saved views, the maximum: delete one"));
     await user.type(screen.getByTestId("view-name"), "One more");
     await user.click(button);
     expect(await screen.findByRole("alert")).toHaveTextContent("which is the limit");

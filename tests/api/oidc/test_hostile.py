@@ -54,7 +54,7 @@ WRONG_CLAIMS = {
     "an access token of somebody else": ({"at_hash": b64(b"x" * 16)}, "token"),
     "expired": ({"exp": In(-120)}, "clock"),
     "no expiry": ({"exp": None}, "token"),
-    "an expiry that is no number": ({"exp": "tomorrow"}, "clock"),
+    "an expiry that is not a number": ({"exp": "tomorrow"}, "clock"),
     "issued in the future": ({"iat": In(600)}, "clock"),
     "issued long ago": ({"iat": In(-3600)}, "clock"),
     "issued before all time": ({"iat": -(10**400)}, "clock"),

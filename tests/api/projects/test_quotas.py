@@ -87,7 +87,7 @@ def test_what_would_be_put_into_it_is_refused_with_the_numbers_and_running_runs_
     supervisor.report("starting", "running")
     elsewhere = submit(service, "default")
     give(service, name, POINTS)
-    said = f"the project {name} holds {POINTS} points, and may hold {POINTS}: delete experiments"
+    said = f"the project {name} holds {POINTS} points; its quota is {POINTS}: delete experiments"
     refused = [
         service.client.post(f"/experiments/dry-run?project={name}", json=SPEC | ALONE),
         service.client.post(f"/experiments?project={name}", json=SPEC | ALONE),

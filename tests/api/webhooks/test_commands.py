@@ -27,7 +27,7 @@ def test_from_the_first_webhook_to_none(remote, receiver, tmp_path):
     listed = hooke("webhooks", "list")
     assert f"{id}  on     all      run.started,run.failed  -" in listed
     assert secret not in listed
-    assert "has been sent nothing" in hooke("webhooks", "deliveries", id)
+    assert "has no deliveries" in hooke("webhooks", "deliveries", id)
     sender = remote.sender(webhook_seconds=0.02)
     sender.start()
     assert hooke("webhooks", "test", id) == "the test was delivered: status 204\n"

@@ -41,7 +41,7 @@ def test_what_cannot_be_a_webhook_is_refused(service, monkeypatch):
     monkeypatch.setattr(resource, "MOST", 1)
     service.client.post("/webhooks", json={"url": SECRET_PATH}).raise_for_status()
     refused = problem(service.client.post("/webhooks", json={"url": SECRET_PATH}), 409)
-    assert "which is the limit" in refused["detail"]
+    assert "the maximum" in refused["detail"]
 
 
 def test_a_webhook_of_a_project_says_so(webhooks):
