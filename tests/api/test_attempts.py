@@ -272,7 +272,10 @@ def test_a_dispatched_run_of_which_nothing_is_heard_is_lost_and_then_proven_dead
     set_attempts(service, sent_at=now() - timedelta(seconds=settings.resend_seconds + 1))
     service.scheduler.look()
     run = service.run(supervisor.id)
-    assert (run["state"], run["history"][-1]["why"]) == ("lost", "its order was sent 15 times in 300 s without an answer")
+    assert (run["state"], run["history"][-1]["why"]) == (
+        "lost",
+        "its order was sent 15 times in 300 s without an answer",
+    )
     assert service.line.probed == [("local", supervisor.id, 1)]
     service.prove(supervisor.id, 1, alive=False, why="its supervisor died; no process of it is left")
     run = service.run(supervisor.id)

@@ -63,7 +63,9 @@ def chosen(selections: Sequence[Selection], rows: Iterable[Place]) -> list[Place
     known = list(rows)
     for each in selections:
         if known and not any(each.has(row) for row in known):
-            raise _invalid(each.pointer, f"{each.text!r} is not a row of experiment {each.experiment}: {_of(known)}")
+            raise _invalid(
+                each.pointer, f"{each.text!r} is not a row of experiment {each.experiment}: {_of(known)}"
+            )
     return [row for row in known if any(each.has(row) for each in selections)]
 
 

@@ -32,7 +32,7 @@ KeepOption = Annotated[
         "--keep-runs",
         envvar="HOOKE_KEEP_RUNS",
         metavar="TIME",
-        help="Delete experiments that ended longer ago than this, such as 90d, unless they are starred or protected.",
+        help="Delete experiments that ended longer ago, such as 90d, unless they are starred or protected.",
         show_default="for ever",
     ),
 ]

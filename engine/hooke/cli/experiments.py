@@ -107,7 +107,9 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option of its own
     experiments: ExperimentsArgument,
     star: Annotated[bool | None, typer.Option("--star/--unstar", help="Star it.")] = None,
     archive: Annotated[bool | None, typer.Option("--archive/--unarchive", help="Hide it in lists.")] = None,
-    protect: Annotated[bool | None, typer.Option("--protect/--unprotect", help="Protect it from deletion.")] = None,
+    protect: Annotated[
+        bool | None, typer.Option("--protect/--unprotect", help="Protect it from deletion.")
+    ] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="Add a tag; may be repeated.")] = None,
     untag: Annotated[list[str] | None, typer.Option("--untag", help="Remove a tag; may be repeated.")] = None,
     note: Annotated[str | None, typer.Option("--note", help="Markdown; empty: removes it.")] = None,
@@ -144,7 +146,7 @@ def extend(  # noqa: PLR0913 - the options of the command line
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Add seeds or variants to an experiment that has ended, as a new version; all are compared as one experiment."""
+    """Add seeds or variants to an experiment that has ended: a new version, compared as one experiment."""
 
     def told(remote: Remote) -> str:
         if not seeds and variants is None:
@@ -269,9 +271,7 @@ def import_(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Files of exported experiments.", show_default=False)
     ],
-    project: Annotated[
-        str | None, typer.Option(help="Project to import into.", show_default="default")
-    ] = None,
+    project: Annotated[str | None, typer.Option(help="Project to import into.", show_default="default")] = None,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:

@@ -93,12 +93,13 @@ def change(  # noqa: PLR0913 - each is an option of its own
     keep_runs: Annotated[str | None, typer.Option("--keep-runs", help=KEEP)] = None,
     quota: Annotated[int | None, typer.Option(help=QUOTA)] = None,
     archive: Annotated[
-        bool | None, typer.Option("--archive/--unarchive", help="Accept no more experiments; existing ones stay readable.")
+        bool | None,
+        typer.Option("--archive/--unarchive", help="Accept no more experiments; existing ones stay readable."),
     ] = None,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Rename or archive a project, change its description, retention or quota; what is not given stays unchanged."""
+    """Rename or archive a project, change its description, retention or quota; the rest stays unchanged."""
     given = {"name": name, "description": description, "keep_runs": keep_runs, "archived": archive, "quota": quota}
     asked: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
 

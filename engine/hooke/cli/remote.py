@@ -65,7 +65,9 @@ class Remote:
         base = api or _running(place)
         host = _host(base)
         if host is None:
-            raise ArgumentError(f"--api {base!r} is not the address of a server, such as https://hooke.example.org")
+            raise ArgumentError(
+                f"--api {base!r} is not the address of a server, such as https://hooke.example.org"
+            )
         if "HOOKE_TOKEN" not in os.environ and api and host not in _LOOPBACK and base.rstrip("/") != _noted(place):
             raise ArgumentError(
                 f"the token in {place} is that of a server on this host, not of {base}: set HOOKE_TOKEN"

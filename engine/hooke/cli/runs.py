@@ -81,7 +81,8 @@ def cancel(run: RunArgument, api: ApiOption = None, home: HomeOption = None) -> 
 def retry(
     run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id of the run, run_...")] = None,
     experiment: Annotated[
-        str | None, typer.Option(help="All runs of this experiment that timed out or failed because of the infrastructure.")
+        str | None,
+        typer.Option(help="All runs of this experiment that timed out or failed because of the infrastructure."),
     ] = None,
     from_start: Annotated[
         bool, typer.Option("--from-start", help="Start over instead of continuing from the latest checkpoint.")

@@ -25,9 +25,7 @@ def submit(  # noqa: PLR0913 - the options of the command line
         typer.Option(help="Run on this cluster instead of those in the file; may be repeated."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended and print the verdict.")] = False,
-    project: Annotated[
-        str | None, typer.Option(help="Project of the experiment.", show_default="default")
-    ] = None,
+    project: Annotated[str | None, typer.Option(help="Project of the experiment.", show_default="default")] = None,
     check: Annotated[bool, typer.Option("--check", help="Only check: print faults and warnings.")] = False,
     api: ApiOption = None,
     home: HomeOption = None,

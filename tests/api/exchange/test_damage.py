@@ -160,7 +160,11 @@ LINES = {
         lambda record: record["header"].update(loss=[0, "|O8"]),
         "the column 'loss' is of another type",
     ),
-    "a clock that is not a number": ("steps.jsonl", nan_clock, "'data' has a value of 'clock' that is not a number"),
+    "a clock that is not a number": (
+        "steps.jsonl",
+        nan_clock,
+        "'data' has a value of 'clock' that is not a number",
+    ),
     "other workers than specified": ("runs.jsonl", setting(workers=3), "not those of its specification"),
     "a variant that is not there": ("runs.jsonl", setting(variant="other"), "no variant 'other'"),
     "a host that is not there": ("runs.jsonl", setting(host="other"), "no cluster 'local' on 'other'"),
