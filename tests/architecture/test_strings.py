@@ -22,7 +22,7 @@ LONG = "one text that goes " "on in the next line"
 @app.command()
 def stop(
     force: Annotated[bool, typer.Option("--force", help="Now.")] = False,
-    kind: Literal["not this one"] = "x y",
+    kind: Literal["not this one"] = "not this one",
 ) -> None:
     """End it, at once."""
 
@@ -36,7 +36,6 @@ def check(found: dict[str, int], more: bool) -> None:
 READ_OF_MODULE = [
     (9, "one text that goes on in the next line"),
     (14, "Now."),
-    (15, "x y"),
     (17, "End it, at once."),
     (23, "{found['a']} run{s | } of {len(found)}: end one"),
 ]
@@ -89,7 +88,8 @@ KNOWN = {
     "frontend/src/lib/ui/states.ts": "Waits in the queue of its cluster.",
     "engine/hooke/cli/runs.py": "List the runs of an experiment with state, attempt and why they wait.",
     "engine/hooke/workloads/digits_mlp.py": "First hidden layer",
-    "engine/hooke/readers/places.py": "{workload} reads {what} from files, but HOOKE_DATA={root} is not a folder. {put}",
+    "engine/hooke/readers/places.py": "{workload} reads {what} from files, and HOOKE_DATA is not set. {put}, "
+    "and set HOOKE_DATA to the folder that holds it",
     "api/hooke_api/base/errors.py": "Too many requests",
 }
 
@@ -105,12 +105,14 @@ def strings(*arguments: str | Path, status: int = 0) -> str:
 def texts(listed: str) -> dict[str, list[tuple[int, str]]]:
     """Return the lines of each file of a list."""
     found: dict[str, list[tuple[int, str]]] = {}
+    name = ""
     for line in listed.splitlines():
         if line.startswith(" "):
             number, text = line.split(maxsplit=1)
             found[name].append((int(number), text))
         elif line and not line.startswith("# "):
-            found[name := line] = []
+            name = line
+            found[name] = []
     return found
 
 
@@ -127,9 +129,8 @@ def test_it_lists_the_whole_product_in_the_order_of_a_visit(tmp_path):
     strings("--to", tmp_path / "strings.txt")
     listed = (tmp_path / "strings.txt").read_text()
     found = texts(listed)
-    assert {
-        name: text for name, text in KNOWN.items() if text not in [told for _, told in found.get(name, [])]
-    } == {}
+    said = {name: {text for _, text in lines} for name, lines in found.items()}
+    assert {name: text for name, text in KNOWN.items() if text not in said.get(name, ())} == {}
     headings = [line for line in listed.splitlines() if line.startswith("# ")]
     assert headings[0] == "# Dashboard: frame"
     assert headings.index("# Dashboard: experiment") < headings.index("# Command line") < headings.index("# API")
