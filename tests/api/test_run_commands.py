@@ -75,7 +75,7 @@ def test_a_run_is_abandoned_after_its_risk_was_said(remote):
     with remote.database.write() as session:
         session.execute(update(Cluster).values(seen_at=now() - timedelta(seconds=60)))
     told = hooke("abandon", supervisor.id, status=1, given="n\n")
-    assert runs.RISK in told and "nothing was done" in told
+    assert runs.RISK in told and "nothing was changed" in told
     assert remote.run(supervisor.id)["state"] == "dispatched"
     assert f"{supervisor.id} is cancelled" in hooke("abandon", supervisor.id, given="y\n")
     assert "there is nothing to abandon" in hooke("abandon", supervisor.id, "--yes", status=1)

@@ -176,7 +176,7 @@ def test_a_killed_supervisor_and_a_restarted_controller_cost_a_run_nothing(slurm
 
 
 def test_slurm_takes_the_job_of_the_largest_launch_and_the_last_of_its_attempts_finds_it(slurm, site, tmp_path):
-    """Its comment was refused as too long from 27 attempts on, and the job submitted again for ever."""
+    """Its comment was refused as too long from 27 attempts on, and the job submitted again forever."""
     ids = tuple(f"run_{uuid.uuid4().hex}.1" for _ in range(MOST_PER_PROCESS))
     launcher, folder = make(SITE), tmp_path / "my runs"  # with a blank: the output is there
     folder.mkdir()

@@ -38,7 +38,7 @@ def backup(
     from hooke_api.local.backup import Chosen, back_up
 
     if file == STANDARD and sys.stdout.isatty():
-        raise BackupError("a backup is not for a terminal: name a file, or redirect standard output")
+        raise BackupError("a backup cannot be written to a terminal: name a file, or redirect standard output")
     settings = _settings(home)
     chosen = Chosen(not without_runs, not without_bucket, not without_configuration)
     made = back_up(settings, None if file == STANDARD else file, force=force, chosen=chosen)

@@ -52,7 +52,7 @@ def _linked(session: Session, user: User) -> bool:
 def add(session: Session, asked: NewUser, actor: Actor) -> NewInvite:
     """Add a user, with an invitation. Raises Conflict for a name in use, Invalid for one that is reserved."""
     if asked.name in RESERVED:
-        raise Invalid("this cannot be the name of a user", [Fault(pointer="/name", message="reserved")])
+        raise Invalid("this is not a valid name of a user", [Fault(pointer="/name", message="reserved")])
     known = session.scalars(select(User.name)).all()
     if asked.name in known:
         raise Conflict(f"the user {asked.name!r} exists already: invite them again to set a new password")

@@ -1,4 +1,4 @@
-"""Connections with deadlines and limits: uvicorn's own wait for ever for the rest of a head.
+"""Connections with deadlines and limits: uvicorn's own wait forever for the rest of a head.
 
 A request's head must arrive within `head_seconds` of its first byte, or of the connection, the rest of a refused
 request within the same time. A client that reads nothing of a response for `write_seconds` is disconnected. Bodies

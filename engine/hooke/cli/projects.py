@@ -54,14 +54,14 @@ def list_(api: ApiOption = None, home: HomeOption = None) -> None:
 
 def _kept(keep_runs: str) -> str:
     """Return in words after how long a project deletes what has ended."""
-    return {"site": "as the site", "never": "for ever"}.get(keep_runs, keep_runs)
+    return {"site": "by the server's default", "never": "forever"}.get(keep_runs, keep_runs)
 
 
 def _points(view: dict[str, Any]) -> str:
     """Return how many points a project holds of how many that it may hold."""
     quota = view.get("quota")  # an older server has none
     if not quota:
-        return "any number"
+        return "no limit"
     return f"{view['points']:,} of {quota:,} ({view['points'] / quota:.0%})"
 
 

@@ -116,7 +116,7 @@ def abandon(
     def told(remote: Remote) -> str:
         typer.echo(RISK, err=True)
         if not yes and not typer.confirm(f"Abandon {run}?", err=True):
-            raise ArgumentError("nothing was done")
+            raise ArgumentError("nothing was changed")
         return f"{run} is {_post(remote, run, 'abandon')['state']}"
 
     tell("runs", told, api, home)

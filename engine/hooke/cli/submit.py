@@ -95,6 +95,6 @@ def _patient(remote: Remote, path: str) -> Any:
             if time.monotonic() > until:
                 raise
             if not told:
-                typer.echo(f"{error}; it is asked again for {OUTAGE_SECONDS / 60:.0f} min", err=True)
+                typer.echo(f"{error}; retrying for {OUTAGE_SECONDS / 60:.0f} min", err=True)
             told = True
             time.sleep(LOOK_SECONDS)

@@ -143,7 +143,7 @@ class JournalWriter:
 def open_plain(path: Path) -> BinaryIO:
     """Open a file that users' code may have replaced, for reading.
 
-    Raises PermissionError unless it is a plain file: a named pipe keeps who opens it waiting for ever.
+    Raises PermissionError unless it is a plain file: a named pipe keeps who opens it waiting forever.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

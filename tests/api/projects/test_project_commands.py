@@ -44,7 +44,7 @@ def test_a_project_from_the_first_member_to_its_archive(remote, document):
     assert hooke("projects", "move", "default", id) == f"{id} is in default: first\n"
     hooke("projects", "move", name, id)
     shown = hooke("projects", "change", name, "--archive", "--keep-runs", "never")
-    assert shown == f"the project {name} is archived, and keeps runs for ever\n"
+    assert shown == f"the project {name} is archived, and keeps runs forever\n"
     assert "is archived" in hooke("submit", document, "--project", name, status=1)
     assert "say what to change" in hooke("projects", "change", name, status=1)
     assert "do not reach" not in hooke("projects", "list")

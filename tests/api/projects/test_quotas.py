@@ -116,6 +116,7 @@ def test_the_command_line_shows_and_changes_it(remote):
     (line,) = [line for line in hooke("projects", "list").splitlines() if name in line]
     assert "0 of 1,000 (0%)" in line
     told = hooke("projects", "change", name, "--quota", "2000")
-    assert told == f"the project {name} is open, and keeps runs as the site, and holds 0 of 2,000 (0%) points\n"
-    assert hooke("projects", "change", name, "--quota", "0").endswith("keeps runs as the site\n")
+    kept = "keeps runs by the server's default"
+    assert told == f"the project {name} is open, and {kept}, and holds 0 of 2,000 (0%) points\n"
+    assert hooke("projects", "change", name, "--quota", "0").endswith("keeps runs by the server's default\n")
     assert "Input should be" in hooke("projects", "change", name, "--quota", "-1", status=1)

@@ -82,7 +82,7 @@ def test_the_parts_of_an_address_are_those_of_the_request():
 
 
 class Names:
-    """A resolver that counts; each answer is given once, the last one for ever."""
+    """A resolver that counts; each answer is given once, the last one forever."""
 
     def __init__(self, *answers: list[str]) -> None:
         self.answers, self.asked = list(answers), 0
