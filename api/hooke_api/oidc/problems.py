@@ -31,7 +31,7 @@ class Problem(StrEnum):
 
 SENTENCES: dict[Problem, str] = {
     Problem.OFF: "This server has no sign-in through a provider: sign in with a password.",
-    Problem.DENIED: "{name} did not sign you in: you declined, or it is not allowed. Try again, or use a password.",
+    Problem.DENIED: "{name} did not sign you in: you declined, or may not. Try again, or use a password.",
     Problem.STATE: (
         "This answer of {name} does not belong to a sign-in of this browser: that began elsewhere, in another "
         "tab, or more than ten minutes ago, or has ended already. Begin again here."
@@ -49,7 +49,7 @@ SENTENCES: dict[Problem, str] = {
         "What {name} says of you could not be verified, so nobody was signed in: tell an administrator, the "
         "server's log says why. Sign in with a password until then."
     ),
-    Problem.AWAY: "{name} does not respond correctly: try again in a minute, or sign in with a password.",
+    Problem.AWAY: ("{name} does not answer correctly: try again in a minute. Sign in with a password until then."),
     Problem.RULE: (
         "Your account at {name} may not sign in here: its e-mail domain or its groups are not admitted. Use "
         "another account, or ask an administrator."

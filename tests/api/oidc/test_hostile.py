@@ -243,7 +243,7 @@ def test_a_discovery_document_that_cannot_be_right_begins_nothing(site):
         site.idp.discovery = changes
         site.configure()
         answer = client.post("/oidc/start", json={})
-        assert "A password signs in meanwhile" in problem(answer, 503)["detail"], name
+        assert "Sign in with a password until then" in problem(answer, 503)["detail"], name
         assert "set-cookie" not in answer.headers
         warnings = httpx.get(f"{site.service.url}/readyz").json()["warnings"]
         assert any(each.startswith("nobody signs in through the institute: it") for each in warnings), name
