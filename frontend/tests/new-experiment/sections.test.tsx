@@ -142,7 +142,7 @@ describe("workload", () => {
 describe("budget and target", () => {
   it("can be without a target, and gets the workload's back", async () => {
     const { user, written } = showBasics();
-    const wanted = screen.getByLabelText("Stop at a target, and compare the time to target");
+    const wanted = screen.getByLabelText("End at a target, and compare the time to target");
     await user.click(wanted);
     expect(screen.queryByLabelText("Target value")).toBeNull();
     expect(written().target).toBeNull();
@@ -165,7 +165,7 @@ describe("budget and target", () => {
 describe("execution", () => {
   it("takes the longest pause into the budget, and none where it is empty", async () => {
     const { user, written } = showExecution();
-    const pause = part("execution").getByLabelText("Longest pause");
+    const pause = part("execution").getByLabelText("Stall limit");
     expect(pause).toHaveValue("");
     expect(pause).toHaveAccessibleDescription(/empty: 60/);
     await refill(user, pause, "90.5");

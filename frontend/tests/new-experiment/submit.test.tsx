@@ -106,7 +106,7 @@ describe("faults", () => {
       ["/variants/0/name", () => card(0).getByLabelText("Name")],
       ["/variants/0/algorithm", () => card(0).getByRole("combobox", { name: "Algorithm" })],
       ["/clusters/0/workers/1", () => screen.getByLabelText("Workers")],
-      ["/budget/max_stall_seconds", () => screen.getByLabelText("Longest pause")],
+      ["/budget/max_stall_seconds", () => screen.getByLabelText("Stall limit")],
     ];
     const { user } = await withFaults(fields.map(([pointer]) => ({ pointer, message: `wrong: ${pointer}` })));
     expect(start()).toHaveTextContent("Fix 6 problems to start");
@@ -164,7 +164,7 @@ describe("Start", () => {
     answerExperiment();
     const { user, address } = await openForm(server);
     await refill(user, screen.getByLabelText(/Name of the experiment/), "Exactly this");
-    await refill(user, screen.getByLabelText("Longest pause"), "90");
+    await refill(user, screen.getByLabelText("Stall limit"), "90");
     const expected = await shownDocument(user);
     await settled();
     await user.dblClick(start());

@@ -123,7 +123,7 @@ describe("a tuned experiment that is cloned", () => {
     const wider = JSON.stringify([{ variant: "Other", spaces: { lr: { low: 0.003, high: 3 } } }]);
     const { user } = await open(`/new?clone=exp_7&wider=${encodeURIComponent(wider)}`);
     expect(screen.getByTestId("continues")).toHaveTextContent("the trials made there count here");
-    await user.click(screen.getByRole("button", { name: "Discard earlier trials" }));
+    await user.click(screen.getByRole("button", { name: "Do not reuse earlier trials" }));
     expect(screen.queryByTestId("continues")).toBeNull();
     expect((await shownDocument(user)).tuning).toEqual(TUNED.tuning);
   });

@@ -153,7 +153,7 @@ function amongGradients(found: NonNullable<ComputeRate["exchanging"]>): [string,
   return [
     ["Gradient after an all-reduce of all weights", plusMinus(found.after)],
     ["That all-reduce, on the last rank", plusMinus(found.last)],
-    ["Added to a step", plusMinus(found.added)],
+    ["It adds to a step", plusMinus(found.added)],
     [`It adds to ${found.period} gradients`, plusMinus(found.late)],
     ["In the background, it adds to a gradient", plusMinus(found.behind)],
     ...(found.hidden

@@ -93,7 +93,7 @@ function valuesOf(field: FilterFieldView): string[] {
   return field.values.map(quoted);
 }
 
-/** Suggestions the text before the caret, and what of it that would replace. */
+/** What may follow the text before the caret, and what of it that would replace. */
 export function complete(text: string, caret: number, fields: readonly FilterFieldView[]): Completion {
   const before = text.slice(0, caret);
   const known = new Map(fields.map((field) => [field.name, field]));

@@ -9,7 +9,7 @@ interface FilterProposalsProps {
   take: (proposal: Proposal) => void;
 }
 
-/** Suggestions. The focus stays in the field, whose keys move through it. */
+/** What may follow. The focus stays in the field, whose keys move through it. */
 export function FilterProposals({ id, proposals, current, take }: FilterProposalsProps) {
   const currentId = current && optionId(id, current);
   useEffect(() => {

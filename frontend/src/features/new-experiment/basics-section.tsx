@@ -102,7 +102,7 @@ export function BudgetSection({ workloads }: { workloads: readonly WorkloadView[
       </div>
       <Switch
         mt={18}
-        label="Stop at a target, and compare the time to target"
+        label="End at a target, and compare the time to target"
         data-testid="has-target"
         checked={isJson(target)}
         onChange={(event) => {

@@ -21,7 +21,7 @@ export function ExecutionSection({ compute }: { compute: unknown }) {
         />
         <NumberField
           path={["budget", "max_stall_seconds"]}
-          label="Longest pause"
+          label="Stall limit"
           description="Seconds without a step after which ranks count as hung; empty: 60"
         />
         <ChoiceField

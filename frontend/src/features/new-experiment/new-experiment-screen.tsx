@@ -108,7 +108,8 @@ function NotExtended({ experiment, why }: { experiment: ExperimentView; why: str
       testId="not-extended"
       action={
         <LinkButton to="/experiments/$experimentId" params={{ experimentId: experiment.id }}>
-          Back to the experiment </LinkButton>
+          Back to the experiment
+        </LinkButton>
       }
     >
       #{experiment.number} {experiment.name}: {why}

@@ -27,7 +27,7 @@ export function RetryFields() {
       <Switch
         mt={18}
         label="Own retry policy"
-        description="Off: the server's default, up to three attempts"
+        description="Off: the server's default, normally up to three attempts"
         data-testid="has-retry"
         checked={given}
         onChange={(event) => {

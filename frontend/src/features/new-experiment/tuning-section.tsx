@@ -54,14 +54,13 @@ function Continued() {
     <div {...control} tabIndex={-1} data-testid="continues">
       {error && <p className={styles.error}>{error}</p>}
       <p className={styles.note}>
-        Continues an experiment: the trials made there count here, and every variant gets as many new ones as
-        stand below. Everything but the spaces must stay as it was.{" "}
+        Continues an experiment: its trials are reused, and every variant gets the number of new trials given below. Only the spaces may change.{" "}
         <Button
           size="compact-xs"
           variant="default"
           onClick={() => change((old) => withValue(old, ["tuning", "continues"], undefined))}
         >
-          Discard earlier trials
+          Do not reuse earlier trials
         </Button>
       </p>
     </div>

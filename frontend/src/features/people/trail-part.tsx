@@ -48,7 +48,8 @@ export function TrailPart() {
       <Group gap={12} mb={16}>
         <TextInput
           size="xs"
-          label="Who" placeholder="ana"
+          label="Who"
+          placeholder="ana"
           value={actor}
           onChange={(event) => setActor(event.currentTarget.value)}
           data-testid="trail-actor"
