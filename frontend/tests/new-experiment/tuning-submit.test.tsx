@@ -122,7 +122,7 @@ describe("a tuned experiment that is cloned", () => {
     server.on("GET /experiments/*", experiment({ spec: TUNED }));
     const wider = JSON.stringify([{ variant: "Other", spaces: { lr: { low: 0.003, high: 3 } } }]);
     const { user } = await open(`/new?clone=exp_7&wider=${encodeURIComponent(wider)}`);
-    expect(screen.getByTestId("continues")).toHaveTextContent("the trials made there count here");
+    expect(screen.getByTestId("continues")).toHaveTextContent("its trials are reused");
     await user.click(screen.getByRole("button", { name: "Do not reuse earlier trials" }));
     expect(screen.queryByTestId("continues")).toBeNull();
     expect((await shownDocument(user)).tuning).toEqual(TUNED.tuning);

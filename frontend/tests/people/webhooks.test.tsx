@@ -115,7 +115,7 @@ describe("the webhooks", () => {
     const user = open([webhook("whk_1")]);
     server.on("PATCH /webhooks/*", webhook("whk_1", { active: false }));
     await user.click(await screen.findByTestId("webhook-off"));
-    expect(await screen.findByText(/what waits for it is discarded/)).toBeVisible();
+    expect(await screen.findByText(/waiting deliveries are discarded/)).toBeVisible();
     server.on("GET /webhooks", { items: [webhook("whk_1", { active: false })] });
     await user.click(screen.getByTestId("webhook-off-confirm"));
     await user.click(await screen.findByTestId("webhook-on"));

@@ -159,7 +159,7 @@ describe("another attempt", () => {
     const ended = run({ state: "cancelled" });
     server.on("POST /runs/*/abandon", ended).on("GET /runs/*", ended);
     await user.click(screen.getByTestId("abandon-run"));
-    expect(await screen.findByText(/Nothing has proven that its processes are dead/)).toBeVisible();
+    expect(await screen.findByText(/Its processes may still be running/)).toBeVisible();
     await user.click(screen.getByRole("button", { name: "Abandon the run" }));
     expect(await screen.findByTestId("retry-run")).toBeVisible();
     expect(server.askedFor("POST /runs/*/abandon")).toHaveLength(1);
