@@ -81,7 +81,7 @@ describe("a view is saved", () => {
     server.on("POST /views", new Refusal(409, "you have 100 saved views, the maximum: delete one"));
     await user.type(screen.getByTestId("view-name"), "One more");
     await user.click(button);
-    expect(await screen.findByRole("alert")).toHaveTextContent("which is the limit");
+    expect(await screen.findByRole("alert")).toHaveTextContent("the maximum");
     expect(screen.getByTestId("view-name")).toHaveValue("  One more");
     await user.type(screen.getByTestId("view-name"), "!");
     expect(screen.queryByRole("alert")).toBeNull();
