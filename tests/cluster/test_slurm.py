@@ -165,8 +165,8 @@ def test_a_killed_supervisor_and_a_restarted_controller_cost_a_run_nothing(slurm
     before = site.written(run, 0)
     wait_for(lambda: site.written(run, 0) > before + 2, "steps without a controller")
     slurm.start("slurmctld")
-    wait_for(lambda: f"job {job} lives" in launcher.alive([f"{run}.1"]).replace("Slurm ", "")
-             or "processes live" in launcher.alive([f"{run}.1"]), "the proof of life")  # fmt: skip
+    wait_for(lambda: f"job {job} is active" in launcher.alive([f"{run}.1"]).replace("Slurm ", "")
+             or "still running" in launcher.alive([f"{run}.1"]), "the proof of life")  # fmt: skip
     site.enough(run)
     finish(site, second)
     assert site.api.end(run).state == "succeeded"
