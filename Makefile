@@ -92,7 +92,7 @@ check-python: $(TOOLS)
 
 check-frontend: $(DASHBOARD)
 	@scripts/npm run --silent check
-	@scripts/strings --check
+	@$(VENV)/bin/python scripts/strings --check
 
 test-frontend: check-frontend
 	@scripts/npm run --silent test
@@ -107,7 +107,7 @@ pictures: setup-dev ## Make the pictures and the animation of README.md anew fro
 	@$(VENV)/bin/python scripts/pictures
 
 strings: setup ## Write every text of dashboard, command line and messages to strings.txt, to be read as a whole
-	@scripts/strings --to strings.txt
+	@$(VENV)/bin/python scripts/strings --to strings.txt
 
 algorithms: setup-dev ## Write docs/algorithms.md, .json and the trajectories on file, after a change of a method
 	@HOOKE_PATH=examples/own $(VENV)/bin/python -m tests.engine.contract.document

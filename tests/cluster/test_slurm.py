@@ -182,7 +182,7 @@ def test_slurm_takes_the_job_of_the_largest_launch_and_the_last_of_its_attempts_
     folder.mkdir()
     (folder / "job.sh").write_text(launcher.script(Launch("virtual", 1, (folder,), ids, ("-c", "0")), folder))
     job = slurm.ask("sbatch", "--hold", "--parsable", str(folder / "job.sh")).strip()
-    assert f"job {job} lives" in launcher.alive([ids[-1]])
+    assert f"job {job} is active" in launcher.alive([ids[-1]])
     assert launcher.alive([f"run_{uuid.uuid4().hex}.1"]) == ""
     slurm.ask("scontrol", "release", job)
     wait_for((folder / "job.ended.json").exists, "its end")
