@@ -26,7 +26,7 @@ const NAMES = new Set(
 );
 /** Elements that are part of the sentence around them. */
 const INLINE = new Set("a abbr b br cite code Code em i kbd Kbd Link small span strong sub sup time".split(" "));
-const CODE = /var\(--|color-mix|-gradient\(|minmax\(|\d(px|fr|em|rem|vw|vh)\b|^\s*[<#./]|[a-z][A-Z]|=>|\/api\//;
+const CODE = /var\(--|color-mix|-gradient\(|minmax\(|\d(px|fr|em|rem|vw|vh)\b|^\s*[<#./]|^\S*[a-z][A-Z]\S*$|=>|\/api\//;
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', nbsp: " " };
 const LONGEST = 32;
 const HOLE = "\u2026";
