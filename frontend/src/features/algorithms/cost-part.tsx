@@ -107,7 +107,7 @@ function hidingOf(prices: readonly Price[]): string {
         ? "the steps up to the next exchange"
         : steps(each),
   );
-  return `${some} passes behind ${words.join(" or ")}; workers wait for what is longer.`;
+  return `${some} overlaps ${words.join(" or ")}; workers wait for whichever takes longer.`;
 }
 
 function steps(count: string): string {
