@@ -5,7 +5,9 @@ import ts from "typescript";
 
 /** Attributes and properties whose text is read even where it is one lower-case word. */
 const READ = new Set(
-  "title label aria-label placeholder description meaning note words did said alt empty more about".split(" "),
+  "title label aria-label placeholder description meaning note words did said alt empty more about".split(
+    " ",
+  ),
 );
 /** Those whose text no one reads, beside what begins with "data-" or ends with "Key". */
 const UNREAD = new Set(
@@ -25,8 +27,11 @@ const NAMES = new Set(
   ).split(" "),
 );
 /** Elements that are part of the sentence around them. */
-const INLINE = new Set("a abbr b br cite code Code em i kbd Kbd Link small span strong sub sup time".split(" "));
-const CODE = /var\(--|color-mix|-gradient\(|minmax\(|\d(px|fr|em|rem|vw|vh)\b|^\s*[<#./]|^\S*[a-z][A-Z]\S*$|=>|\/api\//;
+const INLINE = new Set(
+  "a abbr b br cite code Code em i kbd Kbd Link small span strong sub sup time".split(" "),
+);
+const CODE =
+  /var\(--|color-mix|-gradient\(|minmax\(|\d(px|fr|em|rem|vw|vh)\b|^\s*[<#./]|^\S*[a-z][A-Z]\S*$|=>|\/api\//;
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', nbsp: " " };
 const LONGEST = 32;
 const HOLE = "\u2026";
@@ -44,7 +49,7 @@ function read(file) {
   const emit = (node, text) => {
     const words = text.replace(/\s+/g, " ").trim();
     const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
-    if (/\p{L}/u.test(words.replace(/\{[^{}]*\}/g, ""))) texts.push([line, words]);
+    texts.push([line, words]);
   };
   const visit = (node) => {
     if (isUnread(node)) return;
@@ -56,7 +61,8 @@ function read(file) {
     } else if (isText(node) && !said.has(node) && !isNameOnly(node)) {
       const text = rendered(node, said);
       const place = placeOf(node);
-      if (!UNREAD.has(place) && (READ.has(place) || isProse(text))) emit(node, text);
+      const worded = /\p{L}/u.test(text.replace(/\{[^{}]*\}/g, ""));
+      if (worded && !UNREAD.has(place) && (READ.has(place) || isProse(text))) emit(node, text);
     }
     ts.forEachChild(node, visit);
   };
@@ -86,7 +92,8 @@ function isSum(node) {
 /** Whether a literal stands where it is compared, called by name or is the name of a property. */
 function isNameOnly(node) {
   const { parent } = node;
-  if (ts.isBinaryExpression(parent)) return !isSum(parent) && /^(===?|!==?|in)$/.test(parent.operatorToken.getText());
+  if (ts.isBinaryExpression(parent))
+    return !isSum(parent) && /^(===?|!==?|in)$/.test(parent.operatorToken.getText());
   if (ts.isCaseClause(parent) || ts.isElementAccessExpression(parent)) return true;
   if (ts.isPropertyAssignment(parent) && parent.name === node) return true;
   if (!ts.isCallExpression(parent)) return false;
@@ -101,8 +108,10 @@ function placeOf(node) {
       const name = at.name.getText().replace(/^["']|["']$/g, "");
       return isName(name) ? "className" : name;
     }
-    const choice = ts.isConditionalExpression(at) || ts.isBinaryExpression(at) || ts.isArrayLiteralExpression(at);
-    if (!choice && !ts.isParenthesizedExpression(at) && !ts.isJsxExpression(at) && !ts.isAsExpression(at)) return "";
+    const choice =
+      ts.isConditionalExpression(at) || ts.isBinaryExpression(at) || ts.isArrayLiteralExpression(at);
+    if (!choice && !ts.isParenthesizedExpression(at) && !ts.isJsxExpression(at) && !ts.isAsExpression(at))
+      return "";
   }
   return "";
 }
@@ -111,13 +120,22 @@ function isBlank(child) {
   return ts.isJsxText(child) && child.text.trim() === "";
 }
 
-/** Whether a child of an element is text of it, more than a blank. */
+/** Whether a child of an element has words of its own. */
 function hasWords(child) {
-  if (ts.isJsxText(child)) return !isBlank(child);
+  if (ts.isJsxText(child)) return /\p{L}/u.test(child.text);
   if (!ts.isJsxExpression(child)) return false;
   const parts = new Set();
   rendered(child, parts);
-  return [...parts].some((literal) => /\p{L}/u.test(literal.getText()));
+  return [...parts].some((literal) => /\p{L}/u.test(ownText(literal)));
+}
+
+/** The text of a literal without what it takes in. */
+function ownText(literal) {
+  if (ts.isStringLiteral(literal) || ts.isNoSubstitutionTemplateLiteral(literal)) return literal.text;
+  if (!ts.isTemplateExpression(literal)) return "";
+  return [literal.head, ...literal.templateSpans.map((span) => span.literal)]
+    .map(({ text }) => text)
+    .join("");
 }
 
 /** A text in words; `said` gets each literal that became part of it. */
@@ -134,7 +152,9 @@ function rendered(node, said) {
   }
   if (isSum(node) && isText(node)) {
     said.add(node);
-    return [node.left, node.right].map((side) => (isText(side) ? rendered(side, said) : part(side, said))).join("");
+    return [node.left, node.right]
+      .map((side) => (isText(side) ? rendered(side, said) : part(side, said)))
+      .join("");
   }
   if (ts.isJsxElement(node)) return element(node, node.openingElement.tagName.getText(), said);
   if (ts.isJsxFragment(node)) return element(node, "span", said);
@@ -159,7 +179,9 @@ function part(node, said) {
   }
   if (ts.isBinaryExpression(node) && /^(&&|\|\||\?\?)$/.test(node.operatorToken.getText())) {
     const both = node.operatorToken.kind !== ts.SyntaxKind.AmpersandAmpersandToken;
-    return both ? `{${choice(node.left, said)} | ${choice(node.right, said)}}` : `{${choice(node.right, said)} | }`;
+    return both
+      ? `{${choice(node.left, said)} | ${choice(node.right, said)}}`
+      : `{${choice(node.right, said)} | }`;
   }
   if (/^(null|undefined|true|false)$/.test(node.getText())) return "";
   return `{${short(node)}}`;
@@ -192,5 +214,8 @@ function isProse(text) {
   const bare = text.replace(/\{[^{}]*\}/g, HOLE);
   if (CODE.test(bare) || /^[A-Z_]+$/.test(bare)) return false;
   if (/^\p{Lu}\p{Ll}+[.:\u2026]?$/u.test(bare)) return true;
-  return /\p{L}{2}[\p{P}]*\s+\p{P}*(\p{L}|\d|\u2026)/u.test(bare) || /(\u2026|\d)\p{P}*\s+\p{P}*\p{L}{3}/u.test(bare);
+  return (
+    /\p{L}{2}[\p{P}]*\s+\p{P}*(\p{L}|\d|\u2026)/u.test(bare) ||
+    /(\u2026|\d)\p{P}*\s+\p{P}*\p{L}{3}/u.test(bare)
+  );
 }

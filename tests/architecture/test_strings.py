@@ -22,7 +22,7 @@ LONG = "one text that goes " "on in the next line"
 @app.command()
 def stop(
     force: Annotated[bool, typer.Option("--force", help="Now.")] = False,
-    kind: Literal["not this one"] = "not this one",
+    kind: Literal["not this one"] | None = None,
 ) -> None:
     """End it, at once."""
 

@@ -40,7 +40,9 @@ describe("after an outage", () => {
   it("what could not be loaded is read without a click", async () => {
     server.on("GET /experiments", new Refusal(503, "Restarting."));
     openApp(server, "/");
-    expect(await screen.findByRole("alert")).toHaveTextContent("The experiments could not be loaded. Restarting.");
+    expect(await screen.findByRole("alert")).toHaveTextContent(
+      "The experiments could not be loaded. Restarting.",
+    );
     server.on("GET /experiments", LIST);
     await state("live");
     server.breakStreams();

@@ -87,7 +87,9 @@ describe("settings", () => {
   });
 
   it("of one row have nothing to differ from", () => {
-    expect(text({ rows: [comparedRow(7, "a")], settings: equal })).toHaveTextContent("There is only one row.");
+    expect(text({ rows: [comparedRow(7, "a")], settings: equal })).toHaveTextContent(
+      "There is only one row.",
+    );
   });
 
   it("that all differ have none to fold", () => {

@@ -73,7 +73,9 @@ describe("adding seeds", () => {
     server.on("POST /experiments/*/extension", new Refusal(409, "It is archived."));
     await user.click(screen.getByTestId("add-seeds"));
     await user.click(await screen.findByTestId("extend"));
-    expect(await screen.findByRole("alert")).toHaveTextContent("The seeds could not be added. It is archived.");
+    expect(await screen.findByRole("alert")).toHaveTextContent(
+      "The seeds could not be added. It is archived.",
+    );
   });
 
   it("proposes what would show more beside the verdict, and says of added seeds what they mean", async () => {

@@ -130,7 +130,7 @@ describe("a search", () => {
     await open(
       only({ trials: [lost], chosen: null, edges: {}, wider: {}, reached: null, median_seconds: null }),
     );
-    expect(card().getByTestId("chosen")).toHaveTextContent("No trial gave a result, so no setting was chosen");
+    expect(card().getByTestId("chosen")).toHaveTextContent("No trial gave a result");
     expect(looks("response")).toEqual(["1 failed"]);
   });
 

@@ -197,6 +197,8 @@ describe("deleted experiments", () => {
   it("that cannot be read say why", async () => {
     server.on("GET /deleted-experiments", new Refusal(404, "no such list"));
     openApp(server, "/?show=deleted");
-    expect(await screen.findByRole("alert")).toHaveTextContent("The experiments could not be loaded. no such list");
+    expect(await screen.findByRole("alert")).toHaveTextContent(
+      "The experiments could not be loaded. no such list",
+    );
   });
 });

@@ -37,12 +37,7 @@ describe("on the page of clusters", () => {
     const part = within(await screen.findByTestId("occupancy"));
     expect(await part.findByRole("img")).toHaveAccessibleName(/^Occupancy of hpc: 50% of 8 slots/);
     const rows = within(part.getByTestId("occupancy-table")).getAllByRole("row", { hidden: true });
-    expect(rows.slice(1).map((row) => row.lastChild?.textContent)).toEqual([
-      "100%",
-      "50%",
-      "0%",
-      "unknown",
-    ]);
+    expect(rows.slice(1).map((row) => row.lastChild?.textContent)).toEqual(["100%", "50%", "0%", "unknown"]);
     server.on("GET /clusters/*/occupancy", ({ query }) =>
       query.get("period") === "week" ? { ...VIEW, seconds: 10_800, shares: [0.25] } : VIEW,
     );

@@ -67,7 +67,9 @@ describe("the window of tags and note", () => {
     const { user, dialog } = await openEditor();
     await user.type(dialog.getByLabelText("Tags"), "new{Enter}");
     await user.click(dialog.getByTestId("save-marks"));
-    expect(await dialog.findByRole("alert")).toHaveTextContent("The changes could not be saved. a tag has no blanks at its ends");
+    expect(await dialog.findByRole("alert")).toHaveTextContent(
+      "The changes could not be saved. a tag has no blanks at its ends",
+    );
     expect(dialog.getByText("new")).toBeVisible();
   });
 

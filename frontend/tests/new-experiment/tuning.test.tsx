@@ -87,9 +87,7 @@ describe("the search spaces of a variant", () => {
     expect(spaces().getByLabelText("Learning rate, scale")).toHaveDisplayValue("log");
     expect(spaces().getByLabelText("Kind of momentum, choices")).toHaveValue("heavy, nesterov");
     expect(line("Kind of momentum")).toHaveTextContent("only where momentum is 0.9");
-    expect(
-      within(card(0).getByTestId("search-spaces")).getByText(/Nothing to tune here/),
-    ).toBeVisible();
+    expect(within(card(0).getByTestId("search-spaces")).getByText(/Nothing to tune here/)).toBeVisible();
   });
 
   it("are changed as a whole, and reset", async () => {

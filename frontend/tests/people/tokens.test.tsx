@@ -84,7 +84,9 @@ describe("a new token", () => {
     await user.type(await screen.findByTestId("token-label"), "ci");
     await user.click(screen.getByLabelText("For a machine"));
     await user.click(screen.getByTestId("create-token"));
-    expect(await screen.findByTestId("error")).toHaveTextContent("The token could not be created. the label is taken");
+    expect(await screen.findByTestId("error")).toHaveTextContent(
+      "The token could not be created. the label is taken",
+    );
     expect(screen.getByTestId("token-label")).toHaveValue("ci");
     expect(server.askedFor("POST /tokens")[0]?.body).toMatchObject({ machine: true });
   });

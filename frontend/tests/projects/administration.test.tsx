@@ -28,8 +28,7 @@ describe("the card of projects", () => {
   it("says of each whether it is open, and when it deletes; the default one has no members and no archive", async () => {
     open([project("default"), project("vision", { archived: true, keep_runs: "90d" })]);
     const vision = await row("vision");
-    for (const words of ["archived", "after 90d", "Unarchive"])
-      expect(vision.getByText(words)).toBeVisible();
+    for (const words of ["archived", "after 90d", "Unarchive"]) expect(vision.getByText(words)).toBeVisible();
     const buttons = (await row("default")).getAllByRole("button").map((each) => each.textContent);
     expect(buttons).toEqual(["Change"]);
   });

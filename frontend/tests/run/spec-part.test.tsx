@@ -112,7 +112,9 @@ describe("the specification beside its defaults", () => {
   it("says why where the defaults cannot be read", async () => {
     const app = open();
     server.on("GET /workloads", new Refusal(403, "not for you"));
-    expect(await screen.findByRole("alert")).toHaveTextContent("The defaults could not be loaded. not for you");
+    expect(await screen.findByRole("alert")).toHaveTextContent(
+      "The defaults could not be loaded. not for you",
+    );
     await app.user.click(screen.getByText("Settings"));
     expect(await screen.findByText("bf16")).toBeVisible();
   });

@@ -39,7 +39,11 @@ export function AlgorithmScreen() {
   if (query.data) return <Missing name={name} />;
   if (query.isError) {
     return (
-      <ErrorPanel what="The algorithm could not be loaded." error={query.error} retry={() => query.refetch()} />
+      <ErrorPanel
+        what="The algorithm could not be loaded."
+        error={query.error}
+        retry={() => query.refetch()}
+      />
     );
   }
   return <Skeleton height={420} mt={24} />;
@@ -97,9 +101,7 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
         {findings && !own ? (
           <VerifiedTable findings={findings} />
         ) : (
-          <p className={styles.note}>
-            Hooke's tests cover the built-in algorithms; this one is your own.
-          </p>
+          <p className={styles.note}>Hooke's tests cover the built-in algorithms; this one is your own.</p>
         )}
       </Section>
     </>
@@ -174,8 +176,8 @@ function Missing({ name }: { name: string }) {
       testId="not-found"
       action={<LinkButton to="/algorithms">All algorithms</LinkButton>}
     >
-      No cluster offers an algorithm called {name}. Its file may be missing, or its agent may not have reported
-      yet.
+      No cluster offers an algorithm called {name}. Its file may be missing, or its agent may not have
+      reported yet.
     </Message>
   );
 }

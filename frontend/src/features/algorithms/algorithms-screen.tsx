@@ -24,7 +24,8 @@ export function AlgorithmsScreen() {
     <>
       <h1 className={styles.title}>Algorithms</h1>
       <p className={styles.intro}>
-        The algorithms that the clusters offer. P is the number of workers, and |W| the size of a vector of all weights. The payload is what a worker asks to move per local step with default parameters.
+        The algorithms that the clusters offer. P is the number of workers, and |W| the size of a vector of
+        all weights. The payload is what a worker asks to move per local step with default parameters.
       </p>
       {query.isError && (
         <ErrorPanel
@@ -45,7 +46,9 @@ export function AlgorithmsScreen() {
       )}
       {query.data && found.length === 0 && (
         <p className={styles.note}>
-          {all.length === 0 ? "No cluster has reported its algorithms yet." : `No algorithm matches “${typed}”.`}
+          {all.length === 0
+            ? "No cluster has reported its algorithms yet."
+            : `No algorithm matches “${typed}”.`}
         </p>
       )}
       {byFamily(found).map(([family, methods]) => (

@@ -86,7 +86,9 @@ export function CalibrationScreen() {
         </div>
       </div>
       <p className={styles.intro}>
-        Latency, bandwidth, all-reduces, memory and gradients, measured by ranks of this cluster. A virtual cluster with <code>like: {name}</code> takes its constants from the latest calibration; choose Add virtual cluster in a new experiment.
+        Latency, bandwidth, all-reduces, memory and gradients, measured by ranks of this cluster. A virtual
+        cluster with <code>like: {name}</code> takes its constants from the latest calibration; choose Add
+        virtual cluster in a new experiment.
       </p>
       {mayStart && <WhatToMeasure asked={asked} change={setAsked} />}
       {query.isError && (

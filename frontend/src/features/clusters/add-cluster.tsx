@@ -26,7 +26,8 @@ export function AddCluster() {
   return (
     <Section title="Join a cluster" testId="add-cluster">
       <p className={screen.note}>
-        Create a token here, install Hooke on a host of the cluster, and start its agent there. A token works for one cluster and is shown once. Earlier tokens of the cluster stay valid.
+        Create a token here, install Hooke on a host of the cluster, and start its agent there. A token works
+        for one cluster and is shown once. Earlier tokens of the cluster stay valid.
       </p>
       <form
         className={screen.form}

@@ -25,7 +25,8 @@ export function ClustersScreen() {
     <>
       <h1 className={screen.title}>Clusters</h1>
       <p className={screen.intro}>
-        Places where runs execute. The agent of a cluster reports every ten seconds and takes one launch at a time, so that timed runs do not share cores.
+        Places where runs execute. The agent of a cluster reports every ten seconds and takes one launch at a
+        time, so that timed runs do not share cores.
       </p>
       {query.isError && (
         <ErrorPanel

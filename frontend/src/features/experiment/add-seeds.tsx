@@ -83,7 +83,8 @@ function SeedsWindow({ experiment, room, proposed, onClose }: SeedsWindowProps) 
         {fits
           ? `${formatCount(count * room.runs)} additional ${count * room.runs === 1 ? "run" : "runs"}, ${count === 1 ? `seed ${last}` : `seeds ${room.next} to ${last}`}. `
           : ""}
-        Settings stay unchanged, and all seeds count as one comparison. The verdict will note that seeds were added after a first comparison.
+        Settings stay unchanged, and all seeds count as one comparison. The verdict will note that seeds were
+        added after a first comparison.
       </Text>
       {extend.isError && <ErrorPanel what="The seeds could not be added." error={extend.error} />}
       <Group justify="flex-end" gap="xs" mt="md">

@@ -57,7 +57,11 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
         <GroupPicker groups={groups} group={group} />
       </div>
       {query.isError && !query.data && (
-        <ErrorPanel what="The curves could not be loaded." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel
+          what="The curves could not be loaded."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
       )}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
         {usual.map((metric) => (
@@ -87,7 +91,9 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
         {search.seeds === "median"
           ? "Lines are medians over seeds, bands the range over seeds. A median ends where its first "
           : "Lines are means over seeds, bands their 95% t intervals (three seeds or more). A mean ends where its first "}
-        seed ends; from there on, every other seed has a pale line of its own. Ticks at the bottom are evaluations; a dot on the target line is a run that met the target. Drag to zoom, double-click to show all.
+        seed ends; from there on, every other seed has a pale line of its own. Ticks at the bottom are
+        evaluations; a dot on the target line is a run that met the target. Drag to zoom, double-click to show
+        all.
       </p>
     </Section>
   );

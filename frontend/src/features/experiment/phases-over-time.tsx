@@ -108,7 +108,8 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
       {rows.length > 0 && <PhasesTable rows={rows} />}
       <p className={styles.foot}>
         Shares of what workers recorded in each of {formatCount(BINS)} equal parts of the{" "}
-        {group.simulated ? "virtual" : "wall"} time, over all workers and seeds. Hidden communication overlaps compute and is drawn over it.
+        {group.simulated ? "virtual" : "wall"} time, over all workers and seeds. Hidden communication overlaps
+        compute and is drawn over it.
         {fewer && " Too many steps: not all seeds are shown."}
       </p>
     </>

@@ -86,7 +86,8 @@ function Sums({ experiment, group }: { experiment: ExperimentView; group: Group 
         ))}
       </div>
       <p className={styles.foot}>
-        Shares of wall time, mean over workers and seeds. The communication fraction is the time blocked in communication, divided by wall time without evaluation. Communication that overlaps compute is hidden.
+        Shares of wall time, mean over workers and seeds. The communication fraction is the time blocked in
+        communication, divided by wall time without evaluation. Communication that overlaps compute is hidden.
       </p>
     </>
   );

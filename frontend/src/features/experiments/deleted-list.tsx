@@ -40,7 +40,11 @@ export function DeletedList(props: {
   return (
     <>
       {query.isError && (
-        <ErrorPanel what="The experiments could not be loaded." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel
+          what="The experiments could not be loaded."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
       )}
       {query.isSuccess && items.length === 0 && <p className={styles.nothing}>No deleted experiments.</p>}
       <ul className={styles.list} data-testid="deleted">

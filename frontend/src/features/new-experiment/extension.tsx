@@ -77,7 +77,8 @@ export function Extension({ experiment, algorithms, workloads }: ExtensionProps)
         <Link to="/experiments/$experimentId" params={{ experimentId: experiment.id }}>
           #{experiment.number} {experiment.name}
         </Link>
-        , as its version {(experiment.version ?? 1) + 1}. Existing results stay unchanged. All variants are compared as one experiment, so each claim is corrected for more comparisons.
+        , as its version {(experiment.version ?? 1) + 1}. Existing results stay unchanged. All variants are
+        compared as one experiment, so each claim is corrected for more comparisons.
       </p>
       <DraftNote replaced={replaced} before={() => post.reset()} />
       <div className={styles.columns}>

@@ -54,7 +54,8 @@ function Continued() {
     <div {...control} tabIndex={-1} data-testid="continues">
       {error && <p className={styles.error}>{error}</p>}
       <p className={styles.note}>
-        Continues an experiment: its trials are reused, and every variant gets the number of new trials given below. Only the spaces may change.{" "}
+        Continues an experiment: its trials are reused, and every variant gets the number of new trials given
+        below. Only the spaces may change.{" "}
         <Button
           size="compact-xs"
           variant="default"

@@ -35,7 +35,8 @@ export function NewTokenForm({ me }: { me: Me }) {
   return (
     <>
       <p className={screen.note}>
-        Programs and the command line send a token: <code>HOOKE_TOKEN=… hooke runs list</code>. It has at most the rights of {me.is_user ? "your role" : "its scope"}, expires, and is shown only once.
+        Programs and the command line send a token: <code>HOOKE_TOKEN=… hooke runs list</code>. It has at most
+        the rights of {me.is_user ? "your role" : "its scope"}, expires, and is shown only once.
       </p>
       <form
         className={screen.form}

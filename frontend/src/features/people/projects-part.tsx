@@ -26,7 +26,8 @@ export function ProjectsPart() {
   return (
     <Section title="Projects" testId="projects-part">
       <p className={screen.note}>
-        Only its members and administrators have access to a project. The project default is open to every user, with the role above.
+        Only its members and administrators have access to a project. The project default is open to every
+        user, with the role above.
       </p>
       {query.isError && <ErrorPanel what="The projects could not be loaded." error={query.error} />}
       {items.length > 0 && (

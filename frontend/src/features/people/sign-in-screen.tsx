@@ -69,7 +69,8 @@ export function SignInScreen() {
         />
       )}
       <p>
-        An administrator adds users and resets passwords. On the server's host, <a href="/login">the start-up token</a> signs in as well.
+        An administrator adds users and resets passwords. On the server's host,{" "}
+        <a href="/login">the start-up token</a> signs in as well.
       </p>
     </form>
   );

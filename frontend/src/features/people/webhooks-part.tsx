@@ -72,7 +72,8 @@ function NewWebhook() {
   return (
     <>
       <p className={screen.note}>
-        A webhook notifies another server when runs and experiments start or end. It sends signed requests to an https address, and retries for about a day.
+        A webhook notifies another server when runs and experiments start or end. It sends signed requests to
+        an https address, and retries for about a day.
       </p>
       <form
         onSubmit={(event) => {

@@ -8,8 +8,7 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import { isTerminal } from "@/lib/ui/states";
 import styles from "./run.module.css";
 
-const TOLD =
-  "Save all weights and the state of the algorithm now; the run continues. Takes a few seconds.";
+const TOLD = "Save all weights and the state of the algorithm now; the run continues. Takes a few seconds.";
 
 /** A request for a checkpoint, from the click until the checkpoint lies on the cluster. */
 export function useCheckpoint(run: RunView) {

@@ -74,7 +74,11 @@ function useParquet(run: RunView, address: string) {
 function Checkpoints({ run }: { run: RunView }) {
   const newest = run.checkpoints.slice(-SHOWN);
   if (run.host.startsWith("~"))
-    return <p className={styles.note}>This run was imported; its checkpoints stayed on the cluster where it ran.</p>;
+    return (
+      <p className={styles.note}>
+        This run was imported; its checkpoints stayed on the cluster where it ran.
+      </p>
+    );
   if (newest.length === 0)
     return <p className={styles.note}>No checkpoint was reported. Checkpoints stay on {run.host}.</p>;
   return (

@@ -139,9 +139,7 @@ function Tail({ lines, find: { hits, at }, cut, back, over }: TailProps) {
             </Button>
           </div>
         )}
-        {lines.length === 0 && (
-          <div className={styles.quiet}>{over ? "No output." : "No output yet."}</div>
-        )}
+        {lines.length === 0 && <div className={styles.quiet}>{over ? "No output." : "No output yet."}</div>}
         {rows.rows.map(({ index, gap }) => {
           const line = lines[index];
           if (!line) return null;

@@ -70,7 +70,11 @@ export function RunCurves({
       }
     >
       {query.isError && !query.data && (
-        <ErrorPanel what="The curves could not be loaded." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel
+          what="The curves could not be loaded."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
       )}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
         {metrics.map((metric) => (

@@ -35,7 +35,9 @@ export function RunScreen() {
   if (query.data) return <Page run={query.data} />;
   if (statusOf(query.error) === 404) return <Missing />;
   if (query.isError) {
-    return <ErrorPanel what="The run could not be loaded." error={query.error} retry={() => query.refetch()} />;
+    return (
+      <ErrorPanel what="The run could not be loaded." error={query.error} retry={() => query.refetch()} />
+    );
   }
   return (
     <div aria-busy="true">

@@ -128,7 +128,8 @@ function BesideDefaults({ run, settings }: { run: RunView; settings: readonly Ru
         </table>
       </TableRegion>
       <p className={styles.note}>
-        Defaults are the current ones of the algorithms and workloads that the clusters offer; {NONE} means none. Where the last column is empty, no default is known.
+        Defaults are the current ones of the algorithms and workloads that the clusters offer; {NONE} means
+        none. Where the last column is empty, no default is known.
       </p>
       {same.length > 0 && (
         <details className={styles.same}>

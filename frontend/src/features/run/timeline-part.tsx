@@ -130,7 +130,8 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
       </div>
       <TimelineCanvas answer={answer} window={window} straggler={straggler} stale={stale} move={move} />
       <p className={styles.foot} id="timeline-keys">
-        Drag to move, Shift + drag to zoom to a part, Ctrl + wheel to zoom. With the keyboard: + − to zoom, ← → to move, Home for the whole run.
+        Drag to move, Shift + drag to zoom to a part, Ctrl + wheel to zoom. With the keyboard: + − to zoom, ←
+        → to move, Home for the whole run.
       </p>
       {answer.remarks.length > 0 && !arriving(run, answer.complete, Date.now()) && (
         <ul className={styles.remarks}>
