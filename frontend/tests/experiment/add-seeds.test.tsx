@@ -57,7 +57,7 @@ describe("adding seeds", () => {
     await user.type(field, "4");
     const runs = 4 * comparison().rows.length;
     expect(within(window).getByTestId("further-runs")).toHaveTextContent(
-      `${runs} further runs, seeds 3 to 6.`,
+      `${runs} additional runs, seeds 3 to 6.`,
     );
     const extended = experiment({ state: "running", runs: { succeeded: 15, queued: runs }, version: 2 });
     server.on("POST /experiments/*/extension", extended).on("GET /experiments/*", extended);

@@ -51,7 +51,7 @@ describe("variants may be added", () => {
   it("not to one that continues another, nor beyond as many as there may be", () => {
     expect(whyNoVariants(experiment(ENDED))).toBeUndefined();
     const continues = { ...SPEC, tuning: { continues: "exp_1" } };
-    expect(whyNoVariants(experiment({ ...ENDED, spec: continues }))).toMatch(/would be fewer/);
+    expect(whyNoVariants(experiment({ ...ENDED, spec: continues }))).toMatch(/fewer trials/);
     expect(whyNotExtended(experiment({ ...ENDED, spec: continues }))).toBeUndefined();
     const variants = Array.from({ length: 200 }, (_, i) => ({ name: `v${i}`, algorithm: "sync-sgd" }));
     expect(whyNoVariants(experiment({ ...ENDED, spec: { ...SPEC, variants } }))).toMatch(/200/);

@@ -38,7 +38,7 @@ export function Deliveries({ webhook }: { webhook: WebhookView }) {
     <div className={styles.table} data-testid="deliveries">
       {query.isError && <ErrorPanel what="The deliveries could not be loaded." error={query.error} />}
       {query.isSuccess && items.length === 0 && (
-        <p className={screen.note}>{webhook.url} has been sent nothing in the last 14 days.</p>
+        <p className={screen.note}>{webhook.url} has no deliveries in the last 14 days.</p>
       )}
       {items.length > 0 && (
         <p className={screen.note}>
