@@ -187,7 +187,7 @@ def test_a_damaged_file_is_refused_whatever_byte_it_is(made, tmp_path):
     assert found > 8
     for length in (0, 9, len(content) // 2, len(content) - 1):
         refused(content[:length], tmp_path / "there", "backup")
-    refused(b"SQLite format 3\0" * 1000, tmp_path / "there", "no backup")
+    refused(b"SQLite format 3\0" * 1000, tmp_path / "there", "not a backup")
 
 
 def packed(members: list[tuple[tarfile.TarInfo, bytes]]) -> bytes:

@@ -17,7 +17,7 @@ from hooke_api.storage.present import keep_present
 
 RISK = (
     "its processes may still be running: then they keep using their cluster until they "
-    "reach this server, which then ends them, and a further attempt there would share cores with them"
+    "reach this server, which ends them, and another attempt there would share cores with them"
 )
 """What abandoning a run risks."""
 

@@ -150,7 +150,7 @@ def extend(  # noqa: PLR0913 - the options of the command line
 
     def told(remote: Remote) -> str:
         if not seeds and variants is None:
-            raise ArgumentError("say what to add: --seeds, --variants, or both")
+            raise ArgumentError("nothing to add: give --seeds, --variants, or both")
         before = remote.get(_path(experiment))
         asked = {"seeds": seeds, "variants": _variants(variants), "version": before["version"]}
         if check:

@@ -48,7 +48,7 @@ def test_a_project_from_the_first_member_to_its_archive(remote, document):
     assert "is archived" in hooke("submit", document, "--project", name, status=1)
     assert "say what to change" in hooke("projects", "change", name, status=1)
     assert "do not reach" not in hooke("projects", "list")
-    assert hooke("projects", "remove", name, ana.name).startswith(f"{ana.name} does not reach {name} any more")
+    assert hooke("projects", "remove", name, ana.name).startswith(f"{ana.name} has no access to {name} any more")
     assert "no project is called" in hooke("submit", document, "--project", "no-such", status=1)
 
 
