@@ -57,7 +57,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test test-python audit algorithms check check-python check-frontend test-frontend look pictures bench bench-api bench-core soak requests \
+.PHONY: help demo up test test-python audit algorithms check check-python check-frontend test-frontend look pictures strings bench bench-api bench-core soak requests \
     results-virtual results-local setup setup-dev advisories lock clean
 
 help: ## List the targets
@@ -92,6 +92,7 @@ check-python: $(TOOLS)
 
 check-frontend: $(DASHBOARD)
 	@scripts/npm run --silent check
+	@$(VENV)/bin/python scripts/strings --check
 
 test-frontend: check-frontend
 	@scripts/npm run --silent test
@@ -104,6 +105,9 @@ look: setup-dev ## Look at every screen, three widths, light and dark: faults, a
 
 pictures: setup-dev ## Make the pictures and the animation of README.md anew from a real comparison (minutes)
 	@$(VENV)/bin/python scripts/pictures
+
+strings: setup ## Write every text of dashboard, command line and messages to strings.txt, to be read as a whole
+	@$(VENV)/bin/python scripts/strings --to strings.txt
 
 algorithms: setup-dev ## Write docs/algorithms.md, .json and the trajectories on file, after a change of a method
 	@HOOKE_PATH=examples/own $(VENV)/bin/python -m tests.engine.contract.document

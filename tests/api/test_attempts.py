@@ -177,7 +177,7 @@ def test_a_failed_run_is_tried_again_at_a_user_s_request(service):
     run = again.json()
     assert (run["state"], run["attempt"], run["failures"], run["samples"]) == ("queued", 2, 0, 0)
     assert (run["finished_at"], run["accuracy"]) == (None, None)
-    assert run["history"][-1]["why"] == "tried again, from its latest checkpoint, if it has one"
+    assert run["history"][-1]["why"] == "retried, from its latest checkpoint, if it has one"
     view = service.get(f"/experiments/{experiment}")
     assert (view["state"], view["finished_at"]) == ("running", None) or view["state"] == "queued"
     second = service.next()
@@ -186,7 +186,7 @@ def test_a_failed_run_is_tried_again_at_a_user_s_request(service):
     view = service.get(f"/experiments/{experiment}")
     assert view["state"] == "succeeded" and view["finished_at"] is not None
     assert (
-        "only one that has ended without success"
+        "only a run that has ended without success"
         in problem(service.client.post(f"/runs/{supervisor.id}/retry"), 409)["detail"]
     )
 
@@ -272,7 +272,10 @@ def test_a_dispatched_run_of_which_nothing_is_heard_is_lost_and_then_proven_dead
     set_attempts(service, sent_at=now() - timedelta(seconds=settings.resend_seconds + 1))
     service.scheduler.look()
     run = service.run(supervisor.id)
-    assert (run["state"], run["history"][-1]["why"]) == ("lost", "its order was sent 15 times in 300 s in vain")
+    assert (run["state"], run["history"][-1]["why"]) == (
+        "lost",
+        "its order was sent 15 times in 300 s without an answer",
+    )
     assert service.line.probed == [("local", supervisor.id, 1)]
     service.prove(supervisor.id, 1, alive=False, why="its supervisor died; no process of it is left")
     run = service.run(supervisor.id)

@@ -118,7 +118,7 @@ def test_everything_comes_back_as_it_was_at_one_moment_of_the_writing(
 
     with Writer(settings.url) as writer:
         wait_for(lambda: writer.written > 3, "events")
-        wait_for(overlapped, "a back-up during which something was written")
+        wait_for(overlapped, "a backup during which something was written")
     assert file.stat().st_mode & 0o777 == 0o600
     assert list(file.parent.iterdir()) == [file]
     with elsewhere(request, kind, tmp_path_factory.mktemp("restored") / "home") as there:
@@ -150,7 +150,7 @@ def test_everything_comes_back_as_it_was_at_one_moment_of_the_writing(
 
 @pytest.fixture
 def made(tmp_path, sqlite_template):
-    """Return the settings of an instance on SQLite, and its back-up."""
+    """Return the settings of an instance on SQLite, and its backup."""
     home = tmp_path / "home"
     home.mkdir()
     (home / "hooke.db").write_bytes(sqlite_template.read_bytes())
@@ -182,12 +182,12 @@ def test_a_damaged_file_is_refused_whatever_byte_it_is(made, tmp_path):
         damaged = bytearray(content)
         damaged[place] ^= 0x10
         if unzipped(bytes(damaged)) != whole:  # another repetition of the same zeros is no damage
-            refused(bytes(damaged), tmp_path / "there", "back-up")
+            refused(bytes(damaged), tmp_path / "there", "backup")
             found += 1
     assert found > 8
     for length in (0, 9, len(content) // 2, len(content) - 1):
-        refused(content[:length], tmp_path / "there", "back-up")
-    refused(b"SQLite format 3\0" * 1000, tmp_path / "there", "no back-up")
+        refused(content[:length], tmp_path / "there", "backup")
+    refused(b"SQLite format 3\0" * 1000, tmp_path / "there", "not a backup")
 
 
 def packed(members: list[tuple[tarfile.TarInfo, bytes]]) -> bytes:
@@ -205,7 +205,7 @@ def opened(file: Path) -> list[tuple[tarfile.TarInfo, bytes]]:
 
 
 def with_manifest(file: Path, **changes) -> bytes:
-    """Return a back-up with another manifest."""
+    """Return a backup with another manifest."""
     (header, text), *rest = opened(file)
     return packed([(header, json.dumps(json.loads(text) | changes).encode()), *rest])
 
@@ -215,10 +215,10 @@ def with_manifest(file: Path, **changes) -> bytes:
     [
         ({"version": "99.0"}, "made by version 99.0 .* install that version or a newer one"),
         ({"migration": "9999"}, "with migration 9999; this is version .*, which does not know it"),
-        ({"version": "later"}, "'later', which is no version"),
+        ({"version": "later"}, "'later', which is not a version"),
         ({"database": "postgresql"}, "holds a database of postgresql: set HOOKE_DATABASE_URL"),
         ({"parts": []}, "holds no database"),
-        ({"format": "hooke.backup/2"}, "manifest.json of the back-up is not valid: format"),
+        ({"format": "hooke.backup/2"}, "manifest.json of the backup is not valid: format"),
     ],
 )
 def test_a_back_up_that_does_not_fit_is_refused(made, tmp_path, changes, match):

@@ -1,4 +1,4 @@
-"""The files of an installation outside of its home folder, such as /etc/hooke, in back-ups."""
+"""The files of an installation outside of its home folder, such as /etc/hooke, in backups."""
 
 import grp
 import io

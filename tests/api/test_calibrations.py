@@ -277,6 +277,6 @@ def test_an_agent_is_told_that_a_calibration_is_over_when_it_still_works_at_it(s
     service.scheduler.look()
     told = service.agent.post("/agents/calibration", json={"id": id, "doing": "measuring"})
     assert told.status_code == 410
-    assert told.json()["detail"] == f"calibration {id} is over (failed): end what is done for it"
+    assert told.json()["detail"] == f"calibration {id} has ended (failed): stop working on it"
     assert service.agent.post("/agents/calibration", json={"id": id, "why": "cancelled"}).status_code == 204
     assert "no result" in service.get(PATH)["items"][0]["why"]

@@ -154,7 +154,7 @@ def test_an_idempotency_key_of_a_deleted_experiment_is_refused_and_free_after_th
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"HOOKE_KEEP_RUNS": "90"}, "'90' is no duration: write a number and one of s, m, h, d, w"),
+        ({"HOOKE_KEEP_RUNS": "90"}, "'90' is not a duration: write a number and one of s, m, h, d, w"),
         ({"HOOKE_KEEP_RUNS": "30m"}, "30 minutes is less than 1 hour"),
         ({"HOOKE_UNDO": "1m"}, "1 minute is less than 10 minutes"),
         ({"HOOKE_KEEP_RUNS": "999999d"}, "longer than 36500 days"),
@@ -178,7 +178,7 @@ def test_times_are_read_from_the_environment(monkeypatch):
 def test_the_option_of_hooke_up_is_checked_before_anything_starts():
     answer = CliRunner().invoke(app, ["up", "--keep-runs", "soon"])
     assert answer.exit_code == 2
-    assert "'soon' is no duration" in answer.output.replace("\n", " ")
+    assert "'soon' is not a duration" in answer.output.replace("\n", " ")
 
 
 def test_little_space_on_the_disk_is_told(service, monkeypatch):

@@ -44,13 +44,13 @@ def test_experiments_are_marked_found_deleted_and_restored(remote):
     assert [line.split()[0] for line in hooke("list").splitlines()[1:]] == [second]
     assert hooke("list", "--deleted").splitlines()[1].split()[:3] == [first, "1", "digits"]
     assert hooke("restore", first) == f"{first} is back: digits\n"
-    assert hooke("list", "--deleted") == "no experiment is deleted\n"
+    assert hooke("list", "--deleted") == "no deleted experiments\n"
 
 
 def test_what_cannot_be_done_is_said_in_a_sentence(remote):
     words = "column 1: no field is called 'stat'; did you mean state?"
     assert words in hooke("list", "--filter", "stat = x", status=1)
     assert "does not apply" in hooke("list", "--deleted", "--filter", "starred", status=1)
-    assert hooke("list", "--filter", "starred") == "no experiment fits the filter\n"
+    assert hooke("list", "--filter", "starred") == "no experiment matches the filter\n"
     assert "say what to change" in hooke("mark", "exp_x", status=1)
     assert "no experiment has the id exp_x" in hooke("mark", "exp_x", "--unstar", status=1)

@@ -141,7 +141,7 @@ def test_what_cannot_be_extended_is_said(service):
     running = service.submit(**TWO)["id"]
     assert "has not ended" in problem(extend(service, running, seeds=1), 409)["detail"]
     finish(service)
-    assert "say what to add" in problem(extend(service, running), 422)["detail"]
+    assert "nothing to add" in problem(extend(service, running), 422)["detail"]
     assert "is version 1, not 2" in problem(extend(service, running, seeds=1, version=2), 409)["detail"]
     assert pointers(extend(service, running, seeds=99)) == {"/seeds"}
 
@@ -331,7 +331,7 @@ def test_a_dry_run_is_refused_as_the_extension_is(service):
     running = service.submit(**TWO)["id"]
     assert "has not ended" in problem(preview(service, running, seeds=1), 409)["detail"]
     finish(service)
-    assert "say what to add" in problem(preview(service, running), 422)["detail"]
+    assert "nothing to add" in problem(preview(service, running), 422)["detail"]
     wrong = [THIRD, {"name": "sync", "algorithm": "local-sgd", "parameters": {"lr": -1}}]
     places = pointers(preview(service, running, variants=wrong))
     assert places == pointers(extend(service, running, variants=wrong))
@@ -374,7 +374,7 @@ def test_the_command_extends(service, monkeypatch, tmp_path):
         assert answer.exit_code == status, answer.output
         return answer.output
 
-    assert "say what to add" in hooke(status=1)
+    assert "nothing to add" in hooke(status=1)
     assert hooke("--seeds", "1", "--check") == "0 trial runs at most and 2 others would be added\n"
     assert hooke("--seeds", "1") == f"{experiment} is version 2: 2 runs were added, trials included\n"
     assert "has not ended" in hooke("--seeds", "1", status=1)

@@ -65,7 +65,7 @@ def test_and_binds_more_than_or_and_not_most():
         ("test_accuracy > 0.9", 1, "write test_accuracy.max, test_accuracy.min, test_accuracy.last"),
         ("runs > many", 8, "a number such as 0.98, not 'many'"),
         ("runs > 1e999", 8, "a number up to 1e308"),
-        ("created > yesterday", 11, "'yesterday' is no time; write 2026-11-30"),
+        ("created > yesterday", 11, "'yesterday' is not a time; write 2026-11-30"),
         ("starred = maybe", 11, "neither true nor false"),
         ("(starred", 9, "the end where ) closes column 1"),
         ("starred)", 8, "')' follows a complete condition; join two with and, or"),

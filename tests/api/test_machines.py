@@ -69,7 +69,7 @@ def test_a_machine_is_timed_on_by_one_cluster_at_a_time_and_the_others_are_told(
 
 
 def test_clusters_take_turns_on_their_machine(two):
-    """Not in the order of their names: a long queue of the first would keep the second one waiting for ever."""
+    """Not in the order of their names: a long queue of the first would keep the second one waiting forever."""
     for cluster in ("lab", "lab", "local"):
         submit(two, cluster)
     for expected in ("lab", "local", "lab"):
@@ -145,7 +145,7 @@ def test_a_calibration_and_a_run_take_turns_too(two):
 
 
 def test_a_lost_run_of_a_cluster_that_is_gone_keeps_no_machine(two):
-    """Nobody can prove that it is dead, so others would wait for ever; if it lives, the overlap is marked."""
+    """Nobody can prove that it is dead, so others would wait forever; if it lives, the overlap is marked."""
     submit(two, "lab")
     two.scheduler.look()
     with two.database.write() as session:
@@ -202,7 +202,7 @@ def test_an_experiment_with_an_overlap_is_not_on_the_leaderboard(service):
         session.execute(update(Run).where(*reported).values(overlap="lab"))
     answer = service.get("/leaderboard")
     assert answer["boards"] == []
-    told = "3 runs on local overlapped with those of another cluster on its machine: measure again"
+    told = "3 runs on local overlapped with those of another cluster on its machine: run it again"
     assert left_out(answer) == [(1, told)]
 
 

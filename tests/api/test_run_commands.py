@@ -38,7 +38,7 @@ def launch(remote, **changes):
 
 def test_a_failed_run_is_retried_from_its_checkpoint_or_from_the_beginning(remote):
     supervisor = launch(remote, retry={"attempts": 1})
-    assert "only one that has ended without success" in hooke("retry", supervisor.id, status=1)
+    assert "only a run that has ended without success" in hooke("retry", supervisor.id, status=1)
     supervisor.report("starting", "running", "failed_infra")
     assert hooke("retry", supervisor.id) == f"{supervisor.id} is queued for attempt 2\n"
     second = remote.next()
@@ -59,7 +59,7 @@ def test_all_runs_of_an_experiment_that_failed_without_a_fault_of_theirs_are_ret
         member.report("starting", "running", end)
     told = hooke("retry", "--experiment", experiment).splitlines()
     assert told == [f"{member.id} is queued for attempt 2" for member in (members[0], members[2])]
-    assert "no run of the experiment has failed" in hooke("retry", "--experiment", experiment)
+    assert "no run of the experiment has timed out or failed" in hooke("retry", "--experiment", experiment)
     rows = [line.split() for line in hooke("list", experiment).splitlines()]
     assert rows[0][:6] == ["RUN", "NUMBER", "VARIANT", "CLUSTER", "SEED", "STATE"]
     assert [(row[0], row[5], row[6]) for row in rows[1:]] == [
@@ -75,7 +75,7 @@ def test_a_run_is_abandoned_after_its_risk_was_said(remote):
     with remote.database.write() as session:
         session.execute(update(Cluster).values(seen_at=now() - timedelta(seconds=60)))
     told = hooke("abandon", supervisor.id, status=1, given="n\n")
-    assert runs.RISK in told and "nothing was done" in told
+    assert runs.RISK in told and "nothing was changed" in told
     assert remote.run(supervisor.id)["state"] == "dispatched"
     assert f"{supervisor.id} is cancelled" in hooke("abandon", supervisor.id, given="y\n")
     assert "there is nothing to abandon" in hooke("abandon", supervisor.id, "--yes", status=1)

@@ -102,6 +102,6 @@ def test_there_are_a_hundred_at_most(service, monkeypatch):
     assert saved_views.MOST == 100
     monkeypatch.setattr(saved_views, "MOST", 1)
     made = save(service.client).json()
-    assert "which is the limit" in problem(save(service.client, "Other"), 409)["detail"]
+    assert "the maximum" in problem(save(service.client, "Other"), 409)["detail"]
     service.client.delete(f"/views/{made['id']}").raise_for_status()
     assert save(service.client, "Other").status_code == 201

@@ -69,7 +69,7 @@ def test_hosts_of_a_list_are_asked_which_machines_they_are(tmp_path):
 
 
 def test_a_server_that_puts_its_work_on_the_broker_is_refused():
-    """Its messages are no orders for this agent, which would wait for ever."""
+    """Its messages are no orders for this agent, which would wait forever."""
     line = SimpleNamespace(hello=lambda _: AgentWelcome(protocol=4, oldest=1, version="0.1.9"))
     heartbeat = Heartbeat(line, lambda _: None)
     told = (

@@ -70,7 +70,7 @@ def test_exit_0_too_early_is_a_failure(bench, rank):
 
 
 def test_exit_0_that_mpirun_does_not_notice(bench):
-    """Hydra waits for ever for the others, which wait for it: always before MPI_Init, sometimes after it."""
+    """Hydra waits forever for the others, which wait for it: always before MPI_Init, sometimes after it."""
     run, supervisor = bench.start("--fault", "0:birth:exit0")
     bench.finish(supervisor)
     end = bench.api.end(run)

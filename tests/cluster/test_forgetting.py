@@ -87,12 +87,12 @@ def test_nothing_alive_is_touched(home):
     make(home, "run_a")
     before = sorted(home.path.rglob("*"))
     lock = Lock.acquire(home.attempt("run_a", 1).lock)
-    assert "has a supervisor that lives" in whys(forget(home, ["run_a"]))["run_a"]
+    assert "has a supervisor that is still running" in whys(forget(home, ["run_a"]))["run_a"]
     lock.release()
     named = {"HOOKE_ATTEMPT": "run_a.1"}
     sleep = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=named)
     wait_for(lambda: members(["run_a.1"]), "the process of an attempt")
-    assert "1 of its processes live" in whys(forget(home, ["run_a"]))["run_a"]
+    assert "1 of its processes are still running" in whys(forget(home, ["run_a"]))["run_a"]
     assert sorted(home.path.rglob("*")) == before
     sleep.communicate(b"\n")
     assert forget(home, ["run_a"]).forgotten == ["run_a"]

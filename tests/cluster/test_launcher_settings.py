@@ -36,10 +36,13 @@ def test_the_examples_of_the_documentation_are_settings_and_survive_a_job(text):
         ({"launcher": {}}, "/launcher/kind: is missing: one of local, hosts, slurm, psij"),
         ({"launcher": {"kind": "pbs"}}, "/launcher/kind: is one of local, hosts, slurm, psij, not 'pbs'"),
         ({"launcher": {"kind": "slurm"}}, "/launcher/slots: is missing: the launcher `slurm` needs it"),
-        ({"launcher": {"kind": "local", "queue": "x"}}, "/launcher/queue: is no option of the launcher `local`"),
+        (
+            {"launcher": {"kind": "local", "queue": "x"}},
+            "/launcher/queue: is not an option of the launcher `local`",
+        ),
         (
             {"launcher": {"kind": "slurm", "slots": 1, "time_limit": "soon"}},
-            "/launcher/time_limit: 'soon' is no time",
+            "/launcher/time_limit: 'soon' is not a time",
         ),
         (
             {"launcher": {"kind": "slurm", "slots": 1, "time_limit": "1"}},

@@ -60,7 +60,7 @@ def test_the_launcher_of_the_command_line_takes_precedence_over_that_of_the_file
         ("slurm,slots", "after its kind come options such as slots=64"),
         ("slurm,=3", "after its kind come options"),
         ("pbs", "/launcher/kind: is one of local, hosts, slurm, psij, not 'pbs'"),
-        ("local,slots=4", "/launcher/slots: is no option of the launcher `local`"),
+        ("local,slots=4", "/launcher/slots: is not an option of the launcher `local`"),
         ("hosts", "/launcher/hosts: is missing"),
     ):
         with pytest.raises(HookeError, match=re.escape(told)):
@@ -84,12 +84,12 @@ def test_a_password_of_a_file_reaches_redis_unchanged(tmp_path, password):
         ({"cluster": None, "token_file": None}, "also needs --cluster, --token-file"),
         ({"broker": "redis://:hidden@h/0"}, "every user of this host can read"),
         ({"broker": "amqp://h"}, "broker: it is a URL of Redis"),
-        ({"api": "hooke.example.org"}, "api: 'hooke.example.org' is no address of a server"),
+        ({"api": "hooke.example.org"}, "api: 'hooke.example.org' is not the address of a server"),
         ({"cluster": "Has Blanks"}, "cluster: String should match pattern"),
         ({"broker_password_file": "/nowhere/secret"}, "--broker-password-file /nowhere/secret"),
         ({"broker": "redis://h/0?password=hidden"}, "every user of this host can read"),
         ({"broker": "redis://[x"}, "broker: it is a URL of Redis"),
-        ({"api": "http://[x"}, "api: 'http://[x' is no address of a server"),
+        ({"api": "http://[x"}, "api: 'http://[x' is not the address of a server"),
         ({"lancher": "x"}, "has no option 'lancher'"),
     ],
 )
@@ -107,7 +107,7 @@ def test_a_file_with_a_password_must_be_private(tmp_path):
         site.read(written(tmp_path, text, 0o644), {})
     with pytest.raises(ArgumentError, match="also needs --cluster"):
         site.read(written(tmp_path, text), {})
-    with pytest.raises(ArgumentError, match="this is no TOML"):
+    with pytest.raises(ArgumentError, match="this is not TOML"):
         site.read(written(tmp_path, "cluster = "), {})
     with pytest.raises(ArgumentError, match="No such file"):
         site.read(tmp_path / "absent.toml", {})

@@ -165,8 +165,8 @@ def test_a_killed_supervisor_and_a_restarted_controller_cost_a_run_nothing(slurm
     before = site.written(run, 0)
     wait_for(lambda: site.written(run, 0) > before + 2, "steps without a controller")
     slurm.start("slurmctld")
-    wait_for(lambda: f"job {job} lives" in launcher.alive([f"{run}.1"]).replace("Slurm ", "")
-             or "processes live" in launcher.alive([f"{run}.1"]), "the proof of life")  # fmt: skip
+    wait_for(lambda: f"job {job} is active" in launcher.alive([f"{run}.1"]).replace("Slurm ", "")
+             or "still running" in launcher.alive([f"{run}.1"]), "the proof of life")  # fmt: skip
     site.enough(run)
     finish(site, second)
     assert site.api.end(run).state == "succeeded"
@@ -176,13 +176,13 @@ def test_a_killed_supervisor_and_a_restarted_controller_cost_a_run_nothing(slurm
 
 
 def test_slurm_takes_the_job_of_the_largest_launch_and_the_last_of_its_attempts_finds_it(slurm, site, tmp_path):
-    """Its comment was refused as too long from 27 attempts on, and the job submitted again for ever."""
+    """Its comment was refused as too long from 27 attempts on, and the job submitted again forever."""
     ids = tuple(f"run_{uuid.uuid4().hex}.1" for _ in range(MOST_PER_PROCESS))
     launcher, folder = make(SITE), tmp_path / "my runs"  # with a blank: the output is there
     folder.mkdir()
     (folder / "job.sh").write_text(launcher.script(Launch("virtual", 1, (folder,), ids, ("-c", "0")), folder))
     job = slurm.ask("sbatch", "--hold", "--parsable", str(folder / "job.sh")).strip()
-    assert f"job {job} lives" in launcher.alive([ids[-1]])
+    assert f"job {job} is active" in launcher.alive([ids[-1]])
     assert launcher.alive([f"run_{uuid.uuid4().hex}.1"]) == ""
     slurm.ask("scontrol", "release", job)
     wait_for((folder / "job.ended.json").exists, "its end")

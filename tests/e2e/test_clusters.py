@@ -207,7 +207,7 @@ def test_an_agent_says_that_the_broker_refuses_its_password(tmp_path, broker):
     with pytest.raises(LaunchError, match="needs a password: give --broker-password-file"):
         _check_broker(f"redis://127.0.0.1:{broker}/0")
     address = site.with_password(f"redis://127.0.0.1:{broker}", PASSWORD)
-    with pytest.raises(LaunchError, match="is no Redis that an agent can use"):
+    with pytest.raises(LaunchError, match="is not a Redis that an agent can use"):
         _check_broker(f"{address}/99")
     with redis.Redis.from_url(f"{address}/1") as client:
         client.set(BROKER_KEY, "mark")

@@ -12,7 +12,7 @@
     const box = each.getBoundingClientRect();
     return box.width <= 1 || box.height <= 1 || each.closest("[class*=unseen], [class*=isually]") !== null;
   };
-  const words = (text) => (text ?? "").replace(/\s+/g, " ").trim().replace(/\d+/g, "0").replace(/(light|dark) colours/, "other colours").slice(0, 40);
+  const words = (text) => (text ?? "").replace(/\s+/g, " ").trim().replace(/\d+/g, "0").replace(/(light|dark) colors/, "other colors").slice(0, 40);
   const nameOf = (each) => {
     const told = each.getAttribute("aria-label") ?? each.dataset.field ?? "";
     const leaf = /^(BUTTON|A|H[1-6]|SUMMARY)$/.test(each.tagName) || each.getAttribute("role") === "menuitem";

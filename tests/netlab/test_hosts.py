@@ -101,7 +101,7 @@ def test_a_host_cut_off_in_mid_run_is_told_as_such_and_nothing_is_left(lab, ssh,
     run = started(tmp_path / "run", launcher, 100_000)
     wait_for(lambda: run.poll() and run.witness.all_started and run.witness.stepped, "steps")
     assert [run.witness.started[rank].host for rank in (0, 1)] == [f"{lab.name}-1", f"{lab.name}-2"]
-    assert "live on host 10.77.0.2" in launcher.alive([run.folder.id])
+    assert "still running on host 10.77.0.2" in launcher.alive([run.folder.id])
     link = ["ip", "-n", lab.namespace(2), "link", "set", "eth0"]
     subprocess.run([*link, "down"], check=True)
     try:

@@ -85,7 +85,7 @@ class Actor:
         """Raise Forbidden unless the actor made this, or is at least an operator."""
         if created_by != self.name and not self.may(Role.OPERATOR):
             raise Forbidden(
-                f"{what} is of {created_by}: only its user, an operator or an administrator changes it"
+                f"{what} is of {created_by}: only its user, an operator or an administrator can change it"
             )
 
 

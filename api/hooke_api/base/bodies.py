@@ -66,7 +66,7 @@ class Bodies:
         if self._of[held.client] > self._most_of_client:
             raise TooMany(f"the unanswered requests of this client hold more than {self._most_of_client} bytes")
         if self._held > self._most:
-            raise Unavailable("too many requests at a time; send it again", seconds=1)
+            raise Unavailable("too many requests at a time; try again", seconds=1)
 
     def release(self, held: HeldBody) -> None:
         """Release what a request holds: it has been answered."""

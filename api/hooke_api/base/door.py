@@ -126,7 +126,7 @@ class Door:
         if actor is None:
             raise Unauthorized(
                 "this token is not valid for this server; the start-up token is in the file `token` in "
-                "HOOKE_HOME, a personal one is made with `hooke tokens create`"
+                "HOOKE_HOME, create a personal one with `hooke tokens create`"
             )
         return actor
 
@@ -173,7 +173,7 @@ class Door:
         if not actor.may(least):
             return actor
         (name, value), *_ = ids.items()
-        kind = "project has the name" if name == "project" else f"{name.removesuffix('_id')} has the id"
+        kind = "project is called" if name == "project" else f"{name.removesuffix('_id')} has the id"
         raise ResourceNotFound(f"no {kind} {value}")
 
 

@@ -16,7 +16,7 @@ def duration(text: str) -> timedelta:
     """Return the duration of a text such as `90d`. Raises ValueError with a sentence."""
     found = _WRITTEN.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"{text!r} is no duration: write a number and one of s, m, h, d, w, such as 90d")
+        raise ValueError(f"{text!r} is not a duration: write a number and one of s, m, h, d, w, such as 90d")
     seconds = float(found[1]) * UNITS[found[2]]
     if seconds > LONGEST * 86400:
         raise ValueError(f"{text!r} is longer than {LONGEST} days")

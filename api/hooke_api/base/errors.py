@@ -48,7 +48,7 @@ class ApiError(Exception):
 
     status: ClassVar[int] = 500
     kind: ClassVar[str] = "internal"
-    title: ClassVar[str] = "Something went wrong in the server"
+    title: ClassVar[str] = "Internal server error"
 
     def __init__(self, detail: str, faults: Iterable[Fault] = (), headers: dict[str, str] | None = None) -> None:
         self.detail = detail
@@ -93,19 +93,19 @@ class TooSlow(ApiError):
 class Conflict(ApiError):
     """Not possible in the present state of the resource."""
 
-    status, kind, title = 409, "conflict", "This cannot be done now"
+    status, kind, title = 409, "conflict", "Not possible in the current state"
 
 
 class Gone(ApiError):
     """It was there, and is of no use any more."""
 
-    status, kind, title = 410, "gone", "This is over"
+    status, kind, title = 410, "gone", "No longer available"
 
 
 class PreconditionFailed(ApiError):
     """The resource is not as the request expects it: If-Match."""
 
-    status, kind, title = 412, "precondition-failed", "It has been changed meanwhile"
+    status, kind, title = 412, "precondition-failed", "It was changed in the meantime"
 
 
 class TooLarge(ApiError):
@@ -151,7 +151,7 @@ class Unreadable(ApiError):
 class Unavailable(ApiError):
     """Not possible at the moment; the client may try again after `seconds`."""
 
-    status, kind, title = 503, "unavailable", "Not possible at the moment"
+    status, kind, title = 503, "unavailable", "Temporarily unavailable"
 
     def __init__(self, detail: str, seconds: int = 2) -> None:
         super().__init__(detail, headers={"Retry-After": str(seconds)})

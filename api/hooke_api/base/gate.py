@@ -34,7 +34,7 @@ from hooke_api.base.settings import Settings
 from hooke_api.base.shape import ORDINARY, check_shape
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
-"""Host header: a name or an address, and perhaps a port; after it was made lower case."""
+"""Host header: a name or an address, and optionally a port; after it was made lower case."""
 
 
 class Gate:
@@ -106,7 +106,7 @@ class Gate:
         given = request.headers.getlist("host")
         found = _HOST.fullmatch(given[0].lower()) if len(given) == 1 else None
         if found is None:
-            raise Malformed("send one Host header: a name or an address, and perhaps a port")
+            raise Malformed("send one Host header: a name or an address, and optionally a port")
         if found[1] not in self.hosts:
             raise Misdirected(f"this server is not {found[1]!r}; HOOKE_ALLOWED_HOSTS may add that name")
 

@@ -57,7 +57,7 @@ class Settings(BaseSettings):
     start_token: str | None = Field(None, alias="HOOKE_TOKEN")
     """Start-up token; default: the file `token` in the home folder, created when missing."""
     configuration: Path | None = None
-    """Folder with files of this installation outside of its home folder, such as `/etc/hooke`, for back-ups."""
+    """Folder with files of this installation outside of its home folder, such as `/etc/hooke`, for backups."""
     token_file: Path | None = None
     """Another file with the start-up token."""
     agent_token: str | None = None

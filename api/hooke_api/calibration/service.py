@@ -39,10 +39,12 @@ def request(session: Session, cluster: str, asked: CalibrationRequest, who: str)
         StoredCalibration.cluster == cluster, StoredCalibration.state.in_(OPEN)
     )
     if (other := session.scalars(before).first()) is not None:
-        raise Conflict(f"{cluster} has a calibration already, which is {other.state}: wait for its end")
+        raise Conflict(f"{cluster} already has a calibration, which is {other.state}: wait until it has ended")
     workers = asked.workers or min(found.slots, _USUAL_WORKERS)
     if workers > found.slots:
-        fault = Fault("/workers", f"{cluster} has {found.slots} slots: a rank without a core measures the others")
+        fault = Fault(
+            "/workers", f"{cluster} has {found.slots} slots: a rank without its own core would measure the others"
+        )
         raise Invalid("this cluster has fewer slots", [fault])
     row = StoredCalibration(
         id=ids.calibration_id(),
@@ -88,7 +90,7 @@ def receive(session: Session, report: CalibrationReport, who: AgentCaller) -> No
     who.speaks_for(row.cluster)
     if row.state not in OPEN:
         if report.doing:
-            raise Gone(f"calibration {row.id} is over ({row.state}): end what is done for it")
+            raise Gone(f"calibration {row.id} has ended ({row.state}): stop working on it")
         return
     if report.doing:
         news(session, row, report.doing)
@@ -123,7 +125,7 @@ def latest(session: Session) -> Find:
         known = sorted(session.scalars(select(StoredCalibration.cluster).where(succeeded).distinct()))
         there = f"calibrated are: {', '.join(known)}" if known else "no cluster has been calibrated yet"
         raise CalibrationError(
-            f"no calibration of a cluster {name!r} is stored; {there}. Make one: POST /api/v1/clusters/{name}/"
+            f"there is no calibration of a cluster {name!r}; {there}. Make one: POST /api/v1/clusters/{name}/"
             "calibrations, or the cluster's page"
         )
 

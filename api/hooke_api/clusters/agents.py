@@ -50,7 +50,7 @@ def agent_hello(
         _NAME.validate_python(said.name)
     except ValidationError as error:
         fault = Fault(pointer="/name", message=error.errors()[0]["msg"])
-        raise Invalid("this cannot be the name of a cluster", [fault]) from None
+        raise Invalid("this is not a valid name of a cluster", [fault]) from None
     who.speaks_for(said.name)
     silence = timedelta(seconds=request.app.state.settings.agent_seconds)
     mark = server_mark(request.app.state.settings.agents)

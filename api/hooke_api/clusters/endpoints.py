@@ -60,7 +60,7 @@ def read_occupancy(
 
 @router.post("/clusters/{name}/drain", operation_id="drain_cluster", tags=["clusters"])
 def drain_cluster(name: ClusterName, request: Request, database: DatabaseOf) -> ClusterView:
-    """Send no new runs to a cluster; those that it has continue, and queued ones wait until it is resumed."""
+    """Send no new runs to a cluster; runs that were sent continue, and queued ones wait until it is resumed."""
     with database.write() as session:
         service.drain(session, name, True)
         return service.view(session, name, _silence(request))

@@ -76,7 +76,7 @@ def _replace(session: Session, cluster: Cluster, at: datetime, silence: timedelt
     if active := _active(session, cluster.name):
         raise Conflict(
             f"the cluster {cluster.name!r} has {active} active run{'s' * (active != 1)} of another agent, "
-            f"on {where}, which alone can say whether they live: start that one again, with its --home"
+            f"on {where}, which alone can say whether they still run: start that one again, with its --home"
         )
 
 

@@ -56,7 +56,7 @@ def view(session: Session, name: str, silence: timedelta) -> ClusterView:
 
 
 def drain(session: Session, name: str, draining: bool) -> None:
-    """Send no new runs to a cluster, or send them again; those that it has continue. Raises ResourceNotFound."""
+    """Send no new runs to a cluster, or send them again; runs that were sent continue. Raises ResourceNotFound."""
     cluster = _get(session, name)
     trail.tell(session, before={"draining": cluster.draining}, after={"draining": draining})
     if cluster.draining != draining:

@@ -45,7 +45,7 @@ class AgentCaller:
         if self.cluster not in (None, cluster):
             raise Forbidden(
                 f"this token is for the cluster {self.cluster!r}, not for {cluster!r}: "
-                f"start the agent with --cluster {self.cluster}, or make a token for {cluster!r}"
+                f"start the agent with --cluster {self.cluster}, or create a token for {cluster!r}"
             )
 
 
@@ -61,11 +61,11 @@ def caller(request: Request) -> AgentCaller:
     with database.read() as session:
         found = session.scalars(select(ClusterToken).where(ClusterToken.token_sha256 == digest(given))).first()
     if found is None:
-        raise Unauthorized("the server does not know this token: make one with `hooke clusters token CLUSTER`")
+        raise Unauthorized("the server does not know this token: create one with `hooke clusters token CLUSTER`")
     if found.revoked_at is not None:
         raise Unauthorized(
             f"this token was revoked at {found.revoked_at:%Y-%m-%d %H:%M} UTC: "
-            f"make another one with `hooke clusters token {found.cluster}`"
+            f"create another one with `hooke clusters token {found.cluster}`"
         )
     return AgentCaller(found.cluster, found.id)
 
@@ -112,7 +112,7 @@ def make(session: Session, cluster: str, label: str, who: str) -> NewClusterToke
     """Make a token for a cluster, which may join later. Raises Conflict if it has too many."""
     valid = select(ClusterToken.id).where(ClusterToken.cluster == cluster, ClusterToken.revoked_at.is_(None))
     if len(session.scalars(valid.limit(MOST)).all()) >= MOST:
-        raise Conflict(f"the cluster {cluster!r} has {MOST} valid tokens: revoke those that nobody uses")
+        raise Conflict(f"the cluster {cluster!r} has {MOST} valid tokens, the maximum: revoke unused ones")
     token = PREFIX + secrets.token_urlsafe(32)
     row = ClusterToken(
         id=token_id(),

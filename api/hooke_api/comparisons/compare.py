@@ -46,7 +46,7 @@ def answer_compare(session: Session, asked: Sequence[str], reference: str | None
     parts = _parts(session, selections)
     rows = [row for part in parts for row in part.rows]
     if len(rows) > MOST_ROWS:
-        why = f"these are {len(rows)} rows, but at most {MOST_ROWS} are compared: choose clusters or variants"
+        why = f"these are {len(rows)} rows, but at most {MOST_ROWS} are compared: select clusters or variants"
         raise Invalid(why, [Fault("query/rows", why)])
     sides = [row.side for row in rows]
     positions = _positions(session, parts, sides, reference)

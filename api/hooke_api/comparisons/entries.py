@@ -81,14 +81,14 @@ def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOu
     """Yield what a tuned experiment contributes, place by place."""
     spec = ExperimentSpec.model_validate(experiment.spec)
     if experiment.origin is not None:
-        yield LeftOut(experiment, "it was imported: a cluster of another server may share no more than its name")
+        yield LeftOut(experiment, "it was imported: clusters of other servers differ, even under the same name")
         return
     if spec.tuning is None or spec.target is None:
-        why = "its settings are as given: tune it" if spec.tuning is None else "it has no target: set one"
+        why = "it is not tuned: switch tuning on" if spec.tuning is None else "it has no target: set one"
         yield LeftOut(experiment, why)
         return
     if experiment.finished_at is None:
-        yield LeftOut(experiment, "its runs have not all ended: wait")
+        yield LeftOut(experiment, "its runs have not all ended")
         return
     query = select(Run).where(Run.experiment_id == experiment.id, Run.rung.is_(None)).order_by(Run.number)
     places: dict[tuple[str, int], dict[str, Cell]] = defaultdict(dict)
@@ -110,7 +110,7 @@ def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOu
             told = (
                 f"{count(overlapped, 'run')} on {cluster} overlapped with those of another cluster on its machine"
             )
-            yield LeftOut(experiment, f"{told}: measure again")
+            yield LeftOut(experiment, f"{told}: run it again")
             continue
         here = {
             name: chosen.get((name, cluster, workers)) or chosen.get(search) for name, search in of_place.items()
@@ -148,7 +148,7 @@ def _entry(
 ) -> Entry | LeftOut:
     first = next(iter(cells.values())).runs[0]
     if first.simulated and len(set(trained(spec).values())) > 1:
-        return LeftOut(experiment, "its variants set the workload differently, which simulated time prices alike")
+        return LeftOut(experiment, "its variants differ in workload settings, which do not change simulated times")
     of_method: dict[str, list[MethodTimes]] = defaultdict(list)
     for variant in spec.variants:
         if variant.name not in trials:

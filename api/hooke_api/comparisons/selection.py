@@ -49,7 +49,7 @@ def parse(text: str, pointer: str) -> Selection:
     if _EXPERIMENT.fullmatch(experiment) is None or (experiment.isdigit() and int(experiment) > MOST_NUMBER):
         raise _invalid(pointer, f"{text!r} does not begin with the number or the id of an experiment")
     if workers and re.fullmatch(r"[0-9]{1,6}", workers) is None:
-        raise _invalid(pointer, f"{workers!r} is no number of workers")
+        raise _invalid(pointer, f"{workers!r} is not a number of workers")
     return Selection(
         text, pointer, experiment, cluster or None, int(workers) if workers else None, variant.strip() or None
     )
@@ -63,7 +63,9 @@ def chosen(selections: Sequence[Selection], rows: Iterable[Place]) -> list[Place
     known = list(rows)
     for each in selections:
         if known and not any(each.has(row) for row in known):
-            raise _invalid(each.pointer, f"{each.text!r} is no row of experiment {each.experiment}: {_of(known)}")
+            raise _invalid(
+                each.pointer, f"{each.text!r} is not a row of experiment {each.experiment}: {_of(known)}"
+            )
     return [row for row in known if any(each.has(row) for each in selections)]
 
 

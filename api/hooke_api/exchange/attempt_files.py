@@ -51,10 +51,10 @@ class FileRows:
         """Return the row of a part. Raises BundleError, or ValidationError for a field that is wrong."""
         record = parsed(line)
         if not isinstance(record, dict) or record.keys() != _FIELDS:
-            raise BundleError("it is no part of a file")
+            raise BundleError("it is not a part of a file")
         run, attempt = run_of(record.pop(RUN), self._runs), record.pop("attempt")
         if type(attempt) is not int or not 1 <= attempt < 2**31:
-            raise BundleError("'attempt' is no number of an attempt")
+            raise BundleError("'attempt' is not the number of an attempt")
         part = FilePart.model_validate(record)
         try:
             data = compressed(part)

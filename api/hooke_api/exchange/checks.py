@@ -80,7 +80,7 @@ def _check_totals(row: Mapping[str, Any]) -> None:
     _check_texts(row["notes"], "notes", str)
     for staleness, count in row["staleness"].items():
         if not (staleness.isascii() and staleness.isdigit() and len(staleness) < 19 and type(count) is int):
-            raise BundleError("'staleness' is no table from staleness to number of exchanges")
+            raise BundleError("'staleness' is not a table from staleness to number of exchanges")
 
 
 def _check_chunk(row: Mapping[str, Any]) -> None:
@@ -100,7 +100,7 @@ def _check_chunk(row: Mapping[str, Any]) -> None:
             raise BundleError(f"'data' ends within the column {name!r}")
     for name, column in blocks.read(n, header, row["data"], ("clock", "wall")).items():
         if not np.isfinite(column).all():
-            raise BundleError(f"'data' has a value of {name!r} that is no number")
+            raise BundleError(f"'data' has a value of {name!r} that is not a number")
 
 
 VIEWS: Mapping[type[Base], type[BaseModel]] = {

@@ -45,8 +45,8 @@ def export_bundle(
     experiment_id: str,
     request: Request,
     database: DatabaseOf,
-    logs: Annotated[bool, Query(description="With the output of its runs.")] = False,
-    traces: Annotated[bool, Query(description="With traces of ranks, and samples of the system.")] = False,
+    logs: Annotated[bool, Query(description="Include the output of its runs.")] = False,
+    traces: Annotated[bool, Query(description="Include traces of ranks, and samples of the system.")] = False,
 ) -> BundleAnswer:
     """Return an experiment that has ended as one file, which another Hooke can import; 409 before its end."""
     parts = bundle_of(database, experiment_id, _server(request), logs, traces)
@@ -108,7 +108,7 @@ async def import_experiment(
 def _among_few(request: Request) -> Iterator[None]:
     state = request.app.state
     if (count := getattr(state, "imports", 0)) >= AT_ONCE:
-        raise Unavailable(f"{count} bundles are being imported: send it again", seconds=10)
+        raise Unavailable(f"{count} bundles are being imported: try again later", seconds=10)
     state.imports = count + 1
     try:
         yield

@@ -257,7 +257,7 @@ def _check_run(row: Mapping[str, Any], spec: ExperimentSpec, algorithms: set[str
 def _log_block(record: Any, runs: Mapping[int, str]) -> dict[str, Any]:
     """Return the row of a block of output, which is packed anew: what comes packed is not trusted."""
     if not isinstance(record, dict) or record.keys() != {"run", "attempt", "cut_lines", "cut_bytes", "lines"}:
-        raise BundleError("it is no block of output")
+        raise BundleError("it is not a block of output")
     counts = [record[name] for name in ("attempt", "cut_lines", "cut_bytes")]
     if not all(type(count) is int and 0 <= count < 2**62 for count in counts) or counts[0] >= 2**31:
         raise BundleError("'attempt', 'cut_lines' and 'cut_bytes' are numbers")

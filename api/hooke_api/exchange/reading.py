@@ -92,7 +92,7 @@ class Bundle:
 
     def _document(self, name: str) -> bytes:
         if name not in self._entries:
-            raise BundleError(f"this is no bundle of an experiment: it has no {name!r}")
+            raise BundleError(f"this is not a bundle of an experiment: it has no {name!r}")
         if self._entries[name].file_size > MOST_DOCUMENT:
             raise BundleError(f"{name!r} has more than {MOST_DOCUMENT} bytes")
         with damage_told(), self._archive.open(self._entries[name]) as part:
@@ -135,10 +135,10 @@ def _check_directory(file: IO[bytes]) -> None:
     end = file.read(tail)
     file.seek(0)
     if len(end) < _END.size or not end[-_END.size :].startswith(b"PK\x05\x06"):
-        raise BundleError("it is no zip, or it is cut off: its end is missing")
+        raise BundleError("it is not a zip file, or it is cut off: its end is missing")
     _, _, _, _, entries, directory, _, comment = _END.unpack(end[-_END.size :])
     if comment or entries > MOST_ENTRIES or directory > _MOST_DIRECTORY or end.startswith(_LARGE):
-        raise BundleError("this is no bundle of an experiment: it has too many parts")
+        raise BundleError("this is not a bundle of an experiment: it has too many parts")
 
 
 def _entries(archive: zipfile.ZipFile, file: IO[bytes]) -> dict[str, zipfile.ZipInfo]:

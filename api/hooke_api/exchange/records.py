@@ -141,7 +141,7 @@ def parsed(line: bytes) -> Any:
 
 
 def _refuse_constant(text: str) -> None:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _storable(value: Any) -> Any:
@@ -170,7 +170,7 @@ def read(carried: Carried, line: bytes, runs: Mapping[int, str]) -> dict[str, An
     """
     record = parsed(line)
     if not isinstance(record, dict):
-        raise BundleError("it is no object")
+        raise BundleError("it is not an object")
     names = {column.name for column in carried.columns}
     row: dict[str, Any] = {}
     if carried.model is not Run:

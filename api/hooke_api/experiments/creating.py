@@ -135,7 +135,7 @@ def create(database: Database, asked: Submission, silence: timedelta) -> Experim
     for _ in range(PLANNINGS):
         with suppress(_Changed), plain.telling():
             return _create(database, plain.spec, asked, silence)
-    raise Conflict("the clusters of this experiment are changing: send it again")
+    raise Conflict("the clusters of this experiment are changing: try again")
 
 
 def _create(database: Database, spec: ExperimentSpec, asked: Submission, silence: timedelta) -> ExperimentView:

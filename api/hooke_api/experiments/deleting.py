@@ -73,7 +73,7 @@ def restore(session: Session, experiment_id: str) -> Experiment:
     if experiment.deleted_at is None:
         return experiment
     if experiment.purge_at is None or experiment.purge_at <= database_time(session):
-        raise Conflict(f"experiment {experiment.number} is being purged: it is too late to restore it")
+        raise Conflict(f"experiment {experiment.number} is being purged: it can no longer be restored")
     needed = (experiment.spec.get("tuning") or {}).get("continues")
     earlier = session.get(Experiment, needed) if needed else None
     if earlier is not None and earlier.deleted_at is not None:

@@ -103,7 +103,7 @@ def _checked(session: Session, experiment_id: str, asked: Extension) -> tuple[Ex
     """Return the experiment, and what is asked for, validated and planned."""
     experiment = present_experiment(session, experiment_id)
     if not asked.seeds and not asked.variants:
-        raise Invalid("say what to add", [Fault("", "give `seeds`, `variants`, or both")])
+        raise Invalid("nothing to add", [Fault("", "give `seeds`, `variants`, or both")])
     _check_extensible(session, experiment, asked)
     return experiment, _prepare(session, experiment, asked)
 
@@ -114,19 +114,17 @@ def _check_extensible(session: Session, experiment: Experiment, asked: Extension
         raise Conflict(f"experiment {number} was extended meanwhile: it is version {version}, not {asked.version}")
     if experiment.imported_at is not None:
         raise Conflict(
-            f"experiment {number} was imported: its runs were made on another server's clusters, and further ones "
-            "would not be comparable; clone it to measure it here"
+            f"experiment {number} was imported: its runs were made on another server's clusters, so new ones "
+            "would not be comparable; clone it to run it here"
         )
     open_project(session, names_of(session, [experiment.project_id])[experiment.project_id])
     open_runs = select(func.count()).where(Run.experiment_id == experiment.id, Run.state.not_in(TERMINAL))
     if experiment.finished_at is None or experiment.planning or session.execute(open_runs).scalar_one():
-        raise Conflict(
-            f"experiment {number} has not ended: wait for its runs, or cancel them, and extend it after that"
-        )
+        raise Conflict(f"experiment {number} has not ended: wait for its runs or cancel them first")
     if experiment.archived:
-        raise Conflict(f"experiment {number} is archived: take it out of the archive, and extend it after that")
+        raise Conflict(f"experiment {number} is archived: unarchive it first")
     if version >= MOST_VERSIONS:
-        raise Conflict(f"experiment {number} has {version} versions, the most that there are: clone it instead")
+        raise Conflict(f"experiment {number} has {version} versions, the maximum: clone it instead")
 
 
 def _prepare(session: Session, experiment: Experiment, asked: Extension) -> _Prepared:
@@ -149,7 +147,7 @@ def _prepare(session: Session, experiment: Experiment, asked: Extension) -> _Pre
         raise SpecError(list(_as_asked(error.faults, before))) from None
     _check_trials(session, experiment, before, step)
     if not step.runs:
-        raise Invalid("the extension adds no run", [Fault("", "every run of it exists already")])
+        raise Invalid("the extension adds no run", [Fault("", "all of its runs exist already")])
     about = [fault for fault in _as_asked(sent, before) if fault.pointer]  # not those of present variants
     return _Prepared(experiment.fingerprint, spec, step, plan, _merged(experiment, told), about)
 

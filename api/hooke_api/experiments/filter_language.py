@@ -286,5 +286,5 @@ def _time(field: Field, token: _Token, text: str) -> datetime | timedelta:
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
         raise FilterError(
-            token.column, f"{text!r} is no time", f"write 2026-11-30, 2026-11-30T12:00 or -7d: {field.example}"
+            token.column, f"{text!r} is not a time", f"write 2026-11-30, 2026-11-30T12:00 or -7d: {field.example}"
         ) from None

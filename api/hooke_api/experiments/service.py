@@ -125,7 +125,7 @@ def set_priority(session: Session, experiment_id: str, priority: int, silence: t
     experiment = get(session, experiment_id)
     session.refresh(experiment, with_for_update={"key_share": True})
     if experiment.finished_at is not None:
-        raise Conflict(f"experiment {experiment.number} has ended: nothing of it waits")
+        raise Conflict(f"experiment {experiment.number} has ended: none of its runs wait")
     trail.tell(session, before={"priority": experiment.priority}, after={"priority": priority})
     experiment.priority = priority
     announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)

@@ -1,4 +1,4 @@
-"""The file of a back-up, a compressed tar: a manifest, then the parts that it lists with size, mode and SHA-256.
+"""The file of a backup, a compressed tar: a manifest, then the parts that it lists with size, mode and SHA-256.
 
     manifest.json      a Manifest
     database           an SQLite file, or an archive of pg_dump
@@ -41,11 +41,11 @@ _BLOCK = 1 << 20
 
 
 class BackupError(HookeError):
-    """A back-up or a restoration is not possible; the message says why, and what to do."""
+    """A backup or a restoration is not possible; the message says why, and what to do."""
 
 
 class Part(Frozen):
-    """One file of a back-up."""
+    """One file of a backup."""
 
     name: str
     """`database`, `home/...` or `configuration/...`: a path that leaves no folder."""
@@ -60,12 +60,12 @@ class Part(Frozen):
     @classmethod
     def _stays_inside(cls, value: str) -> str:
         if not (_NAME.fullmatch(value) and value.isprintable()):
-            raise ValueError(f"{value[:200]!r} cannot be the name of a file in a back-up")
+            raise ValueError(f"{value[:200]!r} cannot be the name of a file in a backup")
         return value
 
 
 class Manifest(Frozen):
-    """What a back-up holds, and what made it."""
+    """What a backup holds, and what made it."""
 
     format: Literal["hooke.backup/1"] = "hooke.backup/1"
     version: str
@@ -89,7 +89,7 @@ def copied(source: IO[bytes], target: IO[bytes] | None) -> tuple[int, str]:
 
 
 def write(target: IO[bytes], manifest: Manifest, files: Mapping[str, Path]) -> None:
-    """Write a back-up to a stream; `files`: where the content of each part is. Raises OSError."""
+    """Write a backup to a stream; `files`: where the content of each part is. Raises OSError."""
     text = manifest.model_dump_json(indent=1, exclude_none=True).encode()
     with (
         gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=target) as packed,
@@ -110,7 +110,7 @@ def _header(name: str, size: int, mode: int) -> tarfile.TarInfo:
 def unpack(
     source: IO[bytes], check: Callable[[Manifest], None], folder: Path, wanted: Callable[[Part], bool]
 ) -> Manifest:
-    """Unpack a back-up into a folder, which stays to be removed after an error; return the manifest.
+    """Unpack a backup into a folder, which stays to be removed after an error; return the manifest.
 
     `check` is called with the manifest before anything is unpacked, and may raise BackupError. Parts that are not
     `wanted` are checked, and not written. Raises BackupError for an archive that is damaged or holds what its
@@ -129,12 +129,12 @@ def unpack(
             for member in members:
                 part = missing.pop(member.name, None)
                 if part is None or not _is_file(member) or member.size != part.bytes:
-                    raise BackupError(f"the back-up is damaged: its manifest does not list this {member.name!r}")
+                    raise BackupError(f"the backup is damaged: its manifest does not list this {member.name!r}")
                 _unpack_part(_content(tar, member), folder / part.name if wanted(part) else None, part)
             while packed.read(_BLOCK):  # to its end, where the checksum of all is
                 continue
         if missing:
-            raise BackupError(f"the back-up is damaged: it lacks {min(missing)!r}, {len(missing)} part(s) in all")
+            raise BackupError(f"the backup is damaged: it lacks {min(missing)!r}, {len(missing)} part(s) in all")
     return manifest
 
 
@@ -143,18 +143,18 @@ def _damage_told() -> Iterator[None]:
     try:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error, tarfile.TarError) as error:
-        raise BackupError(f"this is no back-up, or it is damaged: {error}") from error
+        raise BackupError(f"this is not a backup, or it is damaged: {error}") from error
 
 
 def _manifest(tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> Manifest:
     if member is None or member.name != MANIFEST or not _is_file(member) or member.size > MANIFEST_LIMIT:
-        raise BackupError(f"this is no back-up of Hooke: it does not begin with {MANIFEST}")
+        raise BackupError(f"this is not a backup of Hooke: it does not begin with {MANIFEST}")
     try:
         return Manifest.model_validate_json(_content(tar, member).read())
     except ValidationError as error:
         fault = error.errors()[0]
         place = "/".join(map(str, fault["loc"]))
-        raise BackupError(f"{MANIFEST} of the back-up is not valid: {place}: {fault['msg']}") from None
+        raise BackupError(f"{MANIFEST} of the backup is not valid: {place}: {fault['msg']}") from None
 
 
 def _is_file(member: tarfile.TarInfo) -> bool:
@@ -170,7 +170,7 @@ def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
 def _check_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
-        raise BackupError(f"the back-up needs {needed:,} bytes, and {free:,} are free on the disk of {folder}")
+        raise BackupError(f"the backup needs {needed:,} bytes, and {free:,} are free on the disk of {folder}")
 
 
 def _make_folder(folder: Path) -> None:
@@ -193,7 +193,7 @@ def _unpack_part(content: IO[bytes], path: Path | None, part: Part) -> None:
             file.flush()
             os.fsync(descriptor)
     if digest != part.sha256:
-        raise BackupError(f"the back-up is damaged: {part.name!r} is not what its manifest says")
+        raise BackupError(f"the backup is damaged: {part.name!r} is not what its manifest says")
 
 
 @contextmanager

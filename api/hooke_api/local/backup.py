@@ -1,4 +1,4 @@
-"""Back-up of an instance to one file: database, tokens, objects, files of its home folder and configuration."""
+"""Backup of an instance to one file: database, tokens, objects, files of its home folder and configuration."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FOLDERS = ("jobs", "runs")
 
 @dataclass(frozen=True)
 class Chosen:
-    """What of an instance goes into a back-up, besides database, tokens and the files of its home folder."""
+    """What of an instance goes into a backup, besides database, tokens and the files of its home folder."""
 
     runs: bool = True
     """The folders FOLDERS."""
@@ -45,7 +45,7 @@ EVERYTHING = Chosen()
 
 @dataclass(frozen=True)
 class BackedUp:
-    """A back-up that was made."""
+    """A backup that was made."""
 
     manifest: Manifest
     faults: list[str]
@@ -55,7 +55,7 @@ class BackedUp:
 def back_up(
     settings: Settings, target: Path | None, *, force: bool = False, chosen: Chosen = EVERYTHING
 ) -> BackedUp:
-    """Write a back-up of an instance, which may go on working, to a new file; None: to standard output.
+    """Write a backup of an instance, which may go on working, to a new file; None: to standard output.
 
     `force`: an existing file is replaced, at the end and at once. Raises BackupError; then no file is there, or
     the former one.
@@ -125,7 +125,7 @@ def _add_configuration(files: Spool, folder: Path) -> None:
                     files.copy(f"{CONFIGURATION}{name}", path, group=True)
     except OSError as error:
         raise BackupError(
-            f"HOOKE_CONFIGURATION={folder}: {described(error)}: a back-up holds all of it or, with "
+            f"HOOKE_CONFIGURATION={folder}: {described(error)}: a backup holds all of it or, with "
             "--without-configuration, nothing of it"
         ) from error
 
@@ -160,7 +160,7 @@ def _publish(draft: Path, target: Path, manifest: Manifest, files: Spool, force:
 
 
 def _files(settings: Settings, home: Path, runs: bool) -> Iterator[Path]:
-    """Return the files of the home folder that a back-up holds; no links, and no names that begin with a dot."""
+    """Return the files of the home folder that a backup holds; no links, and no names that begin with a dot."""
     own: set[str] = set()
     if dumps.kind_of(settings.url) == "sqlite":
         own = {f"{dumps.sqlite_file(settings.url).name}{end}" for end in ("", "-wal", "-shm", "-journal")}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hooke_api.local.archive import Manifest
 
 STANDARD = Path("-")
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The back-up; - for standard output or input.")]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The backup; - for standard output or input.")]
 
 
 def backup(
@@ -38,7 +38,7 @@ def backup(
     from hooke_api.local.backup import Chosen, back_up
 
     if file == STANDARD and sys.stdout.isatty():
-        raise BackupError("a back-up is not for a terminal: name a file, or redirect standard output")
+        raise BackupError("a backup cannot be written to a terminal: name a file, or redirect standard output")
     settings = _settings(home)
     chosen = Chosen(not without_runs, not without_bucket, not without_configuration)
     made = back_up(settings, None if file == STANDARD else file, force=force, chosen=chosen)
@@ -59,7 +59,7 @@ def restore(
         typer.Option(metavar="FOLDER", help="Restore the configuration alone, into this empty folder."),
     ] = None,
 ) -> None:
-    """Restore a back-up into an empty home folder and, with HOOKE_DATABASE_URL, an empty database."""
+    """Restore a backup into an empty home folder and, with HOOKE_DATABASE_URL, an empty database."""
     from hooke_api.local.archive import BackupError
 
     settings = _settings(home)
@@ -98,14 +98,14 @@ def _settings(home: Path | None) -> Settings:
 
 
 def _of_configuration(manifest: Manifest) -> int:
-    """Return the number of files of the configuration in a back-up."""
+    """Return the number of files of the configuration in a backup."""
     from hooke_api.local.archive import CONFIGURATION
 
     return sum(part.name.startswith(CONFIGURATION) for part in manifest.parts)
 
 
 def _tell(done: str, manifest: Manifest) -> None:
-    """Print what was done to standard error, because the back-up may be on standard output."""
+    """Print what was done to standard error, because the backup may be on standard output."""
     from hooke.cli.text import size
 
     from hooke_api.local.archive import HOME

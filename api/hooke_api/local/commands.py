@@ -33,7 +33,7 @@ KeepOption = Annotated[
         envvar="HOOKE_KEEP_RUNS",
         metavar="TIME",
         help="Delete experiments that ended longer ago, such as 90d, unless they are starred or protected.",
-        show_default="for ever",
+        show_default="forever",
     ),
 ]
 

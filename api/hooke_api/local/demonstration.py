@@ -95,7 +95,7 @@ class Demonstration:
                 if not asked:
                     (await client.post(f"{path}/cancel", timeout=2)).raise_for_status()
                     asked = True
-                    self._tell("Cancelling the experiment; Ctrl-C again does not wait for it.")
+                    self._tell("Cancelling the experiment; press Ctrl-C again not to wait for it.")
                 found = (await client.get(path, timeout=2)).raise_for_status().json()
                 ended = found["finished_at"] is not None
             await asyncio.sleep(0.1)

@@ -143,7 +143,7 @@ class Keeper:
                 if heard is not None and unheard >= _LEAST_PROBES:
                     silent = time.monotonic() - heard
                     if silent > self.part.hangs_after:
-                        self._say(f"{self.part.name} has not answered for {silent:.0f} s and is ended")
+                        self._say(f"{self.part.name} has not answered for {silent:.0f} s and was stopped")
                         await self._end_hanging(process)
                         return
                 await asyncio.sleep(interval)

@@ -20,7 +20,7 @@ def objects(
         bool, typer.Option("--quick", help="In a folder: look at names and sizes alone, read nothing.")
     ] = False,
     expand: Annotated[
-        bool, typer.Option("--expand", help="Move all steps back to the database; end the API before.")
+        bool, typer.Option("--expand", help="Move all steps back to the database; stop the API first.")
     ] = False,
 ) -> None:
     """Check the objects with the steps of compacted runs, or move the steps back to the database."""
@@ -34,7 +34,9 @@ def objects(
     database = Database(settings.url, objects=store_of(settings))
     try:
         if database.pending(settings.migrations) is not None:
-            raise ArgumentError("the tables of the database are not those of this version: start the API once")
+            raise ArgumentError(
+                "the tables of the database are not those of this version: start the API once, which migrates them"
+            )
         known = _known(database)
         if expand:
             _expand(database, known)
@@ -68,7 +70,7 @@ def _check(database: Database, known: list[CompactedRun], quick: bool) -> bool:
     store = database.objects.name if database.objects is not None else ""
     print(f"{len(known):,} objects in {store}: {steps:,} steps, {size(raw)} as rows, {size(stored)} as objects")
     if faults:
-        print(f"{faults:,} of them are missing or damaged: restore them from a back-up, under the same names")
+        print(f"{faults:,} of them are missing or damaged: restore them from a backup under the same names")
     return not faults
 
 

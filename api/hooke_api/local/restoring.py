@@ -1,4 +1,4 @@
-"""Restoration of a back-up into an empty home folder and an empty database, and of its configuration."""
+"""Restoration of a backup into an empty home folder and an empty database, and of its configuration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hooke_api.storage.stores import store_of
 
 
 def restore(settings: Settings, source: IO[bytes]) -> Manifest:
-    """Restore a back-up into an empty home folder and an empty database; return its manifest.
+    """Restore a backup into an empty home folder and an empty database; return its manifest.
 
     Its objects go where the settings say, into a folder or a bucket. Its configuration is left out. Raises
     BackupError; then home folder and database are as before.
@@ -57,7 +57,7 @@ def restore(settings: Settings, source: IO[bytes]) -> Manifest:
 
 
 def restore_configuration(settings: Settings, source: IO[bytes], folder: Path) -> Manifest:
-    """Restore the configuration of a back-up, and nothing else of it, into a folder that is empty or not there.
+    """Restore the configuration of a backup, and nothing else of it, into a folder that is empty or not there.
 
     Raises BackupError; then the folder is as before.
     """
@@ -72,7 +72,7 @@ def restore_configuration(settings: Settings, source: IO[bytes], folder: Path) -
             manifest = archive.unpack(source, partial(_check_version, settings), staging, _is_configuration)
             parts = [part for part in manifest.parts if _is_configuration(part)]
             if not parts:
-                raise BackupError("the back-up holds no configuration: it was made without HOOKE_CONFIGURATION")
+                raise BackupError("the backup holds no configuration: it was made without HOOKE_CONFIGURATION")
             _give_groups(staging, parts, folder)
             for path in sorted((staging / CONFIGURATION).iterdir()):
                 path.rename(folder / path.name)
@@ -123,7 +123,7 @@ def _put_objects(settings: Settings, folder: Path) -> None:
                     store.put(key, content)
             elif there != size:
                 raise BackupError(
-                    f"{store.name} has another object {key}: of {there} bytes, in the back-up of {size}: "
+                    f"{store.name} has another object {key}: of {there} bytes, in the backup of {size}: "
                     "name another bucket or prefix in HOOKE_OBJECTS"
                 )
     except ObjectError as error:
@@ -137,27 +137,27 @@ def _check(settings: Settings, manifest: Manifest) -> None:
     """Raise BackupError if this installation, or the database that it is to use, is not the right one."""
     _check_version(settings, manifest)
     if DATABASE not in {part.name for part in manifest.parts}:
-        raise BackupError("the back-up holds no database")
+        raise BackupError("the backup holds no database")
     if manifest.database != dumps.kind_of(settings.url):
         remedy = {
             "postgresql": "set HOOKE_DATABASE_URL to an empty database of PostgreSQL",
             "sqlite": "unset HOOKE_DATABASE_URL",
         }[manifest.database]
-        raise BackupError(f"the back-up holds a database of {manifest.database}: {remedy}")
+        raise BackupError(f"the backup holds a database of {manifest.database}: {remedy}")
 
 
 def _check_version(settings: Settings, manifest: Manifest) -> None:
-    """Raise BackupError if this version does not know the back-up."""
+    """Raise BackupError if this version does not know the backup."""
     here = installed("hooke-api")
     try:
         newer = Version(manifest.version) > Version(here)
     except InvalidVersion:
-        raise BackupError(f"the back-up was made by {manifest.version!r}, which is no version") from None
+        raise BackupError(f"the backup was made by {manifest.version!r}, which is not a version") from None
     scripts = ScriptDirectory.from_config(alembic_config(settings.migrations))
     with suppress(CommandError):
         if not newer and scripts.get_revision(manifest.migration) is not None:
             return
     raise BackupError(
-        f"the back-up was made by version {manifest.version} with migration {manifest.migration}; this is version "
+        f"the backup was made by version {manifest.version} with migration {manifest.migration}; this is version "
         f"{here}, which does not know it: install that version or a newer one"
     )

@@ -57,7 +57,7 @@ async def _life(platform: Platform, task: ServedTask | None, end: bool) -> int:
                 return INTERRUPTED
             if end:
                 return 0 if well else FAILED
-        print("Ctrl-C stops it.", flush=True)
+        print("Press Ctrl-C to stop it.", flush=True)
         await leave.wait()
         return 0
     finally:

@@ -1,4 +1,4 @@
-"""Copies of what goes into a back-up, as it is at one moment: files of runs grow and go while they are read."""
+"""Copies of what goes into a backup, as it is at one moment: files of runs grow and go while they are read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hooke_api.storage.objects import FOLDER, MissingObject, ObjectStore
 
 
 class Spool:
-    """The parts of a back-up that is being made."""
+    """The parts of a backup that is being made."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,7 +47,7 @@ class Spool:
         try:
             self.parts[name] = Part(name=name, bytes=size, sha256=digest, mode=mode, group=owners)
         except ValidationError:
-            raise BackupError(f"{str(path)!r} cannot be the name of a file in a back-up: rename it") from None
+            raise BackupError(f"{str(path)!r} cannot be the name of a file in a backup: rename it") from None
         self.places[name] = place
 
     def hold(self, paths: Iterable[Path], home: Path) -> None:

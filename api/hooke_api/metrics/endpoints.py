@@ -81,9 +81,9 @@ def export_points(chosen: PointsOf, database: DatabaseOf, store: Store) -> CsvAn
 
 @router.get("/runs/{run_id}/workers", operation_id="read_workers")
 def read_workers(run_id: str, database: DatabaseOf) -> WorkersAnswer:
-    """Return what each worker of a run did: utilisation, shares of steps and updates, batch sizes, staleness.
+    """Return what each worker of a run did: utilization, shares of steps and updates, batch sizes, staleness.
 
-    Utilisation and throughput also over time; and all by kind of worker.
+    Utilization and throughput also over time; and all by kind of worker.
     """
     with database.read() as session:
         return workers.answer(session, run_id)
@@ -93,7 +93,7 @@ def read_workers(run_id: str, database: DatabaseOf) -> WorkersAnswer:
 def export_workers(run_id: str, database: DatabaseOf, of: Literal["updates", "time"] = "updates") -> CsvAnswer:
     """Return every update of every worker of a run as CSV: when, of how many steps, how stale.
 
-    `of` = `time`: its utilisation and throughput over time instead.
+    `of` = `time`: its utilization and throughput over time instead.
     """
     name = "workers" if of == "updates" else "workers-over-time"
     return csv_answer(workers.csv_of(database, run_id, of == "time"), f"{name}-{run_id}.csv")

@@ -168,7 +168,7 @@ class WorkerView(View):
     share_of_steps: float
     """Of the steps of all workers: with equal batches its share of the work."""
     computing: float | None
-    """Utilisation: share of its time, evaluations excluded, in which it computed gradients."""
+    """Utilization: share of its time, evaluations excluded, in which it computed gradients."""
     speed: float | None
     """Batches per second of computing, sleep of a slowed worker included, over those of the fastest worker."""
     throughput: float | None
@@ -185,7 +185,7 @@ class WorkerView(View):
     times: list[float]
     """Ends of equal parts of its time, s since the start; empty if its rows are not recorded."""
     computing_over_time: list[float | None]
-    """Utilisation in each of these parts; null where the clock stood throughout."""
+    """Utilization in each of these parts; null where the clock stood throughout."""
     throughput_over_time: list[float | None]
     """Samples per second in each of these parts."""
 

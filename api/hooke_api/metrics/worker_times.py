@@ -1,4 +1,4 @@
-"""What a worker did over time, from its own rows: utilisation and throughput in equal parts of its time."""
+"""What a worker did over time, from its own rows: utilization and throughput in equal parts of its time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Rows = Mapping[str, Column]
 
 @dataclass(frozen=True)
 class OverTime:
-    """Utilisation and throughput of a worker; equal lengths. NaN in a part in which the clock stood throughout."""
+    """Utilization and throughput of a worker; equal lengths. NaN in a part in which the clock stood throughout."""
 
     ends: Floats
     """End of each part, s since the start, evaluations included."""

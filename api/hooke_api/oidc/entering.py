@@ -107,7 +107,7 @@ def _make(session: Session, configuration: Configuration, person: Person, sent: 
     role = role_of(person, configuration)
     taken = set(session.scalars(select(User.name)))
     if len(taken) >= users.MOST:
-        raise NotSignedIn(Problem.FULL, f"there are {users.MOST} users, which is the limit")
+        raise NotSignedIn(Problem.FULL, f"there are {users.MOST} users, the maximum")
     user = User(
         id=ids.user_id(),
         name=free_name(person, taken),
@@ -126,7 +126,7 @@ def _identity(session: Session, person: Person, user: User, *, follows: bool) ->
     """Link an account to a user. Raises NotSignedIn if they have too many."""
     query = select(func.count()).where(UserIdentity.user_id == user.id)
     if session.execute(query).scalar_one() >= MOST:
-        raise NotSignedIn(Problem.FULL, f"{user.name} has {MOST} accounts, which is the limit")
+        raise NotSignedIn(Problem.FULL, f"{user.name} has {MOST} accounts, the maximum")
     made = UserIdentity(
         id=ids.identity_id(),
         user_id=user.id,

@@ -67,7 +67,7 @@ def unlink(session: Session, identity_id: str, actor: Actor, issuer: str | None)
 def check_session(actor: Actor) -> str:
     """Return the id of the user who asks with a session. Raises Conflict for others."""
     if actor.credential is not Credential.SESSION or actor.user is None:
-        raise Conflict("only a user who has signed in links and unlinks accounts: sign in first")
+        raise Conflict("only a user who has signed in can link and unlink accounts: sign in first")
     return actor.user
 
 

@@ -30,8 +30,8 @@ class Problem(StrEnum):
 
 
 SENTENCES: dict[Problem, str] = {
-    Problem.OFF: "This server signs nobody in through a provider: sign in with a password.",
-    Problem.DENIED: "{name} did not sign you in: you declined, or its rules do. Try again, or use a password.",
+    Problem.OFF: "This server has no sign-in through a provider: sign in with a password.",
+    Problem.DENIED: "{name} did not sign you in: you declined, or may not. Try again, or use a password.",
     Problem.STATE: (
         "This answer of {name} does not belong to a sign-in of this browser: that began elsewhere, in another "
         "tab, or more than ten minutes ago, or has ended already. Begin again here."
@@ -39,17 +39,17 @@ SENTENCES: dict[Problem, str] = {
     Problem.CODE: "{name} does not accept its own answer: it was used before, or is too old. Begin again here.",
     Problem.CLIENT: (
         "{name} does not accept this server: an administrator has to compare client id, secret and redirect "
-        "address on both sides. A password signs in meanwhile."
+        "address on both sides. Sign in with a password until then."
     ),
     Problem.CLOCK: (
-        "The clocks of {name} and of this server differ by more than a minute: tell an administrator. A password "
-        "signs in meanwhile."
+        "The clocks of {name} and of this server differ by more than a minute: tell an administrator. Sign in "
+        "with a password until then."
     ),
     Problem.TOKEN: (
         "What {name} says of you could not be verified, so nobody was signed in: tell an administrator, the "
-        "server's log says why. A password signs in meanwhile."
+        "server's log says why. Sign in with a password until then."
     ),
-    Problem.AWAY: "{name} does not answer as it should: try again in a minute. A password signs in meanwhile.",
+    Problem.AWAY: ("{name} does not answer correctly: try again in a minute. Sign in with a password until then."),
     Problem.RULE: (
         "Your account at {name} may not sign in here: its e-mail domain or its groups are not admitted. Use "
         "another account, or ask an administrator."
@@ -61,11 +61,11 @@ SENTENCES: dict[Problem, str] = {
     Problem.DISABLED: "This user is disabled: ask an administrator.",
     Problem.INVITATION: "The invitation has been used or has expired: ask an administrator for another one.",
     Problem.TAKEN: "This account at {name} belongs to another user here: choose another account at {name}.",
-    Problem.SESSION: "Your session ended while the account was linked: sign in, then link it again.",
+    Problem.SESSION: "Your session ended while the account was being linked: sign in, then link it again.",
     Problem.BLOCKED: (
         "Too many failed sign-ins from this address: try again in 15 minutes; the start-up token still signs in."
     ),
-    Problem.FULL: "There is no room for another user or account: ask an administrator.",
+    Problem.FULL: "The maximum number of users or accounts is reached: ask an administrator.",
     Problem.BUSY: "The server could not store the sign-in: try again.",
 }
 """Problem -> what is said to the person, with a way out; `{name}` is the provider's."""

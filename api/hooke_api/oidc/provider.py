@@ -60,7 +60,7 @@ class Provider:
     async def _get(self, url: str) -> dict[str, Any]:
         answer = await self._transport.get(url)
         if answer.status != 200:
-            raise NotSignedIn(Problem.AWAY, f"{url} answers with status {answer.status}")
+            raise NotSignedIn(Problem.AWAY, f"{url} answered with status {answer.status}")
         return answer.document
 
     async def _discover(self) -> Endpoints:
@@ -169,7 +169,7 @@ def _address(document: dict[str, Any], name: str, configuration: Configuration) 
 def _token_error(status: int, document: dict[str, Any]) -> NotSignedIn:
     """Return the error for an answer of the token endpoint (RFC 6749, section 5.2)."""
     code = document.get("error")
-    why = f"the token endpoint answers with status {status}: {str(code)[:80]}"
+    why = f"the token endpoint answered with status {status}: {str(code)[:80]}"
     if code == "invalid_grant":
         return NotSignedIn(Problem.CODE, why)
     if code in ("invalid_client", "unauthorized_client"):

@@ -52,7 +52,7 @@ class SingleSignOn:
     def ready(self) -> Provider:
         """Return the provider. Raises Conflict if there is none."""
         if self.provider is None:
-            raise Conflict("this server signs nobody in through a provider: sign in with a password")
+            raise Conflict("this server has no sign-in through a provider: sign in with a password")
         return self.provider
 
     def redirect(self, request: Request) -> str:

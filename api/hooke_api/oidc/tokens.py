@@ -80,7 +80,7 @@ def header_of(id_token: str) -> dict[str, Any]:
     try:
         header = dict(extract_compact(id_token.encode()).headers())
     except (JoseError, ValueError, TypeError, RecursionError) as error:
-        raise _refused(f"it is no signed token: {error}") from None
+        raise _refused(f"it is not a signed token: {error}") from None
     if header.get("alg") not in list(ALGORITHMS):
         raise _refused(f"its algorithm is {str(header.get('alg'))[:20]!r}, not one of {', '.join(ALGORITHMS)}")
     return header

@@ -56,7 +56,7 @@ def create(session: Session, asked: AccessTokenRequest, actor: Actor) -> NewToke
         raise Forbidden(f"the scope {scope} needs the role {scope.role}; {actor.name} has {actor.role} here")
     machine = asked.machine or actor.user is None
     if machine and not actor.may(Role.ADMIN):
-        raise Forbidden("only an administrator makes tokens of machines")
+        raise Forbidden("only an administrator can create tokens of machines")
     at = database_time(session)
     owner = None if machine else actor.user
     _check_number(session, owner, asked.label)
@@ -86,7 +86,7 @@ def _check_number(session: Session, owner: str | None, label: str) -> None:
     mine = AccessToken.user_id == owner if owner else AccessToken.user_id.is_(None)
     valid = (mine, AccessToken.revoked_at.is_(None), AccessToken.expires_at > database_time(session))
     if session.execute(select(func.count()).where(*valid)).scalar_one() >= MOST:
-        raise Conflict(f"there are {MOST} valid tokens: revoke those that nobody uses")
+        raise Conflict(f"there are {MOST} valid tokens, the maximum: revoke unused ones")
     if owner is None and session.scalars(select(AccessToken.id).where(*valid, AccessToken.label == label)).first():
         raise Conflict(f"a machine called {label!r} has a valid token: revoke it first, or choose another label")
 

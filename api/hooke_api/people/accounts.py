@@ -70,7 +70,7 @@ class Accounts:
             user: User | None = found[1]
             allowed = Scope(row.scope).role
             projects = reach.memberships(session, user.id, allowed) if user is not None else {}
-        again = "make another one with `hooke tokens create`"
+        again = "create another one with `hooke tokens create`"
         if row.revoked_at is not None:
             raise Unauthorized(f"the token {row.id} was revoked at {row.revoked_at:%Y-%m-%d %H:%M} UTC: {again}")
         if row.expires_at <= at:

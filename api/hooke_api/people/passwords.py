@@ -78,10 +78,10 @@ def check_password(password: str, name: str) -> None:
     """Raise Invalid unless a password is long enough and not made of the name of its user."""
     why = ""
     if len(password) < LEAST:
-        why = f"a password has at least {LEAST} characters"
+        why = f"a password must have at least {LEAST} characters"
     elif not password.replace(name, "").strip():
-        why = "a password is more than the name of its user"
+        why = "a password must not be the name of its user"
     elif len(set(password)) < 4:
-        why = "a password has at least 4 different characters"
+        why = "a password must have at least 4 different characters"
     if why:
         raise Invalid("this password is not accepted", [Fault(pointer="/password", message=why)])

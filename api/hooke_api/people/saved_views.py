@@ -28,7 +28,7 @@ def create(session: Session, asked: NewView, actor: Actor) -> SavedView:
     """Save a view. Raises Conflict for a name that the actor has used, and if there are too many."""
     mine = select(func.count()).where(StoredView.owner == actor.name)
     if session.execute(mine).scalar_one() >= MOST:
-        raise Conflict(f"you have {MOST} saved views, which is the limit: delete one")
+        raise Conflict(f"you have {MOST} saved views, the maximum: delete one")
     at = database_time(session)
     row = StoredView(
         id=ids.view_id(), owner=actor.name, name=asked.name, path=asked.path, created_at=at, changed_at=at

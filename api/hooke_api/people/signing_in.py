@@ -188,7 +188,7 @@ def change_password(database: Database, passwords: Passwords, actor: Actor, curr
     Raises Conflict without a session of a user, Unauthorized for a wrong password, TooMany after too many.
     """
     if actor.credential is not Credential.SESSION or actor.user is None:
-        raise Conflict("only a user who has signed in with a password changes it: sign in first")
+        raise Conflict("only a user who has signed in with a password can change it: sign in first")
     with database.read() as session:
         user = session.get_one(User, actor.user)
         _check_failures(session, user.name, actor.address, user, database_time(session))
@@ -196,7 +196,7 @@ def change_password(database: Database, passwords: Passwords, actor: Actor, curr
     if not passwords.matches(user.password_hash, current):
         with database.write() as session:
             trail.add(session, user.name, FAILED, user.name, address=actor.address, instead=True)
-        raise Unauthorized("the present password is wrong")
+        raise Unauthorized("the current password is wrong")
     hashed = passwords.hash(password)
     with database.write() as session:
         user = _unchanged(session, user)

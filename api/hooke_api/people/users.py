@@ -52,12 +52,12 @@ def _linked(session: Session, user: User) -> bool:
 def add(session: Session, asked: NewUser, actor: Actor) -> NewInvite:
     """Add a user, with an invitation. Raises Conflict for a name in use, Invalid for one that is reserved."""
     if asked.name in RESERVED:
-        raise Invalid("this cannot be the name of a user", [Fault(pointer="/name", message="reserved")])
+        raise Invalid("this is not a valid name of a user", [Fault(pointer="/name", message="reserved")])
     known = session.scalars(select(User.name)).all()
     if asked.name in known:
-        raise Conflict(f"there is a user {asked.name!r}: invite them again to let them set another password")
+        raise Conflict(f"the user {asked.name!r} exists already: invite them again to set a new password")
     if len(known) >= MOST:
-        raise Conflict(f"there are {MOST} users, which is the limit")
+        raise Conflict(f"there are {MOST} users, the maximum")
     user = User(
         id=ids.user_id(),
         name=asked.name,
@@ -99,7 +99,7 @@ def change(session: Session, name: str, asked: UserChange, actor: Actor) -> User
     user = get(session, name)
     if user.id == actor.user:
         raise Conflict(
-            "nobody changes their own role or access: another administrator does, or the start-up token"
+            "you cannot change your own role or access: ask another administrator, or use the start-up token"
         )
     before = state(user)
     if asked.role is not None:

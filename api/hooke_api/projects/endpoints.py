@@ -50,13 +50,13 @@ def list_members(project: str, database: DatabaseOf) -> MemberList:
 
 @router.put("/{project}/members/{name}", operation_id="set_member")
 def set_member(project: str, name: str, asked: MemberRequest, actor: ActorOf, database: DatabaseOf) -> MemberView:
-    """Add a user to a project, or change their role in it, at once. 409 for the default one."""
+    """Add a user to a project, or change their role in it. 409 for the default one."""
     with database.write() as session:
         return service.set_member(session, project, name, asked, actor)
 
 
 @router.delete("/{project}/members/{name}", operation_id="remove_member", status_code=204)
 def remove_member(project: str, name: str, database: DatabaseOf) -> None:
-    """Take a user out of a project: what is in it does not exist for them from now on; their runs continue."""
+    """Remove a user from a project: they lose access to it at once; their runs continue."""
     with database.write() as session:
         service.remove_member(session, project, name)

@@ -38,7 +38,7 @@ Quota = Annotated[int, Field(ge=0, le=10**15, strict=True)]
 QUOTA = (
     "Points, steps of ranks and evaluations, that it may hold before nothing more is put into it; 0: any number."
 )
-KEEP_RUNS = "After how long what has ended is deleted: `site`, `never`, or a duration such as `90d`."
+KEEP_RUNS = "After how long ended experiments are deleted: `site`, `never`, or a duration such as `90d`."
 
 
 class ProjectView(View):
@@ -48,7 +48,7 @@ class ProjectView(View):
     name: str
     description: str
     archived: bool
-    """Nothing more is put into it."""
+    """Accept no more experiments; existing ones stay readable."""
     keep_runs: str
     """After how long experiments that have ended are deleted: `site`, `never`, or a duration such as `90d`."""
     quota: int

@@ -60,7 +60,7 @@ def _one(session: Session, project: Project, actor: Actor) -> ProjectView:
 def create(session: Session, asked: NewProject, actor: Actor) -> ProjectView:
     """Make a project without members. Raises Conflict for a name in use, or if there are too many."""
     if session.execute(select(func.count()).select_from(Project)).scalar_one() >= MOST:
-        raise Conflict(f"there are {MOST} projects, which is the limit")
+        raise Conflict(f"there are {MOST} projects, the maximum")
     project = Project(
         id=ids.project_id(),
         name=asked.name,
@@ -85,7 +85,7 @@ def _flush(session: Session, name: str) -> None:
     try:
         session.flush()
     except IntegrityError:
-        raise Conflict(f"there is a project {name!r}: choose another name") from None
+        raise Conflict(f"the project {name!r} exists already: choose another name") from None
 
 
 def change(session: Session, name: str, asked: ProjectChange, actor: Actor) -> ProjectView:
@@ -93,7 +93,7 @@ def change(session: Session, name: str, asked: ProjectChange, actor: Actor) -> P
     project = get(session, name, lock=True)
     renamed = asked.name is not None and asked.name != project.name
     if project.id == DEFAULT_PROJECT and (renamed or asked.archived):
-        raise Conflict("the default project keeps its name, and is never archived: it is where everybody is")
+        raise Conflict("the default project cannot be renamed or archived: every user is in it")
     before = _state(project)
     for field in ("name", "description", "archived"):
         if (value := getattr(asked, field)) is not None:
@@ -112,7 +112,7 @@ def get(session: Session, name: str, *, lock: bool = False) -> Project:
     query = select(Project).where(Project.name == name)
     project = session.scalars(query.with_for_update() if lock else query).first()
     if project is None or not reaches(project.id):
-        raise ResourceNotFound(f"no project has the name {name}")
+        raise ResourceNotFound(f"no project is called {name}")
     return project
 
 
@@ -147,7 +147,7 @@ def set_member(session: Session, name: str, user_name: str, asked: MemberRequest
     project = get(session, name, lock=True)
     if project.id == DEFAULT_PROJECT:
         raise Conflict(
-            "everybody is in the default project, with their role on the site: change that role instead"
+            "every user is in the default project, with their role on the site: change that role instead"
         )
     user = session.scalars(select(User).where(User.name == user_name)).first()
     if user is None:
@@ -174,7 +174,7 @@ def remove_member(session: Session, name: str, user_name: str) -> None:
     mine = select(ProjectMember).join(User, User.id == ProjectMember.user_id)
     row = session.scalars(mine.where(ProjectMember.project_id == project.id, User.name == user_name)).first()
     if row is None:
-        raise ResourceNotFound(f"{user_name!r} is no member of the project {name}")
+        raise ResourceNotFound(f"{user_name!r} is not a member of the project {name}")
     trail.tell(session, before={"role": row.role})
     session.delete(row)
     session.flush()

@@ -16,8 +16,8 @@ from hooke_api.storage.outbox import announce
 from hooke_api.storage.present import keep_present
 
 RISK = (
-    "nothing has proven that its processes are dead: if they live, they go on using their cluster until they "
-    "reach this server, which then ends them, and a further attempt there would share cores with them"
+    "its processes may still be running: then they keep using their cluster until they "
+    "reach this server, which ends them, and another attempt there would share cores with them"
 )
 """What abandoning a run risks."""
 
@@ -30,15 +30,15 @@ def retry(session: Session, run_id: str, who: str, resume: bool) -> None:
     """
     run = _locked(session, run_id)
     if run.state not in TERMINAL or run.state is RunState.SUCCEEDED:
-        raise Conflict(f"run {run_id} is {run.state}: only one that has ended without success can be tried again")
+        raise Conflict(f"run {run_id} is {run.state}: only a run that has ended without success can be retried")
     experiment = session.get_one(Experiment, run.experiment_id)
     if experiment.imported_at is not None:
         raise Conflict(
-            f"run {run_id} was imported with experiment {experiment.number}, and its cluster is not one of this "
-            "server's: submit the specification as an experiment of its own"
+            f"run {run_id} was imported with experiment {experiment.number}, so its cluster is not one of this "
+            "server's: submit its specification as a new experiment"
         )
     if run.rung is not None:
-        raise Conflict(f"run {run_id} is a trial, and its search has gone on: submit the experiment again")
+        raise Conflict(f"run {run_id} is a trial, and its search has continued: submit the experiment again")
     cluster = session.get(Cluster, run.host)
     if cluster is None:
         raise Conflict(f"the cluster {run.host!r} of run {run_id} has been removed: join it again under this name")
@@ -52,7 +52,7 @@ def retry(session: Session, run_id: str, who: str, resume: bool) -> None:
     }
     start = "from its latest checkpoint, if it has one" if resume else "from the beginning"
     keep_present(session, run)
-    move(session, run, RunState.QUEUED, Cause(who, f"tried again, {start}"), **changes, **UNTRAINED)
+    move(session, run, RunState.QUEUED, Cause(who, f"retried, {start}"), **changes, **UNTRAINED)
     reopened = update(Experiment).where(Experiment.id == run.experiment_id, Experiment.finished_at.is_not(None))
     session.execute(reopened.values(finished_at=None).execution_options(synchronize_session="fetch"))
     announce(session, "experiment", {"id": run.experiment_id}, experiment_id=run.experiment_id)

@@ -209,7 +209,7 @@ def checkpoint(session: Session, run_id: str, silence: timedelta) -> RunView:
     if run.state is not RunState.RUNNING:
         raise Conflict(f"run {run_id} is {run.state}: only a running one can write a checkpoint")
     if run.cancel_requested:
-        raise Conflict(f"run {run_id} is being cancelled, and leaves a checkpoint as it ends")
+        raise Conflict(f"run {run_id} is being cancelled, and writes a checkpoint when it ends")
     attempt = session.get_one(Attempt, (run.id, run.attempt), populate_existing=True)
     attempt.checkpoints_asked += 1
     session.flush()

@@ -139,7 +139,7 @@ def sent(database: Database, id: str) -> None:
 def cancel(session: Session, row: StoredCalibration) -> None:
     """End a calibration that waits; ask the agent to end one that measures, at the scheduler's next pass."""
     if row.state == "queued":
-        row.state, row.why, row.ended_at = "cancelled", "cancelled before it began", database_time(session)
+        row.state, row.why, row.ended_at = "cancelled", "cancelled before it started", database_time(session)
     elif row.state == "running":
         row.state, row.sent_at = "cancelling", None
     announce(session, "clusters", {})

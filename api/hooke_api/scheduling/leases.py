@@ -58,7 +58,8 @@ def expire(session: Session, at: datetime, settings: Settings) -> int:
         count += _lose(session, run, attempt, silent)
     for run, attempt in session.execute(_unheard(at, settings).with_for_update(of=Run)).all():
         seconds = attempt.sends * settings.resend_seconds
-        count += _lose(session, run, attempt, f"its order was sent {attempt.sends} times in {seconds:g} s in vain")
+        unanswered = f"its order was sent {attempt.sends} times in {seconds:g} s without an answer"
+        count += _lose(session, run, attempt, unanswered)
     return count
 
 

@@ -35,7 +35,7 @@ def occupied(session: Session, at: datetime, silence: timedelta, *, queued: bool
     """Return cluster -> who takes a machine of it, for clusters that must wait for another one.
 
     A run of a cluster that has been silent for `silence` counts only while its supervisor reports: nobody can
-    prove that it is dead. `queued`: calibrations that wait count, too, so that runs do not pass them for ever.
+    prove that it is dead. `queued`: calibrations that wait count, too, so that runs do not pass them forever.
     """
     known = neighbours(session)
     if not known:

@@ -142,7 +142,7 @@ def _cancel(session: Session, row: AgentOrder, _at: datetime) -> Cancel | None:
 
 
 def _probe(session: Session, row: AgentOrder, _at: datetime) -> Probe | None:
-    """Return which attempt to look for: an agent that finds nothing of it declares it dead for ever."""
+    """Return which attempt to look for: an agent that finds nothing of it declares it dead forever."""
     found = _present(session, row)
     if found is None:
         return None

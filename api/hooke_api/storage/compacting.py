@@ -33,7 +33,7 @@ from hooke_api.storage.objects import DamagedObject, ObjectError, ObjectStore, d
 from hooke_api.storage.steps_file import StepsFile, StepsWriter, StoredChunk
 
 READ_FOR = timedelta(hours=6)
-"""Time for which an object stays after it was discarded: a request, or the database in a back-up that is being
+"""Time for which an object stays after it was discarded: a request, or the database in a backup that is being
 made, may have its name from before."""
 WRITTEN_FOR = timedelta(hours=12)
 """Time after which an object that is not recorded is discarded."""

@@ -1,6 +1,6 @@
 """Objects: files that are written once, read, and deleted, in a store that several API processes share.
 
-A name belongs to one content for ever, so nothing has to be locked. Which objects are in use is in the database
+A name belongs to one content forever, so nothing has to be locked. Which objects are in use is in the database
 (`hooke_api.models.objects`). `FolderStore` is the store of one host, `hooke_api.storage.s3` that of several.
 """
 
@@ -235,7 +235,7 @@ class FolderStore(ObjectStore):
 
     def _path(self, key: str) -> Path:
         if not _KEY.fullmatch(key):
-            raise ObjectError(f"{key!r} is no name of an object")
+            raise ObjectError(f"{key!r} is not the name of an object")
         return self.folder / key
 
 

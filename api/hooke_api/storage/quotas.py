@@ -40,8 +40,8 @@ def check_quota(session: Session, project: Project) -> None:
     points = points_of(session, [project.id])[project.id]
     if points >= project.quota:
         raise Conflict(
-            f"the project {project.name} holds {points:,} points, and may hold {project.quota:,}: delete "
-            "experiments, which count until they are purged, or have an administrator raise its quota"
+            f"the project {project.name} holds {points:,} points; its quota is {project.quota:,}: delete "
+            "experiments, which count until they are purged, or ask an administrator for a larger quota"
         )
 
 
@@ -54,6 +54,6 @@ def quota_warning(session: Session, project: str) -> str | None:
     if points < WARNED * row.quota:
         return None
     return (
-        f"The project {row.name} holds {points:,} of the {row.quota:,} points that it may hold: then nothing more "
-        "is put into it. What has been submitted is done to its end."
+        f"The project {row.name} holds {points:,} of the {row.quota:,} points that it may hold; at this quota "
+        "it accepts no more experiments. Submitted experiments are completed."
     )

@@ -74,12 +74,10 @@ def open_project(session: Session, name: str) -> str:
     """
     found = session.scalars(select(Project).where(Project.name == name)).first()
     if found is None or not reaches(found.id):
-        raise ResourceNotFound(f"no project has the name {name}")
+        raise ResourceNotFound(f"no project is called {name}")
     if not may_in(found.id, Role.RESEARCHER):
-        raise Forbidden(
-            f"you may read the project {name}, and put no experiments into it: this needs a researcher"
-        )
+        raise Forbidden(f"you may only read the project {name}: adding experiments needs the role researcher")
     if found.archived:
-        raise Conflict(f"the project {name} is archived: nothing is put into it")
+        raise Conflict(f"the project {name} is archived and accepts no experiments")
     check_quota(session, found)
     return found.id

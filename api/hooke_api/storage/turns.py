@@ -45,7 +45,7 @@ class Turns:
                 self._free -= 1
                 return
             if len(self._queue) >= self._most:
-                raise Unavailable(f"{self._most} requests wait to write already; send it again")
+                raise Unavailable(f"{self._most} requests wait to write already; try again")
             self._queue.append(called)
         began = time.monotonic()
         if called.wait(self._seconds):
@@ -55,4 +55,4 @@ class Turns:
                 return
             self._queue.remove(called)
         waited = time.monotonic() - began
-        raise Unavailable(f"the database was busy with other writers for {waited:.0f} s; send it again")
+        raise Unavailable(f"the database was busy with other writers for {waited:.0f} s; try again")

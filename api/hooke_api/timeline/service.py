@@ -149,7 +149,7 @@ def _step(trace: Trace, step: int) -> tuple[float, float]:
     """Return the window in which the workers do a step: until the last of them begins the next one."""
     steps = steps_of(trace)
     if not 1 <= step <= steps:
-        raise ResourceNotFound(f"the timeline has steps 1 to {steps}, and not {step}")
+        raise ResourceNotFound(f"the timeline has steps 1 to {steps}, not {step}")
     began, ended = [], []
     for rank in trace.ranks:
         if rank.role == "worker":

@@ -90,7 +90,7 @@ def readable(
         return [], None, damaged
     trace = columns(traces, ranks)
     if wrong := {rank.rank for rank in trace.ranks if not rank.finite}:
-        damaged |= {f"trace.{rank}": f"trace.{rank} is damaged: a time in it is no number" for rank in wrong}
+        damaged |= {f"trace.{rank}": f"trace.{rank} is damaged: a time in it is not a number" for rank in wrong}
         traces = [each for each in traces if each.header["rank"] not in wrong]
         return traces, columns(traces, ranks) if traces else None, damaged
     return traces, trace, damaged

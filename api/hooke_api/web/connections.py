@@ -1,4 +1,4 @@
-"""Connections with deadlines and limits: uvicorn's own wait for ever for the rest of a head.
+"""Connections with deadlines and limits: uvicorn's own wait forever for the rest of a head.
 
 A request's head must arrive within `head_seconds` of its first byte, or of the connection, the rest of a refused
 request within the same time. A client that reads nothing of a response for `write_seconds` is disconnected. Bodies
@@ -31,7 +31,7 @@ class LimitedConnection(HttpToolsProtocol):
         self._head_bytes = 0
         super().connection_made(transport)
         if len(self.connections) > self.settings.connections:
-            self._refuse(503, "unavailable", "Not possible at the moment", "too many connections")
+            self._refuse(503, "unavailable", "Temporarily unavailable", "too many connections")
         elif self._of_this_client() > self.settings.client_connections:
             self._refuse(429, "too-many", "Too many requests", "too many connections from this address")
         else:

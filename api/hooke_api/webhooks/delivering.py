@@ -98,7 +98,7 @@ def record(session: Session, due: Due, outcome: Outcome) -> None:
         _postpone(session, hook.id, at + timedelta(seconds=outcome.retry_after))
     if outcome.status == GONE and hook.active:
         hook.active = False
-        hook.off_why = f"the receiver answered with status {GONE}: it wants nothing more"
+        hook.off_why = f"the receiver answered with status {GONE}: it wants no more events"
         session.flush()
         discard(session, hook.id, at)
 

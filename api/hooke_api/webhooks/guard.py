@@ -120,17 +120,17 @@ def place(url: str, policy: Policy) -> Place:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
-    except ValueError:  # brackets that do not match, a port that is no number
-        raise Refused("this is no address such as https://example.org/hook") from None
+    except ValueError:  # brackets that do not match, a port that is not a number
+        raise Refused("this is not an address such as https://example.org/hook") from None
     if parts.scheme not in ("https", "http"):
-        raise Refused("an address begins with https://")
+        raise Refused("an address must begin with https://")
     tls = parts.scheme == "https"
     if not tls and not policy.http:
-        raise Refused("an address begins with https://; the server's setting HOOKE_WEBHOOK_HTTP allows http")
+        raise Refused("an address must begin with https://; the server's setting HOOKE_WEBHOOK_HTTP allows http")
     if "@" in parts.netloc:
-        raise Refused("an address holds no user name and no password")
+        raise Refused("an address must not contain a user name or a password")
     if "#" in url:
-        raise Refused("an address has no fragment (#)")
+        raise Refused("an address must not have a fragment (#)")
     found = Place(tls, _host(host, parts.netloc), _port(port, tls), _target(parts.path, parts.query))
     if (literal := _literal(found.host)) is not None:
         _check(literal, found.host, policy)
@@ -149,7 +149,7 @@ def _host(host: str, netloc: str) -> str:
         name = ""
     if _NAME.fullmatch(name) and len(name) <= LONGEST_NAME:
         return name
-    raise Refused(f"{host!r} is no name of a host (other scripts are written as xn--...) and no IP address")
+    raise Refused(f"{host!r} is neither a host name (other scripts are written as xn--...) nor an IP address")
 
 
 def _port(port: int | None, tls: bool) -> int:

@@ -71,7 +71,7 @@ def create(session: Session, asked: NewWebhook, actor: Actor, settings: Settings
     """
     _check_url(asked.url, settings)
     if session.execute(select(func.count()).select_from(Webhook)).scalar_one() >= MOST:
-        raise Conflict(f"there are {MOST} webhooks, which is the limit: remove one")
+        raise Conflict(f"there are {MOST} webhooks, the maximum: remove one")
     webhook_id = ids.webhook_id()
     secret = signing.secret_of(settings.webhook_key, webhook_id)
     hook = Webhook(
@@ -97,7 +97,7 @@ def _project(session: Session, name: str | None) -> str | None:
     """Return the id of a project; None: of all. Raises Invalid for one that is none."""
     found = project_of(session, {"project": name}) if name is not None else None
     if found is None and name is not None:
-        raise Invalid(f"no project has the name {name}", [Fault("/project", "no project has this name")])
+        raise Invalid(f"no project is called {name}", [Fault("/project", "no project has this name")])
     return found
 
 
@@ -201,4 +201,4 @@ def redeliver(session: Session, delivery_id: str) -> DeliveryView:
 
 def _check_active(hook: Webhook) -> None:
     if not hook.active:
-        raise Conflict(f"webhook {hook.id} is switched off: switch it on first")
+        raise Conflict(f"webhook {hook.id} is off: switch it on first")

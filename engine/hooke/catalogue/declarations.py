@@ -69,9 +69,9 @@ def _of_the_period(cls: Any) -> Iterator[str]:
         return
     field = cls.model_fields.get(name) if isinstance(name, str) else None
     if field is None or field.annotation is not int:
-        yield f"`period_field` names {name!r}, which is no parameter of type int"
+        yield f"`period_field` names {name!r}, which is not a parameter of type int"
     elif not field.is_required() and not _is_count(field.get_default(call_default_factory=True), 1):
-        yield f"`period_field` names {name!r}, whose default is no positive number"
+        yield f"`period_field` names {name!r}, whose default is not a positive number"
 
 
 def _of_search(cls: Any) -> Iterator[str]:
@@ -80,7 +80,7 @@ def _of_search(cls: Any) -> Iterator[str]:
         return
     for name, space in cls.search.items():
         if name not in cls.model_fields:
-            yield f"`search` names {name!r}, which is no parameter"
+            yield f"`search` names {name!r}, which is not a parameter"
         elif space is not None and not isinstance(space, Space):
             yield f"`search` of {name!r} is a Space, or None"
 
@@ -92,7 +92,7 @@ def _of_the_updates(cls: Any) -> Iterator[str]:
     field = cls.model_fields.get(name) if isinstance(name, str) else None
     choices = get_args(field.annotation) if field else ()
     if not choices or any(choice not in get_args(Updates) for choice in choices):
-        yield f"`updates_field` names {name!r}, which is no parameter of type Updates"
+        yield f"`updates_field` names {name!r}, which is not a parameter of type Updates"
 
 
 def _of_claims(cls: Any) -> Iterator[str]:

@@ -66,7 +66,7 @@ there is a warning with the bound.
 **Momentum** is a parameter of the methods that have the settings of the step (without effect for `optimizer =
 adamw`): none, heavy ball (gradient at x) or Nesterov (at x + mu v). A worker's velocity is never sent. It is part
 of checkpoints, like the moments of other optimizers, the worker's random generators and the running statistics of
-batch normalisation.
+batch normalization.
 
 **Settings of the step** are parameters of every method but those with steps of their own (1-bit Adam, DeMo):
 [the table](#settings-of-the-step) lists them, with the readings that hold for all methods.
@@ -83,7 +83,7 @@ few rows in a step, all-reduces may send those alone (`rows`; [wide output layer
 
 **Two worlds.** The same file runs under MPI and in virtual time. In virtual time every rank is a thread, messages
 occupy one-port links and the time of a gradient is drawn from a seeded distribution. Virtual seconds are always
-labelled simulated.
+labeled simulated.
 
 **Payload per step** is the payload of a worker, in vectors of all weights |W|, with the method's defaults on 4
 workers and LeNet, averaged over the first 1,000 steps.

@@ -287,6 +287,6 @@ def _check_source(kind: str, choice: AlgorithmChoice | WorkloadChoice, offer: Of
         return []
     why = (
         f"the source of {choice.name!r} here differs from the planned one (SHA-256 "
-        f"{(offer.hash or 'unknown')[:12]}, planned {choice.hash[:12]}): restore the file, or submit anew"
+        f"{(offer.hash or 'unknown')[:12]}, planned {choice.hash[:12]}): restore the file, or submit again"
     )
     return [Fault(f"/{kind}/hash", why)]

@@ -17,10 +17,10 @@ MOST = 500
 
 
 def audit(  # noqa: PLR0913 - the options of the command line
-    actor: Annotated[str | None, typer.Option(help="Only of this user, machine or owner.")] = None,
-    action: Annotated[str | None, typer.Option(help="Only this operation of the API, as cancel_run.")] = None,
+    actor: Annotated[str | None, typer.Option(help="Only actions of this user, machine or owner.")] = None,
+    action: Annotated[str | None, typer.Option(help="Only this operation of the API, such as cancel_run.")] = None,
     subject: Annotated[
-        str | None, typer.Option(help="Only of this experiment, run, cluster, user or token.")
+        str | None, typer.Option(help="Only actions on this experiment, run, cluster, user or token.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=MOST, help="Number of entries shown, newest first.")] = 50,
     export: Annotated[str | None, typer.Option(help="Print all entries instead: jsonl or csv.")] = None,
@@ -38,7 +38,7 @@ def audit(  # noqa: PLR0913 - the options of the command line
             return str(remote.get(f"/audit/export?{urlencode(query | {'kind': export})}")).rstrip("\n")
         items = remote.get(f"/audit?{urlencode(query | {'limit': limit})}")["items"]
         rows = [("WHEN", "WHO", "FROM", "WITH", "ACTION", "OF", "BEFORE", "AFTER")]
-        return columns([*rows, *map(_row, items)], "  ") if items else "the audit trail has no such entry"
+        return columns([*rows, *map(_row, items)], "  ") if items else "no entries match"
 
     tell("audit", told, api, home)
 

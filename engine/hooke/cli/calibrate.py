@@ -29,7 +29,7 @@ def calibrate(  # noqa: PLR0913 - one parameter per option of the command
     save: Annotated[Path | None, typer.Option(dir_okay=False, help="Write the calibration to this file.")] = None,
     against: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, help="Tell what differs from the calibration in this file."),
+        typer.Option(exists=True, dir_okay=False, help="Show differences from the calibration in this file."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as JSON.")] = False,
     config: Annotated[
@@ -40,7 +40,7 @@ def calibrate(  # noqa: PLR0913 - one parameter per option of the command
         Path | None,
         typer.Option(
             file_okay=False,
-            help="Folder for files of the ranks, which all their hosts see.",
+            help="Folder for files of the ranks, visible from all their hosts.",
             show_default="calibrations in the home folder of --config, else a temporary one",
         ),
     ] = None,

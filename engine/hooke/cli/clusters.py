@@ -12,7 +12,7 @@ from hooke.cli.remote import ApiOption, HomeOption, Remote, tell, write_secret
 from hooke.cli.text import columns, moment
 
 app = typer.Typer(
-    help="List clusters; make their tokens; drain, resume and remove them.",
+    help="List clusters; create their tokens; drain, resume and remove them.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -33,7 +33,7 @@ def list_(api: ApiOption = None, home: HomeOption = None) -> None:
     def told(remote: Remote) -> str:
         items = remote.get("/clusters")["items"]
         if not items:
-            return "no cluster has joined: make a token with `hooke clusters token CLUSTER`"
+            return "no cluster has joined: create a token with `hooke clusters token CLUSTER`"
         rows = [("CLUSTER", "STATE", "SLOTS", "LAUNCHER", "HOST", "PROCESSOR", "HOOKE")]
         return columns([*rows, *map(_row, items)], "  ")
 
@@ -86,14 +86,14 @@ def show(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None) 
 @app.command()
 def token(
     cluster: NameArgument,
-    label: Annotated[str, typer.Option(help="A note for the list of tokens, as the host it is for.")] = "",
+    label: Annotated[str, typer.Option(help="A note for the list of tokens, such as the host it is for.")] = "",
     out: Annotated[
         Path | None, typer.Option(help="File for the token, mode 0600.", show_default="print it")
     ] = None,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Make a token for the agent of a cluster; it is shown only now."""
+    """Create a token for the agent of a cluster; it is shown only once."""
 
     def told(remote: Remote) -> str:
         if out is None:
@@ -135,11 +135,11 @@ def revoke(
 
 @app.command()
 def drain(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
-    """Send no new runs to a cluster; those that it has continue."""
+    """Send no new runs to a cluster; runs that were sent continue."""
 
     def told(remote: Remote) -> str:
         busy = remote.post(_path(cluster, "/drain"))["busy"]
-        return f"{cluster} gets no new runs" + ("; those that it has continue" if busy else "")
+        return f"{cluster} gets no new runs" + ("; runs that were sent continue" if busy else "")
 
     tell("clusters", told, api, home)
 

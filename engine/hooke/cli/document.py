@@ -71,7 +71,7 @@ def _calibration(name: str) -> Calibration:
     """Return the calibration in a file: `hooke run` knows no cluster. Raises CalibrationError."""
     if not Path(name).is_file():
         raise CalibrationError(
-            f"{name!r} is no file: without a server, `like` names the file of a calibration "
+            f"{name!r} is not a file: without a server, `like` names the file of a calibration "
             "(`hooke calibrate --save FILE`)"
         )
     return load(Path(name))

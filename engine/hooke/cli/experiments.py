@@ -72,11 +72,11 @@ def list_(  # noqa: PLR0913 - the options of the command line
                 )
                 for each in items
             ]
-            return columns(rows, "  ") if items else "no experiment is deleted"
+            return columns(rows, "  ") if items else "no deleted experiments"
         text = _filter(chosen, project)
         items = _pages(remote, "/experiments", limit, **({"filter": text} if text else {}))
         found = [("EXPERIMENT", "NUMBER", "NAME", "STATE", "RUNS", "TAGS", "ANSWER"), *map(_row, items)]
-        return columns(found, "  ") if items else "no experiment" + (" fits the filter" if text else "")
+        return columns(found, "  ") if items else "no experiment" + (" matches the filter" if text else "")
 
     tell("experiments", told, api, home)
 
@@ -106,15 +106,17 @@ def _row(item: dict[str, Any]) -> tuple[str, ...]:
 def mark(  # noqa: PLR0913, PLR0917 - each is an option of its own
     experiments: ExperimentsArgument,
     star: Annotated[bool | None, typer.Option("--star/--unstar", help="Star it.")] = None,
-    archive: Annotated[bool | None, typer.Option("--archive/--unarchive", help="Leave it out of lists.")] = None,
-    protect: Annotated[bool | None, typer.Option("--protect/--unprotect", help="It cannot be deleted.")] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", help="Add a tag; may repeat.")] = None,
-    untag: Annotated[list[str] | None, typer.Option("--untag", help="Remove a tag; may repeat.")] = None,
+    archive: Annotated[bool | None, typer.Option("--archive/--unarchive", help="Hide it in lists.")] = None,
+    protect: Annotated[
+        bool | None, typer.Option("--protect/--unprotect", help="Protect it from deletion.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="Add a tag; may be repeated.")] = None,
+    untag: Annotated[list[str] | None, typer.Option("--untag", help="Remove a tag; may be repeated.")] = None,
     note: Annotated[str | None, typer.Option("--note", help="Markdown; empty: removes it.")] = None,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Star, archive, protect or tag experiments, or write a note; what is not given stays."""
+    """Star, archive, protect or tag experiments, or write a note; what is not given stays unchanged."""
     marks = {"starred": star, "archived": archive, "protected": protect, "note": note}
     asked: dict[str, Any] = {name: value for name, value in marks.items() if value is not None}
     asked |= {name: value for name, value in {"add_tags": tag, "remove_tags": untag}.items() if value}
@@ -136,19 +138,19 @@ def _marks(view: dict[str, Any]) -> str:
 @app.command()
 def extend(  # noqa: PLR0913 - the options of the command line
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its id, exp_...", show_default=False)],
-    seeds: Annotated[int, typer.Option("--seeds", min=0, help="How many seeds more of each variant.")] = 0,
+    seeds: Annotated[int, typer.Option("--seeds", min=0, help="Additional seeds per variant.")] = 0,
     variants: Annotated[
-        Path | None, typer.Option("--variants", help="File with a list `variants`, of which all are added.")
+        Path | None, typer.Option("--variants", help="File with a list `variants`, all of which are added.")
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Only say what would be added.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only show what would be added.")] = False,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Add seeds or variants to an experiment that has ended, as a new version of it, compared as one."""
+    """Add seeds or variants to an experiment that has ended: a new version, compared as one experiment."""
 
     def told(remote: Remote) -> str:
         if not seeds and variants is None:
-            raise ArgumentError("say what to add: --seeds, --variants, or both")
+            raise ArgumentError("nothing to add: give --seeds, --variants, or both")
         before = remote.get(_path(experiment))
         asked = {"seeds": seeds, "variants": _variants(variants), "version": before["version"]}
         if check:
@@ -185,7 +187,7 @@ def delete(
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Delete experiments that have ended, with all of their runs; they can be restored for some days."""
+    """Delete experiments that have ended, with all their runs; they can be restored during the undo period."""
 
     def told(remote: Remote) -> str:
         views = [remote.delete(_path(each)) for each in experiments]
@@ -213,7 +215,7 @@ def _save(remote: Remote, path: str, out: Path) -> None:
     part = out.with_name(out.name + ".part")
     try:
         if out.exists():
-            raise ArgumentError(f"--out {out}: there is such a file")
+            raise ArgumentError(f"--out {out}: this file exists")
         with part.open("wb") as file:
             remote.download(path, file)
         part.replace(out)
@@ -229,14 +231,14 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", help="The file.", show_default="EXPERIMENT.hooke.zip")
     ] = None,
-    logs: Annotated[bool, typer.Option("--logs", help="With the output of its runs.")] = False,
+    logs: Annotated[bool, typer.Option("--logs", help="Include the output of its runs.")] = False,
     traces: Annotated[
-        bool, typer.Option("--traces", help="With traces of ranks, and samples of the system.")
+        bool, typer.Option("--traces", help="Include traces of ranks, and samples of the system.")
     ] = False,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Write an experiment that has ended into one file, which another Hooke imports."""
+    """Write an experiment that has ended into one file, which another server can import."""
     target = out or Path(f"{experiment}.hooke.zip")
 
     def told(remote: Remote) -> str:
@@ -254,7 +256,7 @@ def report(
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Write the report of an experiment as one HTML file: verdict, figures, settings, environment."""
+    """Write a report on an experiment as one HTML file: verdict, figures, settings, environment."""
     target = out or Path(f"{experiment}.html")
 
     def told(remote: Remote) -> str:
@@ -269,13 +271,11 @@ def import_(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Files of exported experiments.", show_default=False)
     ],
-    project: Annotated[
-        str | None, typer.Option(help="Project that they are put into.", show_default="default")
-    ] = None,
+    project: Annotated[str | None, typer.Option(help="Project to import into.", show_default="default")] = None,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Import experiments with their runs and points; nothing of them is ever run here."""
+    """Import experiments with their runs and points; they are never run here."""
 
     def told(remote: Remote) -> str:
         return "\n".join(_imported(remote, each, project) for each in files)

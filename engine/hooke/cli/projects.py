@@ -12,7 +12,7 @@ from hooke.cli.text import columns, moment
 from hooke.errors import ArgumentError
 
 app = typer.Typer(
-    help="Make projects, say who reaches them, move experiments between them.",
+    help="Create projects, manage their members, move experiments between them.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -22,8 +22,8 @@ app = typer.Typer(
 NameArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="Name of the project.", show_default=False)]
 UserArgument = Annotated[str, typer.Argument(metavar="USER", help="Name of the user.", show_default=False)]
 ROLES = "viewer, researcher or operator; each includes those before it."
-QUOTA = "Points (steps of ranks, and evaluations) after which nothing more is put into it; 0: any number."
-KEEP = "After how long what has ended is deleted: site, never, or a duration such as 90d."
+QUOTA = "Points (steps of ranks, and evaluations) after which it accepts no more experiments; 0: no limit."
+KEEP = "When ended experiments are deleted: site (the server's default), never, or after a duration such as 90d."
 
 
 def _path(project: str, rest: str = "") -> str:
@@ -36,7 +36,7 @@ def _member(project: str, user: str) -> str:
 
 @app.command("list")
 def list_(api: ApiOption = None, home: HomeOption = None) -> None:
-    """List the projects that you reach, with your role in each."""
+    """List your projects, with your role in each."""
 
     def told(remote: Remote) -> str:
         rows = [("PROJECT", "YOUR ROLE", "STATE", "KEEPS RUNS", "POINTS", "SINCE", "DESCRIPTION")]
@@ -54,27 +54,27 @@ def list_(api: ApiOption = None, home: HomeOption = None) -> None:
 
 def _kept(keep_runs: str) -> str:
     """Return in words after how long a project deletes what has ended."""
-    return {"site": "as the site", "never": "for ever"}.get(keep_runs, keep_runs)
+    return {"site": "by the server's default", "never": "forever"}.get(keep_runs, keep_runs)
 
 
 def _points(view: dict[str, Any]) -> str:
     """Return how many points a project holds of how many that it may hold."""
     quota = view.get("quota")  # an older server has none
     if not quota:
-        return "any number"
+        return "no limit"
     return f"{view['points']:,} of {quota:,} ({view['points'] / quota:.0%})"
 
 
 @app.command()
 def create(
     project: NameArgument,
-    description: Annotated[str, typer.Option(help="What it is about.")] = "",
+    description: Annotated[str, typer.Option(help="Description.")] = "",
     keep_runs: Annotated[str, typer.Option("--keep-runs", help=KEEP)] = "site",
     quota: Annotated[int, typer.Option(help=QUOTA)] = 0,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Make a project: administrators reach it, and the members that you add."""
+    """Create a project; administrators and the members that you add have access to it."""
     document: dict[str, Any] = {"name": project, "description": description, "keep_runs": keep_runs}
     document |= {"quota": quota} if quota else {}
 
@@ -88,17 +88,18 @@ def create(
 @app.command()
 def change(  # noqa: PLR0913 - each is an option of its own
     project: NameArgument,
-    name: Annotated[str | None, typer.Option(help="Its name from now on.")] = None,
-    description: Annotated[str | None, typer.Option(help="What it is about.")] = None,
+    name: Annotated[str | None, typer.Option(help="New name.")] = None,
+    description: Annotated[str | None, typer.Option(help="Description.")] = None,
     keep_runs: Annotated[str | None, typer.Option("--keep-runs", help=KEEP)] = None,
     quota: Annotated[int | None, typer.Option(help=QUOTA)] = None,
     archive: Annotated[
-        bool | None, typer.Option("--archive/--unarchive", help="Nothing more is put into it.")
+        bool | None,
+        typer.Option("--archive/--unarchive", help="Accept no more experiments; existing ones stay readable."),
     ] = None,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Rename or archive a project, change its description, retention or quota; what is not given stays."""
+    """Rename or archive a project, change its description, retention or quota; the rest stays unchanged."""
     given = {"name": name, "description": description, "keep_runs": keep_runs, "archived": archive, "quota": quota}
     asked: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
 
@@ -115,7 +116,7 @@ def change(  # noqa: PLR0913 - each is an option of its own
 
 @app.command()
 def members(project: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
-    """List the members of a project; administrators reach it without being members."""
+    """List the members of a project; administrators have access without being members."""
 
     def told(remote: Remote) -> str:
         items = remote.get(_path(project, "/members"))["items"]
@@ -140,7 +141,7 @@ def add(
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Add a user to a project, or change their role in it, at once."""
+    """Add a user to a project, or change their role in it."""
 
     def told(remote: Remote) -> str:
         made = remote.put(_member(project, user), {"role": role})
@@ -151,11 +152,11 @@ def add(
 
 @app.command()
 def remove(project: NameArgument, user: UserArgument, api: ApiOption = None, home: HomeOption = None) -> None:
-    """Take a user out of a project: what is in it does not exist for them from now on; their runs continue."""
+    """Remove a user from a project: they lose access to it at once; their runs continue."""
 
     def told(remote: Remote) -> str:
         remote.delete(_member(project, user))
-        return f"{user} does not reach {project} any more; their runs continue"
+        return f"{user} has no access to {project} any more; their runs continue"
 
     tell("projects", told, api, home)
 
@@ -169,7 +170,7 @@ def move(
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Move experiments into a project: only its members reach them from now on."""
+    """Move experiments into a project: from then on, only its members have access."""
 
     def told(remote: Remote) -> str:
         document = {"project": project}

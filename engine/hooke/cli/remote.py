@@ -65,14 +65,16 @@ class Remote:
         base = api or _running(place)
         host = _host(base)
         if host is None:
-            raise ArgumentError(f"--api {base!r} is no address of a server, such as https://hooke.example.org")
+            raise ArgumentError(
+                f"--api {base!r} is not the address of a server, such as https://hooke.example.org"
+            )
         if "HOOKE_TOKEN" not in os.environ and api and host not in _LOOPBACK and base.rstrip("/") != _noted(place):
             raise ArgumentError(
-                f"the token in {place} is that of a server on this host, not of {base}: set HOOKE_TOKEN"
+                f"the token in {place} belongs to a server on this host, not to {base}: set HOOKE_TOKEN"
             )
         token = os.environ.get("HOOKE_TOKEN") or _token(place)
         if not (token.isascii() and token.isprintable() and token):
-            raise ArgumentError("the token of the server is one line of text: see HOOKE_TOKEN")
+            raise ArgumentError("the token of the server must be one line of text: see HOOKE_TOKEN")
         return cls(base, token)
 
     def get(self, path: str) -> Any:
@@ -107,7 +109,7 @@ class Remote:
                 for part in answer.iter_bytes():
                     target.write(part)
         except httpx.HTTPError as error:
-            raise ServerAway(f"{self.base} was lost during the transfer: {error}; try it again") from None
+            raise ServerAway(f"{self.base} was lost during the transfer: {error}; try again") from None
 
     def upload(self, path: str, source: IO[bytes]) -> Any:
         """Send a file; return the answer."""
@@ -117,7 +119,7 @@ class Remote:
             with self._stream("POST", path, content=source) as answer:
                 answer.read()
         except httpx.HTTPError as error:
-            raise ServerAway(f"{self.base} was lost during the transfer: {error}; try it again") from None
+            raise ServerAway(f"{self.base} was lost during the transfer: {error}; try again") from None
         return answer.json() if answer.is_success else self._refused(answer)
 
     def _stream(self, method: str, path: str, **body: Any) -> AbstractContextManager[httpx.Response]:
@@ -143,7 +145,7 @@ class Remote:
         """Raise what an answer says that is no success."""
         document = _document(answer)
         failure = ServerAway if answer.status_code >= 500 or answer.status_code in _LATER else ArgumentError
-        raise failure(_problem(document) or f"{self.base} answers with status {answer.status_code}")
+        raise failure(_problem(document) or f"{self.base} answered with status {answer.status_code}")
 
     def _answer(self, method: str, path: str, body: Any) -> httpx.Response:
         """Return the answer to a request; it is sent again when the server says so, for PATIENCE seconds in all.
@@ -175,7 +177,9 @@ class Remote:
                 **client_options(self.base),
             )
         except httpx.HTTPError as error:
-            raise ServerAway(f"{self.base} cannot be reached: {error}; is it running, and --api right?") from None
+            raise ServerAway(
+                f"{self.base} cannot be reached: {error}; check that it is running and that --api is right"
+            ) from None
 
 
 def _document(answer: httpx.Response) -> Any:
@@ -251,6 +255,4 @@ def _token(home: Path) -> str:
     try:
         return (home / "token").read_text().strip()
     except (OSError, UnicodeDecodeError):
-        raise ArgumentError(
-            f"there is no token of the server in {home / 'token'}: set HOOKE_TOKEN, or give --home"
-        ) from None
+        raise ArgumentError(f"there is no token in {home / 'token'}: set HOOKE_TOKEN, or give --home") from None

@@ -241,7 +241,8 @@ class _Signals:
         if self._arrived and self._asked_at is None:
             self._asked_at = time.monotonic()
             print(
-                "cancelling: all ranks end together, with a checkpoint; Ctrl-C again kills them", file=sys.stderr
+                "cancelling: all ranks end together, with a checkpoint; press Ctrl-C again to kill them",
+                file=sys.stderr,
             )
             started.cancel()
         elif self._arrived > 1 or (self._asked_at and time.monotonic() - self._asked_at > GRACE):

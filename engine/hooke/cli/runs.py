@@ -23,8 +23,8 @@ RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, 
 FAILED = ("failed_infra", "timed_out")
 """States without a fault of the run itself."""
 RISK = (
-    "Nothing has proven that its processes are dead: if they live, they go on using their cluster until they "
-    "reach the server, which then ends them, and a further attempt there would share cores with them."
+    "Its processes may still be running: then they keep using their cluster until they reach the server, which "
+    "ends them, and another attempt there would share cores with them."
 )
 _PAGE = 500
 
@@ -81,10 +81,11 @@ def cancel(run: RunArgument, api: ApiOption = None, home: HomeOption = None) -> 
 def retry(
     run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id of the run, run_...")] = None,
     experiment: Annotated[
-        str | None, typer.Option(help="All runs of this experiment that failed by infrastructure or timed out.")
+        str | None,
+        typer.Option(help="All runs of this experiment that timed out or failed because of the infrastructure."),
     ] = None,
     from_start: Annotated[
-        bool, typer.Option("--from-start", help="Start over instead of going on from the latest checkpoint.")
+        bool, typer.Option("--from-start", help="Start over instead of continuing from the latest checkpoint.")
     ] = False,
     api: ApiOption = None,
     home: HomeOption = None,
@@ -97,7 +98,7 @@ def retry(
         ids = [run] if run else [each["id"] for each in _runs(remote, experiment or "") if each["state"] in FAILED]
         views = [_post(remote, each, "retry", {"resume": not from_start}) for each in ids if each]
         if not views:
-            return "no run of the experiment has failed by infrastructure or timed out"
+            return "no run of the experiment has timed out or failed because of the infrastructure"
         return "\n".join(f"{view['id']} is queued for attempt {view['attempt']}" for view in views)
 
     tell("runs", told, api, home)
@@ -106,7 +107,7 @@ def retry(
 @app.command()
 def abandon(
     run: RunArgument,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
@@ -115,7 +116,7 @@ def abandon(
     def told(remote: Remote) -> str:
         typer.echo(RISK, err=True)
         if not yes and not typer.confirm(f"Abandon {run}?", err=True):
-            raise ArgumentError("nothing was done")
+            raise ArgumentError("nothing was changed")
         return f"{run} is {_post(remote, run, 'abandon')['state']}"
 
     tell("runs", told, api, home)

@@ -22,13 +22,11 @@ def submit(  # noqa: PLR0913 - the options of the command line
     spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="Experiment to run.")],
     cluster: Annotated[
         list[str] | None,
-        typer.Option(help="Run it on this cluster instead of those of the file; may repeat."),
+        typer.Option(help="Run on this cluster instead of those in the file; may be repeated."),
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end and print the verdict.")] = False,
-    project: Annotated[
-        str | None, typer.Option(help="Project that it is put into.", show_default="default")
-    ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Only say what is wrong or doubtful.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended and print the verdict.")] = False,
+    project: Annotated[str | None, typer.Option(help="Project of the experiment.", show_default="default")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only check: print faults and warnings.")] = False,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
@@ -49,7 +47,7 @@ def submit(  # noqa: PLR0913 - the options of the command line
         if wait and not _well(remote, experiment["id"]):
             raise typer.Exit(1)
     except KeyboardInterrupt:
-        typer.echo("the experiment continues, once its address has been printed", err=True)
+        typer.echo("the experiment continues if its address was printed", err=True)
         raise typer.Exit(130) from None
     except (HookeError, OSError) as error:
         typer.echo(f"hooke submit: {error}", err=True)
@@ -97,6 +95,6 @@ def _patient(remote: Remote, path: str) -> Any:
             if time.monotonic() > until:
                 raise
             if not told:
-                typer.echo(f"{error}; it is asked again for {OUTAGE_SECONDS / 60:.0f} min", err=True)
+                typer.echo(f"{error}; retrying for {OUTAGE_SECONDS / 60:.0f} min", err=True)
             told = True
             time.sleep(LOOK_SECONDS)

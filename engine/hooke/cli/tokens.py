@@ -12,7 +12,7 @@ from hooke.cli.remote import ApiOption, HomeOption, Remote, tell, write_secret
 from hooke.cli.text import columns, moment
 
 app = typer.Typer(
-    help="Make, list and revoke tokens of users, machines and agents.",
+    help="Create, list and revoke tokens of users, machines and agents.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -30,7 +30,7 @@ def create(  # noqa: PLR0913 - the options of the command line
         int | None, typer.Option(help="Days until it expires.", show_default="90; of an agent, none")
     ] = None,
     machine: Annotated[
-        bool, typer.Option("--machine", help="Of a machine, not of yourself; administrators only.")
+        bool, typer.Option("--machine", help="For a machine, not for yourself; administrators only.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option(help="File for the token, mode 0600.", show_default="print it")
@@ -38,7 +38,7 @@ def create(  # noqa: PLR0913 - the options of the command line
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Make a token; it is shown only now. Programs send it, and HOOKE_TOKEN holds it for `hooke`."""
+    """Create a token; it is shown only once. Programs send it; for `hooke`, set it in HOOKE_TOKEN."""
     document: dict[str, Any] = {"label": label, "scope": scope, "machine": machine}
     if days is not None:
         document["days"] = days
@@ -64,7 +64,7 @@ def list_(api: ApiOption = None, home: HomeOption = None) -> None:
             (each["id"], _of(each), each["label"], each["scope"], *(moment(each[name]) for name in moments))
             for each in items
         ]
-        return columns(rows, "  ") if items else "there is no token: make one with `hooke tokens create LABEL`"
+        return columns(rows, "  ") if items else "there is no token: create one with `hooke tokens create LABEL`"
 
     tell("tokens", told, api, home)
 

@@ -39,7 +39,7 @@ def add(
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Add a user; print the address at which they set their password."""
+    """Add a user and print the address where they set their password."""
     document = {"name": user, "role": role}
     tell("users", lambda remote: _invitation(remote, remote.post("/users", document)), api, home)
 
@@ -97,7 +97,7 @@ def disable(user: NameArgument, api: ApiOption = None, home: HomeOption = None) 
 
 @app.command()
 def enable(user: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
-    """Enable a disabled user, who signs in again with the password that they had."""
+    """Enable a disabled user, who can sign in again with the same password."""
 
     def told(remote: Remote) -> str:
         remote.patch(_path(user), {"disabled": False})
@@ -108,7 +108,7 @@ def enable(user: NameArgument, api: ApiOption = None, home: HomeOption = None) -
 
 @app.command("sign-out")
 def sign_out(user: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
-    """End every session of a user in browsers, or of the `owner`; tokens are not changed."""
+    """End all browser sessions of a user, or of the `owner`; tokens stay valid."""
 
     def told(remote: Remote) -> str:
         remote.post(_path(user, "/sign-out"))
@@ -119,5 +119,5 @@ def sign_out(user: NameArgument, api: ApiOption = None, home: HomeOption = None)
 
 @app.command()
 def invite(user: NameArgument, api: ApiOption = None, home: HomeOption = None) -> None:
-    """Print an address at which a user sets another password, as one who forgot theirs."""
+    """Print an address where a user sets a new password, for example one who forgot theirs."""
     tell("users", lambda remote: _invitation(remote, remote.post(_path(user, "/invite"))), api, home)

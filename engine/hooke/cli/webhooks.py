@@ -14,7 +14,7 @@ from hooke.cli.text import columns, moment
 from hooke.errors import ArgumentError
 
 app = typer.Typer(
-    help="Tell other servers when runs and experiments start or end.",
+    help="Notify other servers when runs and experiments start or end.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -33,7 +33,7 @@ def _path(webhook: str, rest: str = "") -> str:
 
 @app.command("list")
 def list_(api: ApiOption = None, home: HomeOption = None) -> None:
-    """List the webhooks with what came of the last attempt."""
+    """List the webhooks with the outcome of the last attempt."""
 
     def told(remote: Remote) -> str:
         items = remote.get("/webhooks")["items"]
@@ -64,12 +64,12 @@ def add(
     event: Annotated[
         list[str] | None,
         typer.Option(
-            help="An event, such as run.failed; may repeat.",
+            help="An event, such as run.failed; may be repeated.",
             show_default="run.failed and the ends of experiments",
         ),
     ] = None,
     project: Annotated[
-        str | None, typer.Option(help="Tell of this project alone.", show_default="of all projects")
+        str | None, typer.Option(help="Send events of this project only.", show_default="of all projects")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="File for the secret, mode 0600.", show_default="print it")
@@ -77,7 +77,7 @@ def add(
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Add a webhook; print the secret of its signatures, which is shown only now."""
+    """Add a webhook and print the secret of its signatures, which is shown only once."""
     document: dict[str, Any] = {"url": url}
     if event:
         document["events"] = event
@@ -99,7 +99,7 @@ def add(
 
 @app.command()
 def on(webhook: IdArgument, api: ApiOption = None, home: HomeOption = None) -> None:
-    """Switch a webhook on: it is told of events from now on."""
+    """Switch a webhook on: it gets events from now on."""
 
     def told(remote: Remote) -> str:
         remote.patch(_path(webhook), {"active": True})
@@ -110,7 +110,7 @@ def on(webhook: IdArgument, api: ApiOption = None, home: HomeOption = None) -> N
 
 @app.command()
 def off(webhook: IdArgument, api: ApiOption = None, home: HomeOption = None) -> None:
-    """Switch a webhook off; what waits for it is discarded."""
+    """Switch a webhook off; waiting deliveries are discarded."""
 
     def told(remote: Remote) -> str:
         remote.patch(_path(webhook), {"active": False})
@@ -137,7 +137,7 @@ def deliveries(
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """List what a webhook was sent, newest first."""
+    """List the deliveries of a webhook, newest first."""
 
     def told(remote: Remote) -> str:
         items = remote.get(f"{_path(webhook, '/deliveries')}?limit={limit}")["items"]
@@ -149,7 +149,7 @@ def deliveries(
             )
             for each in items
         ]
-        return columns(rows, "  ") if items else f"{webhook} has been sent nothing"
+        return columns(rows, "  ") if items else f"{webhook} has no deliveries"
 
     tell("webhooks", told, api, home)
 
@@ -171,7 +171,7 @@ def redeliver(
 
 @app.command()
 def test(webhook: IdArgument, api: ApiOption = None, home: HomeOption = None) -> None:
-    """Send a test and print what came of it; exit status 1 unless it was delivered."""
+    """Send a test and print the outcome; exit status 1 unless it was delivered."""
 
     def told(remote: Remote) -> str:
         delivery = remote.post(_path(webhook, "/test"))["id"]

@@ -64,7 +64,7 @@ for path in (home, token, sys.executable, os.path.realpath(sys.executable), hook
 _READS_TOKEN, _CHANGES = 3, 4
 _CHANGED = (
     "--user-code-account: {name!r} owns {path} or may write there, so users' code could change what this agent "
-    "does as root: take an account that owns nothing, or give root what is in its way (chown -R root, chmod go-w)"
+    "does as root: use an account that owns nothing, or make root the owner (chown -R root, chmod go-w)"
 )
 _LOOK_SECONDS = 60.0
 
@@ -132,7 +132,7 @@ def check(account: Account, home: Path, token_file: Path) -> None:
             env=account.environment(for_user_code(os.environ)),
             **account.options,
         )
-        said = (told.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        said = (told.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         status, said = told.returncode, told.stdout.strip() if told.returncode == _CHANGES else said
     except (OSError, subprocess.TimeoutExpired) as error:
         status, said = 1, str(error)

@@ -237,7 +237,7 @@ def _check_broker(url: str, server: str | None = None) -> None:
         _log.warning("the broker at %s does not answer, and is waited for: %s", shown, error)
         return
     except (redis.RedisError, ValueError) as error:
-        raise LaunchError(f"the broker at {shown} is no Redis that an agent can use: {error}") from None
+        raise LaunchError(f"the broker at {shown} is not a Redis that an agent can use: {error}") from None
     if server is not None and found != server:
         raise LaunchError(
             f"the broker at {shown} is not the one that the server uses: check host, port and database number"

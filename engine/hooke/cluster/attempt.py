@@ -175,7 +175,7 @@ class SupervisedAttempt:
     ) -> None:
         """Determine how it ended and report it.
 
-        It ends whatever the ranks have left among their files: otherwise it would hold its cluster for ever.
+        It ends whatever the ranks have left among their files: otherwise it would hold its cluster forever.
         """
         try:
             self.look()

@@ -74,7 +74,7 @@ def elsewhere(documents: Sequence[dict[str, object]], ids: Sequence[str]) -> lis
 
 def _believed(document: dict[str, object], told: Any) -> Checked:
     if not isinstance(told, dict) or told.get("fault"):
-        why = told["fault"] if isinstance(told, dict) else "nothing was told of it"
+        why = told["fault"] if isinstance(told, dict) else "nothing was reported"
         return Checked(None, fault=str(why)[:4000])
     try:
         spec = RunSpec.model_validate(document)

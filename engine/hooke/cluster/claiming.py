@@ -76,7 +76,7 @@ class Claiming:
         try:
             order = BrokerOrder.model_validate(document)
         except ValidationError:  # of a version before protocol 5, or forged: what it holds is not logged
-            _log.warning("a message on the broker is no order, and is left out")
+            _log.warning("a message on the broker is not an order and was ignored")
             return
         if order.agent not in (None, self._client.agent):  # this one was replaced, and could not hear of it
             _log.warning("order %s for another agent of this cluster is left to it", order.id)

@@ -46,7 +46,7 @@ def _forget(home: Home, run: str) -> None:
         raise NotFound(f"{folder} is a link: what it names is not removed")
     for attempt in _attempts(run, folder):
         if held(attempt.lock):
-            raise LaunchError(f"attempt {attempt.attempt} has a supervisor that lives")
+            raise LaunchError(f"attempt {attempt.attempt} has a supervisor that is still running")
         if left := left_of(home, attempt):
             raise LaunchError(f"attempt {attempt.attempt}: {left}")
     if aside.exists():  # a removal was interrupted

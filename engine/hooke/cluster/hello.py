@@ -106,7 +106,7 @@ def _detail(response: httpx.Response) -> str:
         faults = "".join(f"; {fault['pointer']}: {fault['message']}" for fault in told["errors"])
         return f"{told['detail']}{faults}"
     except (ValueError, KeyError, TypeError):
-        return f"status {response.status_code}, and not in the words of a Hooke server: check --api"
+        return f"status {response.status_code}, but not the answer of a Hooke server: check --api"
 
 
 def describe(

@@ -66,7 +66,7 @@ def resumes_from(folder: Path, spec: RunSpec) -> str:
     if not complete:
         raise CheckpointError(
             f"{folder} has no complete checkpoint to resume from{left_out or ': none was written'}; "
-            "start the run anew, in another folder"
+            "start the run again, in another folder"
         )
     *earlier, newest = complete
     kept = f"; an earlier one is at {earlier[-1]:,}" if earlier else ""

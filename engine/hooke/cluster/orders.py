@@ -208,7 +208,7 @@ def prove(home: Home, api: str, run: str, attempt: int) -> AgentProof:
         return AgentProof(run=run, attempt=attempt, alive=alive, why=why, token_sha256=_token_sha256(home, folder))
 
     if (pid := holder(folder.lock)) is not None:
-        return proof(True, f"its supervisor lives (pid {pid})")
+        return proof(True, f"its supervisor is still running (pid {pid})")
     if folder.delivered.exists():
         return proof(False, "it has ended, and everything of it was delivered")
     failure = "nothing of it is on this host"
@@ -242,7 +242,7 @@ def left_of(home: Home, folder: AttemptFolder) -> str:
     A scheduler or a host that does not answer is no proof of death: its answer is in the sentence.
     """
     if left := members([folder.id]):
-        return f"{len(left)} of its processes live"
+        return f"{len(left)} of its processes are still running"
     if not folder.job.exists():
         return ""
     try:

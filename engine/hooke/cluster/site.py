@@ -64,7 +64,7 @@ class Site(Frozen):
     def _web(cls, value: str) -> str:
         parts = _split(value)
         if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{value!r} is no address of a server, such as https://hooke.example.org")
+            raise ValueError(f"{value!r} is not the address of a server, such as https://hooke.example.org")
         return value.rstrip("/")
 
     @field_validator("broker")
@@ -166,7 +166,7 @@ def _file(file: Path | None) -> dict[str, Any]:
     except OSError as error:
         raise ArgumentError(f"--config {file}: {error.strerror}") from None
     except ValueError as error:
-        raise ArgumentError(f"--config {file}: this is no {_form(file)}: {error}") from None
+        raise ArgumentError(f"--config {file}: this is not {_form(file)}: {error}") from None
     if not isinstance(values, dict):
         raise ArgumentError(f"--config {file}: it holds no options")
     broker = values.get("broker")

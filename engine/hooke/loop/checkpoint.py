@@ -126,7 +126,7 @@ def restore(r: RecordedRank, place: Path) -> None:
     if (items := meta.get("train_size", "other")) != r.objective.train_size:
         raise CheckpointError(
             f"{path} was written by a run on {items} training items, but this run has {r.objective.train_size}: "
-            "it cannot continue (older versions trained without a validation part); start it anew"
+            "it cannot continue (older versions trained without a validation part); start it again"
         )
     local = {name.removeprefix(LOCAL): arrays.pop(name) for name in list(arrays) if name.startswith(LOCAL)}
     if local:

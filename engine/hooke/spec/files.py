@@ -47,7 +47,9 @@ def compressed(part: FilePart) -> bytes:
         machine = zlib.decompressobj()
         content = machine.decompress(data, part.size + 1)
     except (ValueError, zlib.error) as error:  # of base64: also of text that is not ASCII
-        raise JournalError(f"the part at byte {part.start} of {part.name} is no base64 of zlib: {error}") from None
+        raise JournalError(
+            f"the part at byte {part.start} of {part.name} is not base64 of zlib: {error}"
+        ) from None
     if len(data) > part.size + part.size // 256 + 64:  # zlib adds less: empty blocks, or bytes behind its end
         raise JournalError(f"the part at byte {part.start} of {part.name} is longer than its {part.size} bytes")
     if len(content) != part.size or not machine.eof or machine.unused_data:

@@ -143,12 +143,12 @@ class JournalWriter:
 def open_plain(path: Path) -> BinaryIO:
     """Open a file that users' code may have replaced, for reading.
 
-    Raises PermissionError unless it is a plain file: a named pipe keeps who opens it waiting for ever.
+    Raises PermissionError unless it is a plain file: a named pipe keeps who opens it waiting forever.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise PermissionError(errno.EPERM, "this is no plain file", str(path))
+        raise PermissionError(errno.EPERM, "this is not a plain file", str(path))
     return os.fdopen(descriptor, "rb")
 
 

@@ -28,7 +28,7 @@ class Budget(Frozen):
         gt=0,
         le=10**7,
         exclude_if=lambda value: value is None,  # documents without it keep their fingerprint
-        title="Longest pause",
+        title="Stall limit",
         description="Wall seconds without a step and without an evaluation after which ranks count as hung; "
         "empty: 60. Pauses of up to 20 times the longest pause so far are always allowed.",
     )

@@ -249,7 +249,7 @@ class _Reader:
         except (KeyError, TypeError):
             whole = False
         if not whole:
-            raise JournalError(f"{self._name} is damaged: its last line is no end of a trace")
+            raise JournalError(f"{self._name} is damaged: its last line is not the end of a trace")
         self._into.footer = footer
         if last["at"] > self._since:
             self._into.phases.append(PhaseSlice(last["phase"], self._since, last["at"]))

@@ -24,7 +24,7 @@ from hooke.tuning.settings import settings, why_none
 
 __all__ = ["Earlier", "Plan", "Step", "Tried", "Where"]
 
-CHANGED = "the source of {name!r} has changed since its trials, so their choice does not hold for it: submit anew"
+CHANGED = "the source of {name!r} has changed since its trials, so their choice does not hold for it: submit again"
 
 
 @dataclass(frozen=True)

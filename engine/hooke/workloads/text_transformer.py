@@ -105,7 +105,9 @@ def find(path: str, workload: str) -> tuple[Path, ...]:
     root = places.data(workload, "a text", PUT)
     if path:
         if not (root / path).is_file():
-            raise DataMissing(f"{workload} does not find its text: {root / path} is no file (HOOKE_DATA={root})")
+            raise DataMissing(
+                f"{workload} does not find its text: {root / path} is not a file (HOOKE_DATA={root})"
+            )
         return (root / path,)
     files = tuple(sorted(p for p in (root / "text").glob("*.txt") if p.is_file()))
     if not files:

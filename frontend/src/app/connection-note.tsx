@@ -4,10 +4,10 @@ import { useHint } from "@/lib/ui/use-hint";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./shell.module.css";
 
-const AWAY = "The data shown may be out of date. This page tries again by itself; training is not affected.";
+const AWAY = "The data shown may be out of date. This page reconnects by itself; training is not affected.";
 const MEANINGS = {
-  connecting: "The event stream is being opened.",
-  live: "This page is updated live.",
+  connecting: "Connecting to the server.",
+  live: "This page updates live.",
   reconnecting: `The server does not respond. ${AWAY}`,
   offline: `This computer has no network. ${AWAY}`,
 } as const;

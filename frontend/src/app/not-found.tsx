@@ -5,9 +5,9 @@ export function NotFound() {
   return (
     <Message
       page
-      title="There is no such page"
+      title="Page not found"
       testId="not-found"
-      action={<LinkButton to="/">To the experiments</LinkButton>}
+      action={<LinkButton to="/">All experiments</LinkButton>}
     >
       The address may be mistyped, or belong to another instance of Hooke.
     </Message>

@@ -8,7 +8,7 @@ export function Pending() {
   if (connection === "reconnecting" || connection === "offline") {
     return (
       <Message page title="The server does not respond" testId="pending">
-        This page opens by itself as soon as it does. Training is not affected.
+        This page opens as soon as it responds again. Training is not affected.
       </Message>
     );
   }

@@ -55,7 +55,7 @@ function Signed() {
   return (
     <>
       <a className={styles.skip} href="#content">
-        To the content
+        Skip to content
       </a>
       <header className={styles.header}>
         <div className={styles.bar}>

@@ -4,7 +4,7 @@ import type { EventStream } from "@/lib/events/event-stream";
 import { followNetwork } from "@/lib/events/follow-network";
 import { StreamContext } from "@/lib/events/use-stream";
 
-/** Ask again for what could not be read while the server was away, as soon as it is back. */
+/** Ask again for what could not be loaded while the server was away, as soon as it is back. */
 function askAgain(stream: EventStream, queries: QueryClient): () => void {
   return stream.watch(() => {
     if (stream.connection() !== "live") return;

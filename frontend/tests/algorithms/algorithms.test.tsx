@@ -80,13 +80,13 @@ it("a method of one's own has a page, and is tried beside a common one", async (
 
 it("says that nobody offers such a method", async () => {
   openApp(server, "/algorithms/unknown");
-  expect(await screen.findByRole("heading", { name: "No such method" })).toBeVisible();
+  expect(await screen.findByRole("heading", { name: "Algorithm not found" })).toBeVisible();
 });
 
 it("the list says that no cluster has reported, and has nothing to find then", async () => {
   server.on("GET /algorithms", { ...CATALOGUE, items: [] });
   openApp(server, "/algorithms");
-  expect(await screen.findByText("No cluster has reported its methods yet.")).toBeVisible();
+  expect(await screen.findByText("No cluster has reported its algorithms yet.")).toBeVisible();
   expect(screen.queryByLabelText("Find")).toBeNull();
 });
 
@@ -95,14 +95,14 @@ it("what nobody offers is told as it was typed, and the list is back once the fi
   const find = await screen.findByLabelText("Find");
   const all = screen.getAllByTestId("method").length;
   await user.type(find, " quantum ");
-  expect(screen.getByText("No method fits “ quantum ”.")).toBeVisible();
+  expect(screen.getByText("No algorithm matches “ quantum ”.")).toBeVisible();
   await user.clear(find);
   expect(screen.getAllByTestId("method")).toHaveLength(all);
 });
 
 it.each([
-  ["/algorithms", "The algorithms could not be listed."],
-  ["/algorithms/sync-easgd", "The method could not be read."],
+  ["/algorithms", "The algorithms could not be loaded."],
+  ["/algorithms/sync-easgd", "The algorithm could not be loaded."],
 ])("%s says why it cannot be read, and is read when told", async (where, words) => {
   server.on("GET /algorithms", new Refusal(403, "not for you"));
   const { user } = openApp(server, where);

@@ -59,14 +59,14 @@ it("what moves can be stopped, and begins anew at its end", async () => {
 it("a method without a drawing says why", async () => {
   openApp(server, "/algorithms/sgd");
   expect(await screen.findByText("It has one worker, which sends nothing.")).toBeVisible();
-  expect(screen.getByText("It sends nothing.")).toBeVisible();
+  expect(screen.getByText("This algorithm sends nothing.")).toBeVisible();
   expect(screen.queryByTestId("cost")).toBeNull();
 });
 
 it("one's own method has no drawing and no prices", async () => {
   openApp(server, "/algorithms/gossip");
-  expect(await screen.findByText(/^Only the methods that come with Hooke are drawn/)).toBeVisible();
-  expect(screen.getByText("Its class does not declare what it exchanges.")).toBeVisible();
+  expect(await screen.findByText(/^Only built-in algorithms have a diagram/)).toBeVisible();
+  expect(screen.getByText("This algorithm does not declare what it exchanges.")).toBeVisible();
 });
 
 it("costs are those of the network that is chosen, bounds those of the workers", async () => {

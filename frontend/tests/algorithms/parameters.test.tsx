@@ -58,7 +58,7 @@ it("a method without parameters says so", () => {
   show(
     <ParametersTable algorithm={algorithm("a", "A", { parameters: { type: "object", properties: {} } })} />,
   );
-  expect(screen.getByText("It has no parameters.")).toBeVisible();
+  expect(screen.getByText("This algorithm has no parameters.")).toBeVisible();
 });
 
 it("what is verified in one world only has a dash for the other, and what is not claimed is named", () => {

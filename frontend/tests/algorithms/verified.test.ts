@@ -75,7 +75,7 @@ it("what a method declares is said in words", () => {
   expect([ranksOf(server), payloadOf(server), stepsBy(server)]).toEqual([
     "P + 1",
     "0.083 |W|",
-    "grants of the server",
+    "the server's grants",
   ]);
   const alone = algorithm("b", "B", {
     max_workers: 1,
@@ -86,7 +86,7 @@ it("what a method declares is said in words", () => {
   expect([ranksOf(alone), payloadOf(alone), onBadWorker(alone), sameBits(alone)]).toEqual([
     "1",
     "not declared",
-    "may go on without it",
+    "may continue without it",
     "virtual time only",
   ]);
 });

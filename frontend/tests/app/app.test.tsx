@@ -50,8 +50,8 @@ describe("an address", () => {
   it("that leads nowhere says so, and leads back", async () => {
     answerAll();
     const { user, address } = openApp(server, "/elsewhere");
-    expect(await screen.findByRole("heading", { name: "There is no such page" })).toBeVisible();
-    await user.click(screen.getByRole("link", { name: "To the experiments" }));
+    expect(await screen.findByRole("heading", { name: "Page not found" })).toBeVisible();
+    await user.click(screen.getByRole("link", { name: "All experiments" }));
     expect(await screen.findByRole("heading", { name: "Experiments" })).toBeVisible();
     expect(address()).toBe("/");
   });
@@ -88,7 +88,7 @@ describe("the frame", () => {
     const { user } = openApp(server, "/");
     await screen.findByTestId("empty");
     await user.tab();
-    expect(document.activeElement).toHaveTextContent("To the content");
+    expect(document.activeElement).toHaveTextContent("Skip to content");
     expect(document.activeElement).toHaveAttribute("href", `#${screen.getByRole("main").id}`);
   });
 
@@ -140,7 +140,7 @@ describe("light and dark", () => {
     expect(scheme()).toBe("light");
     act(() => setSystemDark(true));
     expect(scheme()).toBe("dark");
-    await user.click(screen.getByRole("button", { name: "Switch to light colours" }));
+    await user.click(screen.getByRole("button", { name: "Switch to light colors" }));
     expect(scheme()).toBe("light");
     act(() => setSystemDark(false));
     act(() => setSystemDark(true));
@@ -151,8 +151,8 @@ describe("light and dark", () => {
     localStorage.setItem("mantine-color-scheme-value", "dark");
     const { user } = await open();
     expect(scheme()).toBe("dark");
-    await user.click(screen.getByRole("button", { name: "Switch to light colours" }));
+    await user.click(screen.getByRole("button", { name: "Switch to light colors" }));
     expect(localStorage.getItem("mantine-color-scheme-value")).toBe("light");
-    expect(screen.getByRole("button", { name: "Switch to dark colours" })).toBeVisible();
+    expect(screen.getByRole("button", { name: "Switch to dark colors" })).toBeVisible();
   });
 });

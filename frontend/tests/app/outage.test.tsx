@@ -37,10 +37,12 @@ describe("the note on the connection", () => {
 });
 
 describe("after an outage", () => {
-  it("what could not be read is read without a click", async () => {
+  it("what could not be loaded is read without a click", async () => {
     server.on("GET /experiments", new Refusal(503, "Restarting."));
     openApp(server, "/");
-    expect(await screen.findByRole("alert")).toHaveTextContent("The list could not be read. Restarting.");
+    expect(await screen.findByRole("alert")).toHaveTextContent(
+      "The experiments could not be loaded. Restarting.",
+    );
     server.on("GET /experiments", LIST);
     await state("live");
     server.breakStreams();

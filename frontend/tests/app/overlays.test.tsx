@@ -11,7 +11,7 @@ describe("what opens above the page", () => {
   it("a menu belongs to the main content, and its first item has the focus", async () => {
     list();
     const { user } = openApp(server, "/");
-    await user.click(await screen.findByRole("button", { name: "More on Comparison 7" }));
+    await user.click(await screen.findByRole("button", { name: "Actions for Comparison 7" }));
     const menu = await screen.findByRole("menu");
     expect(screen.getByRole("main")).toContainElement(menu);
     await waitFor(() => expect(screen.getByRole("menuitem", { name: "Tags and note" })).toHaveFocus());
@@ -24,7 +24,7 @@ describe("what opens above the page", () => {
     list();
     server.on("GET /experiments/*", experiment());
     const { user } = openApp(server, "/");
-    await user.click(await screen.findByRole("button", { name: "More on Comparison 7" }));
+    await user.click(await screen.findByRole("button", { name: "Actions for Comparison 7" }));
     await user.click(await screen.findByRole("menuitem", { name: "Tags and note" }));
     const dialog = await screen.findByRole("dialog", { name: "Tags and note" });
     expect(screen.getByRole("main")).toContainElement(dialog);

@@ -95,7 +95,7 @@ describe("the calibration of a cluster", () => {
     server.on("POST /clusters/*/calibrations", running);
     server.on("GET /clusters/*/calibrations", { items: [running] });
     await userEvent.click(screen.getByTestId("calibrate"));
-    expect(await screen.findByTestId("calibration-state")).toHaveTextContent("starts no run meanwhile");
+    expect(await screen.findByTestId("calibration-state")).toHaveTextContent("starts no runs meanwhile");
     expect(screen.getByTestId("calibrate")).toBeDisabled();
   });
 
@@ -145,13 +145,13 @@ describe("the calibration of a cluster", () => {
     server.on("POST /clusters/*/calibrations/*/cancel", new Refusal(409, "it has ended already: succeeded"));
     await userEvent.click(screen.getByTestId("calibration-cancel"));
     await waitFor(() => expect(screen.getByTestId("error")).toHaveTextContent("it has ended already"));
-    const cancelled = view({ state: "cancelled", calibration: null, why: "cancelled before it began" });
+    const cancelled = view({ state: "cancelled", calibration: null, why: "cancelled before it started" });
     server.on("POST /clusters/*/calibrations/*/cancel", cancelled);
     server.on("GET /clusters/*/calibrations", { items: [cancelled, view({ id: "cal_0" })] });
     await userEvent.click(screen.getByTestId("calibration-cancel"));
     await waitFor(() => expect(screen.queryByTestId("calibration-state")).toBeNull());
     const rows = within(screen.getByTestId("calibrations")).getAllByRole("row");
-    expect(rows[1]).toHaveTextContent("cancelled before it began");
+    expect(rows[1]).toHaveTextContent("cancelled before it started");
     expect(screen.queryByTestId("calibration-failure")).toBeNull();
     expect(screen.getByTestId("calibrate")).toBeEnabled();
   });

@@ -25,7 +25,7 @@ async function open(more = "") {
 describe("choosing", () => {
   it("starts with nothing, finds experiments by name or number, and writes them into the address", async () => {
     const { user, router } = openApp(server, "/compare");
-    expect(await screen.findByTestId("nothing")).toHaveTextContent("Nothing is chosen yet");
+    expect(await screen.findByTestId("nothing")).toHaveTextContent("Nothing selected yet");
     expect(document.title).toBe("Compare · Hooke");
     const field = screen.getByRole("combobox", { name: "Experiments" });
     await user.click(field);
@@ -83,7 +83,7 @@ describe("choosing", () => {
     await screen.findAllByTestId("compared-row");
     expect(screen.getAllByText("#7 Comparison 7")).not.toHaveLength(0);
     expect(screen.getAllByText("#8 Comparison 8")).not.toHaveLength(0);
-    expect(await screen.findByText("The list of experiments could not be read.")).toBeVisible();
+    expect(await screen.findByText("The list of experiments could not be loaded.")).toBeVisible();
     expect(screen.getByRole("combobox", { name: "Workers of #8" })).toBeInTheDocument(); // 2 was chosen
     expect(screen.getByRole("link", { name: "#7 Comparison 7" })).toHaveAttribute(
       "href",

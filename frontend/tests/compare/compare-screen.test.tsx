@@ -184,7 +184,7 @@ describe("the ratios", () => {
       "Sync EASGD on local and Sync EASGD on 10gbe are not compared: local is measured.",
     ]);
     expect(refused).toHaveTextContent("simulated");
-    const choice = screen.getByRole("combobox", { name: "What is compared with what" });
+    const choice = screen.getByRole("combobox", { name: "Comparison" });
     await user.selectOptions(choice, "all rows against Original EASGD on local (#7)");
     await waitFor(() =>
       expect(router.state.location.search).toMatchObject({ against: "7/local/2/Original EASGD" }),
@@ -196,10 +196,10 @@ describe("the ratios", () => {
   it("say why there are none", async () => {
     server.on("GET /compare", comparedRows({ contrasts: [] }));
     const { user } = await open();
-    expect(screen.getByTestId("contrasts")).toHaveTextContent("No variant was chosen on two clusters");
+    expect(screen.getByTestId("contrasts")).toHaveTextContent("No variant was selected on two clusters");
     server.on("GET /compare", comparedRows({ contrasts: [], note: "These rows make 300 pairs." }));
     await user.selectOptions(
-      screen.getByRole("combobox", { name: "What is compared with what" }),
+      screen.getByRole("combobox", { name: "Comparison" }),
       "7/local/2/Original EASGD",
     );
     await waitFor(() =>

@@ -53,7 +53,7 @@ describe("a ratio", () => {
     const { user } = show(
       <ContrastsPart compared={comparedRows()} against="7/local/2/Sync EASGD" change={change} />,
     );
-    const choice = screen.getByRole("combobox", { name: "What is compared with what" });
+    const choice = screen.getByRole("combobox", { name: "Comparison" });
     expect(choice).toHaveValue("7/local/2/Sync EASGD");
     expect(screen.getByRole("heading")).toHaveTextContent("Against one row");
     await user.selectOptions(choice, "8/hpc/2/Sync EASGD");
@@ -69,7 +69,7 @@ describe("a ratio", () => {
         change={vi.fn()}
       />,
     );
-    expect(screen.getByTestId("contrasts")).toHaveTextContent("There is no other row.");
+    expect(screen.getByTestId("contrasts")).toHaveTextContent("There is only one row.");
   });
 });
 
@@ -87,7 +87,9 @@ describe("settings", () => {
   });
 
   it("of one row have nothing to differ from", () => {
-    expect(text({ rows: [comparedRow(7, "a")], settings: equal })).toHaveTextContent("There is one row.");
+    expect(text({ rows: [comparedRow(7, "a")], settings: equal })).toHaveTextContent(
+      "There is only one row.",
+    );
   });
 
   it("that all differ have none to fold", () => {

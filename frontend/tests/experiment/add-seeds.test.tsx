@@ -51,13 +51,13 @@ describe("adding seeds", () => {
     const { user } = await open();
     await user.click(screen.getByTestId("add-seeds"));
     const window = await screen.findByRole("dialog", { name: "Add seeds to this experiment" });
-    const field = within(window).getByLabelText("Further seeds of each variant");
+    const field = within(window).getByLabelText("Additional seeds per variant");
     await user.clear(field);
     expect(within(window).getByTestId("extend")).toBeDisabled();
     await user.type(field, "4");
     const runs = 4 * comparison().rows.length;
     expect(within(window).getByTestId("further-runs")).toHaveTextContent(
-      `${runs} further runs, seeds 3 to 6.`,
+      `${runs} additional runs, seeds 3 to 6.`,
     );
     const extended = experiment({ state: "running", runs: { succeeded: 15, queued: runs }, version: 2 });
     server.on("POST /experiments/*/extension", extended).on("GET /experiments/*", extended);
@@ -73,7 +73,9 @@ describe("adding seeds", () => {
     server.on("POST /experiments/*/extension", new Refusal(409, "It is archived."));
     await user.click(screen.getByTestId("add-seeds"));
     await user.click(await screen.findByTestId("extend"));
-    expect(await screen.findByRole("alert")).toHaveTextContent("No seeds were added. It is archived.");
+    expect(await screen.findByRole("alert")).toHaveTextContent(
+      "The seeds could not be added. It is archived.",
+    );
   });
 
   it("proposes what would show more beside the verdict, and says of added seeds what they mean", async () => {
@@ -86,6 +88,6 @@ describe("adding seeds", () => {
     expect(screen.getByTestId("lacking-seeds")).toHaveTextContent("About 8 seeds would show a ratio of 1.3.");
     expect(screen.getByTestId("extended")).toHaveTextContent("Seeds were added.");
     await user.click(screen.getByRole("button", { name: "Add 5 seeds" }));
-    expect(await screen.findByLabelText("Further seeds of each variant")).toHaveValue("5");
+    expect(await screen.findByLabelText("Additional seeds per variant")).toHaveValue("5");
   });
 });

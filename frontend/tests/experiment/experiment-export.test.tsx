@@ -63,7 +63,9 @@ describe("exporting an experiment", () => {
     const { user } = await openExperiment(server);
     await user.click(screen.getByTestId("export"));
     await user.click(await screen.findByRole("menuitem", { name: "All points, Parquet" }));
-    expect(await screen.findByRole("alert")).toHaveTextContent(`The Parquet file was not made. ${why}`);
+    expect(await screen.findByRole("alert")).toHaveTextContent(
+      `The Parquet file could not be created. ${why}`,
+    );
     expect(fetched).not.toHaveBeenCalled();
   });
 

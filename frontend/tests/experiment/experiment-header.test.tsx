@@ -48,7 +48,7 @@ describe("the header", () => {
     server.on("GET /me", me("researcher"));
     await open();
     const refused = await screen.findAllByRole("group", {
-      name: /This is of owner: only owner or an operator/,
+      name: /This belongs to owner: only owner or an operator/,
     });
     const cancels = refused.flatMap((group) => within(group).queryAllByRole("button", { name: "Cancel" }));
     expect(cancels).toHaveLength(1);

@@ -53,7 +53,7 @@ describe("the verdict", () => {
   });
 
   it.each([
-    [{ complete: false }, /provisional, runs are still going/],
+    [{ complete: false }, /provisional: runs have not all ended/],
     [{ target: null }, /No target: final figures are compared/],
     [{ note: "Judged on the test part." }, /Judged on the test part\./],
   ])("says what it rests on: %o", async (changes, words) => {
@@ -224,6 +224,6 @@ it("says that there is no such experiment", async () => {
     .on("GET /experiments/*", new Refusal(404, "Not found."))
     .on("GET /experiments/*/comparison", comparison());
   openApp(server, "/experiments/exp_0");
-  expect(await screen.findByRole("heading", { name: "No such experiment" })).toBeVisible();
+  expect(await screen.findByRole("heading", { name: "Experiment not found" })).toBeVisible();
   expect(screen.queryByTestId("verdict")).toBeNull();
 });

@@ -171,7 +171,7 @@ describe("the table of a chart", () => {
   it("has medians where these are drawn", async () => {
     const seeds = [curve("run_1", 0, [0, 1, 2]), curve("run_2", 1, [0, 2])];
     await chart({ show: "median", bands: [{ band: { ...BAND, n: [2, 2, 2, 0] }, seeds }] });
-    expect(head().slice(1, 3)).toEqual(["Median", "Least to greatest"]);
+    expect(head().slice(1, 3)).toEqual(["Median", "Min to max"]);
     expect(line("Sync EASGD")).toEqual(["50.00%", "50.00% to 50.00%", "2"]);
   });
 });

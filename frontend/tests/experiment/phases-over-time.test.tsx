@@ -85,7 +85,7 @@ describe("phases over time", () => {
       rows: [phasesRow("Sync EASGD", { runs: ["run_1"] })],
     });
     await openExperiment(server, "/experiments/exp_7?phases=time");
-    expect(await screen.findByText(/not all seeds are read/)).toBeVisible();
+    expect(await screen.findByText(/not all seeds are shown/)).toBeVisible();
     expect(areas()[0]).toHaveTextContent("No step yet");
   });
 
@@ -93,7 +93,7 @@ describe("phases over time", () => {
     server.on("GET /experiments/*/phases", new Refusal(404, "Gone."));
     const { user } = await openExperiment(server, "/experiments/exp_7?phases=time");
     const alert = await screen.findByRole("alert");
-    expect(alert).toHaveTextContent("The phases could not be read. Gone.");
+    expect(alert).toHaveTextContent("The phases could not be loaded. Gone.");
     server.on("GET /experiments/*/phases", { phases: [], bins: BINS, rows: [phasesRow("Sync EASGD")] });
     await user.click(within(alert).getByRole("button", { name: "Try again" }));
     await waitFor(() => expect(areas()).toHaveLength(2));

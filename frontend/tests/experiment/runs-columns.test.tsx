@@ -77,7 +77,7 @@ it("a column is added by its menu, and the address keeps it", async () => {
 it("the columns of the address are those of rows and of groups", async () => {
   openApp(server, "/experiments/exp_7?columns=method.duration.samples.loss.test_loss.staleness");
   const [going, ended] = await screen.findAllByTestId("run-row");
-  const titles = ["Run", "Method", "Duration", "Samples", "Last loss", "Test loss, once", "Staleness"];
+  const titles = ["Run", "Algorithm", "Duration", "Samples", "Last loss", "Test loss, once", "Staleness"];
   expect(heads()).toEqual(titles);
   expect(texts(ended)).toEqual(["#21", "sync-easgd", "90 s", "120,000", "0.2123", "0.3", "1.5"]);
   expect(texts(going)).toEqual(["#22", "sync-easgd", "–", "30,000", "–", "–", "–"]);

@@ -157,7 +157,7 @@ it("says why it is missing", async () => {
   server.on("GET /runs", new Refusal(500, "No table."));
   openApp(server, "/experiments/exp_7");
   await screen.findAllByTestId("comparison-row");
-  expect(await screen.findByRole("alert")).toHaveTextContent("The runs could not be read. No table.");
+  expect(await screen.findByRole("alert")).toHaveTextContent("The runs could not be loaded. No table.");
 });
 
 describe("of a tuned experiment", () => {

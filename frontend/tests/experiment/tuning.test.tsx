@@ -52,7 +52,7 @@ describe("the section", () => {
     server.on("GET /experiments/*/tuning", new Refusal(409, why));
     const { user } = openApp(server, "/experiments/exp_7");
     const alert = await screen.findByRole("alert");
-    expect(alert).toHaveTextContent(`The tuning could not be read. ${why}`);
+    expect(alert).toHaveTextContent(`The tuning could not be loaded. ${why}`);
     server.on("GET /experiments/*/tuning", tuning());
     await user.click(within(alert).getByRole("button", { name: "Try again" }));
     expect(await screen.findAllByTestId("search")).toHaveLength(3);
@@ -130,7 +130,7 @@ describe("a search", () => {
     await open(
       only({ trials: [lost], chosen: null, edges: {}, wider: {}, reached: null, median_seconds: null }),
     );
-    expect(card().getByTestId("chosen")).toHaveTextContent("No trial gave a result: no setting is chosen");
+    expect(card().getByTestId("chosen")).toHaveTextContent("No trial gave a result");
     expect(looks("response")).toEqual(["1 failed"]);
   });
 
@@ -242,7 +242,7 @@ describe("the verdict of a tuned experiment", () => {
     server.on("GET /experiments/*/comparison", comparison({ rows: [], sentences: [], complete: false }));
     openApp(server, "/experiments/exp_7");
     expect(
-      await screen.findByText("Reported runs begin once trials have chosen the settings."),
+      await screen.findByText("Reported runs start when the trials have chosen the settings."),
     ).toBeVisible();
     await screen.findByTestId("runs-table");
   });

@@ -53,7 +53,7 @@ describe("the versions on the page", () => {
       "bob",
       "ada",
     ]);
-    expect(rows[2]).toHaveTextContent("version 3 (present)");
+    expect(rows[2]).toHaveTextContent("version 3 (current)");
     await user.click(table.getByRole("link", { name: "version 2" }));
     const json = await screen.findByLabelText("Specification of version 2 as JSON");
     expect(JSON.parse(json.textContent ?? "")).toEqual(ITEMS[1]?.spec);

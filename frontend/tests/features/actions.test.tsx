@@ -63,7 +63,7 @@ describe("what can be done with several", () => {
     const both = [ended(1, { archived: true }), ended(2, { archived: true })];
     const { user, doing, clear } = open(...both);
     expect(screen.queryByRole("button", { name: "Archive" })).toBeNull();
-    await user.click(screen.getByRole("button", { name: "Take out of the archive" }));
+    await user.click(screen.getByRole("button", { name: "Unarchive" }));
     expect(doing).toHaveBeenCalledExactlyOnceWith("unarchive", both);
     await user.click(screen.getByRole("button", { name: "Clear" }));
     expect(clear).toHaveBeenCalledOnce();
@@ -103,14 +103,14 @@ describe("the menu of an experiment", () => {
     list(...items);
     server.on("PATCH /experiments/*", experiment());
     const app = openApp(server, "/?filter=archived");
-    await app.user.click(await screen.findByRole("button", { name: `More on ${name}` }));
+    await app.user.click(await screen.findByRole("button", { name: `Actions for ${name}` }));
     await app.user.click(await screen.findByRole("menuitem", { name: entry }));
     return app;
   }
 
   it.each<[string, Partial<ExperimentSummary>, object, string]>([
     ["Archive", {}, { archived: true }, "is archived."],
-    ["Take out of the archive", { archived: true }, { archived: false }, "is back in the list."],
+    ["Unarchive", { archived: true }, { archived: false }, "is back in the list."],
     ["Protect from deletion", {}, { protected: true }, "is protected."],
     ["Allow deletion", { protected: true }, { protected: false }, "is no longer protected."],
   ])("%s", async (entry, given, sent, words) => {
@@ -187,7 +187,7 @@ describe("deleted experiments", () => {
   it("follow the stream", async () => {
     server.on("GET /deleted-experiments", { items: [], next_cursor: null });
     openApp(server, "/?show=deleted");
-    expect(await screen.findByText("No experiment is deleted.")).toBeVisible();
+    expect(await screen.findByText("No deleted experiments.")).toBeVisible();
     await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
     server.on("GET /deleted-experiments", { items: [gone(3)], next_cursor: null });
     server.send("experiment", { id: "exp_3" }, 5);
@@ -197,6 +197,8 @@ describe("deleted experiments", () => {
   it("that cannot be read say why", async () => {
     server.on("GET /deleted-experiments", new Refusal(404, "no such list"));
     openApp(server, "/?show=deleted");
-    expect(await screen.findByRole("alert")).toHaveTextContent("The list could not be read. no such list");
+    expect(await screen.findByRole("alert")).toHaveTextContent(
+      "The experiments could not be loaded. no such list",
+    );
   });
 });

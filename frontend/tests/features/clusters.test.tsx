@@ -62,7 +62,7 @@ describe("the page of clusters", () => {
     const part = within(await screen.findByTestId("cluster-hpc"));
     expect(part.getByText("2 x H100").previousSibling).toHaveTextContent("GPUs");
     expect(part.getByText("on one machine with lab, local")).toBeVisible();
-    expect(part.getByText(/Data that its agent does not find: mnist-lenet/)).toBeVisible();
+    expect(part.getByText(/Data sets not found by its agent: mnist-lenet/)).toBeVisible();
     expect(part.getByText("it lacks four files: put them there")).toBeInTheDocument();
     expect(document.title).toBe("Clusters · Hooke");
   });
@@ -146,11 +146,11 @@ describe("the page of clusters", () => {
     server.on("GET /clusters", new Refusal(503, "The database is away."));
     openApp(server, "/clusters");
     expect(await screen.findByTestId("error")).toHaveTextContent(
-      "The clusters could not be listed. The database is away.",
+      "The clusters could not be loaded. The database is away.",
     );
     server.on("GET /clusters", { items: [cluster("hpc")] });
     server.on("GET /clusters/*/tokens", new Refusal(503, "The database is away."));
     await screen.findByText("Try again").then((button) => button.click());
-    expect(await screen.findByText(/The tokens could not be listed/)).toBeVisible();
+    expect(await screen.findByText(/The tokens could not be loaded/)).toBeVisible();
   });
 });

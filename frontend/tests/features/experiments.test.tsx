@@ -112,7 +112,7 @@ describe("the list", () => {
     server.on("GET /experiments", new Refusal(503, "The database does not answer."));
     const { user } = openApp(server, "/");
     const alert = await screen.findByRole("alert");
-    expect(alert).toHaveTextContent("The list could not be read. The database does not answer.");
+    expect(alert).toHaveTextContent("The experiments could not be loaded. The database does not answer.");
     expect(server.askedFor("GET /experiments")).toHaveLength(4);
     server.on("GET /experiments", page([summary(1)]));
     await user.click(within(alert).getByRole("button", { name: "Try again" }));

@@ -53,7 +53,7 @@ it("names places in words", () => {
 it("finds the numbers that JSON would send as null, which for many fields means none", () => {
   const budget = { samples: 10, max_seconds: Number.POSITIVE_INFINITY };
   expect(faultsIn({ budget, variants: [{ sweep: { lr: [0.1, Number.NaN] } }], target: null })).toEqual([
-    { pointer: "/budget/max_seconds", message: "this number is not finite" },
-    { pointer: "/variants/0/sweep/lr/1", message: "this is not a number" },
+    { pointer: "/budget/max_seconds", message: "not a finite number" },
+    { pointer: "/variants/0/sweep/lr/1", message: "not a number" },
   ]);
 });

@@ -124,7 +124,7 @@ describe("the filter", () => {
 
 describe("deleting", () => {
   async function menu(user: ReturnType<typeof openApp>["user"], name: string) {
-    await user.click(await screen.findByRole("button", { name: `More on ${name}` }));
+    await user.click(await screen.findByRole("button", { name: `Actions for ${name}` }));
     return within(await screen.findByRole("menu"));
   }
 
@@ -183,7 +183,7 @@ describe("deleting", () => {
     expect(item.getByText(/^can be restored until/)).toBeVisible();
     server.on("GET /deleted-experiments", { items: [], next_cursor: null });
     await user.click(item.getByRole("button", { name: "Restore Comparison 7" }));
-    expect(await screen.findByText("No experiment is deleted.")).toBeVisible();
+    expect(await screen.findByText("No deleted experiments.")).toBeVisible();
     expect(screen.getByTestId("outcome")).toHaveTextContent("“Comparison 7” is restored.");
   });
 });

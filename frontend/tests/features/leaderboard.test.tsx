@@ -101,7 +101,7 @@ describe("the leaderboard", () => {
     expect(part.getByText("simulated")).toBeVisible();
     expect(part.getByText("Performance profiles (virtual time)")).toBeVisible();
     expect(part.getByRole("columnheader", { name: /digits-mlp/ })).toHaveTextContent("virtual s");
-    expect(part.getByText(/no ranking of methods yet/)).toBeVisible();
+    expect(part.getByText(/not enough for a ranking/)).toBeVisible();
     expect(part.getByTestId("unranked")).toHaveTextContent("other (not on mnist-lenet)");
   });
 

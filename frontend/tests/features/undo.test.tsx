@@ -38,7 +38,7 @@ describe("undo", () => {
     );
     const { user } = await archive(7);
     await user.click(screen.getByTestId("undo"));
-    expect(await screen.findByText("This was not undone.")).toBeVisible();
+    expect(await screen.findByText("The action could not be undone.")).toBeVisible();
     expect(screen.getByText("#7: retention holds it")).toBeVisible();
     expect(screen.queryByTestId("undo")).toBeNull();
   });
@@ -97,7 +97,7 @@ describe("the address of the list", () => {
     act(() => router.history.back());
     expect(await screen.findByTestId("filter")).toHaveValue("starred");
     act(() => router.history.forward());
-    expect(await screen.findByText("No experiment is deleted.")).toBeVisible();
+    expect(await screen.findByText("No deleted experiments.")).toBeVisible();
   });
 });
 

@@ -10,7 +10,7 @@ const BEFORE = experiment({ tags: ["paper", "old"], note: "as it was", revision:
 async function openEditor() {
   server.on("GET /experiments", { items: [summary(7)], next_cursor: null }).on("GET /experiments/*", BEFORE);
   const { user } = openApp(server, "/");
-  await user.click(await screen.findByRole("button", { name: "More on Comparison 7" }));
+  await user.click(await screen.findByRole("button", { name: "Actions for Comparison 7" }));
   await user.click(await screen.findByRole("menuitem", { name: "Tags and note" }));
   const dialog = within(await screen.findByRole("dialog"));
   await dialog.findByLabelText("Note");
@@ -35,7 +35,7 @@ describe("tags and note", () => {
     const { user, dialog } = await openEditor();
     await user.type(dialog.getByLabelText("Note"), "!");
     await user.click(dialog.getByTestId("save-marks"));
-    expect(await dialog.findByRole("alert")).toHaveTextContent("Somebody else has changed this experiment");
+    expect(await dialog.findByRole("alert")).toHaveTextContent("Someone else has changed this experiment");
     expect(dialog.getByLabelText("Note")).toHaveValue("as it was!");
   });
 });
@@ -67,7 +67,9 @@ describe("the window of tags and note", () => {
     const { user, dialog } = await openEditor();
     await user.type(dialog.getByLabelText("Tags"), "new{Enter}");
     await user.click(dialog.getByTestId("save-marks"));
-    expect(await dialog.findByRole("alert")).toHaveTextContent("Not saved. a tag has no blanks at its ends");
+    expect(await dialog.findByRole("alert")).toHaveTextContent(
+      "The changes could not be saved. a tag has no blanks at its ends",
+    );
     expect(dialog.getByText("new")).toBeVisible();
   });
 
@@ -76,7 +78,7 @@ describe("the window of tags and note", () => {
       .on("GET /experiments", { items: [summary(7)], next_cursor: null })
       .on("GET /experiments/*", new Refusal(404, "experiment 7 was deleted"));
     const { user } = openApp(server, "/");
-    await user.click(await screen.findByRole("button", { name: "More on Comparison 7" }));
+    await user.click(await screen.findByRole("button", { name: "Actions for Comparison 7" }));
     await user.click(await screen.findByRole("menuitem", { name: "Tags and note" }));
     const dialog = within(await screen.findByRole("dialog"));
     expect(await dialog.findByRole("alert")).toHaveTextContent("experiment 7 was deleted");

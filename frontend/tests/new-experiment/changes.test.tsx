@@ -53,7 +53,7 @@ it("a clone counts what was changed, and shows it", async () => {
   const { user } = await openForm(server, "/new?clone=exp_7");
   await settled();
   await user.click(screen.getByRole("tab", { name: "Changes (0)" }));
-  expect(screen.getByText("Nothing differs from the original.")).toBeVisible();
+  expect(screen.getByText("No changes from the original.")).toBeVisible();
   const name = screen.getByRole("textbox", { name: /Name of the experiment/ });
   await user.clear(name);
   await user.type(name, "Again");

@@ -18,9 +18,7 @@ const UNKNOWN = { ...KNOWN, unlike: 15, seconds: null, least: null, most: null, 
 it("a duration is predicted with its interval, or it is said why not", () => {
   expect(durationWords(KNOWN)).toBe("about 12 min for 15 runs (9 min to 16 min)");
   expect(durationWords(UNKNOWN)).toBe("no prediction: no similar run yet");
-  expect(durationWords({ ...UNKNOWN, unlike: 3 })).toBe(
-    "no prediction: nothing like 3 of 15 runs has run yet",
-  );
+  expect(durationWords({ ...UNKNOWN, unlike: 3 })).toBe("no prediction: no similar run for 3 of 15 runs yet");
   expect(durationWords({ ...UNKNOWN, unlike: 0 })).toBe("more than ten years");
 });
 

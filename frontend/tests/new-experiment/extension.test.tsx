@@ -51,7 +51,7 @@ describe("variants may be added", () => {
   it("not to one that continues another, nor beyond as many as there may be", () => {
     expect(whyNoVariants(experiment(ENDED))).toBeUndefined();
     const continues = { ...SPEC, tuning: { continues: "exp_1" } };
-    expect(whyNoVariants(experiment({ ...ENDED, spec: continues }))).toMatch(/would be fewer/);
+    expect(whyNoVariants(experiment({ ...ENDED, spec: continues }))).toMatch(/fewer trials/);
     expect(whyNotExtended(experiment({ ...ENDED, spec: continues }))).toBeUndefined();
     const variants = Array.from({ length: 200 }, (_, i) => ({ name: `v${i}`, algorithm: "sync-sgd" }));
     expect(whyNoVariants(experiment({ ...ENDED, spec: { ...SPEC, variants } }))).toMatch(/200/);
@@ -138,7 +138,7 @@ describe("the form", () => {
     server.on("POST /experiments/*/extension/dry-run", new Refusal(409, why));
     await choose(user, addVariant(), "Sync SGD");
     const said = await screen.findByTestId("faults");
-    expect(said).toHaveTextContent("It cannot be extended");
+    expect(said).toHaveTextContent("The experiment cannot be extended");
     expect(said).toHaveTextContent(why);
     expect(screen.getByTestId("start")).toBeDisabled();
   });
@@ -167,9 +167,9 @@ describe("the form", () => {
     await settled();
     cleanup();
     const { user } = await open();
-    expect(screen.getByTestId("draft-note")).toHaveTextContent("This is the draft that you left here.");
+    expect(screen.getByTestId("draft-note")).toHaveTextContent("Your unsaved draft was restored.");
     expect(screen.getAllByTestId("variant-card")).toHaveLength(1);
-    await user.click(screen.getByRole("button", { name: "Start afresh" }));
+    await user.click(screen.getByRole("button", { name: "Start over" }));
     expect(screen.queryByTestId("variant-card")).toBeNull();
     expect(screen.getByTestId("nothing-added")).toBeVisible();
   });
@@ -182,7 +182,7 @@ describe("the form", () => {
     await waitFor(() => expect(screen.getByTestId("start")).toBeEnabled());
     await user.click(screen.getByTestId("start"));
     expect(await screen.findByText("experiment 7 was extended meanwhile")).toBeVisible();
-    expect(screen.getByText("No variants were added")).toBeVisible();
+    expect(screen.getByText("The variants could not be added")).toBeVisible();
     expect(screen.getByTestId("plan-total")).toHaveTextContent("3 runs"); // the plan still stands
     expect(screen.getByTestId("start")).toBeEnabled();
   });

@@ -43,7 +43,7 @@ it("reads a list of numbers between commas, and leaves an empty one to its defau
   expect(field).toHaveValue("0.3,0.6, 0.9");
   expect(written().variants[0]?.parameters).toEqual({ milestones: [0.3, 0.6, 0.9] });
   await refill(user, field, "0.3, soon");
-  expect(screen.getByText("One of these is no number.")).toBeInTheDocument();
+  expect(screen.getByText("One of these is not a number.")).toBeInTheDocument();
   expect(field).toHaveValue("0.3, soon");
   await refill(user, field, "");
   expect(written().variants[0]?.parameters).toEqual({});

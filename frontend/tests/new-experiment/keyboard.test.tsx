@@ -20,7 +20,7 @@ async function tabTo(user: Awaited<ReturnType<typeof openForm>>["user"], text: s
 it("the keyboard reaches Start past all fields, and what is in its way while it cannot be pressed", async () => {
   const { user } = await openForm(server);
   await settled();
-  expect(await tabTo(user, "To Start")).toBeLessThan(15); // the frame of the page, and this
+  expect(await tabTo(user, "Go to Start")).toBeLessThan(15); // the frame of the page, and this
   await user.keyboard("{Enter}");
   expect(focused()).toHaveTextContent(/^Start$/);
 
@@ -28,7 +28,7 @@ it("the keyboard reaches Start past all fields, and what is in its way while it 
   server.on("POST /experiments/dry-run", new Refusal(422, "Invalid.", [fault]));
   await user.type(screen.getByLabelText(/^Samples/), "1");
   await screen.findByTestId("fault");
-  screen.getByRole("button", { name: "To Start" }).focus();
+  screen.getByRole("button", { name: "Go to Start" }).focus();
   await user.keyboard("{Enter}");
   expect(focused()).toBe(screen.getByTestId("fault"));
 });

@@ -15,7 +15,7 @@ describe("the memory of a plan", () => {
   it("is told with that of the host, where both are known", () => {
     expect(memoryWords(VIEW)).toBe("about 1.3 GB; rack has 16 GB");
     expect(memoryWords({ ...VIEW, available: null })).toBe("about 1.3 GB");
-    expect(memoryWords(UNKNOWN)).toMatch(/^no prediction: the size of the workload/);
+    expect(memoryWords(UNKNOWN)).toMatch(/^no prediction: the size of this workload/);
   });
 
   it("says where the host has less", () => {
@@ -23,7 +23,7 @@ describe("the memory of a plan", () => {
     expect(isTooLarge({ ...VIEW, available: 1e9 })).toBe(true);
     expect(isTooLarge({ ...VIEW, available: null })).toBe(false);
     expect(isTooLarge(UNKNOWN)).toBe(false);
-    expect(memoryWords({ ...VIEW, available: 1e9 })).toBe("about 1.3 GB; rack has 1 GB, which is less");
+    expect(memoryWords({ ...VIEW, available: 1e9 })).toBe("about 1.3 GB; rack has 1 GB, which is not enough");
   });
 
   it("has a basis: what it is the sum of, and what it assumes", () => {

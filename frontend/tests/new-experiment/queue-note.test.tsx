@@ -16,16 +16,16 @@ const waits = (runs: number, ends: SpanView | null) => ({ runs, ends }) as Queue
 const queue = (changes: Partial<QueueView>) => queueView({ entries: [], active: [], ...changes });
 
 it.each<[Partial<QueueView>, string]>([
-  [{}, "nothing waits"],
-  [{ active: queueView().active }, "runs are active, nothing waits"],
-  [{ online: false }, "offline: nothing starts until its agent is back"],
-  [{ drained: true, entries: [waits(3, null)] }, "drained: it starts nothing"],
+  [{}, "queue empty"],
+  [{ active: queueView().active }, "runs are active, queue empty"],
+  [{ online: false }, "offline: starts no runs until its agent is back"],
+  [{ drained: true, entries: [waits(3, null)] }, "drained: starts no runs"],
   [{ entries: [waits(1, at(14))] }, "1 experiment waits (1 run), the last ends about 14:00"],
   [
     { entries: [waits(1, at(16)), waits(5, at(15))] },
     "2 experiments wait (6 runs), the last ends about 16:00",
   ],
-  [{ entries: [waits(1, at(14)), waits(5, null)] }, "2 experiments wait (6 runs), until when is not known"],
+  [{ entries: [waits(1, at(14)), waits(5, null)] }, "2 experiments wait (6 runs), end unknown"],
 ])("of %j is said: %s", (changes, words) => {
   expect(queueWords(queue(changes), NOW)).toBe(words);
 });
@@ -44,6 +44,6 @@ it("the plan stands where a queue cannot be read", async () => {
   server.on("GET /clusters/*/queue", new Refusal(404, "no such cluster"));
   await openForm(server);
   await settled();
-  await waitFor(() => expect(screen.getByTestId("plan-queues")).toHaveTextContent("could not be read"));
+  await waitFor(() => expect(screen.getByTestId("plan-queues")).toHaveTextContent("could not be loaded"));
   expect(screen.getByTestId("plan-total")).toHaveTextContent("3 runs");
 });

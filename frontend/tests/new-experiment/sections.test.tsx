@@ -142,7 +142,7 @@ describe("workload", () => {
 describe("budget and target", () => {
   it("can be without a target, and gets the workload's back", async () => {
     const { user, written } = showBasics();
-    const wanted = screen.getByLabelText("End at a target, and compare the time to it");
+    const wanted = screen.getByLabelText("End at a target, and compare the time to target");
     await user.click(wanted);
     expect(screen.queryByLabelText("Target value")).toBeNull();
     expect(written().target).toBeNull();
@@ -165,7 +165,7 @@ describe("budget and target", () => {
 describe("execution", () => {
   it("takes the longest pause into the budget, and none where it is empty", async () => {
     const { user, written } = showExecution();
-    const pause = part("execution").getByLabelText("Longest pause");
+    const pause = part("execution").getByLabelText("Stall limit");
     expect(pause).toHaveValue("");
     expect(pause).toHaveAccessibleDescription(/empty: 60/);
     await refill(user, pause, "90.5");
@@ -188,7 +188,7 @@ describe("execution", () => {
     const { user, written } = showExecution();
     const trace = part("execution").getByRole("switch", { name: /^Record a timeline/ });
     expect(trace).not.toBeChecked();
-    expect(trace).toHaveAccessibleDescription(/page of its run.*20 µs to each step.*8 MiB to a run/);
+    expect(trace).toHaveAccessibleDescription(/on the run.s page.*20 µs per step.*8 MiB per run/);
     expect(written()).not.toHaveProperty("trace");
     await user.click(trace);
     expect(trace).toBeChecked();

@@ -64,7 +64,7 @@ describe("a draft", () => {
     );
     await choose(user, /^Tuned comparison/); // nobody has changed the example
     expect(screen.getByTestId("draft-note")).toHaveTextContent("“Tuned comparison” has replaced your draft.");
-    await user.click(screen.getByRole("button", { name: "Bring it back" }));
+    await user.click(screen.getByRole("button", { name: "Restore draft" }));
     expect(name()).toHaveValue("Half done");
   });
 
@@ -78,7 +78,7 @@ describe("a draft", () => {
     await screen.findByTestId("form");
     await choose(user, /^Tuned comparison/);
     await user.click(await screen.findByRole("button", { name: "Keep my draft" }));
-    await user.click(screen.getByRole("button", { name: "Start afresh" }));
+    await user.click(screen.getByRole("button", { name: "Start over" }));
     await choose(user, /^Tuned comparison/);
     expect(name()).toHaveValue("Local steps, each method at its best");
   });

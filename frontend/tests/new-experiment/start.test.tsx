@@ -72,12 +72,12 @@ describe("where it starts", () => {
     expect(await shownDocument(user)).toEqual(spec);
   });
 
-  it("says which catalogue could not be read, and reads it when told", async () => {
+  it("says which catalogue could not be loaded, and reads it when told", async () => {
     server.on("GET /algorithms", new Refusal(500, "No agent has answered."));
     const opening = openForm(server).catch(() => undefined);
     server.on("GET /algorithms", new Refusal(500, "No agent has answered."));
     const alert = await screen.findByRole("alert");
-    expect(alert).toHaveTextContent("The form could not be made. No agent has answered.");
+    expect(alert).toHaveTextContent("The form could not be loaded. No agent has answered.");
     server.on("GET /algorithms", CATALOGUE);
     within(alert).getByRole("button", { name: "Try again" }).click();
     await opening;
@@ -87,7 +87,7 @@ describe("where it starts", () => {
   it("learns of a cluster as soon as its agent registers", async () => {
     const { user } = await openForm(server, "/new", []);
     await user.click(part("clusters").getByRole("button", { name: "Add cluster" }));
-    expect(await screen.findByText("No cluster is registered yet")).toBeVisible();
+    expect(await screen.findByText("No clusters yet")).toBeVisible();
     server.on("GET /clusters", { items: [cluster("lab", { cores: 4 })] });
     server.send("clusters", {}, 3);
     expect(await screen.findByRole("menuitem", { name: "lab (4 cores)" })).toBeVisible();
@@ -110,7 +110,7 @@ describe("what is seen is what starts", () => {
     expect(screen.getByTestId("unread")).toHaveTextContent(/This is not JSON/);
     await user.click(screen.getByRole("tab", { name: "JSON" }));
     expect(editor()).toHaveValue("{ no");
-    await user.click(screen.getByRole("button", { name: "Discard what was typed" }));
+    await user.click(screen.getByRole("button", { name: "Discard this text" }));
     expect(JSON.parse(editor().value)).toMatchObject({ name: "New comparison" });
     await waitFor(() => expect(startButton()).toBeEnabled());
   });
@@ -142,8 +142,8 @@ describe("a draft", () => {
     await user.click(screen.getByRole("link", { name: "New" }));
     await screen.findByTestId("form");
     expect(name()).toHaveValue("Half done");
-    expect(screen.getByTestId("draft-note")).toHaveTextContent("This is the draft that you left here.");
-    await user.click(screen.getByRole("button", { name: "Start afresh" }));
+    expect(screen.getByTestId("draft-note")).toHaveTextContent("Your unsaved draft was restored.");
+    await user.click(screen.getByRole("button", { name: "Start over" }));
     expect(name()).toHaveValue("New comparison");
     expect(screen.queryByTestId("draft-note")).toBeNull();
   });

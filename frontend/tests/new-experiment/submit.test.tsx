@@ -106,7 +106,7 @@ describe("faults", () => {
       ["/variants/0/name", () => card(0).getByLabelText("Name")],
       ["/variants/0/algorithm", () => card(0).getByRole("combobox", { name: "Algorithm" })],
       ["/clusters/0/workers/1", () => screen.getByLabelText("Workers")],
-      ["/budget/max_stall_seconds", () => screen.getByLabelText("Longest pause")],
+      ["/budget/max_stall_seconds", () => screen.getByLabelText("Stall limit")],
     ];
     const { user } = await withFaults(fields.map(([pointer]) => ({ pointer, message: `wrong: ${pointer}` })));
     expect(start()).toHaveTextContent("Fix 6 problems to start");
@@ -153,7 +153,7 @@ describe("faults", () => {
     const { user } = await openForm(server);
     server.on("POST /experiments/dry-run", new Refusal(400, "The body is too large."));
     await refill(user, screen.getByLabelText("Batch"), "16");
-    expect(await screen.findByText("It cannot be checked")).toBeVisible();
+    expect(await screen.findByText("The experiment cannot be checked")).toBeVisible();
     expect(screen.getByText("The body is too large.")).toBeVisible();
     expect(start()).toBeDisabled();
   });
@@ -164,7 +164,7 @@ describe("Start", () => {
     answerExperiment();
     const { user, address } = await openForm(server);
     await refill(user, screen.getByLabelText(/Name of the experiment/), "Exactly this");
-    await refill(user, screen.getByLabelText("Longest pause"), "90");
+    await refill(user, screen.getByLabelText("Stall limit"), "90");
     const expected = await shownDocument(user);
     await settled();
     await user.dblClick(start());
@@ -197,7 +197,7 @@ describe("Start", () => {
     server.on("POST /experiments", new Refusal(503, "The queue is full."));
     await settled();
     await user.click(start());
-    expect(await screen.findByText("It was not started")).toBeVisible();
+    expect(await screen.findByText("The experiment could not be started")).toBeVisible();
     expect(screen.getByText("The queue is full.")).toBeVisible();
     expect(screen.getByTestId("plan-total")).toHaveTextContent("3 runs");
     await user.click(start());
@@ -205,7 +205,7 @@ describe("Start", () => {
     expect(keys()).toHaveLength(1);
     answerExperiment();
     await refill(user, screen.getByLabelText("Batch"), "8");
-    expect(screen.queryByText("It was not started")).toBeNull();
+    expect(screen.queryByText("The experiment could not be started")).toBeNull();
     await settled();
     await user.click(start());
     await screen.findByTestId("experiment-name");

@@ -67,7 +67,7 @@ describe("the card of a swept variant", () => {
     expect(card(1).queryByLabelText("Period")).toBeNull();
     expect(sweep().getByText("Sweep: this card makes 4 variants")).toBeVisible();
     expect(sweep().getByText(/Named “Sync EASGD \(period 4\)” and so on/)).toBeVisible();
-    await user.click(sweep().getByRole("button", { name: "Sweep no more: Period" }));
+    await user.click(sweep().getByRole("button", { name: "Remove sweep: Period" }));
     expect(written().variants[1]).not.toHaveProperty("sweep");
     expect(screen.queryByLabelText(/^Period: values/)).toBeNull();
   });

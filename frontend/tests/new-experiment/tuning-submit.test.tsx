@@ -122,8 +122,8 @@ describe("a tuned experiment that is cloned", () => {
     server.on("GET /experiments/*", experiment({ spec: TUNED }));
     const wider = JSON.stringify([{ variant: "Other", spaces: { lr: { low: 0.003, high: 3 } } }]);
     const { user } = await open(`/new?clone=exp_7&wider=${encodeURIComponent(wider)}`);
-    expect(screen.getByTestId("continues")).toHaveTextContent("the trials made there count here");
-    await user.click(screen.getByRole("button", { name: "Start the trials anew" }));
+    expect(screen.getByTestId("continues")).toHaveTextContent("its trials are reused");
+    await user.click(screen.getByRole("button", { name: "Do not reuse earlier trials" }));
     expect(screen.queryByTestId("continues")).toBeNull();
     expect((await shownDocument(user)).tuning).toEqual(TUNED.tuning);
   });
@@ -135,7 +135,7 @@ describe("a tuned experiment that is cloned", () => {
     await settled();
     server.on("POST /experiments", new Refusal(503, "The queue is full."));
     await user.click(screen.getByTestId("start"));
-    await screen.findByText("It was not started");
+    await screen.findByText("The experiment could not be started");
     const [sent] = server.askedFor("POST /experiments");
     expect(sent?.body).toEqual({ ...TUNED, tuning: { trials: 4, search: "halving" } });
   });

@@ -87,9 +87,7 @@ describe("the search spaces of a variant", () => {
     expect(spaces().getByLabelText("Learning rate, scale")).toHaveDisplayValue("log");
     expect(spaces().getByLabelText("Kind of momentum, choices")).toHaveValue("heavy, nesterov");
     expect(line("Kind of momentum")).toHaveTextContent("only where momentum is 0.9");
-    expect(
-      within(card(0).getByTestId("search-spaces")).getByText(/Tuning searches nothing here/),
-    ).toBeVisible();
+    expect(within(card(0).getByTestId("search-spaces")).getByText(/Nothing to tune here/)).toBeVisible();
   });
 
   it("are changed as a whole, and reset", async () => {
@@ -121,7 +119,7 @@ describe("the search spaces of a variant", () => {
     expect(line("Learning rate")).toHaveTextContent("keeps its default, 0.1");
     expect(card(1).getByLabelText("Learning rate")).toHaveValue("0.1");
     expect(spaces().getByText("Tuning searches 2 parameters")).toBeVisible();
-    await user.click(press("Search it: Learning rate"));
+    await user.click(press("Search: Learning rate"));
     expect(search()).toBeUndefined();
     expect(card(1).getByLabelText("Learning rate")).toHaveValue("");
   });
@@ -154,7 +152,7 @@ describe("a parameter with a value", () => {
     expect(line("Learning rate")).toHaveTextContent("has the value 0.05 above: not searched");
     expect(search()).toBeUndefined();
     expect(spaces().getByText("Tuning searches 2 parameters")).toBeVisible();
-    await user.click(press("Search it: Learning rate"));
+    await user.click(press("Search: Learning rate"));
     expect(rate).toHaveValue("");
     expect(written().variants[1]?.parameters).toEqual({});
   });

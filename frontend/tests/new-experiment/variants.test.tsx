@@ -111,7 +111,7 @@ describe("the list of methods", () => {
     await user.type(addVariant(), typed);
     const options = listOf(addVariant()).queryAllByRole("option");
     expect(options.map((option) => option.firstElementChild?.firstChild?.textContent)).toEqual(found);
-    const none = listOf(addVariant()).queryByText("No method has such a name");
+    const none = listOf(addVariant()).queryByText("No algorithm has this name");
     expect(none !== null).toBe(found.length === 0);
   });
 
@@ -145,7 +145,7 @@ describe("parameters", () => {
     await refill(user, rate, "fast");
     expect(rate).toHaveValue("fast");
     expect(rate).toBeInvalid();
-    expect(card(1).getByText("This is no number.")).toBeVisible();
+    expect(card(1).getByText("Not a number.")).toBeVisible();
     expect(written().variants[1]?.parameters).toEqual({ lr: null });
     await refill(user, rate, "0.3");
     expect(rate).toBeValid();

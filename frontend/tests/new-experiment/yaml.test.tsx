@@ -106,7 +106,7 @@ describe("what is wrong", () => {
     expect(screen.getByTestId("unread")).toHaveTextContent(/The YAML cannot be read.*line \d+, column \d+/);
     expect(await box()).toHaveAttribute("aria-invalid", "true");
     expect(await box()).toHaveAccessibleDescription(/line \d+, column \d+/);
-    await user.click(screen.getByRole("button", { name: "Discard what was typed" }));
+    await user.click(screen.getByRole("button", { name: "Discard this text" }));
     expect(await text()).toContain("batch: 32");
     expect(await box()).toHaveAttribute("aria-invalid", "false");
   });
@@ -140,7 +140,7 @@ describe("what is wrong", () => {
     expect(await box()).toHaveFocus();
     server.on("POST /experiments/dry-run", { ...PLAN, runs: [], reported_runs: 0, durations: [] });
     await write("lr: 1", "lr: -1");
-    await waitFor(() => expect(spoken()).toHaveTextContent("No problem is marked."));
+    await waitFor(() => expect(spoken()).toHaveTextContent("No problems."));
     expect(view.dom.querySelector(".cm-lintRange-error")).toBeNull();
   });
 });
@@ -164,7 +164,7 @@ describe("completion", () => {
   it("is absent, and said to be, where the schema cannot be read; the editor works", async () => {
     server.on("GET /api/openapi.json", new Refusal(404, "No such document."));
     await openYaml();
-    expect(await screen.findByText("Nothing is completed: No such document.")).toBeVisible();
+    expect(await screen.findByText("No completion: No such document.")).toBeVisible();
     await write("batch: 64", "batch: 32");
     expect(await text()).toContain("batch: 64");
   });

@@ -32,8 +32,8 @@ describe("what each role finds", () => {
   });
 
   it("viewers are offered no experiment to start, and none to clone", () => {
-    expect(labels(actions(me("viewer"), "light"))).toEqual(["Switch to dark colours"]);
-    expect(labels(actions(me("researcher"), "dark"))).toEqual(["New experiment", "Switch to light colours"]);
+    expect(labels(actions(me("viewer"), "light"))).toEqual(["Switch to dark colors"]);
+    expect(labels(actions(me("researcher"), "dark"))).toEqual(["New experiment", "Switch to light colors"]);
     expect(labels(ofExperiment("exp_7", 7, me("viewer")))).not.toContain("Clone this experiment");
   });
 });

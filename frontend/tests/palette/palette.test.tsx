@@ -134,7 +134,7 @@ describe("the command palette", () => {
   it("says that nothing has such a name", async () => {
     const { user, field } = await openPalette();
     await user.type(field, "zzz");
-    expect(await screen.findByText("Nothing has such a name.")).toBeVisible();
+    expect(await screen.findByText("No results.")).toBeVisible();
     expect(field).toHaveAttribute("aria-expanded", "false");
     expect(field).not.toHaveAttribute("aria-activedescendant");
   });
@@ -165,13 +165,13 @@ describe("the command palette", () => {
   it("changes the colours, and gives the focus back", async () => {
     const { user, field } = await openPalette();
     await user.type(field, "dark");
-    await option(/^Switch to dark colours/);
+    await option(/^Switch to dark colors/);
     await user.keyboard("{Enter}");
     await waitFor(() =>
       expect(document.documentElement).toHaveAttribute("data-mantine-color-scheme", "dark"),
     );
     expect(screen.getByTestId("open-palette")).toHaveFocus();
-    expect(await screen.findByRole("button", { name: "Switch to light colours" })).toBeVisible();
+    expect(await screen.findByRole("button", { name: "Switch to light colors" })).toBeVisible();
   });
 });
 

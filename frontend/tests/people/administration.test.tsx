@@ -19,9 +19,9 @@ describe("before the first user", () => {
   it("says what the first one changes, and shows no empty table", async () => {
     open([], me("admin", { name: "owner", is_user: false, users: false, credential: "start-up token" }));
     expect(
-      await screen.findByText(/There is no user yet\. With the first one, browsers are led/),
+      await screen.findByText(/There are no users yet\. After the first one is added, browsers/),
     ).toBeVisible();
-    expect(await screen.findByText("No such entry.")).toBeVisible();
+    expect(await screen.findByText("No entries match.")).toBeVisible();
     expect(screen.queryByTestId("users")).toBeNull();
     expect(screen.queryByTestId("tokens")).toBeNull();
   });
@@ -44,7 +44,7 @@ describe("the users", () => {
     const { user: person } = open([]);
     server.on("GET /users", new Refusal(404, "no such list"));
     expect(await screen.findByText(/no such list/)).toBeVisible();
-    expect(await screen.findByText("No such entry.")).toBeVisible();
+    expect(await screen.findByText("No entries match.")).toBeVisible();
     await person.click(screen.getByTestId("user-name"));
     await person.paste(LONG);
     expect(screen.getByTestId("add-user")).toBeEnabled();
@@ -87,7 +87,7 @@ describe("the users", () => {
     server.on("POST /users", new Refusal(409, "there is a user ben"));
     await person.type(await screen.findByTestId("user-name"), "ben{Enter}");
     expect(await screen.findByTestId("error")).toHaveTextContent(
-      "The user was not added. there is a user ben",
+      "The user could not be added. there is a user ben",
     );
     expect(screen.getByTestId("user-name")).toHaveValue("ben");
     expect(screen.queryByTestId("invite-link")).toBeNull();
@@ -137,6 +137,6 @@ describe("the audit trail", () => {
     open([]);
     server.on("GET /audit", new Refusal(404, "no trail is kept"));
     expect(await screen.findByText(/no trail is kept/)).toBeVisible();
-    expect(screen.queryByText("No such entry.")).toBeNull();
+    expect(screen.queryByText("No entries match.")).toBeNull();
   });
 });

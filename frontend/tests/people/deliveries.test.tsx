@@ -19,7 +19,7 @@ describe("a delivery in words", () => {
     expect(deliveryEvent(delivery("msg_1"))).toBe("test");
     expect(deliveryEvent(delivery("msg_1", { event: "run.failed" }))).toBe("run failed");
     expect(deliveryState(delivery("msg_1"))).toEqual({ words: "waiting", tone: "quiet" });
-    expect(deliveryState(delivery("msg_1", { attempts: 2 }))).toEqual({ words: "is repeated", tone: "warn" });
+    expect(deliveryState(delivery("msg_1", { attempts: 2 }))).toEqual({ words: "retrying", tone: "warn" });
     expect(deliveryState(delivery("msg_1", { state: "delivered" })).tone).toBe("good");
     expect(deliveryState(delivery("msg_1", { state: "failed" })).tone).toBe("bad");
     expect(deliveryState(delivery("msg_1", { state: "discarded" })).tone).toBe("off");
@@ -121,12 +121,12 @@ describe("the deliveries of a webhook", () => {
     expect(await screen.findByText(/webhook whk_1 is switched off/)).toBeVisible();
   });
 
-  it("say that there are none, or that they could not be listed", async () => {
+  it("say that there are none, or that they could not be loaded", async () => {
     const user = open([webhook("whk_1"), webhook("whk_2")]);
     server.on("GET /webhooks/*/deliveries", { items: [], next_cursor: null });
     const buttons = await screen.findAllByTestId("show-deliveries");
     await user.click(buttons[0] as HTMLElement);
-    expect(await screen.findByText(/has been sent nothing in the last 14 days/)).toBeVisible();
+    expect(await screen.findByText(/has no deliveries in the last 14 days/)).toBeVisible();
     server.on("GET /webhooks/*/deliveries", new Refusal(404, "no webhook has the id whk_2"));
     await user.click(buttons[1] as HTMLElement);
     await waitFor(() => expect(screen.getByText(/no webhook has the id whk_2/)).toBeVisible());

@@ -14,14 +14,14 @@ function openAdministration() {
 }
 
 describe("the administration", () => {
-  it("says which of its parts could not be read, and shows the others", async () => {
+  it("says which of its parts could not be loaded, and shows the others", async () => {
     server.on("GET /users", new Refusal(403, "ana is no administrator any more"));
     server
       .on("GET /tokens", { items: [accessToken("laptop")] })
       .on("GET /audit", new Refusal(403, "nor here"));
     openAdministration();
-    expect(await screen.findByText(/The users could not be listed/)).toBeVisible();
-    expect(await screen.findByText(/The audit trail could not be read/)).toBeVisible();
+    expect(await screen.findByText(/The users could not be loaded/)).toBeVisible();
+    expect(await screen.findByText(/The audit trail could not be loaded/)).toBeVisible();
     expect(within(screen.getByTestId("tokens")).getByText("laptop")).toBeVisible();
   });
 
@@ -35,7 +35,7 @@ describe("the administration", () => {
     await person.type(await screen.findByTestId("user-name"), "ben");
     await person.click(screen.getByTestId("add-user"));
     expect(await screen.findByTestId("error")).toHaveTextContent(
-      "The user was not added. there is a user 'ben'",
+      "The user could not be added. there is a user 'ben'",
     );
     expect(screen.getByTestId("user-name")).toHaveValue("ben");
     expect(screen.queryByTestId("invite-link")).toBeNull();
@@ -65,7 +65,7 @@ describe("the administration", () => {
     const { user: person } = openAdministration();
     await person.selectOptions(await screen.findByLabelText("Role of ben"), "admin");
     expect(await within(screen.getByTestId("user-ben")).findByTestId("error")).toHaveTextContent(
-      "This was not done. no user is called 'ben'",
+      "The change could not be made. no user is called 'ben'",
     );
     expect(screen.getByLabelText("Role of ben")).toHaveValue("researcher");
   });
@@ -87,7 +87,7 @@ describe("the administration", () => {
   it("says that nothing was found", async () => {
     server.on("GET /users", NONE).on("GET /tokens", NONE).on("GET /audit", NONE);
     openAdministration();
-    expect(await screen.findByText("No such entry.")).toBeVisible();
+    expect(await screen.findByText("No entries match.")).toBeVisible();
     expect(screen.queryByTestId("trail")).toBeNull();
   });
 });
@@ -103,11 +103,11 @@ describe("the account", () => {
     await person.clear(screen.getByTestId("token-label"));
     await person.type(screen.getByTestId("token-label"), "ci");
     await person.click(screen.getByTestId("create-token"));
-    expect(await screen.findByText(/No token was made/)).toBeVisible();
+    expect(await screen.findByText(/The token could not be created/)).toBeVisible();
     expect(screen.getByTestId("token-label")).toHaveValue("ci");
     await person.click(screen.getByTestId("revoke-token"));
     await person.click(await screen.findByTestId("revoke-token-confirm"));
-    expect(await screen.findByText(/The token was not revoked/)).toBeVisible();
+    expect(await screen.findByText(/The token could not be revoked/)).toBeVisible();
   });
 
   it("says why the password was not changed, and keeps what was typed", async () => {
@@ -117,7 +117,7 @@ describe("the account", () => {
     for (const field of ["current-password", "new-password", "new-password-again"])
       await person.type(await screen.findByTestId(field), PASSWORD);
     await person.click(screen.getByTestId("change-password"));
-    expect(await screen.findByTestId("error")).toHaveTextContent("The password was not changed.");
+    expect(await screen.findByTestId("error")).toHaveTextContent("The password could not be changed.");
     expect(screen.getByTestId("new-password")).toHaveValue(PASSWORD);
   });
 

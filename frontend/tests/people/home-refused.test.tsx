@@ -61,7 +61,7 @@ describe("the list of experiments", () => {
     await user.click(screen.getByLabelText("Select Comparison 8"));
     expect(screen.getByTestId("selected-delete")).toBeDisabled();
     const bar = within(screen.getByTestId("selection"));
-    expect(bar.getByRole("group", { name: /only ben or an operator changes it/ })).toBeVisible();
+    expect(bar.getByRole("group", { name: /only ben or an operator can change it/ })).toBeVisible();
   });
 
   it("offers an operator what is of others as well", async () => {

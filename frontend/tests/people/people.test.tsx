@@ -106,7 +106,7 @@ describe("the account", () => {
     await person.type(screen.getByTestId("new-password"), "another one, longer");
     await person.type(screen.getByTestId("new-password-again"), "another one, longer");
     await person.click(screen.getByTestId("change-password"));
-    expect(await screen.findByText(/The password is changed/)).toBeVisible();
+    expect(await screen.findByText(/Password changed/)).toBeVisible();
     expect(screen.getByTestId("current-password")).toHaveValue("");
   });
 
@@ -118,7 +118,7 @@ describe("the account", () => {
     await person.type(await screen.findByTestId("token-label"), "ci");
     const scopes = within(screen.getByLabelText("Scope")).getAllByRole("option");
     expect(scopes.map((each) => each.getAttribute("value"))).toEqual(["read", "submit"]);
-    expect(screen.queryByLabelText("Of a machine")).toBeNull();
+    expect(screen.queryByLabelText("For a machine")).toBeNull();
     await person.selectOptions(screen.getByLabelText("Scope"), "submit");
     await person.click(screen.getByTestId("create-token"));
     expect(await screen.findByTestId("new-token")).toHaveTextContent("hooke_token_secret");

@@ -114,10 +114,10 @@ describe("the account", () => {
     server.on("POST /me/identities/link", new Refusal(503, AWAY));
     const { user: person } = openApp(server, "/account?problem=taken");
     expect(await screen.findByTestId("provider-problem")).toHaveTextContent(
-      "The account was not linkedtaken",
+      "The account could not be linkedtaken",
     );
     await person.click(screen.getByTestId("link-identity"));
-    expect(await screen.findByTestId("error")).toHaveTextContent(`No account was linked. ${AWAY}`);
+    expect(await screen.findByTestId("error")).toHaveTextContent(`The account could not be linked. ${AWAY}`);
   });
 
   it("unlinks an account after asking, and the list follows", async () => {
@@ -140,9 +140,9 @@ describe("the account", () => {
       has_password: false,
     });
     openApp(server, "/account");
-    const refused = await screen.findByRole("group", { name: /you have no password/ });
+    const refused = await screen.findByRole("group", { name: /You have no password/ });
     expect(within(refused).getByTestId("unlink-identity")).toBeDisabled();
-    expect(screen.getByText(/not the provider of this server any more/)).toBeVisible();
+    expect(screen.getByText(/no longer the provider of this server/)).toBeVisible();
     expect(screen.queryByTestId("password-part")).toBeNull();
     expect(screen.queryByTestId("link-identity")).toBeNull();
   });
@@ -160,7 +160,7 @@ describe("the account", () => {
   it("still changes the password if the accounts cannot be listed", async () => {
     server.on("GET /me/identities", new Refusal(404, "an older server"));
     openApp(server, "/account");
-    expect(await screen.findByText(/Your accounts could not be listed/)).toBeVisible();
+    expect(await screen.findByText(/Your accounts could not be loaded/)).toBeVisible();
     expect(screen.getByTestId("password-part")).toBeVisible();
   });
 });

@@ -46,7 +46,7 @@ describe("the page of a run", () => {
 
   it("says to a researcher whose run it is", async () => {
     await open("researcher", "ben", { state: "running" });
-    const controls = await refused(/This is of ben: only ben or an operator changes it/);
+    const controls = await refused(/This belongs to ben: only ben or an operator can change it/);
     expect(controls.getByTestId("cancel-run")).toBeDisabled();
     expect(controls.getByTestId("checkpoint-run")).toBeDisabled();
   });
@@ -78,11 +78,11 @@ describe("the queue", () => {
 
   it("lets a researcher prioritize their own experiments only", async () => {
     open("researcher");
-    const others = await refused(/This is of ben/);
+    const others = await refused(/This belongs to ben/);
     expect(others.getByLabelText("Priority of experiment 2")).toBeDisabled();
     expect(screen.getByLabelText("Priority of experiment 1")).toBeEnabled();
     const policy = await refused(/This needs the role operator/);
-    expect(policy.getByRole("button", { name: "Save the policy" })).toBeDisabled();
+    expect(policy.getByRole("button", { name: "Save policy" })).toBeDisabled();
   });
 
   it("lets an operator change priorities and the policy", async () => {
@@ -91,7 +91,7 @@ describe("the queue", () => {
     expect(screen.queryByTestId("refused")).toBeNull();
     server.on("PUT /clusters/*/policy", { order: "priority" });
     await user.selectOptions(screen.getByLabelText("Order"), "priority");
-    await user.click(screen.getByRole("button", { name: "Save the policy" }));
+    await user.click(screen.getByRole("button", { name: "Save policy" }));
     await waitFor(() => expect(server.askedFor("PUT /clusters/*/policy")).toHaveLength(1));
   });
 });

@@ -46,7 +46,7 @@ describe("the tokens of the account", () => {
     await user.click(await screen.findByTestId("revoke-token"));
     await user.click(await screen.findByTestId("revoke-token-confirm"));
     expect(await screen.findByTestId("error")).toHaveTextContent(
-      "The token was not revoked. it is revoked already",
+      "The token could not be revoked. it is revoked already",
     );
     expect(screen.getByText("laptop")).toBeVisible();
   });
@@ -55,7 +55,7 @@ describe("the tokens of the account", () => {
     server.on("GET /me", me("viewer")).on("GET /tokens", new Refusal(404, "no such list"));
     server.on("POST /tokens", { ...accessToken("phone"), token: "hooke_token_phone" });
     const { user } = openApp(server, "/account");
-    expect(await screen.findByTestId("error")).toHaveTextContent("The tokens could not be listed.");
+    expect(await screen.findByTestId("error")).toHaveTextContent("The tokens could not be loaded.");
     await user.type(screen.getByTestId("token-label"), "phone{Enter}");
     expect(await screen.findByTestId("new-token")).toHaveTextContent("hooke_token_phone");
     expect(screen.getByTestId("token-label")).toHaveValue("");
@@ -82,9 +82,11 @@ describe("a new token", () => {
     server.on("POST /tokens", new Refusal(422, "the label is taken"));
     const { user } = openApp(server, "/account");
     await user.type(await screen.findByTestId("token-label"), "ci");
-    await user.click(screen.getByLabelText("Of a machine"));
+    await user.click(screen.getByLabelText("For a machine"));
     await user.click(screen.getByTestId("create-token"));
-    expect(await screen.findByTestId("error")).toHaveTextContent("No token was made. the label is taken");
+    expect(await screen.findByTestId("error")).toHaveTextContent(
+      "The token could not be created. the label is taken",
+    );
     expect(screen.getByTestId("token-label")).toHaveValue("ci");
     expect(server.askedFor("POST /tokens")[0]?.body).toMatchObject({ machine: true });
   });
@@ -93,7 +95,7 @@ describe("a new token", () => {
 describe("one's own password", () => {
   it("is not changed with a wrong present one, and what was typed stays", async () => {
     server.on("GET /me", me("viewer")).on("GET /tokens", { items: [] });
-    server.on("PUT /me/password", new Refusal(403, "the present password is wrong"));
+    server.on("PUT /me/password", new Refusal(403, "the current password is wrong"));
     const { user } = openApp(server, "/account");
     await user.type(await screen.findByTestId("current-password"), "wrong");
     await user.type(screen.getByTestId("new-password"), "short");
@@ -104,9 +106,9 @@ describe("one's own password", () => {
       await user.type(screen.getByTestId(field), PASSWORD);
     }
     await user.click(screen.getByTestId("change-password"));
-    expect(await screen.findByTestId("error")).toHaveTextContent("the present password is wrong");
+    expect(await screen.findByTestId("error")).toHaveTextContent("the current password is wrong");
     expect(screen.getByTestId("new-password")).toHaveValue(PASSWORD);
-    expect(screen.queryByText(/The password is changed/)).toBeNull();
+    expect(screen.queryByText(/Password changed/)).toBeNull();
   });
 
   it("is not changed by who came with a token", async () => {

@@ -34,7 +34,7 @@ describe("a new webhook", () => {
       url: "https://example.org/hook",
       events: ["run.failed", "experiment.succeeded", "experiment.failed", "run.started"],
     });
-    expect((await row("whk_new")).getByText("sent nothing yet")).toBeVisible();
+    expect((await row("whk_new")).getByText("nothing sent yet")).toBeVisible();
     expect(address).toHaveValue("");
   });
 
@@ -57,7 +57,7 @@ describe("a new webhook", () => {
     server.on("POST /webhooks", new Refusal(422, "webhooks are not sent to this address", faults));
     await user.type(await screen.findByTestId("webhook-url"), "https://10.0.0.1/{Enter}");
     const said = await screen.findByTestId("error");
-    expect(said).toHaveTextContent("The webhook was not added.");
+    expect(said).toHaveTextContent("The webhook could not be added.");
     expect(screen.getByTestId("webhook-url")).toHaveValue("https://10.0.0.1/");
     expect(screen.queryByTestId("new-webhook")).toBeNull();
   });
@@ -81,7 +81,7 @@ describe("the webhooks", () => {
     open([]);
     server.on("GET /webhooks", new Refusal(404, "no such list"));
     expect(await screen.findByText(/no such list/)).toBeVisible();
-    expect(await screen.findByText("No such entry.")).toBeVisible();
+    expect(await screen.findByText("No entries match.")).toBeVisible();
     expect(screen.getByTestId("webhook-url")).toBeEnabled();
   });
 
@@ -91,7 +91,7 @@ describe("the webhooks", () => {
     open([webhook("whk_1", failed), webhook("whk_2", { active: false, off_why: gone })]);
     const first = await row("whk_1");
     expect(first.getByText("status 500, just now; 3 waiting; 2 dropped")).toBeVisible();
-    expect(first.getByText("on, fails")).toBeVisible();
+    expect(first.getByText("on, failing")).toBeVisible();
     expect(first.getByText("run failed; experiment failed")).toBeVisible();
     const second = await row("whk_2");
     expect(second.getByText(`off: ${gone}`)).toBeVisible();
@@ -104,7 +104,7 @@ describe("the webhooks", () => {
     await screen.findByTestId("test-webhook");
     server.on("GET /webhooks", { items: [webhook("whk_1", { waiting: 1 })] });
     await user.click(screen.getByTestId("test-webhook"));
-    expect(await screen.findByText("sent nothing yet; 1 waiting")).toBeVisible();
+    expect(await screen.findByText("nothing sent yet; 1 waiting")).toBeVisible();
     const outcome = { last_at: NOW(), last_delivered: true, last_why: "status 204" };
     server.on("GET /webhooks", { items: [webhook("whk_1", outcome)] });
     expect(await screen.findByText("status 204, just now")).toBeVisible();
@@ -115,7 +115,7 @@ describe("the webhooks", () => {
     const user = open([webhook("whk_1")]);
     server.on("PATCH /webhooks/*", webhook("whk_1", { active: false }));
     await user.click(await screen.findByTestId("webhook-off"));
-    expect(await screen.findByText(/what waits for it is discarded/)).toBeVisible();
+    expect(await screen.findByText(/waiting deliveries are discarded/)).toBeVisible();
     server.on("GET /webhooks", { items: [webhook("whk_1", { active: false })] });
     await user.click(screen.getByTestId("webhook-off-confirm"));
     await user.click(await screen.findByTestId("webhook-on"));

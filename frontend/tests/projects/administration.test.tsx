@@ -28,8 +28,7 @@ describe("the card of projects", () => {
   it("says of each whether it is open, and when it deletes; the default one has no members and no archive", async () => {
     open([project("default"), project("vision", { archived: true, keep_runs: "90d" })]);
     const vision = await row("vision");
-    for (const words of ["archived", "after 90d", "Open again"])
-      expect(vision.getByText(words)).toBeVisible();
+    for (const words of ["archived", "after 90d", "Unarchive"]) expect(vision.getByText(words)).toBeVisible();
     const buttons = (await row("default")).getAllByRole("button").map((each) => each.textContent);
     expect(buttons).toEqual(["Change"]);
   });
@@ -54,9 +53,9 @@ describe("the card of projects", () => {
     const { user: person } = open([project("default"), project("vision", { description: "images" })]);
     await person.click((await row("vision")).getByTestId("change"));
     const form = within(await screen.findByTestId("change-project"));
-    const name = form.getByLabelText("Name of the project");
+    const name = form.getByLabelText("Project name");
     await person.type(name, "-2");
-    await person.selectOptions(form.getByLabelText("Deletes what has ended"), "after");
+    await person.selectOptions(form.getByLabelText("Delete ended experiments"), "after");
     expect(form.getByTestId("save-project")).toBeDisabled(); // after how long?
     await person.type(form.getByLabelText("Duration"), "90d");
     server.on("PATCH /projects/*", new Refusal(409, "there is a project vision-2"));
@@ -77,7 +76,7 @@ describe("the card of projects", () => {
     const { user: person } = open([project("default", { keep_runs: "2w" })]);
     await person.click((await row("default")).getByTestId("change"));
     const form = within(await screen.findByTestId("change-project"));
-    expect(form.getByLabelText("Name of the project")).toBeDisabled();
+    expect(form.getByLabelText("Project name")).toBeDisabled();
     expect(form.getByLabelText("Duration")).toHaveValue("2w");
   });
 

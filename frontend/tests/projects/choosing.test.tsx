@@ -48,7 +48,7 @@ describe("the list of experiments", () => {
     const items = [summary(1), summary(2, { project: "vision" })];
     server.on("GET /projects", both).on("GET /experiments", { items, next_cursor: null });
     openApp(server, "/");
-    expect(await screen.findByTitle("Its project")).toHaveTextContent("vision");
+    expect(await screen.findByTitle("Project")).toHaveTextContent("vision");
   });
 
   it("is there although the projects cannot be listed", async () => {
@@ -121,6 +121,6 @@ describe("the page of an experiment", () => {
     answerExperiment(server);
     server.on("GET /experiments/*", experiment({ project: name }));
     await openExperiment(server);
-    expect(screen.queryAllByTitle("Its project")).toHaveLength(times);
+    expect(screen.queryAllByTitle("Project")).toHaveLength(times);
   });
 });

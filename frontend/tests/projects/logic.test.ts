@@ -73,7 +73,7 @@ describe("who is a researcher in a project only", () => {
 
 describe("a project in words", () => {
   it.each([
-    ["site", "as set for the server"],
+    ["site", "server default"],
     ["never", "never"],
     ["90d", "after 90d"],
   ])("that keeps runs: %s deletes them %s", (keep, words) => {

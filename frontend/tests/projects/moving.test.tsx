@@ -30,7 +30,7 @@ function openList(...items: ExperimentSummary[]) {
 describe("an experiment of the list", () => {
   it("is moved into a project of which one is a researcher, and back", async () => {
     const user = openList(summary(7));
-    await user.click(await screen.findByRole("button", { name: "More on Comparison 7" }));
+    await user.click(await screen.findByRole("button", { name: "Actions for Comparison 7" }));
     await user.click(await screen.findByRole("menuitem", { name: "Move to another project" }));
     expect(names(await screen.findByTestId("move-into"))).toEqual(["vision"]);
     await user.click(screen.getByTestId("move"));
@@ -48,7 +48,7 @@ describe("an experiment of the list", () => {
   it("is not moved where there is no other project", async () => {
     const user = openList(summary(7));
     server.on("GET /projects", { items: [project("default"), project("past", { archived: true })] });
-    await user.click(await screen.findByRole("button", { name: "More on Comparison 7" }));
+    await user.click(await screen.findByRole("button", { name: "Actions for Comparison 7" }));
     await screen.findByRole("menuitem", { name: "Tags and note" });
     expect(screen.queryByRole("menuitem", { name: "Move to another project" })).toBeNull();
   });
@@ -93,7 +93,7 @@ describe("the page of an experiment", () => {
     server.on("PUT /experiments/*/project", experiment({ project: "vision" }));
     server.on("GET /experiments/*", experiment({ project: "vision" }));
     await user.click(dialog.getByTestId("move"));
-    expect(await screen.findByTitle("Its project")).toHaveTextContent("vision");
+    expect(await screen.findByTitle("Project")).toHaveTextContent("vision");
     await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
   });
 

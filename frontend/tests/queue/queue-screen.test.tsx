@@ -50,13 +50,13 @@ describe("the queue of a cluster", () => {
 
   it.each([
     [{ online: false }, "offline"],
-    [{ drained: true }, "drained: it starts nothing"],
+    [{ drained: true }, "drained: starts no runs"],
   ])("says that a cluster with %o starts nothing", async (changes, words) => {
     server.on("GET /clusters/*/queue", queueView({ ...changes, active: [], entries: [] }));
     open();
     expect(await screen.findByText(words)).toBeVisible();
-    expect(screen.getByText("Nothing waits.")).toBeVisible();
-    expect(screen.getByText("No run is active.")).toBeVisible();
+    expect(screen.getByText("No experiment waits.")).toBeVisible();
+    expect(screen.getByText("No runs are active.")).toBeVisible();
   });
 
   it("follows what happens", async () => {
@@ -66,7 +66,7 @@ describe("the queue of a cluster", () => {
     server.on("GET /clusters/*/queue", queueView({ entries: [] }));
     await waitFor(() => expect(server.streams).not.toHaveLength(0));
     server.send("run", { id: "run_1", experiment_id: "exp_1", state: "running", attempt: 1 }, 1);
-    expect(await screen.findByText("Nothing waits.")).toBeVisible();
+    expect(await screen.findByText("No experiment waits.")).toBeVisible();
   });
 
   it("knows that there is no such cluster", async () => {
@@ -112,13 +112,13 @@ describe("the policy", () => {
     const order = await screen.findByRole("combobox", { name: "Order" });
     expect(screen.getByText("The oldest experiment goes first.")).toBeVisible();
     expect(screen.queryByRole("textbox", { name: "Ageing, minutes" })).toBeNull();
-    expect(screen.getByRole("button", { name: "Save the policy" })).toBeDisabled();
+    expect(screen.getByRole("button", { name: "Save policy" })).toBeDisabled();
     await user.selectOptions(order, "priority");
     const ageing = screen.getByRole("textbox", { name: "Ageing, minutes" });
     await user.clear(ageing);
     await user.type(ageing, "30");
-    await user.type(screen.getByRole("textbox", { name: "Waiting runs of a user, at most" }), "100");
-    await user.click(screen.getByRole("button", { name: "Save the policy" }));
+    await user.type(screen.getByRole("textbox", { name: "Waiting runs per user, at most" }), "100");
+    await user.click(screen.getByRole("button", { name: "Save policy" }));
     await waitFor(() => expect(server.askedFor("PUT /clusters/*/policy")).toHaveLength(1));
     expect(server.askedFor("PUT /clusters/*/policy")[0]?.body).toEqual({
       order: "priority",
@@ -145,8 +145,8 @@ describe("the policy", () => {
     server.on("GET /clusters/*/queue", queueView({ policy }));
     server.on("PUT /clusters/*/policy", new Refusal(422, "Too large."));
     const { user } = open();
-    await user.clear(await screen.findByRole("textbox", { name: "Active runs of a user, at most" }));
-    await user.click(screen.getByRole("button", { name: "Save the policy" }));
+    await user.clear(await screen.findByRole("textbox", { name: "Active runs per user, at most" }));
+    await user.click(screen.getByRole("button", { name: "Save policy" }));
     expect(await screen.findByRole("alert")).toHaveTextContent("The policy could not be saved. Too large.");
     expect(server.askedFor("PUT /clusters/*/policy")[0]?.body).toMatchObject({ max_active_runs: null });
   });

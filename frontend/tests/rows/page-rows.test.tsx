@@ -81,7 +81,7 @@ describe("a long list on the page", () => {
     expect(drawn()).toHaveLength(few);
     await user.click(screen.getByRole("button", { name: "Draw all 1,000 rows" }));
     expect(drawn()).toHaveLength(1000);
-    await user.click(screen.getByRole("button", { name: "Draw those in view" }));
+    await user.click(screen.getByRole("button", { name: "Draw visible rows only" }));
     expect(drawn()).toHaveLength(few);
   });
 });

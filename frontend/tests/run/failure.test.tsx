@@ -30,10 +30,10 @@ describe("a failure", () => {
     [
       { why: "rank 0 raised hooke.errors.DataMissing: put x" },
       "failed_user",
-      /data of the workload are not on local/,
+      /workload.s data is not on local/,
     ],
     [{ signal: 9, why: "rank 0 on a was killed by SIGKILL (9)" }, "failed_infra", /too much memory/],
-    [{ why: "mpirun ended with status 1" }, "failed_infra", /clone of the experiment runs it again/],
+    [{ why: "mpirun ended with status 1" }, "failed_infra", /clone the experiment to run it again/],
   ])("%o comes with an advice", (changes, state, advice) => {
     expect(failureOf(failed(changes, state))?.advice).toMatch(advice);
   });
@@ -87,7 +87,7 @@ it("stands first on the page of a run, and its traceback only there, folded", as
   );
   expect(screen.getAllByText(/mine\.py/)).toHaveLength(1);
   expect(screen.getByTestId("history")).toHaveTextContent("rank 1 raised ValueError: no steps (exit code 3");
-  await screen.findByText("Nothing was written.");
+  await screen.findByText("No output.");
 });
 
 it("of no known rank leads to the log of mpirun, and to a clone", async () => {
@@ -107,5 +107,5 @@ it("of no known rank leads to the log of mpirun, and to a clone", async () => {
     "href",
     "/new?clone=exp_7",
   );
-  await screen.findByText("Nothing was written.");
+  await screen.findByText("No output.");
 });

@@ -70,7 +70,7 @@ describe("checkpoints", () => {
 
   it.each([
     ["lab", "No checkpoint was reported. Checkpoints stay on lab."],
-    ["~lab", "Its checkpoints stayed where it ran: it was imported."],
+    ["~lab", "This run was imported; its checkpoints stayed on the cluster where it ran."],
   ])("of a run on %s that has none", (host, told) => {
     shown({ host });
     expect(part().getByText(told)).toBeVisible();

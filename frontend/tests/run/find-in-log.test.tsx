@@ -41,7 +41,7 @@ describe("errors in a log", () => {
   });
 });
 
-describe("a text", () => {
+describe("text", () => {
   it("is found in any case, the newest line first; Enter goes back, beyond the first to the last", async () => {
     written("Loss 3", "step", "loss 2", "end");
     const { user } = openApp(server, "/runs/run_21");
@@ -53,7 +53,7 @@ describe("a text", () => {
     expect(current()).toContain("Loss 3");
     await user.keyboard("{Enter}");
     expect(current()).toContain("loss 2");
-    await user.click(screen.getByRole("button", { name: "Before" }));
+    await user.click(screen.getByRole("button", { name: "Previous" }));
     expect(screen.getByTestId("log-hits")).toHaveTextContent("1 of 2 lines");
     await user.clear(screen.getByTestId("log-find"));
     expect(screen.queryByTestId("log-hits")).toBeNull();

@@ -29,11 +29,11 @@ describe("a log without lines", () => {
   it("may still get some while the run goes on", async () => {
     server.on("GET /runs/*/logs", lines());
     await open();
-    expect(await screen.findByText("Nothing written yet.")).toBeVisible();
+    expect(await screen.findByText("No output yet.")).toBeVisible();
     server.on("GET /runs/*/logs", lines("first words"));
     server.send("logs", { id: "run_21", experiment_id: "exp_7" }, 4);
     expect(await screen.findByText("first words")).toBeVisible();
-    expect(screen.queryByText("Nothing written yet.")).toBeNull();
+    expect(screen.queryByText("No output yet.")).toBeNull();
   });
 });
 
@@ -42,7 +42,7 @@ describe("a log that cannot be read", () => {
     server.on("GET /runs/*/logs", new Refusal(403, "logs are kept for owners"));
     const { user } = await open();
     expect(await screen.findByRole("alert")).toHaveTextContent(
-      "The log could not be read. logs are kept for owners",
+      "The log could not be loaded. logs are kept for owners",
     );
     server.on("GET /runs/*/logs", lines("at last"));
     await user.click(screen.getByRole("button", { name: "Try again" }));

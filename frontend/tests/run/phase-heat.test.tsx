@@ -92,7 +92,7 @@ describe("curves of the system", () => {
     ]);
   });
 
-  it("leave out what could not be read", () => {
+  it("leave out what could not be loaded", () => {
     const figures = [
       { name: "received", label: "received" },
       { name: "power", label: "power" },

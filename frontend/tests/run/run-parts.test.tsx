@@ -101,7 +101,7 @@ describe("phases by rank", () => {
     const view = shown(RankPhases, { phases: [], state: "running" });
     expect(part("rank-phases").getByText("No rank has taken a step yet.")).toBeVisible();
     view.again(<RankPhases run={run({ phases: [], state: "failed_user" })} />);
-    expect(screen.getByText("It ended before any rank took a step.")).toBeVisible();
+    expect(screen.getByText("The run ended before any rank took a step.")).toBeVisible();
     view.again(<RankPhases run={run({ simulated: true })} />);
     expect(screen.getAllByText(/12 s virtual/)).toHaveLength(2);
   });

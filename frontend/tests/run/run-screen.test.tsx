@@ -26,7 +26,7 @@ async function open(changes: Partial<RunView> = {}, address = "/runs/run_21") {
   const app = openApp(server, address);
   await screen.findByText("Digits, three ways");
   await waitFor(() => expect(screen.getByTestId("chart-train_loss")).toHaveAttribute("data-points", "3"));
-  await screen.findByText(isTerminal(shown.state) ? "Nothing was written." : "Nothing written yet.");
+  await screen.findByText(isTerminal(shown.state) ? "No output." : "No output yet.");
   await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
   return app;
 }
@@ -138,7 +138,7 @@ describe("another attempt", () => {
     });
     server.on("GET /experiments/*", () => answer).on("GET /runs/*", run({ state: "timed_out" }));
     openApp(server, "/runs/run_21");
-    await screen.findByText("Nothing was written.");
+    await screen.findByText("No output.");
     expect(screen.queryByTestId("retry-run")).toBeNull();
     known();
     expect(await screen.findByTestId("retry-run")).toBeVisible();
@@ -159,7 +159,7 @@ describe("another attempt", () => {
     const ended = run({ state: "cancelled" });
     server.on("POST /runs/*/abandon", ended).on("GET /runs/*", ended);
     await user.click(screen.getByTestId("abandon-run"));
-    expect(await screen.findByText(/Nothing has proven that its processes are dead/)).toBeVisible();
+    expect(await screen.findByText(/Its processes may still be running/)).toBeVisible();
     await user.click(screen.getByRole("button", { name: "Abandon the run" }));
     expect(await screen.findByTestId("retry-run")).toBeVisible();
     expect(server.askedFor("POST /runs/*/abandon")).toHaveLength(1);
@@ -171,7 +171,7 @@ describe("a checkpoint", () => {
     const { user } = await open({ checkpoints: [checkpoint(10_000)] });
     server.on("POST /runs/*/checkpoint", run({ checkpoints: [checkpoint(10_000)] }));
     await user.click(screen.getByTestId("checkpoint-run"));
-    expect(await screen.findByText("Every rank is asked to save its state …")).toBeVisible();
+    expect(await screen.findByText("Waiting for every rank to save its state …")).toBeVisible();
     expect(screen.queryByTestId("checkpoint-came")).toBeNull();
     server.on("GET /runs/*", run({ checkpoints: [checkpoint(10_000), checkpoint(32_000)] }));
     server.send("run", { id: "run_21", experiment_id: "exp_7", state: "running", attempt: 1 }, 9);
@@ -192,7 +192,7 @@ describe("a checkpoint", () => {
     server.on("POST /runs/*/checkpoint", new Refusal(409, "The run is not in its loop."));
     await user.click(screen.getByTestId("checkpoint-run"));
     expect(await screen.findByRole("alert")).toHaveTextContent("The run is not in its loop.");
-    expect(screen.queryByText("Every rank is asked to save its state …")).toBeNull();
+    expect(screen.queryByText("Waiting for every rank to save its state …")).toBeNull();
   });
 });
 
@@ -239,6 +239,6 @@ describe("the page", () => {
   it("says that there is no such run", async () => {
     server.on("GET /runs/*", new Refusal(404, "Not found."));
     openApp(server, "/runs/run_0");
-    expect(await screen.findByRole("heading", { name: "No such run" })).toBeVisible();
+    expect(await screen.findByRole("heading", { name: "Run not found" })).toBeVisible();
   });
 });

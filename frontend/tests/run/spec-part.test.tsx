@@ -106,13 +106,15 @@ describe("the specification beside its defaults", () => {
     expect(cells).toContainEqual(["seed", "3", ""]);
     expect(cells.map(([name]) => name)).not.toContain("algorithm lr");
     expect(cells.map(([name]) => name)).not.toContain("schema");
-    expect(screen.getByText("4 settings are at the default")).toBeVisible();
+    expect(screen.getByText("4 settings have their default value")).toBeVisible();
   });
 
   it("says why where the defaults cannot be read", async () => {
     const app = open();
     server.on("GET /workloads", new Refusal(403, "not for you"));
-    expect(await screen.findByRole("alert")).toHaveTextContent("The defaults could not be read. not for you");
+    expect(await screen.findByRole("alert")).toHaveTextContent(
+      "The defaults could not be loaded. not for you",
+    );
     await app.user.click(screen.getByText("Settings"));
     expect(await screen.findByText("bf16")).toBeVisible();
   });

@@ -169,11 +169,11 @@ describe("words", () => {
     [{ waited: null }, "Rank 1 computed longest in 41 of 60 steps."],
     [
       { consistent: false, longest: 20 },
-      "No rank is the slowest throughout: rank 1, the most awaited, computed longest in 20 of 60 steps; the others waited 12% of the time for it.",
+      "No single rank is the slowest: rank 1, the most awaited, computed longest in 20 of 60 steps; the others waited 12% of the time for it.",
     ],
     [
       { consistent: false, longest: 20, waited: null },
-      "No rank is the slowest throughout: rank 1, the slowest most often, computed longest in 20 of 60 steps.",
+      "No single rank is the slowest: rank 1, the slowest most often, computed longest in 20 of 60 steps.",
     ],
   ])("of the straggler %j", (changes, expected) => {
     const found = { rank: 1, longest: 41, steps: 60, waited: 0.12, consistent: true, ...changes };

@@ -68,7 +68,7 @@ describe("an imported run", () => {
   it("says where its timeline is, and waits for none", async () => {
     const now = { ...ended, host: "~local", finished_at: new Date().toISOString() };
     await open(timeline({ ranks: [], complete: false }), now);
-    expect(await part().findByText(/stayed on the server that it was imported from/)).toBeVisible();
+    expect(await part().findByText(/imported without its timeline/)).toBeVisible();
   });
 });
 
@@ -131,7 +131,7 @@ describe("the window", () => {
 describe("without a timeline", () => {
   it.each<[string, Partial<RunView>, RegExp]>([
     ["was not asked for", { ...ended, spec: {} }, /recorded no timeline/],
-    ["is still being recorded", { spec: { trace: true } }, /delivered when the run has ended/],
+    ["is still being recorded", { spec: { trace: true } }, /will arrive when the run has ended/],
     ["never came", ended, /No timeline has arrived/],
     ["is on its way", { ...ended, finished_at: new Date().toISOString() }, /is being delivered/],
   ])("says so where it %s", async (_, changes, words) => {
@@ -139,9 +139,9 @@ describe("without a timeline", () => {
     expect(await screen.findByText(words)).toBeVisible();
   });
 
-  it("says that it could not be read", async () => {
+  it("says that it could not be loaded", async () => {
     await open(new Refusal(400, "no such step"));
-    expect(await screen.findByText("The timeline could not be read.")).toBeVisible();
+    expect(await screen.findByText("The timeline could not be loaded.")).toBeVisible();
   });
 
   it.each([

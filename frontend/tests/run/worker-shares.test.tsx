@@ -79,7 +79,7 @@ describe("the work by worker", () => {
     expect(server.asked).toEqual([]);
   });
 
-  it("has utilisation, shares and staleness of every worker, and the batch size over time", async () => {
+  it("has utilization, shares and staleness of every worker, and the batch size over time", async () => {
     const table = await opened([
       worker({}),
       worker({ worker: 1, steps: 100, share_of_steps: 0.25, computing: 0.45, speed: 0.25, staleness: 3 }),
@@ -94,12 +94,12 @@ describe("the work by worker", () => {
     );
   });
 
-  it("draws utilisation and throughput over time, with a gap where the clock stood", async () => {
+  it("draws utilization and throughput over time, with a gap where the clock stood", async () => {
     await opened([
       worker({}),
       worker({ worker: 1, times: [], computing_over_time: [], throughput_over_time: [] }),
     ]);
-    for (const name of ["chart-utilisation", "chart-throughput"])
+    for (const name of ["chart-utilization", "chart-throughput"])
       expect(part().getByTestId(name)).toHaveAttribute("data-points", "3");
     expect(part().getByRole("link", { name: "Over time as CSV" })).toHaveAttribute(
       "href",
@@ -124,10 +124,10 @@ describe("the work by worker", () => {
     ]);
     expect(within(table).getAllByText("–")).toHaveLength(3);
     expect(part().queryByTestId("chart-batch-size")).toBeNull();
-    expect(part().getByTestId("chart-utilisation")).toBeVisible();
+    expect(part().getByTestId("chart-utilization")).toBeVisible();
   });
 
-  it("says why it could not be read", async () => {
+  it("says why it could not be loaded", async () => {
     server.on("GET /runs/*/workers", new Refusal(404, "no run has the id"));
     const { user } = open({ workers: 2 });
     await user.click(part().getByRole("button", { name: "Show" }));

@@ -64,7 +64,7 @@ describe("a view is saved", () => {
   it("in place of another one of the same name, which is said before", async () => {
     const { user } = await open("/", STARRED);
     const button = await save(user, "Starred");
-    expect(screen.getByText(/“Starred” shows something else now/)).toBeVisible();
+    expect(screen.getByText(/“Starred” exists and will be replaced/)).toBeVisible();
     expect(button).toHaveTextContent("Replace");
     server.on("PATCH /views/*", { ...STARRED, path: "/" });
     await user.click(button);
@@ -78,10 +78,10 @@ describe("a view is saved", () => {
     const { user } = await open("/");
     const button = await save(user, "  ");
     expect(button).toBeDisabled();
-    server.on("POST /views", new Refusal(409, "you have 100 saved views, which is the limit: delete one"));
+    server.on("POST /views", new Refusal(409, "you have 100 saved views, the maximum: delete one"));
     await user.type(screen.getByTestId("view-name"), "One more");
     await user.click(button);
-    expect(await screen.findByRole("alert")).toHaveTextContent("which is the limit");
+    expect(await screen.findByRole("alert")).toHaveTextContent("the maximum");
     expect(screen.getByTestId("view-name")).toHaveValue("  One more");
     await user.type(screen.getByTestId("view-name"), "!");
     expect(screen.queryByRole("alert")).toBeNull();
@@ -160,6 +160,6 @@ describe("a saved view", () => {
     const { user } = openApp(server, "/");
     await screen.findAllByTestId("experiment-item");
     await waitFor(() => expect(server.askedFor("GET /views").length).toBeGreaterThan(2));
-    expect(await (await menu(user)).findByText("The saved views could not be read.")).toBeVisible();
+    expect(await (await menu(user)).findByText("The saved views could not be loaded.")).toBeVisible();
   });
 });

@@ -58,7 +58,7 @@ describe("the place of a fault", () => {
   });
 });
 
-describe("a text", () => {
+describe("text", () => {
   it("says what it says, by YAML 1.2: on and yes are words, 1e-5 is a number", () => {
     expect(readYaml("{ a: yes, on: 1e-5, b: 010, c: ~ }").value).toEqual({
       a: "yes",

@@ -152,7 +152,7 @@ def test_one_row_against_the_others(service):
     ("rows", "said"),
     [
         ("digits", "'digits' does not begin with the number or the id of an experiment"),
-        ("1/local/two", "'two' is no number of workers"),
+        ("1/local/two", "'two' is not a number of workers"),
         ("99999999999", "does not begin with the number"),
         ("1/hpc", "it has the clusters local, the numbers of workers 2 and the variants Original EASGD and Sync"),
     ],

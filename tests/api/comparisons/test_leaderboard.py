@@ -123,11 +123,11 @@ def test_experiments_that_do_not_count_are_named_with_the_reason(service):
     assert why == {
         at_start["id"]: "its target was met before the first step: set a harder one",
         nothing["id"]: "it has no reported run: no trial gave a setting, or it was cancelled",
-        going["id"]: "its runs have not all ended: wait",
+        going["id"]: "its runs have not all ended",
         unequal["id"]: "unequal tuning on local with 2 workers: 2 trials of sync, 1 trial of local 4",
         aimless["id"]: "it has no target: set one",
         older["id"]: f"on digits-mlp, experiment #{counting['number']} is newer and has another target",
-        given["id"]: "its settings are as given: tune it",
+        given["id"]: "it is not tuned: switch tuning on",
     }
 
 

@@ -92,8 +92,8 @@ def line(name="trace.0", start=0, content=b"abc", **changes):
         ({"size": 2}, "does not hold 2 bytes"),
         ({"size": PART_BYTES + 1}, "size"),
         ({"content": b""}, "does not hold 0 bytes"),
-        ({"data": "????"}, "no base64 of zlib"),
-        ({"more": 1}, "it is no part of a file"),
+        ({"data": "????"}, "not base64 of zlib"),
+        ({"more": 1}, "it is not a part of a file"),
     ],
 )
 def test_what_is_no_part_of_a_file_is_refused(wrong, words):

@@ -117,8 +117,8 @@ def nan_clock(record):
 
 DAMAGES = {
     "cut off": (lambda parts: made_of(parts)[:-300], "cut off"),
-    "empty": (lambda parts: b"", "it is no zip"),
-    "another file": (lambda parts: b"PK" + b"x" * 500, "it is no zip"),
+    "empty": (lambda parts: b"", "it is not a zip file"),
+    "another file": (lambda parts: b"PK" + b"x" * 500, "it is not a zip file"),
     "bit flipped": (bit_flipped, "damaged"),
     "wrong checksum": (
         lambda parts: made_of(parts | {"evaluations.jsonl": parts["evaluations.jsonl"][:-1]}, mend=False),
@@ -128,7 +128,7 @@ DAMAGES = {
         lambda parts: made_of({name: text for name, text in parts.items() if name != "totals.jsonl"}),
         "it lacks 'totals.jsonl'",
     ),
-    "no manifest": (lambda parts: made_of({"runs.jsonl": b""}, mend=False), "no bundle of an experiment"),
+    "no manifest": (lambda parts: made_of({"runs.jsonl": b""}, mend=False), "not a bundle of an experiment"),
     "path traversal": (a_path, "it has a part '../../home/token', which no bundle has"),
     "bomb": (a_bomb, "more than 100 times as many"),
     "many parts": (many_parts, "too many parts"),
@@ -145,10 +145,10 @@ LINES = {
     "a column of a later version": ("runs.jsonl", setting(new=1), "it has 'new', which this version does not"),
     "a text for a number": ("evaluations.jsonl", setting(clock="1"), "line 1 of 'evaluations.jsonl': 'clock'"),
     "a number that does not fit": ("evaluations.jsonl", setting(samples=2**63), "does not fit"),
-    "a number that is none": ("evaluations.jsonl", setting(clock=float("nan")), "NaN is no number of JSON"),
+    "a number that is none": ("evaluations.jsonl", setting(clock=float("nan")), "NaN is not a JSON number"),
     "a zero byte": ("transitions.jsonl", setting(why="a\0b"), "zero byte"),
     "half of a pair": ("transitions.jsonl", setting(why="\ud800"), "surrogates not allowed"),
-    "a list for a row": ("attempts.jsonl", lambda record: [record], "it is no object"),
+    "a list for a row": ("attempts.jsonl", lambda record: [record], "it is not an object"),
     "a run that is not there": ("totals.jsonl", setting(run=99), "no run with the number 99"),
     "a column outside the data": (
         "steps.jsonl",
@@ -160,13 +160,17 @@ LINES = {
         lambda record: record["header"].update(loss=[0, "|O8"]),
         "the column 'loss' is of another type",
     ),
-    "a clock that is no number": ("steps.jsonl", nan_clock, "'data' has a value of 'clock' that is no number"),
+    "a clock that is not a number": (
+        "steps.jsonl",
+        nan_clock,
+        "'data' has a value of 'clock' that is not a number",
+    ),
     "other workers than specified": ("runs.jsonl", setting(workers=3), "not those of its specification"),
     "a variant that is not there": ("runs.jsonl", setting(variant="other"), "no variant 'other'"),
     "a host that is not there": ("runs.jsonl", setting(host="other"), "no cluster 'local' on 'other'"),
     "another algorithm": ("runs.jsonl", setting(algorithm="sgd"), "'sgd' is unknown, or not that of its variant"),
     "a specification that is none": ("runs.jsonl", unspecified("workload"), "workload"),
-    "staleness that is none": ("totals.jsonl", setting(staleness={"x": 1}), "no table from staleness"),
+    "staleness that is none": ("totals.jsonl", setting(staleness={"x": 1}), "not a table from staleness"),
     "a cause that is none": ("transitions.jsonl", setting(cause="moon"), "'cause'"),
     "an experiment without a name": ("experiment.json", unspecified("name"), "spec/name"),
     "a time without zone": ("experiment.json", setting(created_at="2026-01-01T00:00:00"), "created_at"),
@@ -239,7 +243,7 @@ def _check_limits(service):
     answer = service.client.post("/experiments/import", content=iter([b"x" * 600, b"x" * 600]))
     assert "more than 1000 bytes" in problem(answer, 413)["detail"]
     service.app.state.imports = endpoints.AT_ONCE
-    assert "send it again" in problem(service.client.post("/experiments/import", content=b"x"), 503)["detail"]
+    assert "try again" in problem(service.client.post("/experiments/import", content=b"x"), 503)["detail"]
     assert service.count(Experiment) == 0
 
 

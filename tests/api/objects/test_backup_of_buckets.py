@@ -1,4 +1,4 @@
-"""Back-ups of an instance whose objects are in a bucket: they come along, and go where they are to be."""
+"""Backups of an instance whose objects are in a bucket: they come along, and go where they are to be."""
 
 import pytest
 import typer
@@ -100,7 +100,7 @@ def test_without_a_bucket_they_are_restored_into_the_folder(request, kind, fille
 
 @ONE_KIND
 def test_the_bucket_of_the_server_that_works_is_only_looked_at(request, kind, filled, bucket, tmp_path_factory):
-    """To look into a back-up beside it, with a key that may only read."""
+    """To look into a backup beside it, with a key that may only read."""
     settings, wanted = filled
     target = tmp_path_factory.mktemp("backups") / "hooke.backup"
     back_up(settings, target, chosen=Chosen(runs=False))

@@ -1,4 +1,4 @@
-"""Objects in back-ups, the command that checks them, and the way back to earlier versions."""
+"""Objects in backups, the command that checks them, and the way back to earlier versions."""
 
 import shutil
 from datetime import timedelta

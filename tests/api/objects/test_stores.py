@@ -173,7 +173,7 @@ def test_a_folder_has_all_of_an_object_or_nothing(tmp_path, monkeypatch):
     assert store.absent(key, len(CONTENT)) == f"it is damaged: it has 1 bytes instead of {len(CONTENT)}"
     assert store.absent(new_key("run_2"), 1) == "it is missing"
     for odd in ("../token", "ab/../../token", "/etc/passwd", "ab/.draft-1"):
-        with pytest.raises(ObjectError, match="is no name of an object"), store.open(odd):
+        with pytest.raises(ObjectError, match="is not the name of an object"), store.open(odd):
             pass
 
 

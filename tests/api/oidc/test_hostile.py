@@ -54,7 +54,7 @@ WRONG_CLAIMS = {
     "an access token of somebody else": ({"at_hash": b64(b"x" * 16)}, "token"),
     "expired": ({"exp": In(-120)}, "clock"),
     "no expiry": ({"exp": None}, "token"),
-    "an expiry that is no number": ({"exp": "tomorrow"}, "clock"),
+    "an expiry that is not a number": ({"exp": "tomorrow"}, "clock"),
     "issued in the future": ({"iat": In(600)}, "clock"),
     "issued long ago": ({"iat": In(-3600)}, "clock"),
     "issued before all time": ({"iat": -(10**400)}, "clock"),
@@ -243,7 +243,7 @@ def test_a_discovery_document_that_cannot_be_right_begins_nothing(site):
         site.idp.discovery = changes
         site.configure()
         answer = client.post("/oidc/start", json={})
-        assert "A password signs in meanwhile" in problem(answer, 503)["detail"], name
+        assert "Sign in with a password until then" in problem(answer, 503)["detail"], name
         assert "set-cookie" not in answer.headers
         warnings = httpx.get(f"{site.service.url}/readyz").json()["warnings"]
         assert any(each.startswith("nobody signs in through the institute: it") for each in warnings), name

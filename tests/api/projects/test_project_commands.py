@@ -39,17 +39,17 @@ def test_a_project_from_the_first_member_to_its_archive(remote, document):
     assert len(hooke("experiments", "list", "--project", name).splitlines()) == 2
     both = hooke("experiments", "list", "--project", name, "--filter", "starred or number > 0")
     assert len(both.splitlines()) == 2
-    assert "no experiment fits" in hooke("experiments", "list", "--project", name, "--filter", "starred")
+    assert "no experiment matches" in hooke("experiments", "list", "--project", name, "--filter", "starred")
     assert "--project does not apply" in hooke("experiments", "list", "--project", name, "--deleted", status=1)
     assert hooke("projects", "move", "default", id) == f"{id} is in default: first\n"
     hooke("projects", "move", name, id)
     shown = hooke("projects", "change", name, "--archive", "--keep-runs", "never")
-    assert shown == f"the project {name} is archived, and keeps runs for ever\n"
+    assert shown == f"the project {name} is archived, and keeps runs forever\n"
     assert "is archived" in hooke("submit", document, "--project", name, status=1)
     assert "say what to change" in hooke("projects", "change", name, status=1)
     assert "do not reach" not in hooke("projects", "list")
-    assert hooke("projects", "remove", name, ana.name).startswith(f"{ana.name} does not reach {name} any more")
-    assert "no project has the name" in hooke("submit", document, "--project", "no-such", status=1)
+    assert hooke("projects", "remove", name, ana.name).startswith(f"{ana.name} has no access to {name} any more")
+    assert "no project is called" in hooke("submit", document, "--project", "no-such", status=1)
 
 
 def test_a_bundle_is_imported_into_a_project(remote, tmp_path):

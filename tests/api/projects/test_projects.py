@@ -162,7 +162,7 @@ def test_an_experiment_is_moved_by_its_user(service):
     assert len(set(found)) == 1 and found[0] != "prj_default"
     assert told(service, mine["id"])[-1] == (ana.name, "move_experiment", back, there)
     service.client.patch(f"/users/{ana.name}", json={"role": "viewer"}).raise_for_status()
-    assert "you may read the project" in problem(ana.client.put(f"{path}/project", json=back), 403)["detail"]
+    assert "you may only read the project" in problem(ana.client.put(f"{path}/project", json=back), 403)["detail"]
     service.client.put(f"{path}/project", json=back).raise_for_status()
     assert mine["name"] in names(ben.client)
 

@@ -87,7 +87,7 @@ def test_what_would_be_put_into_it_is_refused_with_the_numbers_and_running_runs_
     supervisor.report("starting", "running")
     elsewhere = submit(service, "default")
     give(service, name, POINTS)
-    said = f"the project {name} holds {POINTS} points, and may hold {POINTS}: delete experiments"
+    said = f"the project {name} holds {POINTS} points; its quota is {POINTS}: delete experiments"
     refused = [
         service.client.post(f"/experiments/dry-run?project={name}", json=SPEC | ALONE),
         service.client.post(f"/experiments?project={name}", json=SPEC | ALONE),
@@ -116,6 +116,7 @@ def test_the_command_line_shows_and_changes_it(remote):
     (line,) = [line for line in hooke("projects", "list").splitlines() if name in line]
     assert "0 of 1,000 (0%)" in line
     told = hooke("projects", "change", name, "--quota", "2000")
-    assert told == f"the project {name} is open, and keeps runs as the site, and holds 0 of 2,000 (0%) points\n"
-    assert hooke("projects", "change", name, "--quota", "0").endswith("keeps runs as the site\n")
+    kept = "keeps runs by the server's default"
+    assert told == f"the project {name} is open, and {kept}, and holds 0 of 2,000 (0%) points\n"
+    assert hooke("projects", "change", name, "--quota", "0").endswith("keeps runs by the server's default\n")
     assert "Input should be" in hooke("projects", "change", name, "--quota", "-1", status=1)

@@ -63,7 +63,7 @@ def test_the_address_and_the_token_come_from_the_home_folder(remote, tmp_path, m
     monkeypatch.delenv("HOOKE_TOKEN")
     assert "no server has run with the folder" in hooke("queue", "--home", str(tmp_path), status=1)
     (tmp_path / "up.json").write_text(json.dumps({"url": remote.url}))
-    assert "there is no token of the server in" in hooke("queue", "--home", str(tmp_path), status=1)
+    assert "there is no token in" in hooke("queue", "--home", str(tmp_path), status=1)
     (tmp_path / "token").write_text("wrong\n")
     assert "this token is not valid" in hooke("queue", "--home", str(tmp_path), status=1)
     (tmp_path / "token").write_text(remote.settings.token + "\n")

@@ -77,7 +77,7 @@ def test_the_scheduler_takes_the_highest_priority_and_it_may_change_while_waitin
     put(service, f"/experiments/{second}/priority", {"priority": 500}, 422)
     took(service, 1)
     told = put(service, f"/experiments/{second}/priority", {"priority": 1}, 409)
-    assert told["detail"] == "experiment 2 has ended: nothing of it waits"
+    assert told["detail"] == "experiment 2 has ended: none of its runs wait"
     put(service, f"/experiments/{first}/priority", {"priority": -1})
 
 

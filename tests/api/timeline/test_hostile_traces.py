@@ -43,7 +43,7 @@ DAMAGED = {
     "a rank that is a text": changed(rank="1"),
     "a role that is none": changed(role="spy"),
     "a phase that is none": changed(phases=["sleep"]),
-    "a start that is no number": changed(began="now"),
+    "a start that is not a number": changed(began="now"),
     "a start that is infinite": changed(began=math.inf),
     "a list of nothing": changed(operations=[]),
     "an operation that is not listed": record(
@@ -75,7 +75,7 @@ def test_none_hides_the_others_or_fails(service):
     found = service.get(f"/runs/{supervisor.id}/timeline")
     assert [rank["rank"] for rank in found["ranks"]] == [0]
     assert found["complete"] is False and found["span"] == pytest.approx(1.01)
-    assert found["remarks"] == ["trace.1 is damaged: a time in it is no number"]
+    assert found["remarks"] == ["trace.1 is damaged: a time in it is not a number"]
 
 
 def test_a_trace_of_another_rank_is_none_of_this_one(service):

@@ -203,7 +203,7 @@ def test_what_is_not_sent_says_why(webhooks, receivers, tmp_path):
     for changes, words in (
         ({}, "status 302; redirects are not followed"),
         ({"webhook_networks": []}, "a loopback address"),
-        ({"webhook_http": False}, "begins with https"),
+        ({"webhook_http": False}, "must begin with https"),
         ({"home": tmp_path}, "the file webhook-key is not that of its secret"),
     ):
         sender = webhooks.sender(**changes)

@@ -37,7 +37,7 @@ def play_size(part: MPI.Intracomm, setups: dict[str, Setup], folder: Path) -> No
             if setup.ranks == comm.size and setup.apart == (kind is Apart):
                 try:
                     reports = play(comm, setup, "mpi", folder / name)
-                except SpecError as error:  # on every rank alike, or the others would wait for ever
+                except SpecError as error:  # on every rank alike, or the others would wait forever
                     reports = error.faults
                 (folder / f"{name}.{comm.rank}.pkl").write_bytes(pickle.dumps(reports))
         comm.close()

@@ -76,7 +76,7 @@ def test_faults_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
     with pytest.raises(DataMissing, match=r"holds no \*\.txt"):
         build()
-    with pytest.raises(DataMissing, match="is no file"):
+    with pytest.raises(DataMissing, match="is not a file"):
         build(path="absent.txt")
     for name, content, says in (
         ("empty.txt", b"", "0 characters are too few"),

@@ -60,7 +60,7 @@ class Launcher(ABC):
     def alive(self, ids: Collection[str]) -> str:
         """Return what is left of these attempts, or why that is unknown, in a sentence; empty: nothing."""
         left = members(ids)
-        return f"{len(left)} of its processes live" if left else ""
+        return f"{len(left)} of its processes are still running" if left else ""
 
     def stopped(self, ids: Collection[str]) -> list[str]:
         """Return a sentence for each process that starts their ranks and that a signal has stopped."""

@@ -136,7 +136,7 @@ class HostsLauncher(Launcher):
             if told is None:
                 found.append(f"whether any are left on host {address} is unknown, it does not answer: {said}")
             elif told["pids"]:
-                found.append(f"{len(told['pids'])} of its processes live on host {address}")
+                found.append(f"{len(told['pids'])} of its processes are still running on host {address}")
         return "; ".join(filter(None, found))
 
     def stopped(self, ids: Collection[str]) -> list[str]:

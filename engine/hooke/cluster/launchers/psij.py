@@ -158,4 +158,5 @@ class PsijLauncher(BatchLauncher):
         here = super().alive(ids)
         if here or self.settings.executor == "local":
             return here
-        return f"whether its job lives is unknown, because PSI/J cannot search jobs of {self.settings.executor}"
+        executor = self.settings.executor
+        return f"whether its job is still running is unknown, because PSI/J cannot search jobs of {executor}"

@@ -129,7 +129,7 @@ class BatchSettings(_Mpi):
     def _limit(cls, limit: Any) -> Any:
         limit = str(limit) if isinstance(limit, int) and not isinstance(limit, bool) else limit
         if isinstance(limit, str) and not _SECONDS.match(limit):
-            raise ValueError(f"{limit!r} is no time limit: minutes, H:MM:SS or D-HH:MM:SS")
+            raise ValueError(f"{limit!r} is not a time limit: minutes, H:MM:SS or D-HH:MM:SS")
         return limit
 
     def slots(self, cores: int) -> int:
@@ -251,7 +251,7 @@ def _check_limit(settings: LauncherSettings) -> None:
 def _fault(kind: str, loc: tuple[int | str, ...], what: str, message: str) -> Fault:
     place = "/".join(["", "launcher", *(str(part) for part in loc[1:])])  # without the branch of the union
     if what == "extra_forbidden":
-        return Fault(place, f"is no option of the launcher `{kind}`: see docs/launchers.md")
+        return Fault(place, f"is not an option of the launcher `{kind}`: see docs/launchers.md")
     if what == "missing":
         return Fault(place, f"is missing: the launcher `{kind}` needs it")
     return Fault(place, message.removeprefix("Value error, "))

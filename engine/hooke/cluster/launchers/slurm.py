@@ -126,10 +126,10 @@ class SlurmLauncher(BatchLauncher):
             return here
         answer = ask(["squeue", "-h", "-u", user(), "-t", "all", "-o", FORMAT], patience=15.0)
         if answer.status != 0:
-            return f"whether its job lives is unknown, because Slurm does not answer: {answer.said}"
+            return f"whether its job is still running is unknown, because Slurm does not answer: {answer.said}"
         for line in parse(answer.out):
             if line.state in WAITING | ACTIVE and is_of(line.comment, ids):
-                return f"Slurm job {line.job} lives: {line.words}"
+                return f"Slurm job {line.job} is active: {line.words}"
         return ""
 
     def sweep(self, ids: Collection[str]) -> list[int]:

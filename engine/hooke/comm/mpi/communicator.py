@@ -64,7 +64,7 @@ class MpiComm:
     ) -> None:
         """`whole`: the waits of all ranks, of which these are a part; `owned`: `close` frees `world`, too."""
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
-            raise CommError("this MPI was initialised without MPI_THREAD_MULTIPLE; overlap needs it")
+            raise CommError("this MPI was initialized without MPI_THREAD_MULTIPLE; overlap needs it")
         self.world: MPI.Intracomm = MPI.COMM_WORLD if world is None else world
         """MPI's communicator of these ranks."""
         world = self.world

@@ -39,7 +39,11 @@ export function AlgorithmScreen() {
   if (query.data) return <Missing name={name} />;
   if (query.isError) {
     return (
-      <ErrorPanel what="The method could not be read." error={query.error} retry={() => query.refetch()} />
+      <ErrorPanel
+        what="The algorithm could not be loaded."
+        error={query.error}
+        retry={() => query.refetch()}
+      />
     );
   }
   return <Skeleton height={420} mt={24} />;
@@ -74,10 +78,10 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
         </div>
         <Facts algorithm={algorithm} />
       </header>
-      <Section title="Method" testId="documentation">
+      <Section title="Description" testId="documentation">
         <Text algorithm={algorithm} remarks={findings?.remarks ?? []} />
       </Section>
-      <Section title="Who sends what when" testId="exchanges">
+      <Section title="Communication" testId="exchanges">
         <Exchanges algorithm={algorithm} drawn={figures?.drawn} />
       </Section>
       <Section title="Cost model" testId="cost-model">
@@ -97,9 +101,7 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
         {findings && !own ? (
           <VerifiedTable findings={findings} />
         ) : (
-          <p className={styles.note}>
-            Hooke's tests cover the methods that come with it; this one is your own.
-          </p>
+          <p className={styles.note}>Hooke's tests cover the built-in algorithms; this one is your own.</p>
         )}
       </Section>
     </>
@@ -112,7 +114,7 @@ function Exchanges({ algorithm, drawn }: { algorithm: AlgorithmView; drawn: Figu
   return (
     <p className={styles.note}>
       {drawn?.reason ??
-        "Only the methods that come with Hooke are drawn: record a timeline of a run to see this one's."}
+        "Only built-in algorithms have a diagram. Record a timeline of a run to see the messages of this one."}
     </p>
   );
 }
@@ -170,12 +172,12 @@ function Missing({ name }: { name: string }) {
   return (
     <Message
       page
-      title="No such method"
+      title="Algorithm not found"
       testId="not-found"
-      action={<LinkButton to="/algorithms">To the algorithms</LinkButton>}
+      action={<LinkButton to="/algorithms">All algorithms</LinkButton>}
     >
-      No cluster offers a method called {name}. Its file may be missing, or its agent may not have reported
-      yet.
+      No cluster offers an algorithm called {name}. Its file may be missing, or its agent may not have
+      reported yet.
     </Message>
   );
 }

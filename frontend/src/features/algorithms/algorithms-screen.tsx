@@ -24,12 +24,12 @@ export function AlgorithmsScreen() {
     <>
       <h1 className={styles.title}>Algorithms</h1>
       <p className={styles.intro}>
-        The methods that the clusters offer. P is the number of workers, |W| a vector of all weights; payload
-        is what a worker asks to move per local step with default parameters.
+        The algorithms that the clusters offer. P is the number of workers, and |W| the size of a vector of
+        all weights. The payload is what a worker asks to move per local step with default parameters.
       </p>
       {query.isError && (
         <ErrorPanel
-          what="The algorithms could not be listed."
+          what="The algorithms could not be loaded."
           error={query.error}
           retry={() => query.refetch()}
         />
@@ -46,7 +46,9 @@ export function AlgorithmsScreen() {
       )}
       {query.data && found.length === 0 && (
         <p className={styles.note}>
-          {all.length === 0 ? "No cluster has reported its methods yet." : `No method fits “${typed}”.`}
+          {all.length === 0
+            ? "No cluster has reported its algorithms yet."
+            : `No algorithm matches “${typed}”.`}
         </p>
       )}
       {byFamily(found).map(([family, methods]) => (
@@ -59,11 +61,11 @@ export function AlgorithmsScreen() {
 function Family({ family, methods }: { family: string; methods: readonly AlgorithmView[] }) {
   return (
     <Section title={family} testId="family">
-      <TableRegion label={`Methods: ${family}`}>
+      <TableRegion label={`Algorithms: ${family}`}>
         <table className={`${ui.table} ${ui.sticky} ${styles.methods}`}>
           <thead>
             <tr>
-              <th scope="col">Method</th>
+              <th scope="col">Algorithm</th>
               <th scope="col">Ranks</th>
               <th scope="col">Payload per step</th>
               <th scope="col">Steps by</th>

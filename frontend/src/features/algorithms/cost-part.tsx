@@ -34,8 +34,8 @@ export function CostPart({ algorithm, sentence, prices }: CostProps) {
           <Typeset text={sentence} />
         </p>
       )}
-      {rows.length === 0 && <p className={styles.note}>Its class does not declare what it exchanges.</p>}
-      {silent && <p className={styles.note}>It sends nothing.</p>}
+      {rows.length === 0 && <p className={styles.note}>This algorithm does not declare what it exchanges.</p>}
+      {silent && <p className={styles.note}>This algorithm sends nothing.</p>}
       {rows.length > 0 && !silent && (
         <>
           <p className={styles.note}>
@@ -107,7 +107,7 @@ function hidingOf(prices: readonly Price[]): string {
         ? "the steps up to the next exchange"
         : steps(each),
   );
-  return `${some} passes behind ${words.join(" or ")}; workers wait for what is longer.`;
+  return `${some} overlaps ${words.join(" or ")}; workers wait for whichever takes longer.`;
 }
 
 function steps(count: string): string {

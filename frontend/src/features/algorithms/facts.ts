@@ -4,7 +4,7 @@ import { formatNumber } from "@/lib/format/numbers";
 
 const STEPS: Record<string, string> = {
   synchronous: "all together",
-  "parameter-server": "grants of the server",
+  "parameter-server": "the server's grants",
   "lock-free": "a shared counter",
 };
 
@@ -29,7 +29,7 @@ export function sameBits({ deterministic }: AlgorithmView): string {
 }
 
 export function onBadWorker({ may_drop }: AlgorithmView): string {
-  return may_drop ? "may go on without it" : "ends the run";
+  return may_drop ? "may continue without it" : "ends the run";
 }
 
 /** The sentence of a docstring on the cost, which has its own part of the page. */

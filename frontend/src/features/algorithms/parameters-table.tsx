@@ -20,7 +20,7 @@ export function ParametersTable({
 }) {
   const [workers, setWorkers] = useState("4");
   const fields = fieldsFromSchema(algorithm.parameters);
-  if (fields.length === 0) return <p className={styles.note}>It has no parameters.</p>;
+  if (fields.length === 0) return <p className={styles.note}>This algorithm has no parameters.</p>;
   const groups = [...new Set(fields.map(({ group }) => group))].sort((a, b) => a.length - b.length);
   const limit = (name: string) => {
     const bound = bounds?.[workers]?.[name];
@@ -92,7 +92,7 @@ const KINDS: Record<FormField["kind"], string> = {
   integer: "a whole number",
   boolean: "true or false",
   choice: "",
-  text: "a text",
+  text: "text",
   mixed: "a number or a word",
   numbers: "numbers",
 };

@@ -24,12 +24,12 @@ import { USUALLY, WhatToMeasure } from "./what-to-measure";
 
 const route = getRouteApi("/clusters/$name/calibration");
 const STATES = {
-  queued: ["Queued.", "It begins when the cluster is online and its active run has ended."],
+  queued: ["Queued.", "It starts when the cluster is online and its active run has ended."],
   running: [
     "Measuring.",
-    "It takes about a minute once its ranks have started. The cluster starts no run meanwhile.",
+    "It takes about a minute after its ranks have started. The cluster starts no runs meanwhile.",
   ],
-  cancelling: ["Cancelling.", "It has ended when the agent says so."],
+  cancelling: ["Cancelling.", "It ends when the agent confirms it."],
 } as const;
 
 function isOpen(state: string): state is keyof typeof STATES {
@@ -87,19 +87,19 @@ export function CalibrationScreen() {
       </div>
       <p className={styles.intro}>
         Latency, bandwidth, all-reduces, memory and gradients, measured by ranks of this cluster. A virtual
-        cluster with <code>like: {name}</code> takes its constants from the latest calibration; in the form of
-        a new experiment it is under Add virtual cluster.
+        cluster with <code>like: {name}</code> takes its constants from the latest calibration; choose Add
+        virtual cluster in a new experiment.
       </p>
       {mayStart && <WhatToMeasure asked={asked} change={setAsked} />}
       {query.isError && (
         <ErrorPanel
-          what="The calibrations could not be read."
+          what="The calibrations could not be loaded."
           error={query.error}
           retry={() => query.refetch()}
         />
       )}
-      {start.isError && <ErrorPanel what="The calibration was not started." error={start.error} />}
-      {cancel.isError && <ErrorPanel what="The calibration was not cancelled." error={cancel.error} />}
+      {start.isError && <ErrorPanel what="The calibration could not be started." error={start.error} />}
+      {cancel.isError && <ErrorPanel what="The calibration could not be cancelled." error={cancel.error} />}
       {open && (
         <Open
           view={open}

@@ -26,7 +26,7 @@ export function Measured({ calibration }: { calibration: Calibration }) {
         )}
         {calibration.oversubscribed && (
           <p className={styles.state}>
-            More ranks than cores: times are what operations add to steps of ranks that share cores.
+            More ranks than cores: times are what an operation adds to the steps of ranks that share cores.
           </p>
         )}
         <dl className={styles.facts}>

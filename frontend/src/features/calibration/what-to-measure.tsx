@@ -44,7 +44,7 @@ export function WhatToMeasure({ asked, change }: { asked: Asked; change: (asked:
           <MultiSelect
             className={styles.workloads}
             label="Workloads"
-            description="A virtual cluster made from the calibration runs these"
+            description="Their gradients are timed, so that a virtual cluster can simulate them"
             placeholder={asked.workloads.length === 0 ? "None: network and memory only" : undefined}
             data={[...new Set([...names, ...asked.workloads])].sort()}
             value={asked.workloads}

@@ -18,7 +18,7 @@ const ORDERS: Record<Order, { label: string; meaning: string }> = {
   },
   "fair-share": {
     label: "Fair share between users",
-    meaning: "The user who has used the cluster least goes first; earlier use counts less and less.",
+    meaning: "The user who has used the cluster least goes first; recent use counts most.",
   },
   "shortest-service": {
     label: "Shortest service first",
@@ -49,18 +49,18 @@ const FIELDS: readonly AmountField[] = [
   {
     name: "patience_hours",
     label: "Patience, hours",
-    description: "One that has waited so long goes first; empty: never.",
+    description: "An experiment that has waited this long goes first; empty: never.",
     of: "shortest-service",
   },
   {
     name: "max_waiting_runs",
-    label: "Waiting runs of a user, at most",
+    label: "Waiting runs per user, at most",
     description: "An experiment that exceeds it is refused; empty: no limit.",
   },
   {
     name: "max_active_runs",
-    label: "Active runs of a user, at most",
-    description: "Further ones are held back; empty: no limit.",
+    label: "Active runs per user, at most",
+    description: "Runs beyond it are held back; empty: no limit.",
   },
 ];
 
@@ -103,10 +103,10 @@ export function PolicyForm({ cluster, policy }: { cluster: string; policy: Queue
       <Group className={styles.save} gap={12}>
         <Allowed least="operator">
           <Button type="submit" loading={save.isPending} disabled={draft === policy}>
-            Save the policy
+            Save policy
           </Button>
         </Allowed>
-        <span className={styles.quiet}>It counts from the next launch on.</span>
+        <span className={styles.quiet}>Applies from the next launch.</span>
       </Group>
       {save.isError && <ErrorPanel what="The policy could not be saved." error={save.error} />}
     </form>

@@ -37,7 +37,7 @@ export function QueueScreen() {
     <>
       <h1 className={styles.title}>Queue of {name}</h1>
       {query.isError && !query.data && (
-        <ErrorPanel what="The queue could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel what="The queue could not be loaded." error={query.error} retry={() => query.refetch()} />
       )}
       {query.isPending && <Skeleton height={240} mt={24} />}
       {query.data && <Page queue={query.data} changed={refresh} />}
@@ -46,7 +46,7 @@ export function QueueScreen() {
 }
 
 function Page({ queue, changed }: { queue: QueueView; changed: () => void }) {
-  const state = queue.drained ? "drained: it starts nothing" : queue.online ? "online" : "offline";
+  const state = queue.drained ? "drained: starts no runs" : queue.online ? "online" : "offline";
   return (
     <>
       <p className={styles.facts} data-testid="queue-facts">
@@ -68,7 +68,7 @@ function Page({ queue, changed }: { queue: QueueView; changed: () => void }) {
 
 function Active({ queue }: { queue: QueueView }) {
   const now = useNow();
-  if (queue.active.length === 0) return <p className={styles.quiet}>No run is active.</p>;
+  if (queue.active.length === 0) return <p className={styles.quiet}>No runs are active.</p>;
   return (
     <ul className={styles.active} data-testid="queue-active">
       {queue.active.map((each) => (
@@ -88,9 +88,9 @@ function Missing({ name }: { name: string }) {
   return (
     <Message
       page
-      title="No such cluster"
+      title="Cluster not found"
       testId="not-found"
-      action={<LinkButton to="/">To the experiments</LinkButton>}
+      action={<LinkButton to="/">All experiments</LinkButton>}
     >
       No cluster is called {name}. Its agent may not have reported yet.
     </Message>

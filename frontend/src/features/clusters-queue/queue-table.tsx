@@ -20,7 +20,7 @@ export function QueueTable({
   entries: readonly QueueEntryView[];
   changed: () => void;
 }) {
-  if (entries.length === 0) return <p className={styles.quiet}>Nothing waits.</p>;
+  if (entries.length === 0) return <p className={styles.quiet}>No experiment waits.</p>;
   return (
     <TableRegion label="Waiting experiments">
       <table className={ui.table} data-testid="queue-table">
@@ -65,7 +65,7 @@ function Row({ entry, changed }: { entry: QueueEntryView; changed: () => void })
       <td className={ui.number}>{entry.runs}</td>
       <td
         className={ui.number}
-        title={entry.likeness ? `Predicted from ${entry.likeness}.` : "Nothing similar has run."}
+        title={entry.likeness ? `Predicted from ${entry.likeness}.` : "No similar run yet."}
       >
         {took}
       </td>

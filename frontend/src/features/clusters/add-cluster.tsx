@@ -26,8 +26,8 @@ export function AddCluster() {
   return (
     <Section title="Join a cluster" testId="add-cluster">
       <p className={screen.note}>
-        Make a token here, install Hooke on a host of the cluster, and start its agent there. A token works
-        for one cluster and is shown once. A further token of a cluster does not change the ones that it has.
+        Create a token here, install Hooke on a host of the cluster, and start its agent there. A token works
+        for one cluster and is shown once. Earlier tokens of the cluster stay valid.
       </p>
       <form
         className={screen.form}
@@ -41,7 +41,7 @@ export function AddCluster() {
           placeholder="hpc"
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          error={bad && "Lower-case letters, digits, dot, dash and underscore"}
+          error={bad && "Lower-case letters, digits and . - _"}
           data-testid="cluster-name"
         />
         <TextInput
@@ -52,10 +52,10 @@ export function AddCluster() {
           onChange={(event) => setLabel(event.currentTarget.value)}
         />
         <Button type="submit" disabled={name === "" || bad} loading={make.isPending} data-testid="make-token">
-          Make token
+          Create token
         </Button>
       </form>
-      {make.isError && <ErrorPanel what="No token was made." error={make.error} />}
+      {make.isError && <ErrorPanel what="The token could not be created." error={make.error} />}
       {make.data && <Made token={make.data} />}
     </Section>
   );

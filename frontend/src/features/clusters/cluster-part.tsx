@@ -42,7 +42,7 @@ export function ClusterPart({ cluster }: { cluster: ClusterView }) {
         </span>
         <span>launcher {cluster.launcher}</span>
         {cluster.machine_shared_with.length > 0 && (
-          <span title="They take turns: runs of one of them are timed at a time.">
+          <span title="They take turns: only one of them times runs at any moment.">
             on one machine with {cluster.machine_shared_with.join(", ")}
           </span>
         )}
@@ -58,9 +58,9 @@ export function ClusterPart({ cluster }: { cluster: ClusterView }) {
         <Facts title="Hardware" rows={hardwareRows(cluster.hardware)} />
         <Facts title="Versions" rows={Object.entries(cluster.versions)} />
       </div>
-      <Notes title="Data that its agent does not find" entries={Object.entries(cluster.missing_data)} />
+      <Notes title="Data sets not found by its agent" entries={Object.entries(cluster.missing_data)} />
       <Notes
-        title="Files that it cannot offer"
+        title="Files that could not be loaded"
         entries={cluster.problems.map(({ kind, name, file, error }) => [
           `${kind} ${name}`,
           `${file}: ${error}`,
@@ -132,7 +132,7 @@ function Operations({ cluster }: { cluster: ClusterView }) {
             variant="default"
             loading={drain.isPending}
             onClick={() => drain.mutate({ path })}
-            title="Send no new runs; those that it has continue."
+            title="Send no new runs; runs that were sent continue."
             data-testid="drain"
           >
             Drain
@@ -140,7 +140,7 @@ function Operations({ cluster }: { cluster: ClusterView }) {
         )}
         <ConfirmButton
           label="Remove"
-          question={`Remove ${cluster.name} and revoke its tokens? Its runs stay readable. It joins again with a new token.`}
+          question={`Remove ${cluster.name} and revoke its tokens? Its runs stay readable. To join again, it needs a new token.`}
           keep="Keep it"
           confirm="Remove the cluster"
           busy={remove.isPending}
@@ -148,7 +148,7 @@ function Operations({ cluster }: { cluster: ClusterView }) {
           testId="remove"
         />
       </Group>
-      {failed && <ErrorPanel what="This was not done." error={failed.error} />}
+      {failed && <ErrorPanel what="The change could not be made." error={failed.error} />}
     </div>
   );
 }

@@ -25,12 +25,12 @@ export function ClustersScreen() {
     <>
       <h1 className={screen.title}>Clusters</h1>
       <p className={screen.intro}>
-        Places where runs execute. Each has an agent, which reports every ten seconds, and takes one launch at
-        a time, so that timed runs do not share cores.
+        Places where runs execute. The agent of a cluster reports every ten seconds and takes one launch at a
+        time, so that timed runs do not share cores.
       </p>
       {query.isError && (
         <ErrorPanel
-          what="The clusters could not be listed."
+          what="The clusters could not be loaded."
           error={query.error}
           retry={() => query.refetch()}
         />

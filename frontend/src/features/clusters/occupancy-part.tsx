@@ -39,7 +39,7 @@ export function OccupancyPart({ cluster }: { cluster: string }) {
           onChange={(value) => setPeriod(value === "week" ? value : "day")}
         />
       </Group>
-      {query.isError && <ErrorPanel what="The occupancy could not be read." error={query.error} />}
+      {query.isError && <ErrorPanel what="The occupancy could not be loaded." error={query.error} />}
       {query.data && <Shares view={query.data} />}
     </div>
   );

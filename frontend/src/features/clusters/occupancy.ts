@@ -25,13 +25,13 @@ export function intervalWords(view: OccupancyView, place: number): string {
 
 /** What an interval shows: "43%", or that nothing is known. */
 export function shareWords(share: number | null): string {
-  return share === null ? "not known" : formatPercent(share, 0);
+  return share === null ? "unknown" : formatPercent(share, 0);
 }
 
 /** "31% of 8 slots, at most 100% in half an hour". */
 export function summary(view: OccupancyView): string {
   const mean = meanShare(view);
-  if (mean === undefined) return "nothing is known of this time";
+  if (mean === undefined) return "no data for this time";
   const most = Math.max(...view.shares.map((share) => share ?? 0));
   const length = view.seconds >= 3600 ? `${view.seconds / 3600} hours` : `${view.seconds / 60} minutes`;
   return `${formatPercent(mean, 0)} of ${view.slots} slots on average, at most ${formatPercent(most, 0)} over ${length}`;

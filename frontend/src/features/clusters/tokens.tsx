@@ -21,7 +21,7 @@ export function Tokens({ cluster }: { cluster: string }) {
     ...revokeClusterTokenMutation(),
     onSuccess: () => client.invalidateQueries({ queryKey: listClusterTokensQueryKey({ path }) }),
   });
-  if (query.isError) return <ErrorPanel what="The tokens could not be listed." error={query.error} />;
+  if (query.isError) return <ErrorPanel what="The tokens could not be loaded." error={query.error} />;
   const items = query.data?.items ?? [];
   if (items.length === 0) return null;
   return (
@@ -32,7 +32,7 @@ export function Tokens({ cluster }: { cluster: string }) {
           <thead>
             <tr>
               <th>Label</th>
-              <th>Made</th>
+              <th>Created</th>
               <th>Last used</th>
               <th>Token</th>
               <th />
@@ -50,7 +50,7 @@ export function Tokens({ cluster }: { cluster: string }) {
           </tbody>
         </table>
       </div>
-      {revoke.isError && <ErrorPanel what="The token was not revoked." error={revoke.error} />}
+      {revoke.isError && <ErrorPanel what="The token could not be revoked." error={revoke.error} />}
     </>
   );
 }
@@ -72,7 +72,7 @@ function Row(props: { token: ClusterTokenView; busy: boolean; revoke: () => void
         ) : (
           <ConfirmButton
             label="Revoke"
-            question="Revoke this token? An agent that uses it is refused at once. Runs that have started continue and report."
+            question="Revoke this token? An agent that uses it is refused at once. Started runs continue and report."
             keep="Keep it"
             confirm="Revoke the token"
             busy={props.busy}

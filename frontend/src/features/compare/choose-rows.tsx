@@ -45,7 +45,7 @@ export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
         maxValues={MOST_EXPERIMENTS}
         limit={50}
         comboboxProps={{ shadow: "md" }}
-        error={listed.isError && "The list of experiments could not be read."}
+        error={listed.isError && "The list of experiments could not be loaded."}
         data-testid="experiments"
       />
       {choices.map((choice, at) => {

@@ -44,9 +44,9 @@ export function CompareScreen() {
       )}
       {rows.length > 0 && query.isPending && <Skeleton height={320} mt={32} />}
       {rows.length === 0 && (
-        <Message title="Nothing is chosen yet" testId="nothing">
-          Choose experiments above: their variants, clusters and numbers of workers become rows of one table.
-          The address of this page holds the choice, so a link to it shows the same view.
+        <Message title="Nothing selected yet" testId="nothing">
+          Select experiments above: their variants, clusters and numbers of workers become rows of one table.
+          The address of this page contains the selection, so a link to it shows the same view.
         </Message>
       )}
       {query.data && !query.isError && <Compared compared={query.data} search={search} change={change} />}

@@ -31,7 +31,7 @@ export function ContrastsPart({ compared, against, change }: ContrastsProps) {
       aside={
         <NativeSelect
           size="xs"
-          aria-label="What is compared with what"
+          aria-label="Comparison"
           data={[{ value: "", label: "each variant, cluster against cluster" }, ...references]}
           value={against ?? ""}
           onChange={(event) => change({ against: event.currentTarget.value || undefined })}
@@ -42,8 +42,8 @@ export function ContrastsPart({ compared, against, change }: ContrastsProps) {
       {!note && contrasts.length === 0 && (
         <p className={styles.note}>
           {against
-            ? "There is no other row."
-            : "No variant was chosen on two clusters with the same number of workers. One row can be compared with all others."}
+            ? "There is only one row."
+            : "No variant was selected on two clusters with the same number of workers. Compare one row with all others instead."}
         </p>
       )}
       {contrasts.length > 0 && (

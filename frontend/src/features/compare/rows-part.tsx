@@ -56,8 +56,8 @@ function RowsTable({ compared, simulated, sort, change }: RowsPartProps & { simu
     <TableRegion label={label}>
       <table className={`${ui.table} ${ui.sticky}`} data-testid="rows-table">
         <caption className={ui.unseen}>
-          Means over seeds with 95% t intervals; of the time to the target the median, from the least to the
-          greatest of the seeds that reached it.
+          Means over seeds with 95% t intervals; for the time to target, the median and the range over the
+          seeds that reached it.
         </caption>
         <thead>
           <tr>

@@ -16,7 +16,7 @@ export function SettingsPart({ compared }: { compared: ComparedRows }) {
     <Section title="Settings that differ" testId="settings">
       {differing.length === 0 ? (
         <p className={styles.note}>
-          {compared.rows.length === 1 ? "There is one row." : "All rows have the same settings."}
+          {compared.rows.length === 1 ? "There is only one row." : "All rows have the same settings."}
         </p>
       ) : (
         <Differences compared={compared} settings={differing} />

@@ -40,9 +40,9 @@ export function TradeOffs({ compared, of, over, change }: TradeOffsProps) {
         <Group key={key} compared={compared} rows={rows} x={xs} y={ys} several={groups.length > 1} />
       ))}
       <p className={styles.note}>
-        Filled and joined: no other row is better in one figure and as good in the other, by medians and
-        means. Lines are 95% intervals over seeds, of times from the least to the greatest; rows whose lines
-        overlap are not told apart.
+        Filled and joined (Pareto front): no other row is better in one figure and at least as good in the
+        other, by medians and means. Lines are 95% intervals over seeds; for times, the range over seeds. Rows
+        whose lines overlap are not distinguished.
       </p>
     </Section>
   );

@@ -69,7 +69,7 @@ function SeedsWindow({ experiment, room, proposed, onClose }: SeedsWindowProps) 
   return (
     <Modal opened onClose={onClose} title="Add seeds to this experiment">
       <NumberInput
-        label="Further seeds of each variant"
+        label="Additional seeds per variant"
         value={value}
         onChange={setValue}
         min={1}
@@ -81,12 +81,12 @@ function SeedsWindow({ experiment, room, proposed, onClose }: SeedsWindowProps) 
       />
       <Text size="sm" mt="sm" data-testid="further-runs">
         {fits
-          ? `${formatCount(count * room.runs)} further ${count * room.runs === 1 ? "run" : "runs"}, ${count === 1 ? `seed ${last}` : `seeds ${room.next} to ${last}`}. `
+          ? `${formatCount(count * room.runs)} additional ${count * room.runs === 1 ? "run" : "runs"}, ${count === 1 ? `seed ${last}` : `seeds ${room.next} to ${last}`}. `
           : ""}
-        Settings stay as they are, and all seeds count as one comparison. It will say that seeds were added
-        after others had been compared.
+        Settings stay unchanged, and all seeds count as one comparison. The verdict will note that seeds were
+        added after a first comparison.
       </Text>
-      {extend.isError && <ErrorPanel what="No seeds were added." error={extend.error} />}
+      {extend.isError && <ErrorPanel what="The seeds could not be added." error={extend.error} />}
       <Group justify="flex-end" gap="xs" mt="md">
         <Button variant="default" onClick={onClose}>
           Cancel

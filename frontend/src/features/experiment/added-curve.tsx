@@ -28,7 +28,7 @@ export function AddedCurve(props: AddedCurveProps) {
   const shared = chart.axis === undefined || chart.axis === axis;
   if (query.isError && !query.data) {
     return (
-      <ErrorPanel what="This chart could not be read." error={query.error} retry={() => query.refetch()} />
+      <ErrorPanel what="This chart could not be loaded." error={query.error} retry={() => query.refetch()} />
     );
   }
   return (

@@ -109,9 +109,9 @@ export function ComparisonTable({
     <TableRegion label="Comparison">
       <table className={`${ui.table} ${ui.sticky} ${styles.fixed}`} data-testid="comparison-table">
         <caption className={ui.unseen}>
-          Means over seeds, 95% t intervals below them; geometric means of times to the target, whose ratio is
-          the speed-up, paired by seed, or the median where a seed missed it. A time lies between two
-          evaluations, and the interval knows it
+          Means over seeds with 95% t intervals. For times to the target: geometric means, whose ratio is the
+          speed-up, paired by seed; or the median where a seed missed the target. Intervals include that a
+          time is only known to lie between two evaluations
           {correctionOf(rows.map((row) => row.speed_up))}.
         </caption>
         <colgroup>

@@ -57,7 +57,11 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
         <GroupPicker groups={groups} group={group} />
       </div>
       {query.isError && !query.data && (
-        <ErrorPanel what="The curves could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel
+          what="The curves could not be loaded."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
       )}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
         {usual.map((metric) => (
@@ -85,10 +89,10 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
       </div>
       <p className={styles.foot}>
         {search.seeds === "median"
-          ? "Lines are medians of the seeds, from the least to the greatest of them. A median ends where its first "
-          : "Lines are means over seeds, with their 95% t interval from three seeds on. A mean ends where its first "}
-        seed ends; from there on each other seed has a pale line of its own. Ticks at the foot are
-        evaluations; a dot on the line of the target is a run that met it. Drag to zoom, double click to see
+          ? "Lines are medians over seeds, bands the range over seeds. A median ends where its first "
+          : "Lines are means over seeds, bands their 95% t intervals (three seeds or more). A mean ends where its first "}
+        seed ends; from there on, every other seed has a pale line of its own. Ticks at the bottom are
+        evaluations; a dot on the target line is a run that met the target. Drag to zoom, double-click to show
         all.
       </p>
     </Section>

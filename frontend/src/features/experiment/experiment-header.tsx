@@ -91,7 +91,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
       </ExperimentMarks>
       <WaitingPart experiment={experiment} />
       {cancel.isError && <ErrorPanel what="The experiment could not be cancelled." error={cancel.error} />}
-      {parquet.isError && <ErrorPanel what="The Parquet file was not made." error={parquet.error} />}
+      {parquet.isError && <ErrorPanel what="The Parquet file could not be created." error={parquet.error} />}
     </header>
   );
 }
@@ -124,13 +124,13 @@ function Facts({ experiment, cancelling }: { experiment: ExperimentView; cancell
           params={{ experimentId: experiment.id }}
           search={(old) => ({ ...old, versions: old.versions === undefined ? 0 : undefined })}
           resetScroll={false}
-          title="Seeds or variants were added since it was submitted: what, when, by whom"
+          title="Seeds or variants were added after submission: what, when and by whom"
           data-testid="version"
         >
           version {experiment.version}
         </Link>
       )}
-      {experiment.project !== DEFAULT && <span title="Its project">{experiment.project}</span>}
+      {experiment.project !== DEFAULT && <span title="Project">{experiment.project}</span>}
       <OriginNote origin={experiment.origin} />
       <span>{experiment.workload}</span>
       <span>

@@ -41,7 +41,7 @@ export function ExperimentScreen() {
   if (query.isError) {
     return (
       <ErrorPanel
-        what="The experiment could not be read."
+        what="The experiment could not be loaded."
         error={query.error}
         retry={() => query.refetch()}
       />
@@ -91,9 +91,9 @@ function Missing() {
   return (
     <Message
       page
-      title="No such experiment"
+      title="Experiment not found"
       testId="not-found"
-      action={<LinkButton to="/">To the experiments</LinkButton>}
+      action={<LinkButton to="/">All experiments</LinkButton>}
     >
       No experiment has this id. It may belong to another instance of Hooke or to another data folder.
     </Message>

@@ -41,7 +41,7 @@ export function LegendTable(props: LegendTableProps) {
           <tr>
             <th scope="col">{at === undefined ? "Last values" : `At ${formatX(at)}`}</th>
             <th scope="col">{mean ? "Mean" : "Median"}</th>
-            <th scope="col">{mean ? "95% interval" : "Least to greatest"}</th>
+            <th scope="col">{mean ? "95% interval" : "Min to max"}</th>
             <th scope="col">Seeds</th>
           </tr>
         </thead>

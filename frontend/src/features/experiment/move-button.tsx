@@ -40,7 +40,7 @@ export function MoveButton({ experiment }: { experiment: ExperimentView }) {
           move={(project) => change.mutate({ path: { experiment_id: experiment.id }, body: { project } })}
           onClose={() => setAsking(false)}
         >
-          {change.isError && <ErrorPanel what="It was not moved." error={change.error} />}
+          {change.isError && <ErrorPanel what="The experiment could not be moved." error={change.error} />}
         </MoveWindow>
       )}
     </Allowed>

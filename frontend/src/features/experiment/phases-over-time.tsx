@@ -55,7 +55,7 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
   );
   if (query.isError && !query.data) {
     return (
-      <ErrorPanel what="The phases could not be read." error={query.error} retry={() => query.refetch()} />
+      <ErrorPanel what="The phases could not be loaded." error={query.error} retry={() => query.refetch()} />
     );
   }
   return (
@@ -108,9 +108,9 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
       {rows.length > 0 && <PhasesTable rows={rows} />}
       <p className={styles.foot}>
         Shares of what workers recorded in each of {formatCount(BINS)} equal parts of the{" "}
-        {group.simulated ? "virtual" : "wall"} time, over all workers and seeds. Hidden communication ran
-        behind compute, and is drawn over it.
-        {fewer && " Steps are very many: not all seeds are read."}
+        {group.simulated ? "virtual" : "wall"} time, over all workers and seeds. Hidden communication overlaps
+        compute and is drawn over it.
+        {fewer && " Too many steps: not all seeds are shown."}
       </p>
     </>
   );

@@ -87,7 +87,7 @@ function Sums({ experiment, group }: { experiment: ExperimentView; group: Group 
       </div>
       <p className={styles.foot}>
         Shares of wall time, mean over workers and seeds. The communication fraction is the time blocked in
-        communication over wall time without evaluation; what ran behind compute is hidden, not blocked.
+        communication, divided by wall time without evaluation. Communication that overlaps compute is hidden.
       </p>
     </>
   );

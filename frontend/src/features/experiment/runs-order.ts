@@ -5,7 +5,7 @@ import { stateLook } from "@/lib/ui/states";
 export const COLUMNS = [
   { key: "run", title: "Run", number: false, usual: true },
   { key: "variant", title: "Variant", number: false, usual: true },
-  { key: "method", title: "Method", number: false, usual: false },
+  { key: "method", title: "Algorithm", number: false, usual: false },
   { key: "trial", title: "Trial", number: false, usual: true },
   { key: "cluster", title: "Cluster", number: false, usual: true },
   { key: "seed", title: "Seed", number: true, usual: true },

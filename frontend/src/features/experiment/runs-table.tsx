@@ -117,7 +117,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
       }
     >
       {query.isError && !query.data && (
-        <ErrorPanel what="The runs could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel what="The runs could not be loaded." error={query.error} retry={() => query.refetch()} />
       )}
       {failed && (
         <ErrorPanel what="Not all runs could be read." error={failed.error} retry={() => failed.refetch()} />

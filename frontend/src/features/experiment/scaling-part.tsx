@@ -31,7 +31,7 @@ export function ScalingPart({ experiment }: { experiment: ExperimentView }) {
       <p className={styles.foot}>
         {found.length === 0
           ? "No seed has met the target with two numbers of workers yet."
-          : "Time to the target with the fewest workers over that with more, paired by seed: geometric mean, from the least to the greatest of the seeds. Efficiency is this speed-up over the factor of workers. A seed that missed the target with either number counts to none, so ratios of few seeds flatter a method that often misses."}
+          : "Time to the target with the fewest workers over that with more, paired by seed: geometric mean and range over seeds. Efficiency is this speed-up over the factor of workers. A seed that missed the target with either number is left out, so the mean flatters a variant that often misses the target."}
       </p>
     </Section>
   );

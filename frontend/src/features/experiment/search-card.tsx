@@ -77,7 +77,7 @@ function Chosen({ search }: { search: SearchView }) {
     return (
       <span className={styles.chosen} data-testid="chosen">
         {search.ended
-          ? "No trial gave a result: no setting is chosen"
+          ? "No trial gave a result, so no setting was chosen"
           : `rung ${rung + 1}: ${formatCount(runs - going)} of ${formatCount(runs)} runs so far have ended`}
       </span>
     );

@@ -48,7 +48,7 @@ export function TrialsPlot({ search, index, measure, marked, mark }: PlotProps) 
   return (
     <ParallelCoordinates
       testId="parallel"
-      title="All trials, coloured by rank"
+      title="All trials, colored by rank"
       name="Trials over all parameters"
       label={`${lines.length} trials over ${axes.map(({ name }) => name).join(", ")}; the table below has the same.`}
       axes={axes}

@@ -18,7 +18,11 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
   return (
     <Section title="Tuning" testId="tuning" aside={tuning && <State tuning={tuning} />}>
       {query.isError && !tuning && (
-        <ErrorPanel what="The tuning could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel
+          what="The tuning could not be loaded."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
       )}
       {query.isPending && <Skeleton height={160} />}
       {tuning && (
@@ -42,8 +46,8 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
             {experiment.spec.target &&
               tuning.rungs.length > 1 &&
               "; a trial that met the target is not run again"}
-            . Trials have tuning seeds, which no reported run has: their figures choose a setting and are no
-            result.
+            . Trials use tuning seeds, which no reported run has: their figures only choose a setting and are
+            not results.
           </p>
         </>
       )}
@@ -60,8 +64,8 @@ function WidenAll({ experiment, tuning }: { experiment: ExperimentView; tuning: 
   return (
     <div className={own.edges} data-testid="widen-all">
       <span>
-        {count} {count === 1 ? "choice lies" : "choices lie"} at the edge of a space. The trials made so far
-        count in the experiment that continues this one.
+        {count} {count === 1 ? "choice lies" : "choices lie"} at the edge of a space. The experiment that
+        continues this one reuses the trials made so far.
       </span>
       <LinkButton variant="default" size="xs" to="/new" search={{ clone: experiment.id, wider }}>
         Widen all and continue
@@ -79,8 +83,8 @@ function Continued({ tuning }: { tuning: TuningView }) {
       Continues{" "}
       <Link to="/experiments/$experimentId" params={{ experimentId: id }}>
         another experiment
-      </Link>
-      : the trials made there count here, for every variant.
+      </Link>{" "}
+      and reuses its trials for every variant.
     </p>
   );
 }

@@ -66,7 +66,7 @@ function Unmeasured({ comparison }: { comparison: Comparison }) {
     <div className={styles.later} data-testid="unmeasured">
       {said.length > 0
         ? said.map((sentence) => <p key={sentence}>{sentence}</p>)
-        : "Reported runs begin once trials have chosen the settings."}
+        : "Reported runs start when the trials have chosen the settings."}
     </div>
   );
 }
@@ -76,7 +76,7 @@ function Aside({ comparison }: { comparison: Comparison }) {
     <span className={styles.aside}>
       {comparison.target ? `Target: ${comparison.target}` : "No target: final figures are compared"}
       {comparison.note && <em data-testid="parts"> · {comparison.note}</em>}
-      {!comparison.complete && <em> · provisional, runs are still going</em>}
+      {!comparison.complete && <em> · provisional: runs have not all ended</em>}
     </span>
   );
 }
@@ -108,7 +108,7 @@ function Answers({ experiment, comparison, groups, group }: AnswersProps) {
               <Lacking experiment={experiment} comparison={comparison} group={one} />
               <details className={own.full}>
                 <summary>In full</summary>
-                <p>{one.sentence ?? "Nothing can be said yet."}</p>
+                <p>{one.sentence ?? "No verdict yet."}</p>
               </details>
             </>
           )}

@@ -25,7 +25,7 @@ export function VersionsPart({ experiment, shown }: VersionsProps) {
   const chosen = items.find(({ version }) => version === shown);
   return (
     <Section title="Versions" testId="versions-part">
-      {query.isError && <ErrorPanel what="The versions could not be read." error={query.error} />}
+      {query.isError && <ErrorPanel what="The versions could not be loaded." error={query.error} />}
       {items.length > 0 && <VersionsTable experiment={experiment} items={items} shown={chosen?.version} />}
       {chosen && (
         <JsonView value={chosen.spec} label={`Specification of version ${chosen.version} as JSON`} />
@@ -61,11 +61,11 @@ function VersionsTable({
                   search={(old) => ({ ...old, versions: shown === item.version ? 0 : item.version })}
                   resetScroll={false}
                   aria-current={shown === item.version}
-                  title="Its specification"
+                  title="Specification"
                 >
                   version {item.version}
                 </Link>
-                {item.version === experiment.version && " (present)"}
+                {item.version === experiment.version && " (current)"}
               </td>
               <td>{addedBy(item, items[place - 1])}</td>
               <td title={formatMoment(item.created_at)}>{formatAge(item.created_at, now)}</td>

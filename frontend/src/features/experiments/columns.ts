@@ -37,7 +37,7 @@ export function secondsOf({ created_at, finished_at }: ExperimentSummary, now: n
 export function textOf(key: TextKey, item: ExperimentSummary, now: number) {
   const title = COLUMNS.find((each) => each.key === key)?.title ?? "";
   if (key === "duration") {
-    const more = item.finished_at ? "From the submission to the end" : "Since the submission";
+    const more = item.finished_at ? "From submission to end" : "Since submission";
     return { title, text: formatSeconds(Math.round(secondsOf(item, now))), more };
   }
   if (key === "finished") {

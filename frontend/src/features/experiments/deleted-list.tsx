@@ -40,9 +40,13 @@ export function DeletedList(props: {
   return (
     <>
       {query.isError && (
-        <ErrorPanel what="The list could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel
+          what="The experiments could not be loaded."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
       )}
-      {query.isSuccess && items.length === 0 && <p className={styles.nothing}>No experiment is deleted.</p>}
+      {query.isSuccess && items.length === 0 && <p className={styles.nothing}>No deleted experiments.</p>}
       <ul className={styles.list} data-testid="deleted">
         {items.map((item) => (
           <li key={item.id} className={`${styles.item} ${own.row}`} data-testid="deleted-item">

@@ -33,8 +33,9 @@ export function Empty({ act }: { act: Import }) {
         </>
       }
     >
-      An experiment trains one workload with several algorithms, on several seeds, and says which one reaches
-      the target first. The example compares five on handwritten digits and takes under three minutes.
+      An experiment trains one workload with several algorithms on several seeds, and shows which one reaches
+      the target first. The example compares five algorithms on handwritten digits and takes less than three
+      minutes.
     </Message>
   );
 }
@@ -42,7 +43,7 @@ export function Empty({ act }: { act: Import }) {
 export function NothingFits({ clear }: { clear: () => void }) {
   return (
     <p className={styles.nothing} data-testid="nothing-fits">
-      No experiment fits.{" "}
+      No experiment matches.{" "}
       <Button variant="default" size="compact-sm" onClick={clear}>
         Show all
       </Button>

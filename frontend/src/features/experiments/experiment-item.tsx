@@ -109,9 +109,7 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
           <time dateTime={item.created_at} title={formatMoment(item.created_at)}>
             {formatAge(item.created_at, now)}
           </time>
-          {item.project !== DEFAULT && !shown.has("project") && (
-            <span title="Its project">{item.project}</span>
-          )}
+          {item.project !== DEFAULT && !shown.has("project") && <span title="Project">{item.project}</span>}
           <OriginNote origin={item.origin} />
           {item.archived && <span>archived</span>}
           {item.protected && <span>protected</span>}

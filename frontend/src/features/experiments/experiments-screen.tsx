@@ -110,7 +110,11 @@ function Present() {
         </Suspense>
       )}
       {query.isError && !fault && (
-        <ErrorPanel what="The list could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel
+          what="The experiments could not be loaded."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
       )}
       {query.isSuccess && items.length === 0 && (
         <NothingFits clear={() => look({ filter: undefined, project: undefined })} />

@@ -16,7 +16,7 @@ export function FilterProposals({ id, proposals, current, take }: FilterProposal
     if (currentId) document.getElementById(currentId)?.scrollIntoView({ block: "nearest" });
   }, [currentId]);
   return (
-    <div id={id} role="listbox" aria-label="What may follow" className={styles.proposals}>
+    <div id={id} role="listbox" aria-label="Suggestions" className={styles.proposals}>
       {proposals.map((proposal) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field
         // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus and names the current option

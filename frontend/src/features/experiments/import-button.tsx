@@ -45,5 +45,5 @@ export function ImportButton({ act }: { act: Import }) {
 }
 
 export function ImportFault({ act }: { act: Import }) {
-  return act.isError ? <ErrorPanel what="The experiment was not imported." error={act.error} /> : null;
+  return act.isError ? <ErrorPanel what="The experiment could not be imported." error={act.error} /> : null;
 }

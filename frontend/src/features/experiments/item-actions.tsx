@@ -18,7 +18,7 @@ export function ItemActions({ button, item, act, edit }: ItemMenuProps & { butto
       <Menu.Item onClick={() => edit(item.id)}>Tags and note</Menu.Item>
       {into.length > 0 && <Menu.Item onClick={() => setMoving(true)}>Move to another project</Menu.Item>}
       <Menu.Item onClick={() => act(item.archived ? "unarchive" : "archive", item)}>
-        {item.archived ? "Take out of the archive" : "Archive"}
+        {item.archived ? "Unarchive" : "Archive"}
       </Menu.Item>
       <Menu.Item onClick={() => act(item.protected ? "unprotect" : "protect", item)}>
         {item.protected ? "Allow deletion" : "Protect from deletion"}

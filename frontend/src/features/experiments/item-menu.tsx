@@ -20,7 +20,7 @@ export function ItemMenu(props: ItemMenuProps) {
         <ActionIcon
           variant="subtle"
           color="gray"
-          aria-label={`More on ${props.item.name}`}
+          aria-label={`Actions for ${props.item.name}`}
           data-testid="item-menu"
         >
           <svg width={16} height={16} viewBox="0 0 16 16" aria-hidden="true" fill="currentColor">

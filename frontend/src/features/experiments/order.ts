@@ -5,13 +5,13 @@ import { secondsOf } from "./columns";
 /** By what the list can be sorted; `down`: which way it goes first. */
 export const KEYS = [
   { key: "added", title: "Added", down: true, words: ["oldest first", "newest first"] },
-  { key: "name", title: "Name", down: false, words: ["from A to Z", "from Z to A"] },
+  { key: "name", title: "Name", down: false, words: ["A to Z", "Z to A"] },
   { key: "verdict", title: "Verdict", down: true, words: ["smallest claim first", "largest claim first"] },
-  { key: "project", title: "Project", down: false, words: ["from A to Z", "from Z to A"] },
-  { key: "user", title: "User", down: false, words: ["from A to Z", "from Z to A"] },
+  { key: "project", title: "Project", down: false, words: ["A to Z", "Z to A"] },
+  { key: "user", title: "User", down: false, words: ["A to Z", "Z to A"] },
   { key: "finished", title: "Finished", down: true, words: ["oldest first", "newest first"] },
   { key: "duration", title: "Duration", down: true, words: ["shortest first", "longest first"] },
-  { key: "state", title: "State", down: false, words: ["what runs first", "what runs last"] },
+  { key: "state", title: "State", down: false, words: ["running first", "running last"] },
   { key: "progress", title: "Progress", down: true, words: ["least first", "most first"] },
 ] as const;
 

@@ -50,7 +50,7 @@ export function SelectionBar({ chosen, projects = [], busy, refused, act, clear 
         <Unless why={refused}>
           {button("Star", "star", chosen)}
           {chosen.every((item) => item.archived)
-            ? button("Take out of the archive", "unarchive", chosen)
+            ? button("Unarchive", "unarchive", chosen)
             : button("Archive", "archive", chosen)}
           {into.length > 0 && (
             <Button

@@ -91,7 +91,8 @@ export function useActions() {
           await back?.(item.id).catch((error) => kept.push(`#${item.number}: ${explain(error)}`));
         void client.invalidateQueries({ queryKey: ["experiments"] });
         void client.invalidateQueries({ queryKey: ["deleted-experiments"] });
-        if (kept.length > 0) setOutcome({ text: "This was not undone.", failed: kept, undo: undefined });
+        if (kept.length > 0)
+          setOutcome({ text: "The action could not be undone.", failed: kept, undo: undefined });
       };
       if (QUIET.has(action) && items.length === 1 && failed.length === 0) return;
       setOutcome({

@@ -33,7 +33,7 @@ export function BoardPart({ board, tauMax, title }: BoardProps) {
     <Section title={where} testId="board" aside={tags}>
       {few && (
         <p className={styles.note}>
-          One workload: this is no ranking of methods yet. Tune the same methods on another one.
+          One workload is not enough for a ranking. Tune the same algorithms on another workload.
         </p>
       )}
       <Ranking board={board} title={title} />
@@ -43,7 +43,7 @@ export function BoardPart({ board, tauMax, title }: BoardProps) {
             title={`Performance profiles${board.simulated ? " (virtual time)" : ""}`}
             testId="profiles"
             series={allProfiles(board.methods, title, board.workloads.length)}
-            xTitle="Factor of the fastest method's time (τ)"
+            xTitle="Time over that of the fastest algorithm (τ)"
             formatX={(value) => formatNumber(Number(value.toFixed(3)))}
             tickX={(value) => formatNumber(value)}
             formatY={(value) => formatPercent(shareAt(value, board.workloads.length), 0)}
@@ -69,15 +69,15 @@ export function BoardPart({ board, tauMax, title }: BoardProps) {
 
 function Ranking({ board, title }: Pick<BoardProps, "board" | "title">) {
   if (board.methods.length === 0) {
-    return <p className={styles.note}>No method was measured on all of these workloads.</p>;
+    return <p className={styles.note}>No algorithm was measured on all of these workloads.</p>;
   }
   return (
-    <TableRegion label={`Methods on ${board.cluster}`}>
+    <TableRegion label={`Algorithms on ${board.cluster}`}>
       <table className={`${ui.table} ${ui.sticky}`} data-testid="ranking">
-        <caption className={ui.unseen}>Methods on {board.cluster}, the best score first.</caption>
+        <caption className={ui.unseen}>Algorithms on {board.cluster}, the best score first.</caption>
         <thead>
           <tr>
-            <th scope="col">Method</th>
+            <th scope="col">Algorithm</th>
             <th scope="col">Score, 95% interval</th>
             {board.workloads.map((workload) => (
               <WorkloadHead key={workload.name} workload={workload} simulated={board.simulated} />
@@ -134,7 +134,7 @@ function MethodRow({ board, method, name, index }: RowProps) {
           to="/algorithms/$algorithm"
           params={{ algorithm: method.algorithm }}
           className={styles.method}
-          title="Equations, parameters, what tests verify"
+          title="Equations, parameters and verified properties"
         >
           <VariantChip name={name} index={index} />
         </Link>

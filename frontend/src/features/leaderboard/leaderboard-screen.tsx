@@ -33,11 +33,11 @@ export function LeaderboardScreen() {
     <>
       <h1 className={styles.title}>Leaderboard</h1>
       <p className={styles.intro}>
-        Which method is fast on all workloads of a cluster. The score is the area under a method's performance
-        profile, as in AlgoPerf: 1 for the fastest on every workload, 0 for one that never comes within a
-        factor of {query.data?.tau_max ?? 4} of the fastest. Only experiments in which all variants were tuned
-        with equal effort count. Intervals cover the choice of seeds only; where many methods are about
-        equally fast, they are too narrow.
+        Which algorithm is fast on all workloads of a cluster. The score is the area under an algorithm's
+        performance profile, as in AlgoPerf: 1 if it is the fastest on every workload, 0 if it is never within
+        a factor of {query.data?.tau_max ?? 4} of the fastest. Only experiments that tuned all variants with
+        equal effort count. Intervals cover the choice of seeds only; they are too narrow where many
+        algorithms are about equally fast.
       </p>
       {query.isError && (
         <ErrorPanel
@@ -69,9 +69,9 @@ function Empty({ leaderboard }: { leaderboard: Leaderboard }) {
         testId="empty"
         action={<LinkButton to="/new">New experiment</LinkButton>}
       >
-        The leaderboard ranks methods over several workloads. An experiment counts if it has a target, if
-        Tuning was switched on, if every variant had as many trials, and once all of its runs have ended. Run
-        one per workload with the same methods, cluster and number of workers.
+        The leaderboard ranks algorithms over several workloads. An experiment counts if it has a target,
+        tuning is on, every variant has the same number of trials, and all its runs have ended. Run one
+        experiment per workload, with the same algorithms, cluster and number of workers.
       </Message>
       <LeftOut items={leaderboard.left_out} />
     </>

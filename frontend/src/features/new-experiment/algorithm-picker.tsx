@@ -30,7 +30,11 @@ function options(algorithms: readonly AlgorithmView[]) {
   }));
 }
 
-const SHARED = { searchable: true, nothingFoundMessage: "No method has such a name", maxDropdownHeight: 380 };
+const SHARED = {
+  searchable: true,
+  nothingFoundMessage: "No algorithm has this name",
+  maxDropdownHeight: 380,
+};
 
 /** An option of the list: the method's title, and what it moves. */
 function optionOf(algorithms: readonly AlgorithmView[]): SelectProps["renderOption"] {

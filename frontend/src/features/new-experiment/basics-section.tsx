@@ -89,7 +89,7 @@ export function BudgetSection({ workloads }: { workloads: readonly WorkloadView[
         <NumberField
           path={["evaluation", "every"]}
           label="Evaluate every"
-          description="Samples between evaluations, off the clock"
+          description="Samples between evaluations, which are not on the clock"
           required
         />
         <NumberField path={["budget", "max_seconds"]} label="Wall limit" description="Seconds; empty: none" />
@@ -102,7 +102,7 @@ export function BudgetSection({ workloads }: { workloads: readonly WorkloadView[
       </div>
       <Switch
         mt={18}
-        label="End at a target, and compare the time to it"
+        label="End at a target, and compare the time to target"
         data-testid="has-target"
         checked={isJson(target)}
         onChange={(event) => {
@@ -115,7 +115,7 @@ export function BudgetSection({ workloads }: { workloads: readonly WorkloadView[
           <ChoiceField
             path={["target", "metric"]}
             label="Target of"
-            description="Of the center, on the validation part; the test part is scored once, at the end"
+            description="Of the center, on the validation part. The test part is scored once, at the end"
             fallback="validation_accuracy"
             choices={METRICS}
           />

@@ -182,17 +182,17 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
             <Alert
               color="red"
               mt={12}
-              title={typed?.as === "json" ? "The JSON is not what the form shows" : "The YAML cannot be read"}
+              title={typed?.as === "json" ? "The JSON differs from the form" : "The YAML cannot be read"}
               data-testid="unread"
             >
               {unread}{" "}
               <Button size="compact-xs" variant="default" onClick={() => setTyped(undefined)}>
-                Discard what was typed
+                Discard this text
               </Button>
             </Alert>
           )}
           {refused && (
-            <Alert color="red" mt={12} title="It was not started">
+            <Alert color="red" mt={12} title="The experiment could not be started">
               {explain(post.error)}
             </Alert>
           )}

@@ -5,7 +5,7 @@ import styles from "./changes.module.css";
 
 /** What the draft of a clone has differently from the experiment that is cloned. */
 export function ChangesPanel({ changes }: { changes: readonly Change[] }) {
-  if (changes.length === 0) return <p className={styles.none}>Nothing differs from the original.</p>;
+  if (changes.length === 0) return <p className={styles.none}>No changes from the original.</p>;
   return (
     <table className={`${ui.table} ${styles.changes}`}>
       <thead>

@@ -56,7 +56,7 @@ export function ClustersSection({ clusters }: { clusters: readonly ClusterView[]
                   {cluster.name} ({cluster.cores} cores{cluster.online ? "" : ", offline"})
                 </Menu.Item>
               ))}
-              {clusters.length === 0 && <Menu.Label>No cluster is registered yet</Menu.Label>}
+              {clusters.length === 0 && <Menu.Label>No clusters yet</Menu.Label>}
             </Menu.Dropdown>
           </Menu>
           <Menu shadow="md" position="bottom-end">
@@ -148,11 +148,11 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
       <div className={styles.grid}>
         {virtual ? (
           <>
-            <TextField path={[...path, "name"]} label="Name" description="Of this virtual cluster" />
+            <TextField path={[...path, "name"]} label="Name" description="Of the virtual cluster" />
             <ChoiceField
               path={[...path, "computed_on"]}
               label="Computed on"
-              description="Takes slots there"
+              description="Uses slots of that cluster"
               choices={registered}
             />
           </>
@@ -175,7 +175,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
           <TextField
             path={[...path, "virtual", "like"]}
             label="Like"
-            description="Cluster whose latest calibration gives the constants"
+            description="The cluster whose latest calibration provides the constants"
           />
         )}
         {virtual &&
@@ -195,7 +195,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
           <TextField
             path={[...path, "virtual", "compute_source"]}
             label="Source of the compute time"
-            description="What it was measured on; empty: an assumption"
+            description="Where it was measured; empty: an assumption"
           />
         )}
       </div>

@@ -15,7 +15,7 @@ const runs = (count: number) => `${formatCount(count)} ${count === 1 ? "run" : "
 /** "about 12 min for 15 runs (10 to 15 min)", or why nothing can be said. */
 export function durationWords({ runs: count, unlike, seconds, least, most }: DurationView): string {
   if (unlike === count) return "no prediction: no similar run yet";
-  if (unlike > 0) return `no prediction: nothing like ${formatCount(unlike)} of ${runs(count)} has run yet`;
+  if (unlike > 0) return `no prediction: no similar run for ${formatCount(unlike)} of ${runs(count)} yet`;
   if (seconds === null || least === null || most === null) return "more than ten years";
   return `about ${roughly(seconds)} for ${runs(count)} (${roughly(least)} to ${roughly(most)})`;
 }

@@ -17,7 +17,7 @@ export interface Example {
 export const FIRST: Example = {
   key: "comparison",
   label: "The paper's comparison",
-  about: "Five methods of elastic averaging on digits: measured here, and simulated for 10 Gb/s Ethernet",
+  about: "Five algorithms on digits: measured here, and simulated for 10 Gb/s Ethernet",
   document: comparison,
 };
 
@@ -26,25 +26,25 @@ export const EXAMPLES: readonly Example[] = [
   {
     key: "tuned",
     label: "Tuned comparison",
-    about: "Five methods, each at the best of 12 trials; simulated",
+    about: "Five algorithms, each with the best of 12 settings; simulated",
     document: tuned,
   },
   {
     key: "local-sgd-periods",
     label: "Periods of Local SGD",
-    about: "A sweep: one method with six values of one parameter; simulated",
+    about: "A sweep: one algorithm with six values of a parameter; simulated",
     document: periods,
   },
   {
     key: "unequal-workers",
     label: "Unequal workers",
-    about: "Six methods, where half of the workers are three times as fast; simulated",
+    about: "Six algorithms; half of the workers are three times as fast; simulated",
     document: unequal,
   },
   {
     key: "output-layers",
     label: "Output layers (SLIDE)",
-    about: "Four layers for 20,000 labels: measured here, on a generated problem or on data of your own",
+    about: "Four layers for 20,000 labels: measured here, on a generated problem or on your own data",
     document: layers,
   },
 ];

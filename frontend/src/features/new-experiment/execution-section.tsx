@@ -5,7 +5,7 @@ import { SchemaForm } from "./schema-form";
 
 const ON_BAD_WORKER = [
   { value: "fail", label: "fail the run" },
-  { value: "drop", label: "go on without it, where the method can" },
+  { value: "drop", label: "continue without it, if the algorithm can" },
 ];
 
 /** How gradients are computed, alike for every variant, and what is kept on the way. */
@@ -21,13 +21,13 @@ export function ExecutionSection({ compute }: { compute: unknown }) {
         />
         <NumberField
           path={["budget", "max_stall_seconds"]}
-          label="Longest pause"
-          description="Seconds without a step before ranks count as hung; empty: 60"
+          label="Stall limit"
+          description="Seconds without a step after which ranks count as hung; empty: 60"
         />
         <ChoiceField
           path={["on_bad_worker"]}
           label="NaN or Inf on a worker"
-          description="What becomes of the run"
+          description="What happens to the run"
           fallback="fail"
           choices={ON_BAD_WORKER}
         />
@@ -35,7 +35,7 @@ export function ExecutionSection({ compute }: { compute: unknown }) {
       <SwitchField
         path={["trace"]}
         label="Record a timeline"
-        description="Phases and messages of every rank, drawn on the page of its run. Adds about 20 µs to each step, and up to 8 MiB to a run"
+        description="Phases and messages of every rank, shown on the run's page. Adds about 20 µs per step and up to 8 MiB per run"
         fallback={false}
         mt={18}
       />

@@ -77,8 +77,8 @@ export function Extension({ experiment, algorithms, workloads }: ExtensionProps)
         <Link to="/experiments/$experimentId" params={{ experimentId: experiment.id }}>
           #{experiment.number} {experiment.name}
         </Link>
-        , as its version {(experiment.version ?? 1) + 1}. What it has stays as it was measured; all variants
-        are compared as one experiment, so that each claim is corrected for more comparisons.
+        , as its version {(experiment.version ?? 1) + 1}. Existing results stay unchanged. All variants are
+        compared as one experiment, so each claim is corrected for more comparisons.
       </p>
       <DraftNote replaced={replaced} before={() => post.reset()} />
       <div className={styles.columns}>
@@ -98,7 +98,7 @@ export function Extension({ experiment, algorithms, workloads }: ExtensionProps)
         <aside ref={side} className={styles.side} aria-label="Plan">
           {count === 0 ? (
             <p className={styles.source} data-testid="nothing-added">
-              Add a variant to see what would run.
+              Add a variant to see the plan.
             </p>
           ) : (
             <PlanPanel
@@ -107,11 +107,11 @@ export function Extension({ experiment, algorithms, workloads }: ExtensionProps)
               faults={faults}
               settled={settled}
               focus={focus}
-              refused="It cannot be extended"
+              refused="The experiment cannot be extended"
             />
           )}
           {refused && (
-            <Alert color="red" mt={12} title="No variants were added">
+            <Alert color="red" mt={12} title="The variants could not be added">
               {explain(post.error)}
             </Alert>
           )}

@@ -42,7 +42,7 @@ export function placeName(pointer: string): string {
 /** What is wrong with a draft before anybody is asked: numbers that JSON cannot say, and would send as null. */
 export function faultsIn(value: unknown, at = ""): Fault[] {
   if (typeof value === "number" && !Number.isFinite(value)) {
-    const message = Number.isNaN(value) ? "this is not a number" : "this number is not finite";
+    const message = Number.isNaN(value) ? "not a number" : "not a finite number";
     return [{ pointer: at, message }];
   }
   if (typeof value !== "object" || value === null) return [];

@@ -77,7 +77,7 @@ export function NumberField({
   const read = (text: string) => parseNumber(text) ?? (nullable ? null : undefined);
   const agrees =
     typed !== undefined && (Object.is(read(typed), value) || (value === null && Number.isNaN(read(typed))));
-  const wrong = typed !== undefined && Number.isNaN(parseNumber(typed)) ? "This is no number." : undefined;
+  const wrong = typed !== undefined && Number.isNaN(parseNumber(typed)) ? "Not a number." : undefined;
   return (
     <TextInput
       {...control}
@@ -135,7 +135,7 @@ export function NumbersField({ path, label, description, fallback }: FieldProps)
   const { value, set, error, control } = useField(path);
   const [typed, setTyped] = useState<string>();
   const listed = (numbers: unknown) => (Array.isArray(numbers) ? numbers.join(", ") : "");
-  const wrong = readNumbers(typed ?? "")?.some(Number.isNaN) ? "One of these is no number." : undefined;
+  const wrong = readNumbers(typed ?? "")?.some(Number.isNaN) ? "One of these is not a number." : undefined;
   const agrees = typed !== undefined && (wrong || listed(readNumbers(typed)) === listed(value));
   return (
     <TextInput

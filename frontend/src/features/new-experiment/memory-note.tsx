@@ -11,10 +11,10 @@ export function isTooLarge({ bytes, available }: MemoryView): boolean {
 export function memoryWords(view: MemoryView): string {
   const { bytes, available, host } = view;
   if (typeof bytes !== "number") {
-    return "no prediction: the size of the workload is not known before it is built";
+    return "no prediction: the size of this workload is unknown";
   }
   if (available === null) return `about ${formatBytes(bytes)}`;
-  const beyond = isTooLarge(view) ? ", which is less" : "";
+  const beyond = isTooLarge(view) ? ", which is not enough" : "";
   return `about ${formatBytes(bytes)}; ${host} has ${formatBytes(available)}${beyond}`;
 }
 

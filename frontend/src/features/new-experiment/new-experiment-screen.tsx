@@ -57,7 +57,7 @@ function Definition() {
   const failed = [algorithms, workloads, clusters, original].find((query) => query.isError && !query.data);
   if (failed) {
     return (
-      <ErrorPanel what="The form could not be made." error={failed.error} retry={() => failed.refetch()} />
+      <ErrorPanel what="The form could not be loaded." error={failed.error} retry={() => failed.refetch()} />
     );
   }
   if (!algorithms.data || !workloads.data || !clusters.data || (given && !original.data)) {
@@ -108,7 +108,7 @@ function NotExtended({ experiment, why }: { experiment: ExperimentView; why: str
       testId="not-extended"
       action={
         <LinkButton to="/experiments/$experimentId" params={{ experimentId: experiment.id }}>
-          To the experiment
+          Back to the experiment
         </LinkButton>
       }
     >

@@ -27,7 +27,7 @@ export function PlanBar({ plan, startable, failed, settled, show }: PlanBarProps
 }
 
 function said({ plan, startable, failed }: Pick<PlanBarProps, "plan" | "startable" | "failed">): string {
-  if (startable.problems > 0) return "See what";
+  if (startable.problems > 0) return "Show problems";
   if (failed) return "Not checked yet";
   return plan ? inShort(plan) : "Checking…";
 }

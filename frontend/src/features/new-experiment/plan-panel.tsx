@@ -42,7 +42,7 @@ export function PlanPanel({ plan, error, settled, ...told }: PlanPanelProps) {
 
 type FaultsProps = Omit<PlanPanelProps, "plan" | "settled">;
 
-function Faults({ error, faults, focus, lineOf, refused = "It cannot be checked" }: FaultsProps) {
+function Faults({ error, faults, focus, lineOf, refused = "The experiment cannot be checked" }: FaultsProps) {
   if (faults.length === 0)
     return (
       <Alert color="red" title={worthRetrying(0, error) ? "Not checked yet" : refused} data-testid="faults">

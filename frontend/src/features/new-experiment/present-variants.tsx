@@ -17,14 +17,14 @@ interface PresentProps {
 export function PresentVariants({ experiment, algorithms }: PresentProps) {
   const { spec } = experiment;
   return (
-    <Section title="What it has" testId="present-variants">
+    <Section title="Existing variants" testId="present-variants">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section className={ui.tableWrap} aria-label="Its variants" tabIndex={0}>
+      <section className={ui.tableWrap} aria-label="Existing variants" tabIndex={0}>
         <table className={ui.table}>
           <thead>
             <tr>
               <th scope="col">Variant</th>
-              <th scope="col">Method</th>
+              <th scope="col">Algorithm</th>
             </tr>
           </thead>
           <tbody>
@@ -60,6 +60,6 @@ export function measuredSo({ spec }: ExperimentView): string {
   const where = cluster ? ` on ${cluster}` : " at each place";
   return (
     `It is tuned: each new variant gets ${formatCount(trials)} trials${where}, as many as the others had${runs}. ` +
-    `The setting that they choose is measured on the same ${seeds}. The present variants search nothing again.`
+    `The setting that they choose is measured on the same ${seeds}. Existing variants are not tuned again.`
   );
 }

@@ -10,15 +10,15 @@ const AGAIN = 15_000;
 
 /** What a cluster is doing, and what waits for it: "2 experiments wait (6 runs), the last ends about 14:05". */
 export function queueWords({ online, drained, active, entries }: QueueView, now: number): string {
-  if (drained) return "drained: it starts nothing";
-  if (!online) return "offline: nothing starts until its agent is back";
-  if (entries.length === 0) return active.length === 0 ? "nothing waits" : "runs are active, nothing waits";
+  if (drained) return "drained: starts no runs";
+  if (!online) return "offline: starts no runs until its agent is back";
+  if (entries.length === 0) return active.length === 0 ? "queue empty" : "runs are active, queue empty";
   const runs = entries.reduce((sum, entry) => sum + entry.runs, 0);
   const who = entries.length === 1 ? "1 experiment waits" : `${entries.length} experiments wait`;
   const ends = entries.map((entry) => entry.ends);
   const last = ends.reduce((latest, end) => (latest && end && end.at > latest.at ? end : latest), ends[0]);
   const all = ends.every((end) => end !== null);
-  const when = all && last ? `the last ends ${formatSpan(last, now)}` : "until when is not known";
+  const when = all && last ? `the last ends ${formatSpan(last, now)}` : "end unknown";
   return `${who} (${formatCount(runs)} ${runs === 1 ? "run" : "runs"}), ${when}`;
 }
 
@@ -32,7 +32,7 @@ export function QueueNote({ hosts }: { hosts: readonly string[] }) {
     <ul className={styles.queues} data-testid="plan-queues">
       {hosts.map((name, i) => {
         const query = queues[i];
-        const words = query?.isError ? "its queue could not be read" : "…";
+        const words = query?.isError ? "its queue could not be loaded" : "…";
         return (
           <li key={name}>
             <a href={`/clusters/${encodeURIComponent(name)}/queue`} target="_blank" rel="noreferrer">

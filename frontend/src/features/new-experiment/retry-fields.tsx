@@ -14,7 +14,7 @@ const USUAL: RetryPolicy = {
 };
 const CAUSES = [
   ["infrastructure", "A rank, mpirun, a host or a disk died"],
-  ["lost", "Contact was lost, and it is proven dead"],
+  ["lost", "Contact was lost, and the run is proven dead"],
   ["time_limit", "The scheduler's time limit ended it"],
 ] as const;
 
@@ -26,8 +26,8 @@ export function RetryFields() {
     <>
       <Switch
         mt={18}
-        label="Own rule for further attempts"
-        description="Off: up to three attempts, unless the server says otherwise"
+        label="Own retry policy"
+        description="Off: the server's default, normally up to three attempts"
         data-testid="has-retry"
         checked={given}
         onChange={(event) => {
@@ -41,13 +41,13 @@ export function RetryFields() {
             <NumberField
               path={["retry", "attempts"]}
               label="Attempts"
-              description="That may fail, 1 to 100; 1: no further one"
+              description="Failed attempts allowed, 1 to 100; 1: no retry"
               fallback={USUAL.attempts}
             />
             <NumberField
               path={["retry", "backoff_seconds"]}
               label="Pause"
-              description="Seconds before the second attempt; doubled after each further failure"
+              description="Seconds before the second attempt; doubles after each failure"
               fallback={USUAL.backoff_seconds}
             />
             <NumberField

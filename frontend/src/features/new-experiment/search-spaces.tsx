@@ -42,7 +42,7 @@ export function SearchSpaces({
     <details className={formStyles.details} open data-testid="search-spaces">
       <summary>
         {searched.length === 0
-          ? "Tuning searches nothing here: every trial would have the setting above"
+          ? "Nothing to tune here: every trial would use the setting above"
           : `Tuning searches ${searched.length} ${searched.length === 1 ? "parameter" : "parameters"}`}
       </summary>
       <div {...control} tabIndex={-1}>
@@ -173,13 +173,13 @@ function Actions({
     return (
       <>
         {mentioned && button("Keep the value", set(undefined))}
-        {button("Search it", () =>
+        {button("Search", () =>
           change((old) => withValue(withSweep(old, index, name, undefined), givenAt(index, name), undefined)),
         )}
       </>
     );
   }
-  if (state === "default") return button("Search it", set(undefined));
+  if (state === "default") return button("Search", set(undefined));
   return (
     <>
       {state === "own" && declared && button("Reset", set(undefined))}

@@ -39,7 +39,7 @@ export function SweepFields({ index, algorithm }: { index: number; algorithm: Al
           <p className={styles.note}>
             Named “{textAt(variant, ["name"])} (
             {swept.map(([name, values]) => `${name} ${choicesText(values.slice(0, 1))}`).join(", ")})” and so
-            on. As the baseline, the one with the first values counts.
+            on. If this is the baseline, the variant with the first values is used.
           </p>
         )}
         {others.length > 0 && (
@@ -97,7 +97,7 @@ function SweptField({ index, name, title, values }: SweptProps) {
         size="compact-xs"
         variant="subtle"
         color="gray"
-        aria-label={`Sweep no more: ${title}`}
+        aria-label={`Remove sweep: ${title}`}
         onClick={() => change((old) => withSweep(old, index, name, undefined))}
       >
         Remove

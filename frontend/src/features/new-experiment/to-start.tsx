@@ -20,7 +20,7 @@ export function ToStart() {
         found?.focus({ preventScroll: true });
       }}
     >
-      To Start
+      Go to Start
     </button>
   );
 }

@@ -32,8 +32,8 @@ export function TuningSection({ schema }: { schema: unknown }) {
       />
       <p className={styles.note}>
         {on
-          ? "Every variant gets the same number of trials; each says above what is searched. The best setting is then measured on the experiment's seeds, which no trial has used."
-          : "Parameters are as given: a comparison then says something of these settings, not of the methods."}
+          ? "Every variant gets the same number of trials; the parameters to search are listed with each variant. The best setting is then measured on the experiment's seeds, which no trial uses."
+          : "Parameters are as given: the comparison is then about these settings, not about the algorithms."}
       </p>
       {on && <Continued />}
       {on && (
@@ -54,14 +54,14 @@ function Continued() {
     <div {...control} tabIndex={-1} data-testid="continues">
       {error && <p className={styles.error}>{error}</p>}
       <p className={styles.note}>
-        Continues an experiment: the trials made there count here, and every variant gets as many new ones as
-        stand below. Everything but the spaces must stay as it was.{" "}
+        Continues an experiment: its trials are reused, and every variant gets the number of new trials given
+        below. Only the spaces may change.{" "}
         <Button
           size="compact-xs"
           variant="default"
           onClick={() => change((old) => withValue(old, ["tuning", "continues"], undefined))}
         >
-          Start the trials anew
+          Do not reuse earlier trials
         </Button>
       </p>
     </div>
@@ -75,7 +75,7 @@ function DecidingCluster() {
     <ChoiceField
       path={["tuning", "cluster"]}
       label="Trials on"
-      description="Each cluster decides for itself, or one for all"
+      description="One choice per cluster, or one for all"
       choices={[
         { value: "", label: "each cluster" },
         ...[...new Set(names)].filter(Boolean).map((name) => ({ value: name, label: `${name}, for all` })),

@@ -25,7 +25,7 @@ export function useDraft(start: Json, of: string) {
     keepDraft(of, undefined);
   };
   const [replaced, setReplaced] = useState<Replaced | undefined>(
-    () => left && { what: "This is the draft that you left here.", undo: "Start afresh", act: fresh },
+    () => left && { what: "Your unsaved draft was restored.", undo: "Start over", act: fresh },
   );
   useEffect(() => {
     if (changed) keepDraft(of, withNamedBaseline(draft));
@@ -56,7 +56,7 @@ export function useDraft(start: Json, of: string) {
         setReplaced(undefined);
       };
       const what = `“${label}” has replaced your draft.`;
-      setReplaced((old) => (asks ? { what, undo: "Bring it back", act: back } : old && { ...old, what }));
+      setReplaced((old) => (asks ? { what, undo: "Restore draft", act: back } : old && { ...old, what }));
     },
     /** The draft has become an experiment. */
     started: () => {

@@ -119,7 +119,7 @@ export function VariantCard({
           {known.origin !== "built-in" && <Source offered={known} />}
           <Documentation text={known.documentation} />
           <a href={`/algorithms/${known.name}`} target="_blank" rel="noreferrer" className={own.more}>
-            Parameters, and what tests verify
+            Parameters and verified properties
           </a>
         </details>
       )}

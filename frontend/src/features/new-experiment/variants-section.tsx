@@ -105,7 +105,7 @@ function ColumnChoice({ columns, choose }: { columns: readonly Column[]; choose:
   return (
     <div className={own.under}>
       <p className={own.hint}>
-        Pale values are defaults. Several values, separated by commas, make a variant each.
+        Pale values are defaults. Several values, separated by commas, make one variant each.
       </p>
       {columns.length > 0 && (
         <NativeSelect

@@ -50,11 +50,9 @@ export function YamlPlace(props: Omit<YamlPartProps, "schema">) {
   return (
     <div className={styles.place} data-testid="yaml">
       <YamlPart {...props} schema={schema.data ?? undefined} />
-      {schema.isError && <p className={styles.keys}>Nothing is completed: {explain(schema.error)}</p>}
+      {schema.isError && <p className={styles.keys}>No completion: {explain(schema.error)}</p>}
       {schema.data === null && (
-        <p className={styles.keys}>
-          Nothing is completed: the server describes no experiments. Sign in again.
-        </p>
+        <p className={styles.keys}>No completion: the server returned no schema. Sign in again.</p>
       )}
     </div>
   );

@@ -51,7 +51,7 @@ export function actions(me: Me | undefined, scheme: "light" | "dark"): Entry[] {
   const submits = me === undefined || includes(me.role, "researcher");
   return [
     ...(submits ? [page("New experiment", "/new")] : []),
-    { key: "scheme", label: `Switch to ${next} colours`, target: { kind: "scheme", next } },
+    { key: "scheme", label: `Switch to ${next} colors`, target: { kind: "scheme", next } },
   ];
 }
 

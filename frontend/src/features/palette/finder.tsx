@@ -81,9 +81,7 @@ export function Finder({ close }: { close: (elsewhere?: boolean) => void }) {
         mark={({ key }) => setMarked(key)}
         choose={choose}
       />
-      {entries.length === 0 && (
-        <p className={styles.nothing}>{searching ? "Searching …" : "Nothing has such a name."}</p>
-      )}
+      {entries.length === 0 && <p className={styles.nothing}>{searching ? "Searching …" : "No results."}</p>}
       {fault && <p className={styles.fault}>Not everything could be searched. {fault}</p>}
       <div className={styles.foot}>
         <span role="status">

@@ -31,7 +31,7 @@ export function AccountScreen() {
       <h1 className={screen.title}>{me.name}</h1>
       <p className={screen.intro}>
         Role {me.role}: {MEANINGS[me.role]}
-        {me.role !== "viewer" && "; and what the roles before it may"}.
+        {me.role !== "viewer" && ", and everything the lower roles allow"}.
       </p>
       {me.is_user && me.credential === "session" ? <WaysIn /> : <OwnerNote me={me} />}
       <TokensPart me={me} all={false} />
@@ -45,7 +45,7 @@ function WaysIn() {
   return (
     <>
       {(query.isError || query.data?.has_password) && <PasswordPart />}
-      {query.isError && <ErrorPanel what="Your accounts could not be listed." error={query.error} />}
+      {query.isError && <ErrorPanel what="Your accounts could not be loaded." error={query.error} />}
       {query.data && <IdentitiesPart list={query.data} problem={problem} />}
     </>
   );
@@ -81,7 +81,7 @@ function PasswordPart() {
         }}
       >
         <PasswordInput
-          label="Present password"
+          label="Current password"
           autoComplete="current-password"
           maxLength={256}
           value={current}
@@ -100,12 +100,12 @@ function PasswordPart() {
           loading={change.isPending}
           data-testid="change-password"
         >
-          Change the password
+          Change password
         </Button>
-        {change.isError && <ErrorPanel what="The password was not changed." error={change.error} />}
+        {change.isError && <ErrorPanel what="The password could not be changed." error={change.error} />}
         {change.isSuccess && (
           <Text size="sm" role="status">
-            The password is changed. Your sessions in other browsers have ended.
+            Password changed. Your sessions in other browsers have ended.
           </Text>
         )}
       </form>

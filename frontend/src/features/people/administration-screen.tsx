@@ -30,9 +30,9 @@ export function AdministrationScreen() {
       <h1 className={screen.title}>Administration</h1>
       <p className={screen.intro}>
         {me.users
-          ? "Users sign in with a name and a password; the start-up token goes on being that of an administrator. "
-          : "There is no user yet. With the first one, browsers are led to a sign-in page; the start-up token goes on being that of an administrator. "}
-        Every change is in the audit trail.
+          ? "Users sign in with a name and a password; the start-up token keeps an administrator's rights. "
+          : "There are no users yet. After the first one is added, browsers have to sign in; the start-up token keeps an administrator's rights. "}
+        Every change is recorded in the audit trail.
       </p>
       <UsersPart me={me} />
       {me.users && <ProjectsPart />}

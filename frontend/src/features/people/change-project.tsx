@@ -11,7 +11,7 @@ import styles from "./people.module.css";
 
 /** Ways in which a project deletes what has ended; `after` needs a duration. */
 const WAYS = [
-  { value: "site", label: "as set for the server" },
+  { value: "site", label: "server default" },
   { value: "never", label: "never" },
   { value: "after", label: "after" },
 ];
@@ -52,11 +52,11 @@ export function ChangeProject({ project, done }: { project: ProjectView; done: (
         }}
       >
         <TextInput
-          label="Name of the project"
+          label="Project name"
           value={name}
           maxLength={LONGEST}
           disabled={project.name === DEFAULT}
-          error={bad && "Lower-case letters, digits, dot, dash and underscore"}
+          error={bad && "Lower-case letters, digits and . - _"}
           onChange={(event) => setName(event.currentTarget.value)}
         />
         <TextInput
@@ -67,7 +67,7 @@ export function ChangeProject({ project, done }: { project: ProjectView; done: (
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
         <NativeSelect
-          label="Deletes what has ended"
+          label="Delete ended experiments"
           data={WAYS}
           value={way}
           onChange={(event) => setWay(event.currentTarget.value)}
@@ -91,7 +91,7 @@ export function ChangeProject({ project, done }: { project: ProjectView; done: (
           Save
         </Button>
       </form>
-      {change.isError && <ErrorPanel what="The project was not changed." error={change.error} />}
+      {change.isError && <ErrorPanel what="The project could not be changed." error={change.error} />}
     </section>
   );
 }

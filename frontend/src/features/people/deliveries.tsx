@@ -36,9 +36,9 @@ export function Deliveries({ webhook }: { webhook: WebhookView }) {
   const label = `Deliveries to ${webhook.url}`;
   return (
     <div className={styles.table} data-testid="deliveries">
-      {query.isError && <ErrorPanel what="The deliveries could not be listed." error={query.error} />}
+      {query.isError && <ErrorPanel what="The deliveries could not be loaded." error={query.error} />}
       {query.isSuccess && items.length === 0 && (
-        <p className={screen.note}>{webhook.url} has been sent nothing in the last 14 days.</p>
+        <p className={screen.note}>{webhook.url} has no deliveries in the last 14 days.</p>
       )}
       {items.length > 0 && (
         <p className={screen.note}>
@@ -101,7 +101,7 @@ function DeliveryRow({ delivery, active }: { delivery: DeliveryView; active: boo
       <td>{formatMoment(delivery.created_at)}</td>
       <td>
         <code title={`webhook-id: ${delivery.id}`}>…{delivery.id.slice(-8)}</code>
-        {again.isError && <ErrorPanel what="It was not sent again." error={again.error} />}
+        {again.isError && <ErrorPanel what="The delivery could not be sent again." error={again.error} />}
       </td>
       <td>
         <div className={styles.actions}>

@@ -22,7 +22,7 @@ export function deliveryState({ state, attempts }: Pick<Told, "state" | "attempt
     case "discarded":
       return { words: "discarded", tone: "off" };
     case "waiting":
-      return attempts > 0 ? { words: "is repeated", tone: "warn" } : { words: "waiting", tone: "quiet" };
+      return attempts > 0 ? { words: "retrying", tone: "warn" } : { words: "waiting", tone: "quiet" };
   }
 }
 

@@ -32,7 +32,7 @@ export function IdentitiesPart({ list, problem }: { list: IdentityList; problem?
   if (!name && list.items.length === 0) return null;
   return (
     <Section title="Accounts at a provider" testId="identities-part">
-      <ProviderProblem title="The account was not linked" problem={provider?.problem} />
+      <ProviderProblem title="The account could not be linked" problem={provider?.problem} />
       {list.items.length > 0 && (
         <ListTable
           label="List of accounts"
@@ -49,10 +49,10 @@ export function IdentitiesPart({ list, problem }: { list: IdentityList; problem?
           ))}
         </ListTable>
       )}
-      {unlink.isError && <ErrorPanel what="The account was not unlinked." error={unlink.error} />}
+      {unlink.isError && <ErrorPanel what="The account could not be unlinked." error={unlink.error} />}
       {name && (
         <>
-          <p className={screen.note}>An account that is linked signs you in here without a password.</p>
+          <p className={screen.note}>A linked account signs you in without a password.</p>
           <Button
             variant="default"
             loading={link.isPending || link.isSuccess}
@@ -63,7 +63,7 @@ export function IdentitiesPart({ list, problem }: { list: IdentityList; problem?
           </Button>
         </>
       )}
-      {link.isError && <ErrorPanel what="No account was linked." error={link.error} />}
+      {link.isError && <ErrorPanel what="The account could not be linked." error={link.error} />}
     </Section>
   );
 }
@@ -71,13 +71,13 @@ export function IdentitiesPart({ list, problem }: { list: IdentityList; problem?
 function Row(props: { identity: IdentityView; busy: boolean; unlink: () => void }) {
   const { identity } = props;
   const now = useNow();
-  const why = identity.last_way ? "Without it you could not sign in: you have no password." : undefined;
+  const why = identity.last_way ? "You have no password, so you could not sign in without it." : undefined;
   return (
     <tr>
       <td>{identity.label}</td>
       <td>
         {identity.issuer}
-        {!identity.usable && ", which is not the provider of this server any more"}
+        {!identity.usable && ", no longer the provider of this server"}
       </td>
       <td title={formatMoment(identity.used_at)}>
         {identity.used_at ? formatAge(identity.used_at, now) : "never"}
@@ -87,7 +87,7 @@ function Row(props: { identity: IdentityView; busy: boolean; unlink: () => void 
           <Unless why={why}>
             <ConfirmButton
               label="Unlink"
-              question={`Unlink ${identity.label}? It signs you in no more, and your other sessions end.`}
+              question={`Unlink ${identity.label}? You can no longer sign in with it, and your other sessions end.`}
               keep="Keep it"
               confirm="Unlink the account"
               busy={props.busy}

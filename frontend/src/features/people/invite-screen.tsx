@@ -24,8 +24,8 @@ export function InviteScreen() {
   }, []);
   if (invite === "") {
     return (
-      <Message page title="This is no invitation" testId="no-invite">
-        The address of an invitation goes on behind /invite: open it as it was sent to you.
+      <Message page title="Invalid invitation" testId="no-invite">
+        The address is incomplete: it continues after /invite. Open it as it was sent to you.
       </Message>
     );
   }
@@ -38,21 +38,21 @@ export function InviteScreen() {
       }}
     >
       <h1>Welcome to Hooke</h1>
-      <p>Choose the password with which you will sign in. This address works once.</p>
+      <p>Choose your password. This address works only once.</p>
       <NewPasswordFields
         password={password}
         repeated={repeated}
         onPassword={setPassword}
         onRepeated={setRepeated}
       />
-      {accept.isError && <ErrorPanel what="The password was not set." error={accept.error} />}
+      {accept.isError && <ErrorPanel what="The password could not be set." error={accept.error} />}
       <Button
         type="submit"
         disabled={!complete(password, repeated)}
         loading={accept.isPending || accept.isSuccess}
         data-testid="accept"
       >
-        Set the password and sign in
+        Set password and sign in
       </Button>
       {provider?.name && (
         <>

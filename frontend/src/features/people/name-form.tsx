@@ -39,7 +39,7 @@ export function NameForm({ label, placeholder, action, busy, make, testIds, chil
         placeholder={placeholder}
         value={name}
         maxLength={LONGEST}
-        error={bad && "Lower-case letters, digits, dot, dash and underscore"}
+        error={bad && "Lower-case letters, digits and . - _"}
         onChange={(event) => setName(event.currentTarget.value)}
         data-testid={testIds.name}
       />

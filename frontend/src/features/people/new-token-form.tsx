@@ -35,8 +35,8 @@ export function NewTokenForm({ me }: { me: Me }) {
   return (
     <>
       <p className={screen.note}>
-        Programs and the command line send a token: <code>HOOKE_TOKEN=… hooke runs list</code>. It allows at
-        most what {me.is_user ? "your role" : "its scope"} allows, expires, and is shown once.
+        Programs and the command line send a token: <code>HOOKE_TOKEN=… hooke runs list</code>. It has at most
+        the rights of {me.is_user ? "your role" : "its scope"}, expires, and is shown only once.
       </p>
       <form
         className={screen.form}
@@ -78,18 +78,18 @@ export function NewTokenForm({ me }: { me: Me }) {
           loading={create.isPending}
           data-testid="create-token"
         >
-          Make token
+          Create token
         </Button>
         {me.is_user && includes(me.role, "admin") && (
           <Checkbox
             mt={30}
-            label="Of a machine"
+            label="For a machine"
             checked={machine}
             onChange={(event) => setMachine(event.currentTarget.checked)}
           />
         )}
       </form>
-      {create.isError && <ErrorPanel what="No token was made." error={create.error} />}
+      {create.isError && <ErrorPanel what="The token could not be created." error={create.error} />}
       {create.data && (
         <ShownOnce text={create.data.token} testId="new-token">
           The token {create.data.label} is not shown again.

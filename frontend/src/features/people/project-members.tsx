@@ -31,7 +31,7 @@ export function ProjectMembers({ project }: { project: string }) {
   const failed = [set, remove].find((each) => each.isError);
   return (
     <section className={styles.table} aria-label={`Members of ${project}`} data-testid="project-members">
-      {query.isError && <ErrorPanel what="The members could not be listed." error={query.error} />}
+      {query.isError && <ErrorPanel what="The members could not be loaded." error={query.error} />}
       {query.isSuccess && items.length === 0 && <p className={screen.note}>{project} has no members yet.</p>}
       {items.length > 0 && (
         <div className={ui.scroll}>
@@ -69,7 +69,7 @@ export function ProjectMembers({ project }: { project: string }) {
                     <div className={styles.actions}>
                       <ConfirmButton
                         label="Remove"
-                        question={`Remove ${user}? What is in ${project} does not exist for ${user} from now on. Runs continue.`}
+                        question={`Remove ${user}? ${user} loses access to ${project} at once. Runs continue.`}
                         keep="Keep the member"
                         confirm="Remove the member"
                         busy={remove.isPending}
@@ -89,7 +89,7 @@ export function ProjectMembers({ project }: { project: string }) {
         busy={set.isPending}
         add={(name, role) => set.mutate({ path: { project, name }, body: { role } })}
       />
-      {failed && <ErrorPanel what="This was not done." error={failed.error} />}
+      {failed && <ErrorPanel what="The change could not be made." error={failed.error} />}
     </section>
   );
 }

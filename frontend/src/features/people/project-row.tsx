@@ -31,7 +31,7 @@ export function ProjectRow({ project, open, show }: ProjectRowProps) {
     <tr data-testid={`project-${project.name}`}>
       <td title={project.description}>
         {project.name}
-        {change.isError && <ErrorPanel what="This was not done." error={change.error} />}
+        {change.isError && <ErrorPanel what="The change could not be made." error={change.error} />}
       </td>
       <td>{project.archived ? "archived" : "open"}</td>
       <td>{keptWords(project.keep_runs)}</td>
@@ -59,10 +59,10 @@ export function ProjectRow({ project, open, show }: ProjectRowProps) {
                 variant="default"
                 loading={change.isPending}
                 onClick={() => archive(!project.archived)}
-                title="Nothing more is put into an archived project; what is in it stays readable."
+                title="An archived project accepts no new experiments; its experiments stay readable."
                 data-testid="archive"
               >
-                {project.archived ? "Open again" : "Archive"}
+                {project.archived ? "Unarchive" : "Archive"}
               </Button>
             </>
           )}

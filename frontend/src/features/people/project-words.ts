@@ -2,7 +2,7 @@ import type { MemberView, UserView } from "@/lib/client/types.gen";
 
 /** After how long a project deletes what has ended, in words. */
 export function keptWords(keepRuns: string): string {
-  if (keepRuns === "site") return "as set for the server";
+  if (keepRuns === "site") return "server default";
   return keepRuns === "never" ? "never" : `after ${keepRuns}`;
 }
 

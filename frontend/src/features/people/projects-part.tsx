@@ -26,14 +26,14 @@ export function ProjectsPart() {
   return (
     <Section title="Projects" testId="projects-part">
       <p className={screen.note}>
-        What is in a project exists for its members and for administrators only, whatever role others have.
-        The project default is open to every user, with the role above.
+        Only its members and administrators have access to a project. The project default is open to every
+        user, with the role above.
       </p>
-      {query.isError && <ErrorPanel what="The projects could not be listed." error={query.error} />}
+      {query.isError && <ErrorPanel what="The projects could not be loaded." error={query.error} />}
       {items.length > 0 && (
         <ListTable
           label="List of projects"
-          titles={["Name", "State", "Deletes what has ended"]}
+          titles={["Name", "State", "Delete ended experiments"]}
           testId="projects"
         >
           {items.map((project) => (
@@ -69,12 +69,12 @@ function NewProject() {
       <NameForm
         label="New project"
         placeholder="vision"
-        action="Make project"
+        action="Create project"
         busy={create.isPending}
         make={(name) => create.mutateAsync({ body: { name } })}
         testIds={{ name: "project-name", action: "add-project" }}
       />
-      {create.isError && <ErrorPanel what="The project was not made." error={create.error} />}
+      {create.isError && <ErrorPanel what="The project could not be created." error={create.error} />}
     </>
   );
 }

@@ -69,8 +69,8 @@ export function SignInScreen() {
         />
       )}
       <p>
-        An administrator gives you a name, and another password if you forgot yours. On the host of the
-        server, <a href="/login">the start-up token</a> signs in as well.
+        An administrator adds users and resets passwords. On the server's host,{" "}
+        <a href="/login">the start-up token</a> signs in as well.
       </p>
     </form>
   );

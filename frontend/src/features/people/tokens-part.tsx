@@ -27,11 +27,11 @@ export function TokensPart({ me, all }: { me: Me; all: boolean }) {
   const items = all ? known : known.filter((token) => (me.is_user ? token.user === me.name : !token.user));
   return (
     <Section title="Tokens" testId="tokens-part">
-      {query.isError && <ErrorPanel what="The tokens could not be listed." error={query.error} />}
+      {query.isError && <ErrorPanel what="The tokens could not be loaded." error={query.error} />}
       {items.length > 0 && (
         <ListTable
           label="List of tokens"
-          titles={["Label", ...(all ? ["Of"] : []), "Scope", "Valid", "Last used", "Token"]}
+          titles={["Label", ...(all ? ["Owner"] : []), "Scope", "Valid", "Last used", "Token"]}
           testId="tokens"
         >
           {items.map((token) => (
@@ -45,7 +45,7 @@ export function TokensPart({ me, all }: { me: Me; all: boolean }) {
           ))}
         </ListTable>
       )}
-      {revoke.isError && <ErrorPanel what="The token was not revoked." error={revoke.error} />}
+      {revoke.isError && <ErrorPanel what="The token could not be revoked." error={revoke.error} />}
       <NewTokenForm me={me} />
     </Section>
   );
@@ -70,7 +70,7 @@ function Row(props: { token: TokenView; all: boolean; busy: boolean; revoke: () 
           {valid && (
             <ConfirmButton
               label="Revoke"
-              question={`Revoke the token ${token.label || "without a label"}? What uses it is refused at once.`}
+              question={`Revoke the token ${token.label || "without a label"}? Programs that use it are refused at once.`}
               keep="Keep it"
               confirm="Revoke the token"
               busy={props.busy}

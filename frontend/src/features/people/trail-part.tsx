@@ -48,7 +48,7 @@ export function TrailPart() {
       <Group gap={12} mb={16}>
         <TextInput
           size="xs"
-          label="Of"
+          label="Who"
           placeholder="ana"
           value={actor}
           onChange={(event) => setActor(event.currentTarget.value)}
@@ -64,8 +64,8 @@ export function TrailPart() {
           data-testid="trail-subject"
         />
       </Group>
-      {query.isError && <ErrorPanel what="The audit trail could not be read." error={query.error} />}
-      {query.isSuccess && items.length === 0 && <p className={screen.note}>No such entry.</p>}
+      {query.isError && <ErrorPanel what="The audit trail could not be loaded." error={query.error} />}
+      {query.isSuccess && items.length === 0 && <p className={screen.note}>No entries match.</p>}
       {items.length > 0 && <Entries items={items} />}
       {query.hasNextPage && (
         <Group justify="center" mt={20}>

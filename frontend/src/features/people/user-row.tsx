@@ -33,14 +33,14 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
     <tr data-testid={`user-${user.name}`}>
       <td>
         {user.name}
-        {change.isError && <ErrorPanel what="This was not done." error={change.error} />}
+        {change.isError && <ErrorPanel what="The change could not be made." error={change.error} />}
       </td>
       <td>
         <NativeSelect
           size="xs"
           w={120}
           aria-label={`Role of ${user.name}`}
-          title={self ? "Nobody changes their own role." : undefined}
+          title={self ? "You cannot change your own role." : undefined}
           disabled={self || change.isPending}
           value={user.role}
           data={[...ROLES]}
@@ -63,7 +63,7 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
               variant="default"
               loading={inviting}
               onClick={invite}
-              title="Makes an address at which another password is set."
+              title="Creates an address where the user sets a new password."
               data-testid="invite"
             >
               Invite again
@@ -82,7 +82,7 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
             !self && (
               <ConfirmButton
                 label="Disable"
-                question={`Disable ${user.name}? Sessions end and tokens are refused at once. Runs continue.`}
+                question={`Disable ${user.name}? Their sessions end and their tokens are refused at once. Runs continue.`}
                 keep="Keep access"
                 confirm="Disable the user"
                 busy={change.isPending}

@@ -29,7 +29,7 @@ export function UsersPart({ me }: { me: Me }) {
   const items = query.data?.items ?? [];
   return (
     <Section title="Users" testId="users-part">
-      {query.isError && <ErrorPanel what="The users could not be listed." error={query.error} />}
+      {query.isError && <ErrorPanel what="The users could not be loaded." error={query.error} />}
       {items.length > 0 && (
         <ListTable label="List of users" titles={["Name", "Role", "State", "Last sign-in"]} testId="users">
           {items.map((user) => (
@@ -44,8 +44,8 @@ export function UsersPart({ me }: { me: Me }) {
         </ListTable>
       )}
       <AddUser busy={add.isPending} add={(name, role) => add.mutateAsync({ body: { name, role } })} />
-      {add.isError && <ErrorPanel what="The user was not added." error={add.error} />}
-      {invite.isError && <ErrorPanel what="No invitation was made." error={invite.error} />}
+      {add.isError && <ErrorPanel what="The user could not be added." error={add.error} />}
+      {invite.isError && <ErrorPanel what="The invitation could not be created." error={invite.error} />}
       {made && (
         <ShownOnce text={`${window.location.origin}${made.path}`} testId="invite-link">
           Send this address to {made.user.name}: it sets a password, works once, and expires after seven days.

@@ -46,7 +46,7 @@ export function WebhookRow({ webhook, open, show }: WebhookRowProps) {
     <tr data-testid={`webhook-${webhook.id}`}>
       <td>
         <code className={styles.address}>{webhook.url}</code>
-        {failed && <ErrorPanel what="This was not done." error={failed.error} />}
+        {failed && <ErrorPanel what="The change could not be made." error={failed.error} />}
       </td>
       <td>
         {eventWords(webhook.events)}
@@ -71,7 +71,7 @@ export function WebhookRow({ webhook, open, show }: WebhookRowProps) {
               variant="default"
               loading={test.isPending}
               onClick={() => test.mutate({ path })}
-              title="Sends the event webhook.test, once."
+              title="Sends one event webhook.test."
               data-testid="test-webhook"
             >
               Test
@@ -80,7 +80,7 @@ export function WebhookRow({ webhook, open, show }: WebhookRowProps) {
           {webhook.active ? (
             <ConfirmButton
               label="Switch off"
-              question="Switch this webhook off? It is told of nothing, and what waits for it is discarded."
+              question="Switch this webhook off? It gets no more events, and waiting deliveries are discarded."
               keep="Keep it on"
               confirm="Switch it off"
               busy={change.isPending}
@@ -99,7 +99,7 @@ export function WebhookRow({ webhook, open, show }: WebhookRowProps) {
           )}
           <ConfirmButton
             label="Remove"
-            question="Remove this webhook? Its secret and its deliveries go, too."
+            question="Remove this webhook with its secret and its deliveries?"
             keep="Keep it"
             confirm="Remove the webhook"
             busy={remove.isPending}

@@ -33,14 +33,14 @@ export function eventWords(events: readonly WebhookEvent[]): string {
 export function webhookState(webhook: WebhookView): { words: string; tone: "good" | "bad" | "off" } {
   if (!webhook.active) return { words: webhook.off_why ? `off: ${webhook.off_why}` : "off", tone: "off" };
   if (webhook.last_delivered === null) return { words: "on", tone: "good" };
-  return webhook.last_delivered ? { words: "on", tone: "good" } : { words: "on, fails", tone: "bad" };
+  return webhook.last_delivered ? { words: "on", tone: "good" } : { words: "on, failing", tone: "bad" };
 }
 
 /** What came of the last attempt, what waits, and what was left out. */
 export function lastWords(webhook: WebhookView, now: number): string {
   const last = webhook.last_at
     ? `${webhook.last_why}, ${formatAge(webhook.last_at, now)}`
-    : "sent nothing yet";
+    : "nothing sent yet";
   const waiting = webhook.waiting > 0 ? `; ${webhook.waiting} waiting` : "";
   const dropped = webhook.dropped > 0 ? `; ${webhook.dropped} dropped` : "";
   return last + waiting + dropped;

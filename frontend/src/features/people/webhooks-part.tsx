@@ -32,7 +32,7 @@ export function WebhooksPart() {
   const open = items.find(({ id }) => id === shown);
   return (
     <Section title="Webhooks" testId="webhooks-part">
-      {query.isError && <ErrorPanel what="The webhooks could not be listed." error={query.error} />}
+      {query.isError && <ErrorPanel what="The webhooks could not be loaded." error={query.error} />}
       {items.length > 0 && (
         <ListTable
           label="List of webhooks"
@@ -72,8 +72,8 @@ function NewWebhook() {
   return (
     <>
       <p className={screen.note}>
-        A webhook is an https address that is told when runs and experiments start or end, by signed requests
-        that are repeated for about a day.
+        A webhook notifies another server when runs and experiments start or end. It sends signed requests to
+        an https address, and retries for about a day.
       </p>
       <form
         onSubmit={(event) => {
@@ -85,7 +85,7 @@ function NewWebhook() {
           projects={projects}
           value={project}
           all="All projects"
-          description="What is told is what is in it."
+          description="Only events of this project are sent."
           onChange={setProject}
         />
         <Checkbox.Group label="Events" value={events} onChange={setEvents}>
@@ -116,10 +116,10 @@ function NewWebhook() {
           </Button>
         </div>
       </form>
-      {create.isError && <ErrorPanel what="The webhook was not added." error={create.error} />}
+      {create.isError && <ErrorPanel what="The webhook could not be added." error={create.error} />}
       {create.data && (
         <ShownOnce text={create.data.secret} testId="new-webhook">
-          With this secret the receiver at {create.data.url} verifies signatures. It is not shown again.
+          The receiver at {create.data.url} verifies signatures with this secret. It is not shown again.
         </ShownOnce>
       )}
     </>

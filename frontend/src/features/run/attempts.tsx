@@ -13,8 +13,8 @@ import { isTerminal } from "@/lib/ui/states";
 import styles from "./run.module.css";
 
 const RISK =
-  "Abandon this run? Nothing has proven that its processes are dead: if they live, they go on using their cluster " +
-  "until they reach this server, which then ends them, and a further attempt there would share cores with them.";
+  "Abandon this run? Its processes may still be running: then they keep using their cluster " +
+  "until they reach this server, which ends them, and another attempt there would share cores with them.";
 
 /** Requests for another attempt, and to give up one that nobody can reach. */
 export function useAttempts() {

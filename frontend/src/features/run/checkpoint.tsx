@@ -8,8 +8,7 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import { isTerminal } from "@/lib/ui/states";
 import styles from "./run.module.css";
 
-const TOLD =
-  "Save all weights and the state of the method now; the run continues. It takes a few seconds at most.";
+const TOLD = "Save all weights and the state of the algorithm now; the run continues. Takes a few seconds.";
 
 /** A request for a checkpoint, from the click until the checkpoint lies on the cluster. */
 export function useCheckpoint(run: RunView) {
@@ -58,7 +57,7 @@ export function CheckpointNote({ request }: { request: CheckpointRequest }) {
     return <ErrorPanel what="The checkpoint could not be requested." error={request.error} />;
   return (
     <div role="status">
-      {request.waiting && <p className={styles.note}>Every rank is asked to save its state …</p>}
+      {request.waiting && <p className={styles.note}>Waiting for every rank to save its state …</p>}
       {request.ended && <p className={styles.note}>The run ended before it could save a checkpoint.</p>}
       {came && (
         <p className={styles.note} data-testid="checkpoint-came">

@@ -48,12 +48,12 @@ function placeOf({ rank, host, exit_code: code, signal }: TransitionView): strin
 function adviceFor(step: TransitionView, { cluster, host }: RunView): string {
   const why = step.why;
   if (/DataMissing/.test(why))
-    return `The data of the workload are not on ${host}. Put the files where the message says, then clone the experiment.`;
+    return `The workload's data is not on ${host}. Put the files where the message says, then clone the experiment.`;
   if (step.exit_code === DIVERGED)
     return "Training diverged. Try a smaller learning rate or moving rate, clipping, or let tuning choose the setting.";
   if (/MemoryError|out of memory|OutOfMemory/i.test(why) || step.signal === 9)
-    return "A process that is killed has often used too much memory. Try fewer workers or a smaller batch, and see the system log of the host.";
+    return "A killed process has often used too much memory. Try fewer workers or a smaller batch, and see the system log of the host.";
   if (step.state === "failed_user")
-    return "The algorithm, the workload or its parameters raised this. Correct them, then clone the experiment.";
-  return `Not the method but ${cluster} failed. See the log of mpirun and the host; a clone of the experiment runs it again.`;
+    return "The algorithm, the workload or their parameters caused this error. Correct them, then clone the experiment.";
+  return `The cluster ${cluster} failed, not the algorithm. See the log of mpirun and of the host; clone the experiment to run it again.`;
 }

@@ -40,7 +40,7 @@ export function FilesPart({ run }: { run: RunView }) {
         </Button>
         {traced && <File href={`/api/v1/runs/${run.id}/trace.json`}>Trace, for ui.perfetto.dev</File>}
       </Group>
-      {parquet.isError && <ErrorPanel what="The Parquet file was not made." error={parquet.error} />}
+      {parquet.isError && <ErrorPanel what="The Parquet file could not be created." error={parquet.error} />}
       <Checkpoints run={run} />
     </Section>
   );
@@ -74,7 +74,11 @@ function useParquet(run: RunView, address: string) {
 function Checkpoints({ run }: { run: RunView }) {
   const newest = run.checkpoints.slice(-SHOWN);
   if (run.host.startsWith("~"))
-    return <p className={styles.note}>Its checkpoints stayed where it ran: it was imported.</p>;
+    return (
+      <p className={styles.note}>
+        This run was imported; its checkpoints stayed on the cluster where it ran.
+      </p>
+    );
   if (newest.length === 0)
     return <p className={styles.note}>No checkpoint was reported. Checkpoints stay on {run.host}.</p>;
   return (

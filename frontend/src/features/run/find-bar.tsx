@@ -39,7 +39,7 @@ export function FindBar({ find: { asked, ask, hits, at, go }, among, busy, lookB
               disabled={hits.length < 2}
               onClick={() => go(by)}
             >
-              {by < 0 ? "Before" : "After"}
+              {by < 0 ? "Previous" : "Next"}
             </Button>
           ))}
         </>
@@ -59,7 +59,7 @@ export function FindBar({ find: { asked, ask, hits, at, go }, among, busy, lookB
         type="search"
         placeholder="Find"
         aria-label="Find in the log"
-        title="Enter: the line before that has it; Shift and Enter: the one after"
+        title="Enter: previous match; Shift + Enter: next match"
         value={text}
         onChange={(event) => ask({ text: event.currentTarget.value })}
         onKeyDown={(event) => {

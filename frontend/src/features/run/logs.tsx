@@ -73,9 +73,9 @@ export function Logs({ run }: { run: RunView }) {
       }
     >
       {query.isError && !query.data && (
-        <ErrorPanel what="The log could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel what="The log could not be loaded." error={query.error} retry={() => query.refetch()} />
       )}
-      {back.isError && <ErrorPanel what="Older lines could not be read." error={back.error} />}
+      {back.isError && <ErrorPanel what="Older lines could not be loaded." error={back.error} />}
       <Tail lines={lines} find={find} cut={cut} back={back} over={isTerminal(run.state)} />
     </Section>
   );
@@ -139,9 +139,7 @@ function Tail({ lines, find: { hits, at }, cut, back, over }: TailProps) {
             </Button>
           </div>
         )}
-        {lines.length === 0 && (
-          <div className={styles.quiet}>{over ? "Nothing was written." : "Nothing written yet."}</div>
-        )}
+        {lines.length === 0 && <div className={styles.quiet}>{over ? "No output." : "No output yet."}</div>}
         {rows.rows.map(({ index, gap }) => {
           const line = lines[index];
           if (!line) return null;

@@ -68,7 +68,7 @@ export function RankPhases({ run }: { run: RunView }) {
         {run.phases.length === 0 && (
           <p className={styles.quiet}>
             {isTerminal(run.state)
-              ? "It ended before any rank took a step."
+              ? "The run ended before any rank took a step."
               : "No rank has taken a step yet."}
           </p>
         )}

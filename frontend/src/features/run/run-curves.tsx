@@ -59,7 +59,7 @@ export function RunCurves({
               name: "smooth",
               label: "Smooth",
               title:
-                "Of what has a point for every few steps: the average around each point, before a pale line of what was measured",
+                "For metrics with a point every few steps: the average around each point, over a pale line of the measured values",
               on: search.smooth === "yes",
               turn: (on) => look({ smooth: on ? "yes" : undefined }),
             },
@@ -70,7 +70,11 @@ export function RunCurves({
       }
     >
       {query.isError && !query.data && (
-        <ErrorPanel what="The curves could not be read." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel
+          what="The curves could not be loaded."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
       )}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
         {metrics.map((metric) => (

@@ -103,7 +103,7 @@ function partsOf(run: RunView): string {
     return "Made without a validation part: evaluations, and a target, were judged on the test part.";
   if (run.test_accuracy !== null && run.test_loss !== null) {
     const loss = formatNumber(run.test_loss, 4);
-    return `Test part, scored once after the end: loss ${loss}. Nothing was chosen by it.`;
+    return `Test part, scored once after the end: loss ${loss}. It was not used for any decision.`;
   }
   return "The test part is scored once, when the run has met its target or its budget; it is not used for any decision.";
 }

@@ -35,7 +35,9 @@ export function RunScreen() {
   if (query.data) return <Page run={query.data} />;
   if (statusOf(query.error) === 404) return <Missing />;
   if (query.isError) {
-    return <ErrorPanel what="The run could not be read." error={query.error} retry={() => query.refetch()} />;
+    return (
+      <ErrorPanel what="The run could not be loaded." error={query.error} retry={() => query.refetch()} />
+    );
   }
   return (
     <div aria-busy="true">
@@ -72,9 +74,9 @@ function Missing() {
   return (
     <Message
       page
-      title="No such run"
+      title="Run not found"
       testId="not-found"
-      action={<LinkButton to="/">To the experiments</LinkButton>}
+      action={<LinkButton to="/">All experiments</LinkButton>}
     >
       No run has this id. It may belong to another instance of Hooke or to another data folder.
     </Message>

@@ -17,7 +17,7 @@ import styles from "./spec.module.css";
 const route = getRouteApi("/runs/$runId");
 const VIEWS = [
   { value: "all", label: "Settings" },
-  { value: "defaults", label: "Beside defaults" },
+  { value: "defaults", label: "Non-default" },
   { value: "json", label: "JSON" },
 ];
 
@@ -95,7 +95,7 @@ function BesideDefaults({ run, settings }: { run: RunView; settings: readonly Ru
   if (failed)
     return (
       <ErrorPanel
-        what="The defaults could not be read."
+        what="The defaults could not be loaded."
         error={failed.error}
         retry={() => failed.refetch()}
       />
@@ -105,7 +105,7 @@ function BesideDefaults({ run, settings }: { run: RunView; settings: readonly Ru
   const same = all.filter(({ value, usual }) => isDefault(value, usual));
   return (
     <>
-      <TableRegion label="Settings that are not at their defaults">
+      <TableRegion label="Settings with non-default values">
         <table className={ui.table}>
           <thead>
             <tr>
@@ -128,13 +128,13 @@ function BesideDefaults({ run, settings }: { run: RunView; settings: readonly Ru
         </table>
       </TableRegion>
       <p className={styles.note}>
-        Defaults are those of now, of the methods and workloads that the clusters offer; {NONE} is nothing,
-        and where the last column is empty, no default is known.
+        Defaults are the current ones of the algorithms and workloads that the clusters offer; {NONE} means
+        none. Where the last column is empty, no default is known.
       </p>
       {same.length > 0 && (
         <details className={styles.same}>
           <summary>
-            {same.length} {same.length === 1 ? "setting is" : "settings are"} at the default
+            {same.length} {same.length === 1 ? "setting has its" : "settings have their"} default value
           </summary>
           <Settings settings={same} />
         </details>

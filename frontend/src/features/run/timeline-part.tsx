@@ -38,7 +38,7 @@ export function TimelinePart({ run }: { run: RunView }) {
       {answer && answer.ranks.length > 0 ? (
         <Drawn run={run} answer={answer} stale={query.isPlaceholderData} />
       ) : query.isError ? (
-        <ErrorPanel what="The timeline could not be read." error={query.error} retry={again} />
+        <ErrorPanel what="The timeline could not be loaded." error={query.error} retry={again} />
       ) : query.isLoading ? (
         <Skeleton height={180} />
       ) : (
@@ -52,10 +52,10 @@ export function TimelinePart({ run }: { run: RunView }) {
 export function absentWords(run: RunView, answer: TimelineView | undefined): string {
   if (run.spec.trace !== true)
     return "This run recorded no timeline. With “trace: true” in the experiment's document, every rank records its phases and messages.";
-  if (run.host.startsWith("~")) return "Its timeline stayed on the server that it was imported from.";
-  if (!isTerminal(run.state)) return "The ranks record a timeline. It is delivered when the run has ended.";
+  if (run.host.startsWith("~")) return "This run was imported without its timeline.";
+  if (!isTerminal(run.state)) return "The timeline will arrive when the run has ended.";
   if (answer && arriving(run, answer.complete, Date.now())) return "The timeline is being delivered.";
-  return "No timeline has arrived: no rank reached its first step, or its supervisor cannot reach this server.";
+  return "No timeline has arrived: no rank took a step, or the supervisor cannot reach this server.";
 }
 
 function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; stale: boolean }) {
@@ -130,8 +130,8 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
       </div>
       <TimelineCanvas answer={answer} window={window} straggler={straggler} stale={stale} move={move} />
       <p className={styles.foot} id="timeline-keys">
-        Drag to move, Shift and drag to zoom to a part, Ctrl and wheel to zoom; with the focus on it: + − to
-        zoom, ← → to move, Home for the whole run.
+        Drag to move, Shift + drag to zoom to a part, Ctrl + wheel to zoom. With the keyboard: + − to zoom, ←
+        → to move, Home for the whole run.
       </p>
       {answer.remarks.length > 0 && !arriving(run, answer.complete, Date.now()) && (
         <ul className={styles.remarks}>

@@ -13,7 +13,7 @@ export function stragglerWords(found: StragglerView | null | undefined): string 
       ? ""
       : `; the others waited ${formatPercent(waited, waited < 0.0995 ? 1 : 0)} of the time for it`;
   if (consistent) return `Rank ${rank} computed longest ${often}${wait}.`;
-  return `No rank is the slowest throughout: rank ${rank}, ${
+  return `No single rank is the slowest: rank ${rank}, ${
     waited === null ? "the slowest most often" : "the most awaited"
   }, computed longest ${often}${wait}.`;
 }

@@ -44,11 +44,11 @@ export function WorkerShares({ run }: { run: RunView }) {
       }
     >
       {!wanted && (
-        <p className={styles.quiet}>Utilisation, shares of steps and updates, batch sizes, staleness.</p>
+        <p className={styles.quiet}>Utilization, shares of steps and updates, batch sizes, staleness.</p>
       )}
       {query.isError && (
         <ErrorPanel
-          what="The work of the workers could not be read."
+          what="The figures of the workers could not be loaded."
           error={query.error}
           retry={() => query.refetch()}
         />
@@ -69,8 +69,8 @@ export function WorkerShares({ run }: { run: RunView }) {
         <>
           <OverTime
             run={run}
-            title="Utilisation"
-            testId="chart-utilisation"
+            title="Utilization"
+            testId="chart-utilization"
             note="share of the time in which it computes, evaluations left out"
             workers={workers}
             points={({ times, computing_over_time }) => ({ x: times, y: computing_over_time })}

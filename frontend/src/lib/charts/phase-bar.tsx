@@ -29,8 +29,8 @@ const MEANINGS: Record<Phase, string> = {
   compute: "Forward and backward",
   communicate: "Blocked inside the communicator",
   update: "Vector arithmetic of the algorithm",
-  evaluate: "Scoring the center: off the clock",
-  idle: "No request, no work left, the loop's own bookkeeping",
+  evaluate: "Scoring the center; not on the clock",
+  idle: "Waiting for requests or work, and the loop's own bookkeeping",
 };
 
 /** Of communication that ran behind compute. */
@@ -47,7 +47,7 @@ export function PhaseKey({ hidden }: { hidden?: boolean }) {
         </li>
       ))}
       {hidden && (
-        <li title="Transfers that ran behind forward and backward">
+        <li title="Transfers that overlap forward and backward">
           <span className={styles.swatch} style={{ background: HIDDEN }} />
           communicate, hidden
         </li>

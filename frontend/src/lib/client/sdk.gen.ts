@@ -101,7 +101,7 @@ export const cancelCalibration = <ThrowOnError extends boolean = false>(options:
 /**
  * Drain Cluster
  *
- * Send no new runs to a cluster; those that it has continue, and queued ones wait until it is resumed.
+ * Send no new runs to a cluster; runs that were sent continue, and queued ones wait until it is resumed.
  */
 export const drainCluster = <ThrowOnError extends boolean = false>(options: Options<DrainClusterData, ThrowOnError>): RequestResult<DrainClusterResponses, DrainClusterErrors, ThrowOnError> => (options.client ?? client).post<DrainClusterResponses, DrainClusterErrors, ThrowOnError>({ url: '/api/v1/clusters/{name}/drain', ...options });
 
@@ -578,14 +578,14 @@ export const listMembers = <ThrowOnError extends boolean = false>(options: Optio
 /**
  * Remove Member
  *
- * Take a user out of a project: what is in it does not exist for them from now on; their runs continue.
+ * Remove a user from a project: they lose access to it at once; their runs continue.
  */
 export const removeMember = <ThrowOnError extends boolean = false>(options: Options<RemoveMemberData, ThrowOnError>): RequestResult<RemoveMemberResponses, RemoveMemberErrors, ThrowOnError> => (options.client ?? client).delete<RemoveMemberResponses, RemoveMemberErrors, ThrowOnError>({ url: '/api/v1/projects/{project}/members/{name}', ...options });
 
 /**
  * Set Member
  *
- * Add a user to a project, or change their role in it, at once. 409 for the default one.
+ * Add a user to a project, or change their role in it. 409 for the default one.
  */
 export const setMember = <ThrowOnError extends boolean = false>(options: Options<SetMemberData, ThrowOnError>): RequestResult<SetMemberResponses, SetMemberErrors, ThrowOnError> => (options.client ?? client).put<SetMemberResponses, SetMemberErrors, ThrowOnError>({
     url: '/api/v1/projects/{project}/members/{name}',
@@ -711,9 +711,9 @@ export const exportTrace = <ThrowOnError extends boolean = false>(options: Optio
 /**
  * Read Workers
  *
- * Return what each worker of a run did: utilisation, shares of steps and updates, batch sizes, staleness.
+ * Return what each worker of a run did: utilization, shares of steps and updates, batch sizes, staleness.
  *
- * Utilisation and throughput also over time; and all by kind of worker.
+ * Utilization and throughput also over time; and all by kind of worker.
  */
 export const readWorkers = <ThrowOnError extends boolean = false>(options: Options<ReadWorkersData, ThrowOnError>): RequestResult<ReadWorkersResponses, ReadWorkersErrors, ThrowOnError> => (options.client ?? client).get<ReadWorkersResponses, ReadWorkersErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/workers', ...options });
 
@@ -722,7 +722,7 @@ export const readWorkers = <ThrowOnError extends boolean = false>(options: Optio
  *
  * Return every update of every worker of a run as CSV: when, of how many steps, how stale.
  *
- * `of` = `time`: its utilisation and throughput over time instead.
+ * `of` = `time`: its utilization and throughput over time instead.
  */
 export const exportWorkers = <ThrowOnError extends boolean = false>(options: Options<ExportWorkersData, ThrowOnError>): RequestResult<ExportWorkersResponses, ExportWorkersErrors, ThrowOnError> => (options.client ?? client).get<ExportWorkersResponses, ExportWorkersErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/workers.csv', ...options });
 

@@ -485,7 +485,7 @@ export type Budget = {
      */
     max_seconds?: number | null;
     /**
-     * Longest pause
+     * Stall limit
      *
      * Wall seconds without a step and without an evaluation after which ranks count as hung; empty: 60. Pauses of up to 20 times the longest pause so far are always allowed.
      */
@@ -2929,7 +2929,7 @@ export type NewProject = {
     /**
      * Keep Runs
      *
-     * After how long what has ended is deleted: `site`, `never`, or a duration such as `90d`.
+     * After how long ended experiments are deleted: `site`, `never`, or a duration such as `90d`.
      */
     keep_runs?: string;
     /**
@@ -3546,7 +3546,7 @@ export type ProjectChange = {
     /**
      * Keep Runs
      *
-     * After how long what has ended is deleted: `site`, `never`, or a duration such as `90d`.
+     * After how long ended experiments are deleted: `site`, `never`, or a duration such as `90d`.
      */
     keep_runs?: string | null;
     /**
@@ -6933,13 +6933,13 @@ export type ExportBundleData = {
         /**
          * Logs
          *
-         * With the output of its runs.
+         * Include the output of its runs.
          */
         logs?: boolean;
         /**
          * Traces
          *
-         * With traces of ranks, and samples of the system.
+         * Include traces of ranks, and samples of the system.
          */
         traces?: boolean;
     };

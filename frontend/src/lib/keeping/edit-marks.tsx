@@ -19,7 +19,7 @@ export function EditMarks({ experiment, known = [], onClose }: EditMarksProps) {
   const query = useQuery(readExperimentOptions({ path: { experiment_id: experiment } }));
   return (
     <Modal opened onClose={onClose} title="Tags and note" size="lg">
-      {query.isError && <ErrorPanel what="The experiment could not be read." error={query.error} />}
+      {query.isError && <ErrorPanel what="The experiment could not be loaded." error={query.error} />}
       {query.data && <Fields view={query.data} known={known} onClose={onClose} />}
     </Modal>
   );
@@ -80,8 +80,8 @@ function Fields({
         <ErrorPanel
           what={
             overtaken
-              ? "Somebody else has changed this experiment. Copy your note and open this again."
-              : "Not saved."
+              ? "Someone else has changed this experiment. Copy your note, then reopen this dialog."
+              : "The changes could not be saved."
           }
           error={change.error}
         />

@@ -37,7 +37,7 @@ export function refusal(
   const role = inProject ? highest(me) : me.role;
   if (!includes(role, least)) return `This needs the role ${least}; yours is ${role}.`;
   if (of !== undefined && of !== me.name && !includes(role, "operator"))
-    return `This is of ${of}: only ${of} or an operator changes it.`;
+    return `This belongs to ${of}: only ${of} or an operator can change it.`;
   return undefined;
 }
 

@@ -21,7 +21,7 @@ export function MoveWindow({ what, into, busy, move, onClose, children }: MoveWi
     <Modal opened onClose={onClose} title={`Move ${what} to another project`}>
       <NativeSelect
         label="Project"
-        description="From then on its members reach what is moved, and others do not. Runs continue."
+        description="From then on, only members of that project have access. Runs continue."
         data={[...into]}
         value={project}
         onChange={(event) => setAsked(event.currentTarget.value)}

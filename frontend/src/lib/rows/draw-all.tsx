@@ -12,12 +12,12 @@ export function DrawAll({ rows, count, what }: { rows: Whole; count: number; wha
       onClick={() => rows.ask(!rows.asked)}
       title={
         rows.asked
-          ? "The page is quicker with the rows in view alone."
-          : "The browser's find searches what is drawn: by default that is what is in view."
+          ? "The page is faster with only the visible rows."
+          : "The browser's find searches drawn rows only; by default these are the visible ones."
       }
       data-testid="draw-all"
     >
-      {rows.asked ? "Draw those in view" : `Draw all ${formatCount(count)} ${what}`}
+      {rows.asked ? "Draw visible rows only" : `Draw all ${formatCount(count)} ${what}`}
     </Button>
   );
 }

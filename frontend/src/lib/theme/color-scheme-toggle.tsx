@@ -18,7 +18,7 @@ export function ColorSchemeToggle() {
         variant="subtle"
         color="gray"
         size="lg"
-        aria-label={`Switch to ${next} colours`}
+        aria-label={`Switch to ${next} colors`}
         data-testid="color-scheme"
         onClick={() => setColorScheme(next)}
       >

@@ -14,7 +14,7 @@ export interface Way {
 export const LOG_SCALE = {
   name: "log-scale",
   label: "Log scale",
-  title: "Of losses, and of what else is no percentage",
+  title: "For losses and other metrics that are not percentages",
 };
 
 interface CurveControlsProps {

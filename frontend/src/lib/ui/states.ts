@@ -13,24 +13,24 @@ const LOOKS: Record<RunState, Look> = {
   dispatched: {
     label: "waiting",
     tone: "quiet",
-    meaning: "Sent to its cluster; takes its turn after those before it.",
+    meaning: "Sent to its cluster; waits for earlier runs.",
   },
   starting: { label: "starting", tone: "live", meaning: "Its processes are being started." },
   running: { label: "running", tone: "live", meaning: "Every rank is taking steps." },
   lost: {
     label: "lost contact",
     tone: "warn",
-    meaning: "Nothing has been heard of it for a while; it may still be running.",
+    meaning: "No report for a while; it may still be running.",
   },
   succeeded: {
     label: "finished",
     tone: "done",
-    meaning: "It met its target or used its budget, and every rank ended as meant.",
+    meaning: "It met its target or used its budget, and every rank ended normally.",
   },
   failed_user: {
     label: "failed: code",
     tone: "bad",
-    meaning: "The algorithm, workload or specification raised.",
+    meaning: "The algorithm, workload or specification caused an error.",
   },
   failed_infra: {
     label: "failed: infrastructure",

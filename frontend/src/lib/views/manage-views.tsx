@@ -22,8 +22,8 @@ export function ManageViews({ onClose }: { onClose: () => void }) {
       closeButtonProps={{ "aria-label": "Close" }}
       centered
     >
-      {query.isError && <ErrorPanel what="The views could not be read." error={query.error} />}
-      {query.isSuccess && views.length === 0 && <p className={styles.note}>No view is saved.</p>}
+      {query.isError && <ErrorPanel what="The views could not be loaded." error={query.error} />}
+      {query.isSuccess && views.length === 0 && <p className={styles.note}>No saved views.</p>}
       <ul className={styles.list} data-testid="saved-views">
         {views.map((view) => (
           <Row key={view.id} view={view} opened={onClose} />
@@ -80,7 +80,7 @@ function Row({ view, opened }: { view: SavedView; opened: () => void }) {
           </Group>
         </>
       )}
-      {failed && <ErrorPanel what="This was not done." error={failed.error} />}
+      {failed && <ErrorPanel what="The change could not be made." error={failed.error} />}
     </li>
   );
 }

@@ -49,10 +49,10 @@ export function SaveView({ path, onClose }: SaveViewProps) {
         />
         <p className={styles.note}>
           {before
-            ? `“${before.name}” shows something else now; it will show this.`
-            : "What is chosen, sorted and zoomed is kept. It is yours, in every browser in which you sign in."}
+            ? `“${before.name}” exists and will be replaced.`
+            : "Keeps the selection, sorting and zoom. Available to you in every browser where you sign in."}
         </p>
-        {failed && <ErrorPanel what="The view was not saved." error={failed.error} />}
+        {failed && <ErrorPanel what="The view could not be saved." error={failed.error} />}
         <Group gap="xs" justify="flex-end" mt="md">
           <Button variant="default" onClick={onClose}>
             Cancel

@@ -35,7 +35,7 @@ export function ViewsItems({ button }: { button: MenuButton }) {
         {views.length > 0 && (
           <Menu.Item onClick={() => setDialog("manage")}>Rename, delete, share…</Menu.Item>
         )}
-        {query.isError && <Menu.Label>The saved views could not be read.</Menu.Label>}
+        {query.isError && <Menu.Label>The saved views could not be loaded.</Menu.Label>}
         <Views label="Of this page" views={ours} here={here} />
         <Views label="Of other pages" views={elsewhere} here={here} />
       </OpenedMenu>

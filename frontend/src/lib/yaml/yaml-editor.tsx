@@ -95,7 +95,7 @@ export function YamlEditor({ label, text, change, marks, complete, completes, le
     <>
       <div ref={host} data-testid="yaml-editor" data-completes={completes} />
       <div id={description} className={ui.unseen} data-testid="yaml-spoken">
-        {marks && marks.length > 0 ? marks.map(({ spoken }) => spoken).join(" ") : "No problem is marked."}
+        {marks && marks.length > 0 ? marks.map(({ spoken }) => spoken).join(" ") : "No problems."}
       </div>
     </>
   );

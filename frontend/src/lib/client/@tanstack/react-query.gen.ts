@@ -241,7 +241,7 @@ export const cancelCalibrationMutation = (options?: Partial<Options<CancelCalibr
 /**
  * Drain Cluster
  *
- * Send no new runs to a cluster; those that it has continue, and queued ones wait until it is resumed.
+ * Send no new runs to a cluster; runs that were sent continue, and queued ones wait until it is resumed.
  */
 export const drainClusterMutation = (options?: Partial<Options<DrainClusterData>>): UseMutationOptions<DrainClusterResponse, DrainClusterError, Options<DrainClusterData>> => {
     const mutationOptions: UseMutationOptions<DrainClusterResponse, DrainClusterError, Options<DrainClusterData>> = {
@@ -1220,7 +1220,7 @@ export const listMembersOptions = (options: Options<ListMembersData>) => queryOp
 /**
  * Remove Member
  *
- * Take a user out of a project: what is in it does not exist for them from now on; their runs continue.
+ * Remove a user from a project: they lose access to it at once; their runs continue.
  */
 export const removeMemberMutation = (options?: Partial<Options<RemoveMemberData>>): UseMutationOptions<RemoveMemberResponse, RemoveMemberError, Options<RemoveMemberData>> => {
     const mutationOptions: UseMutationOptions<RemoveMemberResponse, RemoveMemberError, Options<RemoveMemberData>> = {
@@ -1239,7 +1239,7 @@ export const removeMemberMutation = (options?: Partial<Options<RemoveMemberData>
 /**
  * Set Member
  *
- * Add a user to a project, or change their role in it, at once. 409 for the default one.
+ * Add a user to a project, or change their role in it. 409 for the default one.
  */
 export const setMemberMutation = (options?: Partial<Options<SetMemberData>>): UseMutationOptions<SetMemberResponse, SetMemberError, Options<SetMemberData>> => {
     const mutationOptions: UseMutationOptions<SetMemberResponse, SetMemberError, Options<SetMemberData>> = {
@@ -1543,9 +1543,9 @@ export const readWorkersQueryKey = (options: Options<ReadWorkersData>) => create
 /**
  * Read Workers
  *
- * Return what each worker of a run did: utilisation, shares of steps and updates, batch sizes, staleness.
+ * Return what each worker of a run did: utilization, shares of steps and updates, batch sizes, staleness.
  *
- * Utilisation and throughput also over time; and all by kind of worker.
+ * Utilization and throughput also over time; and all by kind of worker.
  */
 export const readWorkersOptions = (options: Options<ReadWorkersData>) => queryOptions<ReadWorkersResponse, ReadWorkersError, ReadWorkersResponse, ReturnType<typeof readWorkersQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1567,7 +1567,7 @@ export const exportWorkersQueryKey = (options: Options<ExportWorkersData>) => cr
  *
  * Return every update of every worker of a run as CSV: when, of how many steps, how stale.
  *
- * `of` = `time`: its utilisation and throughput over time instead.
+ * `of` = `time`: its utilization and throughput over time instead.
  */
 export const exportWorkersOptions = (options: Options<ExportWorkersData>) => queryOptions<ExportWorkersResponse, ExportWorkersError, ExportWorkersResponse, ReturnType<typeof exportWorkersQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
