@@ -1,5 +1,6 @@
 import "@/lib/theme/mantine.css";
 import "@/lib/theme/tokens.css";
+import "@/lib/theme/print.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "@/app/app";

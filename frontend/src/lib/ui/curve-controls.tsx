@@ -17,6 +17,13 @@ export const LOG_SCALE = {
   title: "Of losses, and of what else is no percentage",
 };
 
+export const SMOOTH = {
+  name: "smooth",
+  label: "Smooth",
+  title:
+    "Of what has a point for every few steps: the average around each point, before a pale line of what was measured",
+};
+
 interface CurveControlsProps {
   /** Undefined: all is shown. */
   showAll: (() => void) | undefined;
