@@ -90,7 +90,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
           : "Lines are means over seeds, with their 95% t interval from three seeds on. A mean ends where its first "}
         seed ends; from there on each other seed has a pale line of its own. Ticks at the foot are
         evaluations; a dot on the line of the target is a run that met it. Drag to zoom, double click to see
-        all.
+        all; with the focus on a chart, arrows lead to its points, and + and − zoom.
       </p>
     </Section>
   );

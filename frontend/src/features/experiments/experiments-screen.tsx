@@ -4,7 +4,7 @@ import { Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { refusal } from "@/lib/people/roles";
 import { useMe, useRefusal } from "@/lib/people/use-me";
-import { useProjects } from "@/lib/projects/use-projects";
+import { isTight, openOnes, useProjects } from "@/lib/projects/use-projects";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
@@ -25,6 +25,7 @@ import { useExperiments } from "./use-experiments";
 const ProjectPicker = lazily(() =>
   import("@/lib/projects/project-picker").then((part) => part.ProjectPicker),
 );
+const QuotaNote = lazily(() => import("@/lib/projects/quota-note").then((part) => part.QuotaNote));
 const DeletedList = lazily(() => import("./deleted-list").then((part) => part.DeletedList));
 const Note = lazily(() => import("./outcome-note").then((part) => part.OutcomeNote));
 const SelectionBar = lazily(() => import("./selection-bar").then((part) => part.SelectionBar));
@@ -48,6 +49,7 @@ function Present() {
   const whole = sortOf(order) !== undefined;
   const { query, fault, items: read, cut } = useExperiments(filter, project, whole);
   const projects = useProjects();
+  const tight = openOnes(projects).filter((one) => isTight(one) && (!project || one.name === project));
   const { run, busy, outcome, dismiss } = useActions();
   const importing = useImport(project);
   const me = useMe();
@@ -87,6 +89,11 @@ function Present() {
             all="All projects"
             onChange={(next) => look({ project: next })}
           />
+        </Suspense>
+      )}
+      {tight.length > 0 && (
+        <Suspense>
+          <QuotaNote projects={tight} />
         </Suspense>
       )}
       <FilterField

@@ -33,7 +33,7 @@ export function ProjectsPart() {
       {items.length > 0 && (
         <ListTable
           label="List of projects"
-          titles={["Name", "State", "Deletes what has ended"]}
+          titles={["Name", "State", "Deletes what has ended", "Points"]}
           testId="projects"
         >
           {items.map((project) => (
