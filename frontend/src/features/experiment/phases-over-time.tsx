@@ -13,6 +13,7 @@ import { formatSeconds } from "@/lib/format/time";
 import { PHASES } from "@/lib/theme/palette";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { isTerminal } from "@/lib/ui/states";
+import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import answer from "./answer.module.css";
 import styles from "./experiment.module.css";
@@ -113,7 +114,7 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
               )}
               <span className={styles.phaseFigure}>
                 {first}
-                <span className={styles.hidden}>{second}</span>
+                <span className={ui.range}>{second}</span>
               </span>
             </div>
           );
@@ -125,7 +126,7 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
               <span key={part}>{span > 0 && seconds(part)}</span>
             ))}
           </span>
-          <span className={styles.hidden}>
+          <span className={ui.range}>
             {at === undefined ? "\u00a0" : `${seconds(at)} to ${seconds(at + 1)}`}
           </span>
         </div>

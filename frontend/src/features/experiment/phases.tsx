@@ -8,6 +8,7 @@ import { formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
+import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./experiment.module.css";
 import { type Group, groupLabel } from "./groups";
@@ -99,7 +100,7 @@ function Sums({ experiment, group }: { experiment: ExperimentView; group: Group 
             <PhaseBar shares={row.phases} label={row.variant} />
             <span className={styles.phaseFigure}>
               <strong>{formatPercent(row.communication_fraction.mean)}</strong> communication
-              <span className={styles.hidden}>{hiddenWords(row.hidden.mean)}</span>
+              <span className={ui.range}>{hiddenWords(row.hidden.mean)}</span>
             </span>
           </div>
         ))}
