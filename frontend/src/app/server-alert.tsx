@@ -9,7 +9,7 @@ function sentence(note: string): string {
 /** What the server says of itself, above every page. */
 export function ServerAlert({ notes }: { notes: readonly string[] }) {
   return (
-    <Alert className={ui.caution} mb={20} role="status" data-testid="server-note">
+    <Alert className={ui.warning} mb={20} role="status" data-testid="server-note">
       {notes.map((note) => (
         <div key={note}>{sentence(note)}</div>
       ))}

@@ -6,7 +6,7 @@ import styles from "./people.module.css";
 export function ProviderProblem({ title, problem }: { title: string; problem: string | null | undefined }) {
   if (!problem) return null;
   return (
-    <Alert className={`${ui.caution} ${styles.problem}`} title={title} role="alert" data-testid="provider-problem">
+    <Alert className={`${ui.warning} ${styles.problem}`} title={title} role="alert" data-testid="provider-problem">
       {problem}
     </Alert>
   );

@@ -7,7 +7,7 @@ import { useProjects } from "./use-projects";
 /** Projects that have used up their points, or nearly. */
 export function QuotaNote({ projects }: { projects: readonly ProjectView[] }) {
   return (
-    <Alert className={ui.caution} mb={16} role="status" data-testid="quota-note">
+    <Alert className={ui.warning} mb={16} role="status" data-testid="quota-note">
       {projects.map((project) => (
         <div key={project.id}>{quotaSentence(project)}</div>
       ))}
