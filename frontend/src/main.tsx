@@ -1,6 +1,5 @@
 import "@/lib/theme/mantine.css";
 import "@/lib/theme/tokens.css";
-import "@/lib/theme/print.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "@/app/app";
@@ -8,8 +7,8 @@ import { makeQueryClient } from "@/app/query-client";
 import { makeRouter } from "@/app/router";
 import { EventStream } from "@/lib/events/event-stream";
 import { sourceOpener } from "@/lib/events/open-source";
-import { lightOnPaper } from "@/lib/theme/paper";
-import { fetchIdly } from "@/lib/ui/lazily";
+import { lightOnPaper, paperStyle } from "@/lib/theme/paper";
+import { fetchIdly, fetchLater } from "@/lib/ui/lazily";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html lacks the element #root");
@@ -24,4 +23,5 @@ createRoot(root).render(
   </StrictMode>,
 );
 
+fetchLater(paperStyle);
 fetchIdly();

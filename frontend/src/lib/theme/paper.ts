@@ -21,6 +21,14 @@ export function lightOnPaper(root: HTMLElement = document.documentElement): void
   });
 }
 
+/** Fetches and adds the style sheet for paper, which is no part of the one for screens. */
+export async function paperStyle(): Promise<void> {
+  const { default: text } = await import("./print.css?inline");
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(text);
+  document.adoptedStyleSheets.push(sheet);
+}
+
 /** The scheme in which a canvas is drawn: that of the page, and on paper the light one. */
 export function useDrawnScheme(): "light" | "dark" {
   const scheme = useComputedColorScheme("light");
