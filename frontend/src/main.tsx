@@ -23,5 +23,6 @@ createRoot(root).render(
   </StrictMode>,
 );
 
+window.addEventListener("beforeprint", paperStyle); // for those who print before it was fetched, and print again
 fetchLater(paperStyle);
 fetchIdly();

@@ -149,6 +149,7 @@ def test_nothing_is_cut_on_paper(desk, plain, screen):
     desk.emulate_media(media="screen", color_scheme="light")
     go(desk, desk.platform.url, screen, desk.platform.path(screen.path))
     probe(desk)
+    desk.evaluate("dispatchEvent(new Event('beforeprint')), dispatchEvent(new Event('afterprint'))")
     desk.wait_for_function("document.adoptedStyleSheets.length > 1")  # that of this test's font, and that for paper
     # a page that is wider than its sheet is made smaller as a whole, and cut where that does not suffice
     assert set(scales(desk.pdf(**A4))) == {plain}
