@@ -221,34 +221,6 @@ describe("the pointer", () => {
     expect(over().lastElementChild).toHaveAttribute("hidden");
   });
 
-  it("is not needed: arrows lead to the points, and + and - zoom about them", async () => {
-    show(chart());
-    await frame();
-    const width = () => {
-      const points = strokes(A.style.light)[0]?.points ?? [];
-      return (points.at(-1)?.[0] ?? 0) - (points[0]?.[0] ?? 0);
-    };
-    const whole = width();
-    const press = async (key: string) => {
-      const passed = fireEvent.keyDown(figure(), { key });
-      await frame();
-      return !passed;
-    };
-    act(() => figure().focus());
-    expect(figure()).toHaveFocus();
-    expect(await press("End")).toBe(true);
-    expect(over()).toHaveTextContent("Train clock 100 sA100%");
-    await press("ArrowLeft");
-    expect(over()).toHaveTextContent("Train clock 50 sA60%");
-    await press("+");
-    expect(width()).toBeCloseTo(2 * whole, -1);
-    await press("-");
-    expect(width()).toBeCloseTo(whole, 0);
-    expect(await press("x")).toBe(false);
-    act(() => figure().blur());
-    expect(over().lastElementChild).toHaveAttribute("hidden");
-  });
-
   it("zooms by dragging, keeps the zoom while data arrives, and lets go by a double click", async () => {
     const view = show(chart());
     await frame();

@@ -36,11 +36,12 @@ it("a drawing that is wider than a sheet is made as wide as it while the page is
   expect(width()).toBe(800);
 });
 
+function Place() {
+  const [host, width] = useWidth<HTMLDivElement>();
+  return <div ref={host}>{width} px</div>;
+}
+
 it("what measures its place has the width of a sheet while the page is printed", () => {
-  function Place() {
-    const [host, width] = useWidth<HTMLDivElement>();
-    return <div ref={host}>{width} px</div>;
-  }
   show(<Place />);
   expect(screen.getByText("800 px")).toBeVisible();
   fireEvent(window, new Event("beforeprint"));

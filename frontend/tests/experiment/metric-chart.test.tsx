@@ -107,9 +107,12 @@ describe("a metric of steps", () => {
     const [pale, average] = [heights(`${STYLE.light}80`), heights(STYLE.light)];
     const share = (y: number) => ((pale[1] ?? 0) - y) / ((pale[1] ?? 0) - (pale[0] ?? 0)); // of the way from 0 to 3
     expect(average).toHaveLength(4);
-    for (const [at, value] of [3, 2, 1, 0].entries()) expect(share(average[at] ?? 0) * 3).toBeCloseTo(value, 1);
+    for (const [at, value] of [3, 2, 1, 0].entries())
+      expect(share(average[at] ?? 0) * 3).toBeCloseTo(value, 1);
     expect(image).toHaveAccessibleName("Training loss. Sync EASGD, averaged 0 at 3 s.");
-    const [cells] = screen.getAllByTestId("legend-row").filter((row) => within(row).queryByText("Sync EASGD"));
+    const [cells] = screen
+      .getAllByTestId("legend-row")
+      .filter((row) => within(row).queryByText("Sync EASGD"));
     expect(cells?.querySelector("td")).toHaveTextContent("0"); // the table has what was measured
   });
 

@@ -45,7 +45,10 @@ describe("the forest plot for a paper", () => {
     const unit = (two ?? 0) - (one ?? 0); // px of a factor of 2
     expect(((three ?? 0) - (one ?? 0)) / unit).toBeCloseTo(Math.log2(3), 6);
     const [interval, bound] = all(/x1="([\d.]+)" x2="([\d.]+)" [^>]*stroke-width="2"/g);
-    expect(interval?.map((x) => (x - (one ?? 0)) / unit)).toEqual([expect.closeTo(0, 6), expect.closeTo(2, 6)]);
+    expect(interval?.map((x) => (x - (one ?? 0)) / unit)).toEqual([
+      expect.closeTo(0, 6),
+      expect.closeTo(2, 6),
+    ]);
     expect(((bound?.[0] ?? 0) - (one ?? 0)) / unit).toBeCloseTo(1, 6);
     expect(svg.match(/<path d="M[^"]* l6 4 l-6 4"/g)).toHaveLength(1); // the bound goes on
   });
@@ -59,7 +62,11 @@ describe("the forest plot for a paper", () => {
 
 describe("phases as a table", () => {
   it("are shares of the whole, with communication and what was hidden", () => {
-    const none = row("Sync EASGD", { phases: {}, communication_fraction: estimate(null), hidden: estimate(null) });
+    const none = row("Sync EASGD", {
+      phases: {},
+      communication_fraction: estimate(null),
+      hidden: estimate(null),
+    });
     const { rows } = phasesSheet({ rows: [row("Original EASGD", { hidden: estimate(1.5) }), none] });
     expect(rows).toEqual([
       ["Original EASGD", "10.0%", "50.0%", "20.0%", "10.0%", "5.0%", "5.0%", "25.0%", "1.5 s"],
@@ -68,12 +75,7 @@ describe("phases as a table", () => {
   });
 
   it("over time have a row for each part in which something was recorded", () => {
-    const shares = [
-      [0, 0, 0],
-      [0.75, 0, 1],
-      [0.25, 0, 0],
-      ...Array.from({ length: 3 }, () => [0, 0, 0]),
-    ];
+    const shares = [[0, 0, 0], [0.75, 0, 1], [0.25, 0, 0], ...Array.from({ length: 3 }, () => [0, 0, 0])];
     const place = { cluster: "local", workers: 2, simulated: false, runs: ["run_1"] };
     const { head, rows } = overTimeSheet([
       { ...place, variant: "Sync EASGD", span: 30, end: 30, shares, hidden: [0.1, 0, 0] },

@@ -52,7 +52,9 @@ describe("variants may be added", () => {
   it("while the project has points left; otherwise the form says so before anything is filled in", async () => {
     server.on("GET /projects", { items: [project("default", { points: 12, quota: 10 })] });
     await open();
-    expect(await screen.findByTestId("quota-note")).toHaveTextContent(/^The project default holds 12 of the 10 points/);
+    expect(await screen.findByTestId("quota-note")).toHaveTextContent(
+      /^The project default holds 12 of the 10 points/,
+    );
   });
 
   it("not to one that continues another, nor beyond as many as there may be", () => {

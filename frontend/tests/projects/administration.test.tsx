@@ -45,7 +45,9 @@ describe("the card of projects", () => {
   it("changes the quota of a project, also to any number", async () => {
     const before = project("vision", { points: 6_000_000, quota: 5_000_000 });
     const { user: person } = open([project("default"), before]);
-    expect((await row("vision")).getByText(/Used up: nothing more can be put into this project/)).toBeVisible();
+    expect(
+      (await row("vision")).getByText(/Used up: nothing more can be put into this project/),
+    ).toBeVisible();
     const save = async (limit: string, after: ProjectView) => {
       await person.click((await row("vision")).getByTestId("change"));
       const form = within(await screen.findByTestId("change-project"));

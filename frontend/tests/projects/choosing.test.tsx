@@ -54,13 +54,20 @@ describe("the list of experiments", () => {
   it("warns of projects in view whose points are nearly used up, for those who put something into them", async () => {
     const held = (name: string, points: number, changes = {}) =>
       project(name, { points, quota: 100, role: "researcher", ...changes });
-    const items = [held("default", 10), held("vision", 85), held("text", 100), held("sound", 99, { role: "viewer" })];
+    const items = [
+      held("default", 10),
+      held("vision", 85),
+      held("text", 100),
+      held("sound", 99, { role: "viewer" }),
+    ];
     server.on("GET /projects", { items }).on("GET /experiments", page(1));
     const { user } = openApp(server, "/");
     const note = await screen.findByTestId("quota-note");
     expect([...note.querySelectorAll("[class*=message] > div")].map((line) => line.textContent)).toEqual([
       expect.stringMatching(/^The project vision holds 85 of the 100 points/),
-      expect.stringMatching(/^The project text holds 100 of the 100 points.*nothing more can be put into it until/),
+      expect.stringMatching(
+        /^The project text holds 100 of the 100 points.*nothing more can be put into it until/,
+      ),
     ]);
     await user.selectOptions(screen.getByTestId("project"), "text");
     await waitFor(() => expect(note).not.toHaveTextContent("vision"));
@@ -98,7 +105,9 @@ describe("the form of a new experiment", () => {
     await settled();
     expect(screen.queryByTestId("quota-note")).toBeNull(); // of what is nearly used up the plan warns
     await user.selectOptions(screen.getByTestId("project"), "vision");
-    expect(await screen.findByTestId("quota-note")).toHaveTextContent("101 of the 100 points that it may hold");
+    expect(await screen.findByTestId("quota-note")).toHaveTextContent(
+      "101 of the 100 points that it may hold",
+    );
   });
 
   it("plans and starts in the project that is chosen, under another key", async () => {

@@ -9,11 +9,7 @@ import type { Group } from "./groups";
 const ROW = 26;
 
 /** The forest plot as a drawing for a paper; places among `variants` give the colours. */
-export function forestSvg(
-  { rows }: Pick<Group, "rows">,
-  variants: readonly string[],
-  title: string,
-): Vector {
+export function forestSvg({ rows }: Pick<Group, "rows">, variants: readonly string[], title: string): Vector {
   const domain = forestDomain(rows.map((row) => row.speed_up));
   const place = placeOn(domain, WIDE);
   const ticks = forestTicks(domain, WIDE);

@@ -131,9 +131,7 @@ export function Forest({ speedUp, domain, index, width = WIDTH, mute }: ForestPr
         />
       ))}
       {claim === "baseline" && <circle cx={width / 2} cy={middle} r={3} fill="var(--hk-ink-3)" />}
-      {span && (
-        <line x1={span.start} x2={span.end} y1={middle} y2={middle} stroke={color} strokeWidth={2} />
-      )}
+      {span && <line x1={span.start} x2={span.end} y1={middle} y2={middle} stroke={color} strokeWidth={2} />}
       {span?.below && <Arrow x={EDGE} y={middle} color={color} to={-1} />}
       {span?.beyond && <Arrow x={width - EDGE} y={middle} color={color} to={1} />}
       {claim !== "baseline" && ratio !== null && (

@@ -83,9 +83,7 @@ function Sums({ experiment, group }: { experiment: ExperimentView; group: Group 
     <>
       <Row justify="space-between" align="start" wrap="nowrap" mih={24}>
         <PhaseKey />
-        {group && (
-          <DrawingMenu of={TITLE} host={() => pictureOf(group)} sheet={() => phasesSheet(group)} />
-        )}
+        {group && <DrawingMenu of={TITLE} host={() => pictureOf(group)} sheet={() => phasesSheet(group)} />}
       </Row>
       <div className={styles.phases}>
         {!group && <Skeleton height={experiment.variants.length * 50 - 10} />}

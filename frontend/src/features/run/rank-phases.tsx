@@ -65,7 +65,10 @@ function pictureOf(run: RunView) {
     words: `${formatPercent(fraction(rank))} communication`,
     shares: shares(rank),
   }));
-  return phasesSvg(bars, `${TITLE}: ${run.variant}, run #${run.number}${run.simulated ? " (simulated)" : ""}`);
+  return phasesSvg(
+    bars,
+    `${TITLE}: ${run.variant}, run #${run.number}${run.simulated ? " (simulated)" : ""}`,
+  );
 }
 
 /** One bar per rank: where its wall time went. */

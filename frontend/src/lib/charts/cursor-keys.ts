@@ -28,7 +28,10 @@ export function moveCursor(plot: Plot, key: string): boolean {
  * What is in view after a key: + halves it about the cursor, or its middle, and - doubles it. Undefined: all of the axis;
  * null: the key says nothing of it.
  */
-export function keyZoom(plot: Pick<uPlot, "data" | "cursor" | "scales">, key: string): Zoom | undefined | null {
+export function keyZoom(
+  plot: Pick<uPlot, "data" | "cursor" | "scales">,
+  key: string,
+): Zoom | undefined | null {
   const factor = { "+": 0.5, "=": 0.5, "-": 2 }[key];
   const x = plot.data[0];
   const { min, max } = plot.scales.x ?? {};

@@ -1,13 +1,13 @@
 import { Alert } from "@mantine/core";
 import type { ProjectView } from "@/lib/client/types.gen";
-import ui from "@/lib/ui/ui.module.css";
+import screen from "@/lib/ui/screen.module.css";
 import { isFull, quotaSentence } from "./quota";
 import { useProjects } from "./use-projects";
 
 /** Projects that have used up their points, or nearly. */
 export function QuotaNote({ projects }: { projects: readonly ProjectView[] }) {
   return (
-    <Alert className={ui.warning} mb={16} role="status" data-testid="quota-note">
+    <Alert className={screen.warning} mb={16} role="status" data-testid="quota-note">
       {projects.map((project) => (
         <div key={project.id}>{quotaSentence(project)}</div>
       ))}
