@@ -7,7 +7,7 @@ import { makeQueryClient } from "@/app/query-client";
 import { makeRouter } from "@/app/router";
 import { EventStream } from "@/lib/events/event-stream";
 import { sourceOpener } from "@/lib/events/open-source";
-import { lightOnPaper, paperStyle } from "@/lib/theme/paper";
+import { lightOnPaper } from "@/lib/theme/paper";
 import { fetchIdly, fetchLater } from "@/lib/ui/lazily";
 
 const root = document.getElementById("root");
@@ -23,6 +23,7 @@ createRoot(root).render(
   </StrictMode>,
 );
 
-window.addEventListener("beforeprint", paperStyle); // for those who print before it was fetched, and print again
-fetchLater(paperStyle);
+const paper = () => import("@/lib/theme/print");
+fetchLater(paper);
+window.addEventListener("beforeprint", paper); // for those who print before it was fetched, and print again
 fetchIdly();

@@ -3,8 +3,8 @@ import { experimentsSearch, inProject } from "@/features/experiments/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
 import { keptWords, others } from "@/features/people/project-words";
 import { highest, refusal } from "@/lib/people/roles";
-import { heldWords, isFull, quotaSentence } from "@/lib/projects/quota";
-import { intoQuery, isTight, openOnes } from "@/lib/projects/use-projects";
+import { heldWords, isFull, isTight, quotaSentence } from "@/lib/projects/quota";
+import { intoQuery, openOnes } from "@/lib/projects/use-projects";
 import { me, member, project, user } from "../support/fixtures/people";
 
 describe("the filter of a list", () => {

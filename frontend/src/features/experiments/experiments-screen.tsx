@@ -4,7 +4,7 @@ import { Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { refusal } from "@/lib/people/roles";
 import { useMe, useRefusal } from "@/lib/people/use-me";
-import { isTight, openOnes, useProjects } from "@/lib/projects/use-projects";
+import { useProjects } from "@/lib/projects/use-projects";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
@@ -25,7 +25,7 @@ import { useExperiments } from "./use-experiments";
 const ProjectPicker = lazily(() =>
   import("@/lib/projects/project-picker").then((part) => part.ProjectPicker),
 );
-const QuotaNote = lazily(() => import("@/lib/projects/quota-note").then((part) => part.QuotaNote));
+const TightNote = lazily(() => import("@/lib/projects/quota-note").then((part) => part.TightNote));
 const DeletedList = lazily(() => import("./deleted-list").then((part) => part.DeletedList));
 const Note = lazily(() => import("./outcome-note").then((part) => part.OutcomeNote));
 const SelectionBar = lazily(() => import("./selection-bar").then((part) => part.SelectionBar));
@@ -49,7 +49,6 @@ function Present() {
   const whole = sortOf(order) !== undefined;
   const { query, fault, items: read, cut } = useExperiments(filter, project, whole);
   const projects = useProjects();
-  const tight = openOnes(projects).filter((one) => isTight(one) && (!project || one.name === project));
   const { run, busy, outcome, dismiss } = useActions();
   const importing = useImport(project);
   const me = useMe();
@@ -91,9 +90,9 @@ function Present() {
           />
         </Suspense>
       )}
-      {tight.length > 0 && (
+      {projects.some(({ quota }) => quota) && (
         <Suspense>
-          <QuotaNote projects={tight} />
+          <TightNote projects={projects} of={project} />
         </Suspense>
       )}
       <FilterField

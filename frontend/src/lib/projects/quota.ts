@@ -1,6 +1,14 @@
 import type { ProjectView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 
+/** Share of a quota from which on it is warned of, as the server does. */
+const WARNED = 0.8;
+
+/** Whether a project holds nearly as many points as it may, or as many. */
+export function isTight({ quota, points }: ProjectView): boolean {
+  return quota > 0 && (points ?? 0) >= WARNED * quota;
+}
+
 /** Whether a project holds as many points as it may, or more: then nothing more is put into it. */
 export function isFull({ quota, points }: ProjectView): boolean {
   return quota > 0 && (points ?? 0) >= quota;

@@ -18,14 +18,6 @@ export function openOnes(projects: readonly ProjectView[]): readonly ProjectView
   return projects.filter(({ archived, role }) => !archived && includes(role, "researcher"));
 }
 
-/** Share of a quota from which on it is warned of, as the server does. */
-const WARNED = 0.8;
-
-/** Whether a project holds nearly as many points as it may, or as many. */
-export function isTight({ quota, points }: ProjectView): boolean {
-  return quota > 0 && (points ?? 0) >= WARNED * quota;
-}
-
 /** What the server is asked to put something into; nothing to say for the default project. */
 export function intoQuery(project: string | undefined): { project: string } | undefined {
   return project === undefined || project === DEFAULT ? undefined : { project };

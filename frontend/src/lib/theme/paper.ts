@@ -21,22 +21,6 @@ export function lightOnPaper(root: HTMLElement = document.documentElement): void
   });
 }
 
-let added: Promise<void> | undefined;
-
-/** Fetches and adds the style sheet for paper, once; it is no part of the one for screens. */
-export function paperStyle(): Promise<void> {
-  const add = async () => {
-    const { default: text } = await import("./print.css?inline");
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(text);
-    document.adoptedStyleSheets.push(sheet);
-  };
-  added ??= add().catch(() => {
-    added = undefined; // the server is away: the next one who asks tries again
-  });
-  return added;
-}
-
 /** The scheme in which a canvas is drawn: that of the page, and on paper the light one. */
 export function useDrawnScheme(): "light" | "dark" {
   const scheme = useComputedColorScheme("light");
