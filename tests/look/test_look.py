@@ -97,7 +97,7 @@ BEYOND = """() => {
             if (getComputedStyle(holder).overflowX !== "visible" && holder.scrollWidth > holder.clientWidth + 1)
                 found.push(`cut by what holds it: ${name}`);
     }
-    const pressed = document.querySelectorAll("header nav, [aria-haspopup], [role=switch], [class*=Button-root]");
+    const pressed = document.querySelectorAll("#root > header nav, [aria-haspopup], [role=switch], [class*=Button-root]");
     for (const each of pressed) if (each.checkVisibility()) found.push(`a control: ${each.textContent}`);
     return [...new Set(found)];
 }"""
@@ -110,13 +110,14 @@ PRINTED = (
     BY_NAME["leaderboard-wide"],
     BY_NAME["run"],
 )
-SCALE = re.compile(rb"([\d.]+) 0 0 -?([\d.]+) [\d.]+ [\d.]+ cm")
+SCALE = re.compile(rb"\.\d+ 0 0 -\.\d+ 0 [\d.]+ cm\n.{0,200}?\n([\d.]+) 0 0 [\d.]+ ", re.DOTALL)
+"""How the drawing of a page begins: the unit of the sheet, and then the scale of its content."""
 
 
 def scales(document):
-    """Return by how much the pages of a PDF are scaled, each as its own stream says it first."""
+    """Return the scale of the content of each page of a PDF."""
     found = []
-    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", document, re.DOTALL):
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\n?endstream", document, re.DOTALL):
         try:
             text = zlib.decompress(stream)
         except zlib.error:
@@ -138,15 +139,18 @@ def desk(page):
 
 @pytest.fixture(scope="module")
 def plain(desk):
-    """Return the scale of a page that has nothing on it."""
-    desk.goto("about:blank")
-    return scales(desk.pdf(**A4))[0]
+    """Return the scale of a page that is no wider than its sheet; of a wider one it is another."""
+    desk.set_content("<p>Words</p>")
+    found = scales(desk.pdf(**A4))
+    desk.set_content("<p style='width: 900px'>Words</p>")
+    assert scales(desk.pdf(**A4)) != found
+    return found[0]
 
 
 @pytest.mark.parametrize("screen", PRINTED, ids=lambda screen: screen.name)
 def test_nothing_is_cut_on_paper(desk, plain, screen):
     desk.set_viewport_size({"width": 1440, "height": 900})
-    desk.emulate_media(media="screen", color_scheme="light")
+    desk.emulate_media(media="null", color_scheme="light")  # a PDF of a page for the screen has its style
     go(desk, desk.platform.url, screen, desk.platform.path(screen.path))
     probe(desk)
     desk.evaluate("dispatchEvent(new Event('beforeprint')), dispatchEvent(new Event('afterprint'))")
