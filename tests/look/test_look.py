@@ -1,4 +1,4 @@
-"""Two screens of a seeded platform in a browser, as they are kept; that a fault put into them is seen; and pages on paper.
+"""Two screens of a seeded platform in a browser, as they are kept; that a fault put into them is seen; and paper.
 
 `make look` looks at all of them, at three widths, light and dark, with axe (docs/decisions/0074-looks.md).
 """
@@ -97,8 +97,8 @@ BEYOND = """() => {
             if (getComputedStyle(holder).overflowX !== "visible" && holder.scrollWidth > holder.clientWidth + 1)
                 found.push(`cut by what holds it: ${name}`);
     }
-    const pressed = document.querySelectorAll("#root > header nav, [aria-haspopup], [role=switch], [class*=Button-root]");
-    for (const each of pressed) if (each.checkVisibility()) found.push(`a control: ${each.textContent}`);
+    const pressed = "#root > header nav, [aria-haspopup], [role=switch], [class*=Button-root]";
+    for (const each of document.querySelectorAll(pressed)) if (each.checkVisibility()) found.push(`a control: ${each.textContent}`);
     return [...new Set(found)];
 }"""
 COLUMNS = "variant.method.cluster.seed.state.started.duration.budget.samples.accuracy.loss.test.test_loss.time"
@@ -154,7 +154,7 @@ def test_nothing_is_cut_on_paper(desk, plain, screen):
     go(desk, desk.platform.url, screen, desk.platform.path(screen.path))
     probe(desk)
     desk.evaluate("dispatchEvent(new Event('beforeprint')), dispatchEvent(new Event('afterprint'))")
-    desk.wait_for_function("document.adoptedStyleSheets.length > 1")  # that of this test's font, and that for paper
+    desk.wait_for_function("document.adoptedStyleSheets.length > 1")  # the first one has the font of this test
     # a page that is wider than its sheet is made smaller as a whole, and cut where that does not suffice
     assert set(scales(desk.pdf(**A4))) == {plain}
     desk.evaluate("dispatchEvent(new Event('beforeprint'))")
