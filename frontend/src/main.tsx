@@ -8,7 +8,7 @@ import { makeRouter } from "@/app/router";
 import { EventStream } from "@/lib/events/event-stream";
 import { sourceOpener } from "@/lib/events/open-source";
 import { lightOnPaper } from "@/lib/theme/paper";
-import { fetchIdly } from "@/lib/ui/lazily";
+import { fetchIdly, fetchLater } from "@/lib/ui/lazily";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html lacks the element #root");
@@ -23,4 +23,7 @@ createRoot(root).render(
   </StrictMode>,
 );
 
+const paper = () => import("@/lib/theme/print");
+fetchLater(paper);
+window.addEventListener("beforeprint", paper); // for those who print before it was fetched, and print again
 fetchIdly();

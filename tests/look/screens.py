@@ -87,8 +87,10 @@ def _kinds(page: Page) -> None:
 MADE = {"created_at": "2026-05-04T09:00:00Z", "created_by": "owner"}
 
 
-def _project(name: str, keep_runs: str, archived: bool) -> dict[str, Any]:
-    about = {"description": "", "role": "admin", "id": f"prj_{name}"}
+def _project(
+    name: str, keep_runs: str, archived: bool, points: int | None = None, quota: int = 0
+) -> dict[str, Any]:
+    about = {"description": "", "role": "admin", "id": f"prj_{name}", "points": points, "quota": quota}
     return MADE | about | {"name": name, "keep_runs": keep_runs, "archived": archived}
 
 
@@ -96,8 +98,8 @@ PROJECTS = {
     "**/api/v1/projects": {
         "items": [
             _project("default", "site", False),
-            _project("vision", "90 days", False),
-            _project("language-models-of-the-second-group", "never", True),
+            _project("vision", "90 days", False, 4_200_000, 5_000_000),
+            _project("language-models-of-the-second-group", "never", True, 50_003_200, 50_000_000),
         ]
     },
     "**/api/v1/projects/*/members": {
@@ -204,6 +206,32 @@ VERSIONS = {
         ]
     }
 }
+
+
+def _ranked(number: int, algorithm: str, workloads: int) -> dict[str, Any]:
+    result = {
+        **{"variant": f"{algorithm}, tuned", "experiment": "exp_1", "variants": 2, "seconds": 12.34 * number},
+        **{"ratio": 1.0 * number, "reached": 4, "seeds": 5},
+    }
+    rho = [0.0, 1 / number, 1 / number, 1.0]
+    profile = {"tau": [1.0, 1.0, 2.0, 2.0], "rho": rho, "results": [result] * workloads}
+    return {"algorithm": algorithm, "score": 0.9 / number, "low": 0.8 / number, "high": 1 / number} | profile
+
+
+def _board(workloads: list[str]) -> dict[str, Any]:
+    counted = [{"id": f"exp_{n}", "number": n, "name": f"Comparison {n}"} for n in (12, 131)]
+    target = {"target": "97% validation accuracy", "trials": 12, "experiments": counted}
+    methods = ["sync-easgd3", "original-easgd", "local-sgd", "slowmo", "async-sgd"]
+    return {
+        **{"cluster": "hpc-infiniband", "workers": 64, "simulated": True, "oversubscribed": False},
+        "workloads": [{"name": name} | target for name in workloads],
+        "methods": [_ranked(n, method, len(workloads)) for n, method in enumerate(methods, 1)],
+        "unranked": [],
+    }
+
+
+WORKLOADS = ["digits-mlp", "mnist-lenet", "cifar10-resnet20", "a9a-mlp", "w8a-mlp", "xmlc-mlp (hidden: 256)"]
+LEADERBOARD = {"**/api/v1/leaderboard": {"tau_max": 4.0, "boards": [_board(WORKLOADS)], "left_out": []}}
 PROVIDER = {
     "**/api/v1/oidc*": {
         "name": "University of Berlin",
@@ -300,6 +328,7 @@ SCREENS = (
     Screen("compare", f"/compare?rows={ROWS}", "[data-testid=compared-row]"),
     Screen("compare-empty", "/compare", "h1"),
     Screen("leaderboard", "/leaderboard", "[data-testid=method], [data-testid=empty]"),
+    Screen("leaderboard-wide", "/leaderboard", "[data-testid=method]", told=LEADERBOARD),
     Screen("leaderboard-empty", "/leaderboard", "h1", empty=True),
     Screen("algorithms", "/algorithms", "main a[href^='/algorithms/']"),
     Screen("algorithm", "/algorithms/sync-easgd", "[data-testid=verified-table]"),

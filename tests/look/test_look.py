@@ -1,13 +1,16 @@
-"""Two screens of a seeded platform in a browser, as they are kept; and that a fault put into them is seen.
+"""Two screens of a seeded platform in a browser, as they are kept; that a fault put into them is seen; and paper.
 
 `make look` looks at all of them, at three widths, light and dark, with axe (docs/decisions/0074-looks.md).
 """
 
+import re
+import zlib
+
 import pytest
 
 from tests.look import layout
-from tests.look.looking import browser, page_of, see
-from tests.look.screens import SCREENS, go
+from tests.look.looking import browser, page_of, probe, see
+from tests.look.screens import SCREENS, Screen, go
 from tests.look.seeded import platform
 
 pytestmark = pytest.mark.needs("browser")
@@ -74,3 +77,89 @@ def test_a_rule_that_is_gone_is_seen(page):
     assert layout.moved(before.boxes, now.boxes) != []
     page.evaluate(WITHOUT_A_RULE, "h1")
     assert any("h1" in each for each in layout.restyled(before.styles, see(page, 1440, "light")[0].styles))
+
+
+SHEET = 718
+"""Width of a sheet of A4 between the margins that Chromium gives it, px."""
+A4 = {"format": "A4", "margin": dict.fromkeys(("top", "right", "bottom", "left"), "10mm")}
+STILL = "window.ResizeObserver = class { observe() {} unobserve() {} disconnect() {} };"
+"""While a page is printed, no script is told how wide anything has become."""
+BEYOND = """() => {
+    const found = [];
+    const right = document.documentElement.clientWidth + 1;
+    for (const each of document.querySelectorAll("main :is(table, th, td, canvas, svg, img, pre, section)")) {
+        if (!each.checkVisibility() || each.closest("[class*=unseen]")) continue;
+        const name = `${each.tagName} ${each.dataset?.testid ?? ""} “${each.textContent.slice(0, 30)}”`;
+        const box = each.getBoundingClientRect();
+        if (box.right > right || box.left < -1) found.push(`beyond the sheet: ${name}`);
+        if (/^(TH|TD)$/.test(each.tagName) && each.scrollWidth > each.clientWidth + 1) found.push(`cut: ${name}`);
+        for (let holder = each.parentElement; holder.tagName !== "BODY"; holder = holder.parentElement)
+            if (getComputedStyle(holder).overflowX !== "visible" && holder.scrollWidth > holder.clientWidth + 1)
+                found.push(`cut by what holds it: ${name}`);
+    }
+    const pressed = "#root > header nav, [aria-haspopup], [role=switch], [class*=Button-root]";
+    for (const each of document.querySelectorAll(pressed)) if (each.checkVisibility()) found.push(`a control: ${each.textContent}`);
+    return [...new Set(found)];
+}"""
+COLUMNS = "variant.method.cluster.seed.state.started.duration.budget.samples.accuracy.loss.test.test_loss.time"
+PRINTED = (
+    BY_NAME["experiment"],
+    Screen("every column", f"/experiments/{{full}}?columns={COLUMNS}.communication", "[data-testid=run-row]"),
+    BY_NAME["compare"],
+    Screen("many rows", "/compare?rows=%5B%221%22%2C%222%22%2C%224%22%5D", "[data-testid=compared-row]"),
+    BY_NAME["leaderboard-wide"],
+    BY_NAME["run"],
+)
+SCALE = re.compile(rb"\.\d+ 0 0 -\.\d+ 0 [\d.]+ cm\n.{0,200}?\n([\d.]+) 0 0 [\d.]+ ", re.DOTALL)
+"""How the drawing of a page begins: the unit of the sheet, and then the scale of its content."""
+
+
+def scales(document):
+    """Return the scale of the content of each page of a PDF."""
+    found = []
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\n?endstream", document, re.DOTALL):
+        try:
+            text = zlib.decompress(stream)
+        except zlib.error:
+            continue
+        if match := SCALE.match(text):
+            found.append(float(match[1]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def desk(page):
+    """Return a page that is laid out for a wide window, and then printed."""
+    made = page.context.new_page()
+    made.platform = page.platform
+    made.add_init_script(STILL)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def plain(desk):
+    """Return the scale of a page that is no wider than its sheet; of a wider one it is another."""
+    desk.set_content("<p>Words</p>")
+    found = scales(desk.pdf(**A4))
+    desk.set_content("<p style='width: 900px'>Words</p>")
+    assert scales(desk.pdf(**A4)) != found
+    return found[0]
+
+
+@pytest.mark.parametrize("screen", PRINTED, ids=lambda screen: screen.name)
+def test_nothing_is_cut_on_paper(desk, plain, screen):
+    desk.set_viewport_size({"width": 1440, "height": 900})
+    desk.emulate_media(media="null", color_scheme="light")  # a PDF of a page for the screen has its style
+    go(desk, desk.platform.url, screen, desk.platform.path(screen.path))
+    probe(desk)
+    desk.evaluate("dispatchEvent(new Event('beforeprint')), dispatchEvent(new Event('afterprint'))")
+    desk.wait_for_function("document.adoptedStyleSheets.length > 1")  # the first one has the font of this test
+    # a page that is wider than its sheet is made smaller as a whole, and cut where that does not suffice
+    assert set(scales(desk.pdf(**A4))) == {plain}
+    desk.evaluate("dispatchEvent(new Event('beforeprint'))")
+    desk.set_viewport_size({"width": SHEET, "height": 900})
+    desk.emulate_media(media="print", color_scheme="light")
+    assert desk.evaluate(BEYOND) == []
+    assert [each for each in probe(desk)["faults"] if each.startswith(("wide", "cut", "over"))] == []
+    desk.evaluate("dispatchEvent(new Event('afterprint'))")

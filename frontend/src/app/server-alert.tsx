@@ -1,5 +1,5 @@
 import { Alert } from "@mantine/core";
-import styles from "./shell.module.css";
+import screen from "@/lib/ui/screen.module.css";
 
 /** A note as a sentence; some end as one. */
 function sentence(note: string): string {
@@ -9,7 +9,7 @@ function sentence(note: string): string {
 /** What the server says of itself, above every page. */
 export function ServerAlert({ notes }: { notes: readonly string[] }) {
   return (
-    <Alert className={styles.serverNote} mb={20} role="status" data-testid="server-note">
+    <Alert className={screen.warning} mb={20} role="status" data-testid="server-note">
       {notes.map((note) => (
         <div key={note}>{sentence(note)}</div>
       ))}

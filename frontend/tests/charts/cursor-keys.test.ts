@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { leaveCursor, moveCursor } from "@/lib/charts/cursor-keys";
+import { keyZoom, leaveCursor, moveCursor } from "@/lib/charts/cursor-keys";
 
 type Plot = Parameters<typeof moveCursor>[0];
 
@@ -62,5 +62,29 @@ describe("a key on a chart", () => {
   it("does nothing on a chart without points", () => {
     const { drawn } = plot(undefined);
     expect(moveCursor({ ...drawn, data: [[]], series: [{}] }, "End")).toBe(false);
+  });
+});
+
+describe("a key that zooms", () => {
+  type Zoomed = Parameters<typeof keyZoom>[0];
+  const zoomed = (key: string, view: [number, number], at?: number) => {
+    const cursor = at === undefined ? { left: -10, idx: 2 } : { left: 1, idx: at };
+    return keyZoom({ data: [X], cursor, scales: { x: { min: view[0], max: view[1] } } } as Zoomed, key);
+  };
+
+  it.each<[string, [number, number], number | undefined, unknown]>([
+    ["+", [0, 40], undefined, [10, 30]],
+    ["=", [0, 40], undefined, [10, 30]], // the same key without Shift
+    ["+", [0, 40], 1, [5, 25]], // the cursor, at 10, stays where it is
+    ["-", [10, 20], undefined, [5, 25]],
+    ["-", [0, 10], 0, [0, 20]],
+    ["-", [5, 30], undefined, undefined], // all is in view again
+    ["a", [0, 40], undefined, null],
+  ])("%s, from %j with the cursor at point %j, shows %j", (key, view, at, expected) => {
+    expect(zoomed(key, view, at)).toEqual(expected);
+  });
+
+  it("does nothing on a chart without points", () => {
+    expect(keyZoom({ data: [[]], cursor: {}, scales: { x: {} } } as unknown as Zoomed, "+")).toBeNull();
   });
 });

@@ -26,6 +26,8 @@ describe("a drawing as a table", () => {
       ...SHEET.rows,
     ]);
     expect(within(rows[1] as HTMLElement).getByRole("rowheader")).toHaveTextContent("trial 1");
+    const heads = within(window).getAllByRole("columnheader");
+    expect(heads.map((cell) => cell.hasAttribute("data-number"))).toEqual([false, true]); // figures stand right
   });
 
   it("of trials has their parameters and what they have shown, the best first", () => {

@@ -32,3 +32,15 @@ it("the measured curve stays, pale", () => {
   expect(mean).toMatchObject({ label: "Loss, averaged", x: [0, 1, 2], y: [3, 2, 3] });
   expect(mean?.faint).toBeUndefined();
 });
+
+it("an interval stays with what was measured, and equal curves have one array", () => {
+  const [low, high] = [
+    [2, -1, 2],
+    [4, 1, 4],
+  ];
+  const curve = { label: "Loss", style: variantStyle(0), x: [0, 1, 2], y: [3, 0, 3], low, high };
+  const [pale, mean] = smoothed(curve);
+  expect(pale).toMatchObject({ low, high });
+  expect(mean).not.toHaveProperty("low");
+  expect(smoothed({ ...curve })[1]?.y).toBe(mean?.y);
+});

@@ -1,7 +1,7 @@
 /** Charts that somebody adds: any metric over any axis, also what a workload reports beside accuracy and loss. */
 import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
-import { addressOf, chartsIn, choicesOf, followsSteps } from "@/features/experiment/added-charts";
+import { addressOf, chartsIn, choicesOf, drawsSteps, followsSteps } from "@/features/experiment/added-charts";
 import { chartLook } from "@/features/experiment/chart-look";
 import { experimentSearch, furtherOf } from "@/features/experiment/search";
 import type { FurtherMetricView } from "@/lib/client/types.gen";
@@ -71,6 +71,11 @@ describe("the address", () => {
     expect(followsSteps({ more: "p_at_3-bytes" })).toBe(true);
     expect(followsSteps({ more: "p_at_3", axis: "bytes" })).toBe(true);
     expect(followsSteps({ axis: "bytes" })).toBe(false);
+    expect(["p_at_3.staleness", "p_at_3-bytes", undefined].map((more) => drawsSteps({ more }))).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 });
 
@@ -135,6 +140,20 @@ describe("the curves of an experiment", () => {
     await user.click(remove as HTMLElement);
     await waitFor(() => expect(address()).toBe("/experiments/exp_7?more=p_at_3"));
     expect(screen.queryByTestId("chart-staleness")).toBeNull();
+  });
+
+  it("of steps can be smoothed, and the address says so", async () => {
+    const { user, router } = await openExperiment(server, "/experiments/exp_7?more=train_loss");
+    await waitFor(() => expect(image("train_loss")).toHaveAccessibleName(/Sync EASGD 0.3 at 3 s/));
+    await user.click(screen.getByRole("switch", { name: "Smooth" }));
+    await waitFor(() => expect(image("train_loss")).toHaveAccessibleName(/Sync EASGD, averaged 0.3 at 3 s/));
+    expect(router.state.location.search).toMatchObject({ more: "train_loss", smooth: "yes" });
+    expect(image("validation_accuracy")).toHaveAccessibleName(/Sync EASGD 95.00%/);
+  });
+
+  it("have nothing to smooth where none is of steps", async () => {
+    await openExperiment(server, "/experiments/exp_7?more=p_at_3");
+    expect(screen.queryByRole("switch", { name: "Smooth" })).toBeNull();
   });
 
   it("hide a variant in every chart, from the table of any", async () => {

@@ -32,6 +32,7 @@ async function chart(changes: Partial<Props> = {}, seeds: readonly SeedCurve[] =
       close={false}
       log={false}
       show={undefined}
+      smooth={false}
       crossings={[{ x: 1, style: STYLE }]}
       zoom={undefined}
       onZoom={() => undefined}
@@ -96,6 +97,28 @@ describe("a metric of steps", () => {
     expect(screen.getByText("3 seeds")).toBeVisible();
     expect(image).toHaveAccessibleName("Bytes sent, all ranks. Sync EASGD 3 MB at 2 s.");
     expect(drawnIn(image).map(({ text }) => text)).toContain("2 MB");
+  });
+
+  it("is averaged before pale lines of what was measured, where that is asked for", async () => {
+    const jagged = { ...BAND, metric: "train_loss", mean: [3, 0, 3, 0], n: [2, 2, 2, 2] };
+    const bands = [{ band: jagged, seeds: [] }];
+    const image = await chart({ metric: "train_loss", bands, smooth: true });
+    const heights = (style: string) => strokes(image, style)[0]?.points.map(([, y]) => y) ?? [];
+    const [pale, average] = [heights(`${STYLE.light}80`), heights(STYLE.light)];
+    const share = (y: number) => ((pale[1] ?? 0) - y) / ((pale[1] ?? 0) - (pale[0] ?? 0)); // of the way from 0 to 3
+    expect(average).toHaveLength(4);
+    for (const [at, value] of [3, 2, 1, 0].entries())
+      expect(share(average[at] ?? 0) * 3).toBeCloseTo(value, 1);
+    expect(image).toHaveAccessibleName("Training loss. Sync EASGD, averaged 0 at 3 s.");
+    const [cells] = screen
+      .getAllByTestId("legend-row")
+      .filter((row) => within(row).queryByText("Sync EASGD"));
+    expect(cells?.querySelector("td")).toHaveTextContent("0"); // the table has what was measured
+  });
+
+  it("of evaluations is never averaged", async () => {
+    const image = await chart({ smooth: true });
+    expect(image).toHaveAccessibleName("Validation accuracy. Sync EASGD 80.00% at 2 s.");
   });
 
   it("waits for a step", async () => {

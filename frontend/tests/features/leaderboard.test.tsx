@@ -2,6 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { allProfiles, shareAt } from "@/features/leaderboard/profile-series";
 import type { Board, Leaderboard, MethodResult, RankedMethod } from "@/lib/client/types.gen";
+import { curvesCsv } from "@/lib/export/curves-sheet";
 import { openApp } from "../support/app";
 import { CATALOGUE } from "../support/fixtures/catalogue";
 import { apiServer, Refusal } from "../support/server";
@@ -152,6 +153,16 @@ describe("profiles as curves", () => {
     expect(new Set(heights).size).toBe(12);
     expect(heights.map((height) => shareAt(height, 8))).toEqual(Array(12).fill(0.5));
     expect([shareAt(0, 3), shareAt(-0.05, 3), shareAt(1, 3), shareAt(0.95, 8)]).toEqual([0, 0, 1, 1]);
+  });
+
+  it("leave for a file at their own heights, not beside one another", () => {
+    const many = Array.from({ length: 3 }, (_, i) => method(`m${i}`));
+    const lines = curvesCsv(
+      allProfiles(many, (name) => name, 2),
+      "τ",
+      "share",
+    ).split("\r\n");
+    expect(lines.filter((line) => line.includes(",2,"))).toEqual(["m0,2,1,,", "m1,2,1,,", "m2,2,1,,"]);
   });
 
   it("tell the share among more workloads, too", () => {

@@ -71,6 +71,10 @@ describe("the URL", () => {
     expect([runSearch({ x: "3_1" }).x, runSearch({ x: 3 }).x]).toEqual([undefined, undefined]);
     expect(experimentSearch({ seeds: "each" }).seeds).toBe("each");
     expect(experimentSearch({ seeds: "some" }).seeds).toBeUndefined();
+    expect([experimentSearch({ smooth: "yes" }).smooth, experimentSearch({ smooth: true }).smooth]).toEqual([
+      "yes",
+      undefined,
+    ]);
     expect(newExperimentSearch({ algorithm: "sync-easgd" }).algorithm).toBe("sync-easgd");
     expect(newExperimentSearch({ algorithm: "" }).algorithm).toBeUndefined();
     expect(newExperimentSearch({ clone: "exp_1", example: "yes" })).toEqual({

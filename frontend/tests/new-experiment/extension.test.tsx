@@ -7,6 +7,7 @@ import { variantStyle } from "@/lib/theme/palette";
 import { openApp } from "../support/app";
 import { CATALOGUE, PLAN, planned } from "../support/fixtures/catalogue";
 import { experiment, ORIGIN, SPEC } from "../support/fixtures/experiment";
+import { project } from "../support/fixtures/people";
 import { apiServer, Refusal } from "../support/server";
 import { addVariant, CLUSTERS, choose, openForm, refill, row, settled, WORKLOADS } from "./form";
 
@@ -46,6 +47,14 @@ describe("variants may be added", () => {
     openApp(server, "/new?extend=exp_7");
     expect(await screen.findByTestId("not-extended")).toHaveTextContent(why);
     expect(screen.queryByTestId("form")).toBeNull();
+  });
+
+  it("while the project has points left; otherwise the form says so before anything is filled in", async () => {
+    server.on("GET /projects", { items: [project("default", { points: 12, quota: 10 })] });
+    await open();
+    expect(await screen.findByTestId("quota-note")).toHaveTextContent(
+      /^The project default holds 12 of the 10 points/,
+    );
   });
 
   it("not to one that continues another, nor beyond as many as there may be", () => {

@@ -72,6 +72,24 @@ describe("the users", () => {
     expect(server.askedFor("PATCH /users/*")[0]?.body).toEqual({ disabled: false });
   });
 
+  it("lose their sessions after a question; nobody ends their own here", async () => {
+    const { user: person } = open([user("ana"), user("ben")]);
+    const ben = within(await screen.findByTestId("user-ben"));
+    server.on("POST /users/*/sign-out", new Refusal(404, "no user has the name ben"));
+    const end = async () => {
+      await person.click(ben.getByTestId("end-sessions"));
+      await person.click(await screen.findByTestId("end-sessions-confirm"));
+    };
+    await end();
+    expect(await ben.findByRole("alert")).toHaveTextContent("no user has the name ben");
+    server.on("POST /users/*/sign-out", {});
+    await end();
+    expect(await ben.findByText("Signed out")).toBeVisible();
+    expect(ben.queryByRole("alert")).toBeNull();
+    expect(server.askedFor("POST /users/*/sign-out")[1]?.path).toMatch(/\/users\/ben\/sign-out$/);
+    expect(within(screen.getByTestId("user-ana")).queryByTestId("end-sessions")).toBeNull();
+  });
+
   it("keep their role where the server refuses another, which is said at the user", async () => {
     const { user: person } = open([user("ben", { role: "admin" }), user("eva")]);
     server.on("PATCH /users/*", new Refusal(409, "ben is the last administrator"));

@@ -33,6 +33,39 @@ describe("the card of projects", () => {
     expect(buttons).toEqual(["Change"]);
   });
 
+  it("says how many points each holds of those it may hold, and what follows once they are used up", async () => {
+    open([project("default"), project("vision", { points: 4_200_000, quota: 5_000_000 })]);
+    expect((await row("default")).getByText("any number")).toBeVisible();
+    const vision = await row("vision");
+    expect(vision.getByText("4,200,000 of 5,000,000 (84%)")).toBeVisible();
+    expect(vision.queryByText(/Used up/)).toBeNull();
+  });
+
+  it("changes the quota of a project, also to any number", async () => {
+    const before = project("vision", { points: 6_000_000, quota: 5_000_000 });
+    const { user: person } = open([project("default"), before]);
+    expect(
+      (await row("vision")).getByText(/Used up: nothing more can be put into this project/),
+    ).toBeVisible();
+    const save = async (limit: string, after: ProjectView) => {
+      await person.click((await row("vision")).getByTestId("change"));
+      const form = within(await screen.findByTestId("change-project"));
+      const field = form.getByLabelText("Points it may hold");
+      await person.clear(field);
+      if (limit) await person.type(field, limit);
+      server.on("PATCH /projects/*", after).on("GET /projects", { items: [project("default"), after] });
+      await person.click(form.getByTestId("save-project"));
+    };
+    await save("9000000", { ...before, quota: 9_000_000 });
+    expect(await screen.findByText("6,000,000 of 9,000,000 (66%)")).toBeVisible();
+    await save("", { ...before, points: null, quota: 0 });
+    await waitFor(() => expect(screen.queryByText("6,000,000 of 9,000,000 (66%)")).toBeNull());
+    expect(server.askedFor("PATCH /projects/*").map(({ body }) => body)).toEqual([
+      { quota: 9_000_000 },
+      { quota: 0 },
+    ]);
+  });
+
   it("makes a project, and keeps a name that the server refuses", async () => {
     const { user: person } = open([project("default")]);
     server.on("POST /projects", new Refusal(409, "there is a project vision"));

@@ -51,6 +51,30 @@ describe("the list of experiments", () => {
     expect(await screen.findByTitle("Project")).toHaveTextContent("vision");
   });
 
+  it("warns of projects in view whose points are nearly used up, for those who put something into them", async () => {
+    const held = (name: string, points: number, changes = {}) =>
+      project(name, { points, quota: 100, role: "researcher", ...changes });
+    const items = [
+      held("default", 10),
+      held("vision", 85),
+      held("text", 100),
+      held("sound", 99, { role: "viewer" }),
+    ];
+    server.on("GET /projects", { items }).on("GET /experiments", page(1));
+    const { user } = openApp(server, "/");
+    const note = await screen.findByTestId("quota-note");
+    expect([...note.querySelectorAll("[class*=message] > div")].map((line) => line.textContent)).toEqual([
+      expect.stringMatching(/^The project vision holds 85 of the 100 points/),
+      expect.stringMatching(
+        /^The project text holds 100 of the 100 points.*nothing more can be put into it until/,
+      ),
+    ]);
+    await user.selectOptions(screen.getByTestId("project"), "text");
+    await waitFor(() => expect(note).not.toHaveTextContent("vision"));
+    await user.selectOptions(screen.getByTestId("project"), "default");
+    await waitFor(() => expect(screen.queryByTestId("quota-note")).toBeNull());
+  });
+
   it("is there although the projects cannot be listed", async () => {
     server.on("GET /projects", new Refusal(404, "no projects")).on("GET /experiments", page(1));
     openApp(server, "/");
@@ -72,6 +96,18 @@ describe("the form of a new experiment", () => {
     server.on("POST /experiments", new Refusal(409, "not now"));
     await user.click(screen.getByTestId("start"));
     await waitFor(() => expect(sent()).toEqual([null]));
+  });
+
+  it("says of a project whose points are used up that nothing more can be put into it", async () => {
+    const full = project("vision", { points: 101, quota: 100 });
+    server.on("GET /projects", { items: [project("default", { points: 99, quota: 100 }), full] });
+    const { user } = await openForm(server);
+    await settled();
+    expect(screen.queryByTestId("quota-note")).toBeNull(); // of what is nearly used up the plan warns
+    await user.selectOptions(screen.getByTestId("project"), "vision");
+    expect(await screen.findByTestId("quota-note")).toHaveTextContent(
+      "101 of the 100 points that it may hold",
+    );
   });
 
   it("plans and starts in the project that is chosen, under another key", async () => {

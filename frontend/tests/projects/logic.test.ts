@@ -3,6 +3,7 @@ import { experimentsSearch, inProject } from "@/features/experiments/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
 import { keptWords, others } from "@/features/people/project-words";
 import { highest, refusal } from "@/lib/people/roles";
+import { heldWords, isFull, isTight, quotaSentence } from "@/lib/projects/quota";
 import { intoQuery, openOnes } from "@/lib/projects/use-projects";
 import { me, member, project, user } from "../support/fixtures/people";
 
@@ -43,6 +44,32 @@ describe("what is put into a project", () => {
       project("sound", { role: "operator" }),
     ]);
     expect(found.map(({ name }) => name)).toEqual(["vision", "sound"]);
+  });
+});
+
+describe("a quota of points", () => {
+  const holding = (points: number | null, quota: number) => project("vision", { points, quota });
+
+  it.each([
+    [null, 0, "any number", false, false],
+    [0, 10, "0 of 10 (0%)", false, false],
+    [7_999_999, 10_000_000, "7,999,999 of 10,000,000 (79%)", false, false],
+    [8_000_000, 10_000_000, "8,000,000 of 10,000,000 (80%)", true, false],
+    [9_999_999, 10_000_000, "9,999,999 of 10,000,000 (99%)", true, false],
+    [10, 10, "10 of 10 (100%)", true, true],
+    [25, 10, "25 of 10 (250%)", true, true],
+  ])("of which %j of %i points are held is %s", (points, quota, words, tight, full) => {
+    const held = holding(points, quota);
+    expect([heldWords(held), isTight(held), isFull(held)]).toEqual([words, tight, full]);
+  });
+
+  it("says what follows from it", () => {
+    expect(quotaSentence(holding(8, 10))).toBe(
+      "The project vision holds 8 of the 10 points that it may hold (80%). When these are used up, nothing more can be put into it.",
+    );
+    expect(quotaSentence(holding(12, 10))).toMatch(
+      /^The project vision holds 12 of the 10 points that it may hold \(120%\): nothing more can be put into it until/,
+    );
   });
 });
 

@@ -2,8 +2,8 @@ import { screen, within } from "@testing-library/react";
 import type { ComponentType } from "react";
 import { describe, expect, it } from "vitest";
 import { History } from "@/features/run/history";
-import { RankPhases } from "@/features/run/rank-phases";
-import { Staleness } from "@/features/run/staleness";
+import { RankPhases, ranksSheet } from "@/features/run/rank-phases";
+import { Staleness, stalenessSheet } from "@/features/run/staleness";
 import type { RunView } from "@/lib/client/types.gen";
 import { show } from "../support/app";
 import { checkpoint, phases, run, transition } from "../support/fixtures/run";
@@ -97,6 +97,20 @@ describe("phases by rank", () => {
     expect(within(worker as HTMLElement).queryByTestId("rank-notes")).toBeNull();
   });
 
+  it("are seconds of each phase as a table, with what is said beside the bars", async () => {
+    const { rows } = ranksSheet([phases(0), phases(1, { role: "server", evaluate: 12, hidden: 0.5 })]);
+    const beside = ["300 MB", "3,000"];
+    expect(rows).toEqual([
+      ["worker 0", "1 s", "5 s", "2 s", "1 s", "2 s", "1 s", "12 s", "1,500", "20.0%", "0 s", ...beside],
+      ["server 1", "1 s", "5 s", "2 s", "1 s", "12 s", "1 s", "12 s", "1,500", "–", "500 ms", ...beside],
+    ]);
+    const { user } = shown(RankPhases, {});
+    await user.click(screen.getByRole("button", { name: "Export: Phases by rank" }));
+    await user.click(await screen.findByRole("menuitem", { name: "Show as a table" }));
+    const table = await screen.findByTestId("sheet-table");
+    expect(within(table).getAllByRole("row")).toHaveLength(3);
+  });
+
   it("say so before the first step, and call virtual seconds virtual", () => {
     const view = shown(RankPhases, { phases: [], state: "running" });
     expect(part("rank-phases").getByText("No rank has taken a step yet.")).toBeVisible();
@@ -117,6 +131,14 @@ describe("staleness", () => {
     expect(screen.getByTestId("staleness")).toHaveTextContent(
       "mean 1.25 center updates over 70 exchanges · lost 2.1% of pushed update mass",
     );
+  });
+
+  it("is a table of every value, with the share of those that are no staler", () => {
+    expect(stalenessSheet({ 3: 20, 0: 10, 12: 10 }).rows).toEqual([
+      ["0", "10", "25.0%", "25.0%"],
+      ["3", "20", "50.0%", "75.0%"],
+      ["12", "10", "25.0%", "100.0%"],
+    ]);
   });
 
   it("is left out where nothing can be stale", () => {

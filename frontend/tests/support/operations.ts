@@ -127,6 +127,7 @@ export interface Operations {
   "POST /users": NewInvite;
   "PATCH /users/*": UserView;
   "POST /users/*/invite": NewInvite;
+  "POST /users/*/sign-out": Record<string, never>;
   "GET /projects": ProjectList;
   "POST /projects": ProjectView;
   "PATCH /projects/*": ProjectView;

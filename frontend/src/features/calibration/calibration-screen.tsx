@@ -15,6 +15,7 @@ import { Allowed } from "@/lib/people/allowed";
 import { useMay } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
+import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
@@ -66,7 +67,7 @@ export function CalibrationScreen() {
   return (
     <>
       <div className={styles.head}>
-        <h1 className={styles.title}>Calibration of {name}</h1>
+        <h1 className={screen.title}>Calibration of {name}</h1>
         <div className={styles.actions}>
           {latest && (
             <LinkButton to="/new" variant="default">
@@ -85,7 +86,7 @@ export function CalibrationScreen() {
           </Allowed>
         </div>
       </div>
-      <p className={styles.intro}>
+      <p className={screen.intro}>
         Latency, bandwidth, all-reduces, memory and gradients, measured by ranks of this cluster. A virtual
         cluster with <code>like: {name}</code> takes its constants from the latest calibration; choose Add
         virtual cluster in a new experiment.

@@ -11,6 +11,7 @@ import { formatSpan } from "@/lib/format/time";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
+import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { useNow } from "@/lib/ui/use-now";
 import { PolicyForm } from "./policy-form";
@@ -35,7 +36,7 @@ export function QueueScreen() {
   if (statusOf(query.error) === 404) return <Missing name={name} />;
   return (
     <>
-      <h1 className={styles.title}>Queue of {name}</h1>
+      <h1 className={screen.title}>Queue of {name}</h1>
       {query.isError && !query.data && (
         <ErrorPanel what="The queue could not be loaded." error={query.error} retry={() => query.refetch()} />
       )}

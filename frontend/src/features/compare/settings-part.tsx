@@ -1,6 +1,7 @@
 import type { ComparedRows, Setting } from "@/lib/client/types.gen";
 import { settingName, settingValue } from "@/lib/format/settings";
 import { Section } from "@/lib/ui/section";
+import { FoldedSettings } from "@/lib/ui/settings-list";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
@@ -21,21 +22,10 @@ export function SettingsPart({ compared }: { compared: ComparedRows }) {
       ) : (
         <Differences compared={compared} settings={differing} />
       )}
-      {equal.length > 0 && (
-        <details className={styles.equal}>
-          <summary>
-            {equal.length} {equal.length === 1 ? "setting is" : "settings are"} the same
-          </summary>
-          <dl className={styles.same}>
-            {equal.map(({ name, values }) => (
-              <div key={name}>
-                <dt>{settingName(name)}</dt>
-                <dd>{settingValue(values[0])}</dd>
-              </div>
-            ))}
-          </dl>
-        </details>
-      )}
+      <FoldedSettings
+        settings={equal.map(({ name, values: [value] }) => ({ pointer: name, value }))}
+        how="the same"
+      />
     </Section>
   );
 }

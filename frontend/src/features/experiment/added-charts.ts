@@ -28,6 +28,11 @@ export function followsSteps({ axis, more }: ExperimentSearch): boolean {
   return chartsIn(more).some((chart) => OF_STEPS.includes(chart.metric) || (chart.axis ?? axis) === "bytes");
 }
 
+/** Whether any added chart has a point for every few steps. */
+export function drawsSteps({ more }: Pick<ExperimentSearch, "more">): boolean {
+  return chartsIn(more).some(({ metric }) => OF_STEPS.includes(metric));
+}
+
 /** The metrics that a chart can have, under what they are of: those that are drawn anyway, of steps, of the workload. */
 export function choicesOf(drawn: readonly Metric[], declared: readonly FurtherMetricView[]) {
   const all = [...drawn, ...OF_STEPS].map((value) => ({ value, label: chartLook(value).title }));

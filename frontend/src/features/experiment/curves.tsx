@@ -2,10 +2,10 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { Metric } from "@/lib/api/types";
 import { zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { BandAnswer, ExperimentView } from "@/lib/client/types.gen";
-import { CurveControls, LOG_SCALE } from "@/lib/ui/curve-controls";
+import { CurveControls, LOG_SCALE, SMOOTH } from "@/lib/ui/curve-controls";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
-import { type AddedChart, addressOf, chartsIn, choicesOf } from "./added-charts";
+import { type AddedChart, addressOf, chartsIn, choicesOf, drawsSteps } from "./added-charts";
 import { AddedCurve } from "./added-curve";
 import { AddChart } from "./chart-controls";
 import { crossingsOf } from "./crossings";
@@ -47,6 +47,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
     close: search.y === "close",
     log: search.scale === "log",
     show: search.seeds,
+    smooth: search.smooth === "yes",
     zoom: zoomFrom(search.x),
     onZoom: (next) => look({ x: next && zoomText(next) }),
   };
@@ -93,7 +94,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
           : "Lines are means over seeds, bands their 95% t intervals (three seeds or more). A mean ends where its first "}
         seed ends; from there on, every other seed has a pale line of its own. Ticks at the bottom are
         evaluations; a dot on the target line is a run that met the target. Drag to zoom, double-click to show
-        all.
+        all; with the focus on a chart, the arrow keys move between its points, and + and − zoom.
       </p>
     </Section>
   );
@@ -106,6 +107,11 @@ interface WaysProps {
 
 /** How all curves are drawn, and over what. */
 function Ways({ search, look }: WaysProps) {
+  const smooth = {
+    ...SMOOTH,
+    on: search.smooth === "yes",
+    turn: (on: boolean) => look({ smooth: on ? "yes" : undefined }),
+  };
   return (
     <CurveControls
       showAll={zoomFrom(search.x) && (() => look({ x: undefined }))}
@@ -133,6 +139,7 @@ function Ways({ search, look }: WaysProps) {
           on: search.seeds === "each",
           turn: (on) => look({ seeds: on ? "each" : undefined }),
         },
+        ...(drawsSteps(search) ? [smooth] : []),
       ]}
       axis={search.axis ?? "clock"}
       choose={(next) => look({ axis: next, x: undefined })}

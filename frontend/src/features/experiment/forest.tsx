@@ -41,7 +41,7 @@ export function forestTicks(domain: Domain, width = WIDTH): number[] {
 }
 
 /** Where a ratio lies on the log axis, px; what lies outside is drawn at its edge. */
-function placeOn(domain: Domain, width: number) {
+export function placeOn(domain: Domain, width: number) {
   return (value: number) => {
     const at = (Math.log(value) - domain[0]) / (domain[1] - domain[0]);
     return EDGE + Math.min(1, Math.max(0, at)) * (width - 2 * EDGE);
@@ -78,6 +78,19 @@ export function ForestAxis({ domain, width = WIDTH }: { domain: Domain; width?: 
   );
 }
 
+/** The interval as it is drawn: its ends, px, and whether it goes on beyond them; undefined: there is none. */
+export function spanOf({ claim, ratio, low, high }: SpeedUp, domain: Domain, width: number) {
+  if (claim === "baseline" || claim === "no claim" || ratio === null) return undefined;
+  if (low === null && high === null) return undefined;
+  const place = placeOn(domain, width);
+  return {
+    start: low === null ? EDGE : place(low),
+    end: high === null ? width - EDGE : place(high),
+    below: low === null || Math.log(low) < domain[0],
+    beyond: high === null || Math.log(high) > domain[1],
+  };
+}
+
 interface ForestProps {
   speedUp: SpeedUp;
   domain: Domain;
@@ -94,14 +107,18 @@ interface ForestProps {
 export function Forest({ speedUp, domain, index, width = WIDTH, mute }: ForestProps) {
   const { color } = variantStyle(index);
   const place = placeOn(domain, width);
-  const { ratio, low, high, claim } = speedUp;
+  const { ratio, claim } = speedUp;
   const middle = HEIGHT / 2;
-  const below = low === null ? high !== null : Math.log(low) < domain[0];
-  const beyond = high === null ? low !== null : Math.log(high) > domain[1];
-  const start = low === null ? EDGE : place(low);
-  const end = high === null ? width - EDGE : place(high);
+  const span = spanOf(speedUp, domain, width);
   return (
-    <svg width={width} height={HEIGHT} role="img" aria-label={speedUp.sentence} aria-hidden={mute}>
+    <svg
+      width={width}
+      height={HEIGHT}
+      viewBox={`0 0 ${width} ${HEIGHT}`}
+      role="img"
+      aria-label={speedUp.sentence}
+      aria-hidden={mute}
+    >
       {!mute && <title>{speedUp.sentence}</title>}
       {forestTicks(domain, width).map((tick) => (
         <line
@@ -114,20 +131,19 @@ export function Forest({ speedUp, domain, index, width = WIDTH, mute }: ForestPr
         />
       ))}
       {claim === "baseline" && <circle cx={width / 2} cy={middle} r={3} fill="var(--hk-ink-3)" />}
+      {span && <line x1={span.start} x2={span.end} y1={middle} y2={middle} stroke={color} strokeWidth={2} />}
+      {span?.below && <Arrow x={EDGE} y={middle} color={color} to={-1} />}
+      {span?.beyond && <Arrow x={width - EDGE} y={middle} color={color} to={1} />}
       {claim !== "baseline" && ratio !== null && (
-        <>
-          {claim !== "no claim" && (low !== null || high !== null) && (
-            <line x1={start} x2={end} y1={middle} y2={middle} stroke={color} strokeWidth={2} />
-          )}
-          {claim !== "no claim" && below && <Arrow x={EDGE} y={middle} color={color} to={-1} />}
-          {claim !== "no claim" && beyond && <Arrow x={width - EDGE} y={middle} color={color} to={1} />}
-          <rect x={place(ratio) - 4} y={middle - 4} width={8} height={8} fill={color} />
-        </>
+        <rect x={place(ratio) - 4} y={middle - 4} width={8} height={8} fill={color} />
       )}
     </svg>
   );
 }
 
+/** The path of an arrow whose tip points left or right. */
+export const arrow = (x: number, y: number, to: 1 | -1) => `M${x} ${y - 4} l${6 * to} 4 l${-6 * to} 4`;
+
 function Arrow({ x, y, color, to }: { x: number; y: number; color: string; to: 1 | -1 }) {
-  return <path d={`M${x} ${y - 4} l${6 * to} 4 l${-6 * to} 4`} fill="none" stroke={color} strokeWidth={2} />;
+  return <path d={arrow(x, y, to)} fill="none" stroke={color} strokeWidth={2} />;
 }

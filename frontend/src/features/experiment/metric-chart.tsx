@@ -3,6 +3,7 @@ import type { Axis, Metric } from "@/lib/api/types";
 import { ChartCursor } from "@/lib/charts/chart-cursor";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries, Crossing, TargetLine } from "@/lib/charts/series";
+import { smoothed } from "@/lib/charts/smooth";
 import type { Zoom } from "@/lib/charts/zoom";
 import type { Band, ExperimentView, FurtherMetricView } from "@/lib/client/types.gen";
 import { formatChosenPercent, formatCount, formatNumber } from "@/lib/format/numbers";
@@ -60,6 +61,9 @@ function linesOf(of: Seeded, index: number, show: Show, format: Format): ChartSe
   return [middleOf(of, index, show, format), ...tailSeries(band, seeds, index)];
 }
 
+/** A line and its average; what is pale already stays as it is. */
+const averagedOnce = (line: ChartSeries) => (line.faint ? [line] : smoothed(line));
+
 /** What is the same for every chart of a page. */
 export interface ChartsLook {
   experiment: ExperimentView;
@@ -71,6 +75,8 @@ export interface ChartsLook {
   /** On a logarithmic scale, unless it is a share. */
   log: boolean;
   show: Show;
+  /** What has a point for every few steps is averaged, before pale lines of what was measured. */
+  smooth: boolean;
 }
 
 interface MetricChartProps extends ChartsLook {
@@ -118,7 +124,10 @@ export function MetricChart(props: MetricChartProps) {
             : undefined
         }
         empty={experiment.state === "queued" ? "Waiting for free slots" : nothing}
-        series={seen.flatMap((one) => linesOf(one, indexOf(one.band), show, format))}
+        series={seen.flatMap((one) => {
+          const lines = linesOf(one, indexOf(one.band), show, format);
+          return props.smooth && steps ? lines.flatMap(averagedOnce) : lines;
+        })}
         xTitle={axisTitle(axis, simulated)}
         formatX={formatX}
         tickX={(value) => formatAxisTick(axis, value)}

@@ -1,20 +1,25 @@
-import { Skeleton } from "@mantine/core";
+import { Group as Row, Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import { PhaseArea } from "@/lib/charts/phase-area";
+import { PhaseKey } from "@/lib/charts/phase-bar";
 import { type Area, pieces } from "@/lib/charts/phase-stack";
 import { readPhasesOptions } from "@/lib/client/@tanstack/react-query.gen";
-import type { ExperimentView } from "@/lib/client/types.gen";
+import type { ExperimentView, PhasesRow } from "@/lib/client/types.gen";
+import { areasSvg } from "@/lib/export/phases-svg";
 import { formatCount, formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { PHASES } from "@/lib/theme/palette";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { isTerminal } from "@/lib/ui/states";
+import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import answer from "./answer.module.css";
 import styles from "./experiment.module.css";
-import type { Group } from "./groups";
+import { type Group, groupLabel } from "./groups";
 import { PhasesTable } from "./phases-table";
+import { overTimeSheet } from "./verdict-sheets";
 
 /** Equal parts of the time that are drawn. */
 const BINS = 60;
@@ -34,6 +39,17 @@ function figures(area: Area, at: number | undefined): [string, string] {
   const [first, , last] = pieces(area, 3);
   const part = (of: typeof first) => formatPercent(of?.shares[COMMUNICATE]);
   return [`${part(first)} exposed at first`, `${part(last)} in the last third`];
+}
+
+/** The rows as they are drawn. */
+const inOrder = (group: Group, rows: readonly PhasesRow[]) =>
+  group.rows.flatMap(({ variant }) => rows.filter((row) => row.variant === variant));
+
+function pictureOf(group: Group, rows: readonly PhasesRow[]) {
+  const span = formatSeconds(rows[0]?.span);
+  const areas = rows.map((row) => ({ ...row, name: row.variant, words: figures(row, undefined).join(", ") }));
+  const simulated = group.simulated ? " (simulated)" : "";
+  return areasSvg(areas, `Phases over ${span}: ${groupLabel(group)}${simulated}`);
 }
 
 /** Phases over the wall time, a drawing for each variant on one axis: exposed communication, and beside it what is hidden. */
@@ -60,6 +76,16 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
   }
   return (
     <>
+      <Row justify="space-between" align="start" wrap="nowrap" mih={24}>
+        <PhaseKey hidden />
+        {rows.length > 0 && (
+          <DrawingMenu
+            of="Where the time went, over time"
+            host={() => pictureOf(group, inOrder(group, rows))}
+            sheet={() => overTimeSheet(inOrder(group, rows))}
+          />
+        )}
+      </Row>
       <div className={styles.phases}>
         {group.rows.map(({ variant }) => {
           const row = rows.find((one) => one.variant === variant);
@@ -88,7 +114,7 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
               )}
               <span className={styles.phaseFigure}>
                 {first}
-                <span className={styles.hidden}>{second}</span>
+                <span className={ui.range}>{second}</span>
               </span>
             </div>
           );
@@ -100,7 +126,7 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
               <span key={part}>{span > 0 && seconds(part)}</span>
             ))}
           </span>
-          <span className={styles.hidden}>
+          <span className={ui.range}>
             {at === undefined ? "\u00a0" : `${seconds(at)} to ${seconds(at + 1)}`}
           </span>
         </div>

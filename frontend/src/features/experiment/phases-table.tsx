@@ -12,7 +12,7 @@ const THIRDS = ["first", "middle", "last"];
 export function PhasesTable({ rows }: { rows: readonly PhasesRow[] }) {
   return (
     <details className={answer.full}>
-      <summary>As a table</summary>
+      <summary>Means of thirds</summary>
       <TableRegion label="Shares of phases over time">
         <table className={`${ui.table} ${ui.sticky}`} data-testid="phases-table">
           <thead>

@@ -1,17 +1,23 @@
 import { Group as Row, Skeleton, Switch } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
+import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import { PhaseBar, PhaseKey } from "@/lib/charts/phase-bar";
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { phasesSvg } from "@/lib/export/phases-svg";
 import { formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
+import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./experiment.module.css";
 import { type Group, groupLabel } from "./groups";
 import { PhasesOverTime } from "./phases-over-time";
+import { phasesSheet } from "./verdict-sheets";
 
 const route = getRouteApi("/experiments/$experimentId");
+
+const TITLE = "Where the time went";
 
 /** Seconds below which a difference of two virtual clocks is rounding. */
 const NOTHING = 1e-7;
@@ -28,7 +34,7 @@ export function Phases({ experiment, group }: { experiment: ExperimentView; grou
   const navigate = route.useNavigate();
   return (
     <Section
-      title="Where the time went"
+      title={TITLE}
       testId="phases"
       aside={
         <Row gap="6px 16px">
@@ -54,7 +60,6 @@ export function Phases({ experiment, group }: { experiment: ExperimentView; grou
         </Row>
       }
     >
-      <PhaseKey hidden={time} />
       {time && group ? (
         <PhasesOverTime experiment={experiment} group={group} />
       ) : (
@@ -64,9 +69,22 @@ export function Phases({ experiment, group }: { experiment: ExperimentView; grou
   );
 }
 
+function pictureOf(group: Group) {
+  const bars = group.rows.map(({ variant, phases, communication_fraction: { mean } }) => ({
+    name: variant,
+    words: `${formatPercent(mean)} communication`,
+    shares: phases,
+  }));
+  return phasesSvg(bars, `${TITLE}: ${groupLabel(group)}${group.simulated ? " (simulated)" : ""}`);
+}
+
 function Sums({ experiment, group }: { experiment: ExperimentView; group: Group | undefined }) {
   return (
     <>
+      <Row justify="space-between" align="start" wrap="nowrap" mih={24}>
+        <PhaseKey />
+        {group && <DrawingMenu of={TITLE} host={() => pictureOf(group)} sheet={() => phasesSheet(group)} />}
+      </Row>
       <div className={styles.phases}>
         {!group && <Skeleton height={experiment.variants.length * 50 - 10} />}
         {group?.rows.map((row) => (
@@ -80,7 +98,7 @@ function Sums({ experiment, group }: { experiment: ExperimentView; group: Group 
             <PhaseBar shares={row.phases} label={row.variant} />
             <span className={styles.phaseFigure}>
               <strong>{formatPercent(row.communication_fraction.mean)}</strong> communication
-              <span className={styles.hidden}>{hiddenWords(row.hidden.mean)}</span>
+              <span className={ui.range}>{hiddenWords(row.hidden.mean)}</span>
             </span>
           </div>
         ))}

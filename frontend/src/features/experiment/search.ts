@@ -17,6 +17,8 @@ export interface ExperimentSearch {
   scale?: "log";
   /** Every seed as a line, or their median, in place of their mean. */
   seeds?: "each" | "median";
+  /** What has a point for every few steps, with its moving average. */
+  smooth?: "yes";
   /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
   x?: string;
   tab?: "json";
@@ -38,7 +40,7 @@ export interface ExperimentSearch {
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
   const { axis, cluster, workers, hide, y, scale, seeds, x, tab, more, by, sort, group, runs } = search;
-  const { columns, phases } = search;
+  const { columns, phases, smooth } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     versions: typeof search.versions === "number" ? search.versions : undefined,
@@ -48,6 +50,7 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     y: y === "close" ? y : undefined,
     scale: scale === "log" ? scale : undefined,
     seeds: seeds === "each" || seeds === "median" ? seeds : undefined,
+    smooth: smooth === "yes" ? smooth : undefined,
     x: typeof x === "string" && zoomFrom(x) ? x : undefined,
     tab: tab === "json" ? tab : undefined,
     more: typeof more === "string" && furtherOf(more).length > 0 ? more : undefined,

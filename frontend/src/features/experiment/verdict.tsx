@@ -1,4 +1,5 @@
 import { Skeleton } from "@mantine/core";
+import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import type { Comparison, ExperimentView } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
@@ -9,9 +10,11 @@ import { ComparisonTable } from "./comparison-table";
 import styles from "./experiment.module.css";
 import { lackingSeeds } from "./extending";
 import { ForestPlot } from "./forest-plot";
+import { forestSvg } from "./forest-svg";
 import { GroupPicker } from "./group-picker";
 import { type Group, groupLabel } from "./groups";
 import { notShown } from "./not-shown";
+import { forestSheet } from "./verdict-sheets";
 
 interface VerdictProps {
   experiment: ExperimentView;
@@ -99,6 +102,9 @@ function Answers({ experiment, comparison, groups, group }: AnswersProps) {
             {one.simulated && <Tag kind="simulated" />}
             {one.oversubscribed && <Tag kind="oversubscribed" />}
             {one.overlapped && <Tag kind="overlapped" />}
+            {one.key === group?.key && comparison.target !== null && (
+              <Away experiment={experiment} group={one} />
+            )}
           </div>
           <p className={own.headline}>{headlineOf(one, comparison)}</p>
           {one.key === group?.key && (
@@ -115,6 +121,21 @@ function Answers({ experiment, comparison, groups, group }: AnswersProps) {
         </div>
       ))}
     </div>
+  );
+}
+
+/** Takes the forest plot away, or shows it as a table. */
+function Away({ experiment, group }: { experiment: ExperimentView; group: Group }) {
+  const of = `Speed-up over ${experiment.baseline}: ${groupLabel(group)}`;
+  const title = `${of}${group.simulated ? " (simulated)" : ""}`;
+  return (
+    <span className={own.away}>
+      <DrawingMenu
+        of={of}
+        host={() => forestSvg(group, experiment.variants, title)}
+        sheet={() => forestSheet(group)}
+      />
+    </span>
   );
 }
 

@@ -25,6 +25,7 @@ import { useExperiments } from "./use-experiments";
 const ProjectPicker = lazily(() =>
   import("@/lib/projects/project-picker").then((part) => part.ProjectPicker),
 );
+const TightNote = lazily(() => import("@/lib/projects/quota-note").then((part) => part.TightNote));
 const DeletedList = lazily(() => import("./deleted-list").then((part) => part.DeletedList));
 const Note = lazily(() => import("./outcome-note").then((part) => part.OutcomeNote));
 const SelectionBar = lazily(() => import("./selection-bar").then((part) => part.SelectionBar));
@@ -87,6 +88,11 @@ function Present() {
             all="All projects"
             onChange={(next) => look({ project: next })}
           />
+        </Suspense>
+      )}
+      {projects.some(({ quota }) => quota) && (
+        <Suspense>
+          <TightNote projects={projects} of={project} />
         </Suspense>
       )}
       <FilterField

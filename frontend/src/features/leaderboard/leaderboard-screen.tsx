@@ -9,6 +9,7 @@ import { useStream } from "@/lib/events/use-stream";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
+import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { BoardPart } from "./board-part";
 import styles from "./leaderboard.module.css";
@@ -31,8 +32,8 @@ export function LeaderboardScreen() {
   if (query.data && query.data.boards.length === 0) return <Empty leaderboard={query.data} />;
   return (
     <>
-      <h1 className={styles.title}>Leaderboard</h1>
-      <p className={styles.intro}>
+      <h1 className={screen.title}>Leaderboard</h1>
+      <p className={screen.intro}>
         Which algorithm is fast on all workloads of a cluster. The score is the area under an algorithm's
         performance profile, as in AlgoPerf: 1 if it is the fastest on every workload, 0 if it is never within
         a factor of {query.data?.tau_max ?? 4} of the fastest. Only experiments that tuned all variants with

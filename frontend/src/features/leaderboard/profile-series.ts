@@ -15,16 +15,15 @@ function most(workloads: number): number {
 /** The profile of a method as a curve in a colour, moved down a little. */
 function profileSeries(method: RankedMethod, label: string, index: number, down: number): ChartSeries {
   const x: number[] = [];
-  const y: number[] = [];
+  const exact: number[] = [];
   method.tau.forEach((tau, i) => {
-    const rho = (method.rho[i] ?? 0) - down;
     const next = method.tau[i + 1];
     const jumps = next === tau;
     if (jumps && (tau === 1 || method.rho[i] === method.rho[i + 1])) return; // a profile begins with its value at 1
     x.push(jumps ? tau - JUMP : tau);
-    y.push(rho);
+    exact.push(method.rho[i] ?? 0);
   });
-  return { label, style: variantStyle(index), x, y };
+  return { label, style: variantStyle(index), x, y: exact.map((rho) => rho - down), exact };
 }
 
 /** The share of workloads that a height stands for. */

@@ -11,7 +11,7 @@ export function ScoreBar({ method, index }: { method: RankedMethod; index: numbe
   const place = (share: number) => EDGE + share * (WIDTH - 2 * EDGE);
   const middle = HEIGHT / 2;
   return (
-    <svg width={WIDTH} height={HEIGHT} aria-hidden="true">
+    <svg width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
       <line x1={place(0)} x2={place(1)} y1={middle} y2={middle} stroke="var(--hk-line-2)" />
       {method.low !== null && method.high !== null && (
         <line

@@ -1,12 +1,12 @@
 import { Alert, Button, Group, Tabs } from "@mantine/core";
-import { useHotkeys } from "@mantine/hooks";
 import { getRouteApi } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 import { flushSync } from "react-dom";
-import { explain, faultsOf } from "@/lib/api/problem";
+import { faultsOf } from "@/lib/api/problem";
 import type { AlgorithmList, ClusterView, WorkloadView } from "@/lib/client/types.gen";
 import type { Json } from "@/lib/json/document";
 import { ProjectPicker } from "@/lib/projects/project-picker";
+import { FullNote } from "@/lib/projects/quota-note";
 import { DEFAULT, openOnes, useProjects } from "@/lib/projects/use-projects";
 import { withNamedBaseline } from "./baseline";
 import { BudgetSection, WorkloadSection } from "./basics-section";
@@ -21,9 +21,8 @@ import styles from "./form.module.css";
 import { FormContext } from "./form-context";
 import { JsonEditor } from "./json-editor";
 import { Mode } from "./mode";
-import { PlanBar } from "./plan-bar";
 import { PlanPanel } from "./plan-panel";
-import { StartButton } from "./start-button";
+import { PlanSide } from "./plan-side";
 import { StartFrom } from "./start-from";
 import { ToStart } from "./to-start";
 import { TuningSection } from "./tuning-section";
@@ -57,7 +56,6 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
   const rows = useOpened();
   const form = useRef<HTMLDivElement>(null);
   const fields = useFields(form);
-  const side = useRef<HTMLElement>(null);
   const mode = useRef<HTMLDivElement>(null);
   const yaml = useRef<YamlHandle>(null);
   const asText = route.useSearch().as === "yaml";
@@ -98,7 +96,6 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
     starting: post.isPending || post.isSuccess,
     start: () => post.mutate(draft),
   };
-  useHotkeys([["mod+Enter", () => startable.ready && !startable.starting && startable.start()]], [], true);
   return (
     <FormContext value={{ draft, change, faults: faultsByField(faults, fields), problems: faults, ...rows }}>
       <ToStart />
@@ -121,6 +118,7 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
               setAsked(next);
             }}
           />
+          <FullNote project={into} />
           {asText ? (
             <YamlPlace
               ref={yaml}
@@ -145,14 +143,13 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
             </>
           )}
         </div>
-        <PlanBar
-          plan={query.data}
-          startable={startable}
-          failed={query.isError}
+        <PlanSide
+          query={query}
           settled={settled}
-          show={() => side.current?.scrollIntoView({ block: "start" })}
-        />
-        <aside ref={side} className={styles.side} aria-label="Plan">
+          startable={startable}
+          refused={refused ? post.error : null}
+          title="The experiment could not be started"
+        >
           <Tabs defaultValue="plan" keepMounted={false}>
             <Tabs.List mb={14}>
               <Tabs.Tab value="plan">Plan</Tabs.Tab>
@@ -191,13 +188,7 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
               </Button>
             </Alert>
           )}
-          {refused && (
-            <Alert color="red" mt={12} title="The experiment could not be started">
-              {explain(post.error)}
-            </Alert>
-          )}
-          <StartButton startable={startable} fullWidth size="md" mt={16} data-testid="start" />
-        </aside>
+        </PlanSide>
       </div>
     </FormContext>
   );

@@ -1,19 +1,17 @@
-import { Alert } from "@mantine/core";
-import { useHotkeys } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import { useRef } from "react";
 import { flushSync } from "react-dom";
-import { explain, faultsOf } from "@/lib/api/problem";
+import { faultsOf } from "@/lib/api/problem";
 import type { AlgorithmList, ExperimentView, WorkloadView } from "@/lib/client/types.gen";
 import { type Json, objectsAt } from "@/lib/json/document";
+import { FullNote } from "@/lib/projects/quota-note";
 import { DraftNote } from "./draft-note";
 import { faultsByField, faultsIn } from "./faults";
 import styles from "./form.module.css";
 import { FormContext } from "./form-context";
-import { PlanBar } from "./plan-bar";
 import { PlanPanel } from "./plan-panel";
+import { PlanSide } from "./plan-side";
 import { PresentVariants } from "./present-variants";
-import { StartButton } from "./start-button";
 import { countOf } from "./sweeps";
 import { ToStart } from "./to-start";
 import { useDraft } from "./use-draft";
@@ -39,7 +37,6 @@ export function Extension({ experiment, algorithms, workloads }: ExtensionProps)
   const { draft, replaced, ...edit } = useDraft(emptyExtension(experiment), `extend ${experiment.id}`);
   const rows = useOpened();
   const form = useRef<HTMLDivElement>(null);
-  const side = useRef<HTMLElement>(null);
   const fields = useFields(form);
   const variants = objectsAt(draft, ["variants"]);
   const count = variants.reduce((sum, variant) => sum + countOf(variant), 0);
@@ -66,7 +63,6 @@ export function Extension({ experiment, algorithms, workloads }: ExtensionProps)
     words: count === 0 ? "Add variants" : `Add ${count} ${count === 1 ? "variant" : "variants"}`,
     start: () => post.mutate(draft),
   };
-  useHotkeys([["mod+Enter", () => startable.ready && !startable.starting && startable.start()]], [], true);
   const told = { faults: faultsByField(faults, fields), problems: faults, present: experiment.variants };
   return (
     <FormContext value={{ draft, change, ...told, ...rows }}>
@@ -83,19 +79,18 @@ export function Extension({ experiment, algorithms, workloads }: ExtensionProps)
       <DraftNote replaced={replaced} before={() => post.reset()} />
       <div className={styles.columns}>
         <div ref={form} className={styles.form} data-testid="form">
+          <FullNote project={experiment.project} />
           <PresentVariants experiment={experiment} algorithms={algorithms.items} />
           <VariantsSection catalogue={algorithms} workloads={workloads} />
         </div>
-        {count > 0 && (
-          <PlanBar
-            plan={query.data}
-            startable={startable}
-            failed={query.isError}
-            settled={settled}
-            show={() => side.current?.scrollIntoView({ block: "start" })}
-          />
-        )}
-        <aside ref={side} className={styles.side} aria-label="Plan">
+        <PlanSide
+          query={query}
+          settled={settled}
+          startable={startable}
+          refused={refused ? post.error : null}
+          title="The variants could not be added"
+          planned={count > 0}
+        >
           {count === 0 ? (
             <p className={styles.source} data-testid="nothing-added">
               Add a variant to see the plan.
@@ -110,13 +105,7 @@ export function Extension({ experiment, algorithms, workloads }: ExtensionProps)
               refused="The experiment cannot be extended"
             />
           )}
-          {refused && (
-            <Alert color="red" mt={12} title="The variants could not be added">
-              {explain(post.error)}
-            </Alert>
-          )}
-          <StartButton startable={startable} fullWidth size="md" mt={16} data-testid="start" />
-        </aside>
+        </PlanSide>
       </div>
     </FormContext>
   );

@@ -1,4 +1,4 @@
-import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { Button, NativeSelect, NumberInput, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { changeProjectMutation } from "@/lib/client/@tanstack/react-query.gen";
@@ -16,13 +16,17 @@ const WAYS = [
   { value: "after", label: "after" },
 ];
 
-/** Name, description and retention of one project. */
+/** The largest quota that the server accepts. */
+const MOST_POINTS = 10 ** 15;
+
+/** Name, description, retention and quota of one project. */
 export function ChangeProject({ project, done }: { project: ProjectView; done: () => void }) {
   const [name, setName] = useState(project.name);
   const [description, setDescription] = useState(project.description);
   const known = WAYS.some(({ value }) => value === project.keep_runs);
   const [way, setWay] = useState(known ? project.keep_runs : "after");
   const [length, setLength] = useState(known ? "" : project.keep_runs);
+  const [quota, setQuota] = useState(project.quota);
   const client = useQueryClient();
   const change = useMutation({
     ...changeProjectMutation(),
@@ -40,6 +44,7 @@ export function ChangeProject({ project, done }: { project: ProjectView; done: (
         name: name === project.name ? undefined : name,
         description: description === project.description ? undefined : description,
         keep_runs: keep === project.keep_runs ? undefined : keep,
+        quota: quota === project.quota ? undefined : quota,
       },
     });
   return (
@@ -82,6 +87,19 @@ export function ChangeProject({ project, done }: { project: ProjectView; done: (
             onChange={(event) => setLength(event.currentTarget.value)}
           />
         )}
+        <NumberInput
+          label="Points it may hold"
+          description="Steps of ranks, and evaluations"
+          placeholder="any number"
+          w={210}
+          min={0}
+          max={MOST_POINTS}
+          clampBehavior="strict"
+          allowDecimal={false}
+          thousandSeparator=","
+          value={quota || ""}
+          onChange={(value) => setQuota(Number(value))}
+        />
         <Button
           type="submit"
           disabled={bad || keep === ""}

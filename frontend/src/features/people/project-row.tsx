@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { changeProjectMutation, listProjectsQueryKey } from "@/lib/client/@tanstack/react-query.gen";
 import type { ProjectView } from "@/lib/client/types.gen";
+import { heldWords, isFull } from "@/lib/projects/quota";
 import { DEFAULT } from "@/lib/projects/use-projects";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import styles from "./people.module.css";
@@ -18,7 +19,7 @@ interface ProjectRowProps {
   show: (part: ProjectPart) => void;
 }
 
-/** One project: its retention, its settings, its members, its archive. */
+/** One project: its retention, its points, its settings, its members, its archive. */
 export function ProjectRow({ project, open, show }: ProjectRowProps) {
   const client = useQueryClient();
   const change = useMutation({
@@ -35,6 +36,12 @@ export function ProjectRow({ project, open, show }: ProjectRowProps) {
       </td>
       <td>{project.archived ? "archived" : "open"}</td>
       <td>{keptWords(project.keep_runs)}</td>
+      <td>
+        {heldWords(project)}
+        {isFull(project) && (
+          <div className={styles.state}>Used up: nothing more can be put into this project.</div>
+        )}
+      </td>
       <td>
         <div className={styles.actions}>
           <Button

@@ -33,7 +33,7 @@ export function ProjectsPart() {
       {items.length > 0 && (
         <ListTable
           label="List of projects"
-          titles={["Name", "State", "Delete ended experiments"]}
+          titles={["Name", "State", "Delete ended experiments", "Points"]}
           testId="projects"
         >
           {items.map((project) => (

@@ -1,6 +1,10 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { changeUserMutation, listUsersQueryKey } from "@/lib/client/@tanstack/react-query.gen";
+import {
+  changeUserMutation,
+  endSessionsMutation,
+  listUsersQueryKey,
+} from "@/lib/client/@tanstack/react-query.gen";
 import type { Role, UserView } from "@/lib/client/types.gen";
 import { formatAge, formatMoment } from "@/lib/format/time";
 import { ROLES } from "@/lib/people/roles";
@@ -19,13 +23,15 @@ interface UserRowProps {
   invite: () => void;
 }
 
-/** One user: role, access, invitation. */
+/** One user: role, access, invitation, sessions. */
 export function UserRow({ user, self, inviting, invite }: UserRowProps) {
   const client = useQueryClient();
   const change = useMutation({
     ...changeUserMutation(),
     onSuccess: () => client.invalidateQueries({ queryKey: listUsersQueryKey() }),
   });
+  const end = useMutation(endSessionsMutation());
+  const failed = [change, end].find((each) => each.isError);
   const now = useNow();
   const state = userState(user, now);
   const path = { name: user.name };
@@ -33,7 +39,7 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
     <tr data-testid={`user-${user.name}`}>
       <td>
         {user.name}
-        {change.isError && <ErrorPanel what="The change could not be made." error={change.error} />}
+        {failed && <ErrorPanel what="The change could not be made." error={failed.error} />}
       </td>
       <td>
         <NativeSelect
@@ -68,6 +74,17 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
             >
               Invite again
             </Button>
+          )}
+          {!user.disabled && !self && (
+            <ConfirmButton
+              label={end.isSuccess ? "Signed out" : "Sign out"}
+              question={`End all sessions of ${user.name}, in every browser? Tokens stay valid, and runs continue.`}
+              keep="Keep the sessions"
+              confirm="End the sessions"
+              busy={end.isPending}
+              act={() => end.mutate({ path })}
+              testId="end-sessions"
+            />
           )}
           {user.disabled ? (
             <Button

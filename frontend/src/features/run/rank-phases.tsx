@@ -1,5 +1,8 @@
+import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import { PhaseBar, PhaseKey } from "@/lib/charts/phase-bar";
+import type { Sheet } from "@/lib/charts/sheet-table";
 import type { PhaseTotals, RunView } from "@/lib/client/types.gen";
+import { phasesSvg } from "@/lib/export/phases-svg";
 import { formatBytes, formatCount, formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { PHASES } from "@/lib/theme/palette";
@@ -37,11 +40,50 @@ function Notes({ rank }: { rank: PhaseTotals }) {
   );
 }
 
+const TITLE = "Phases by rank";
+
+/** The bars in figures: seconds of each phase, and beside them what is said of the rank. */
+export function ranksSheet(ranks: readonly PhaseTotals[]): Sheet {
+  const totals = ["wall time", "steps", "communication fraction", "hidden", "sent", "messages"];
+  return {
+    head: ["Rank", ...PHASES, ...totals],
+    rows: ranks.map((rank) => [
+      `${rank.role} ${rank.rank}`,
+      ...[...PHASES.map((phase) => rank[phase]), rank.wall].map(formatSeconds),
+      formatCount(rank.steps),
+      formatPercent(fraction(rank)),
+      formatSeconds(rank.hidden),
+      formatBytes(rank.wire),
+      formatCount(rank.messages),
+    ]),
+  };
+}
+
+function pictureOf(run: RunView) {
+  const bars = run.phases.map((rank) => ({
+    name: `${rank.role} ${rank.rank}`,
+    words: `${formatPercent(fraction(rank))} communication`,
+    shares: shares(rank),
+  }));
+  return phasesSvg(
+    bars,
+    `${TITLE}: ${run.variant}, run #${run.number}${run.simulated ? " (simulated)" : ""}`,
+  );
+}
+
 /** One bar per rank: where its wall time went. */
 export function RankPhases({ run }: { run: RunView }) {
   const seconds = run.simulated ? "virtual" : "wall";
   return (
-    <Section title="Phases by rank" testId="rank-phases">
+    <Section
+      title={TITLE}
+      testId="rank-phases"
+      aside={
+        run.phases.length > 0 && (
+          <DrawingMenu of={TITLE} host={() => pictureOf(run)} sheet={() => ranksSheet(run.phases)} />
+        )
+      }
+    >
       <PhaseKey />
       <div className={styles.ranks}>
         {run.phases.map((rank) => (

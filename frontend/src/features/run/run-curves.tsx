@@ -14,7 +14,7 @@ import {
   METRIC_LABELS,
 } from "@/lib/format/quantities";
 import { variantStyle } from "@/lib/theme/palette";
-import { CurveControls, LOG_SCALE } from "@/lib/ui/curve-controls";
+import { CurveControls, LOG_SCALE, SMOOTH } from "@/lib/ui/curve-controls";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
@@ -56,10 +56,7 @@ export function RunCurves({
               turn: (on) => look({ scale: on ? "log" : undefined }),
             },
             {
-              name: "smooth",
-              label: "Smooth",
-              title:
-                "For metrics with a point every few steps: the average around each point, over a pale line of the measured values",
+              ...SMOOTH,
               on: search.smooth === "yes",
               turn: (on) => look({ smooth: on ? "yes" : undefined }),
             },

@@ -9,6 +9,7 @@ import { settingName, settingValue } from "@/lib/format/settings";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { JsonView } from "@/lib/ui/json-view";
 import { Section } from "@/lib/ui/section";
+import { FoldedSettings, SettingsList } from "@/lib/ui/settings-list";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { defaultOf, experimentIn, isDefault, type RunSetting, settingsOf } from "./settings";
@@ -46,21 +47,8 @@ export function SpecPart({ run }: { run: RunView }) {
     >
       {view === "json" && <JsonView value={run.spec} label="Resolved specification as JSON" />}
       {view === "defaults" && <BesideDefaults run={run} settings={settings} />}
-      {view === undefined && <Settings settings={settings} />}
+      {view === undefined && <SettingsList settings={settings} />}
     </Section>
-  );
-}
-
-function Settings({ settings }: { settings: readonly RunSetting[] }) {
-  return (
-    <dl className={styles.settings}>
-      {settings.map(({ pointer, value }) => (
-        <div key={pointer}>
-          <dt>{settingName(pointer)}</dt>
-          <dd>{settingValue(value)}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }
 
@@ -131,14 +119,7 @@ function BesideDefaults({ run, settings }: { run: RunView; settings: readonly Ru
         Defaults are the current ones of the algorithms and workloads that the clusters offer; {NONE} means
         none. Where the last column is empty, no default is known.
       </p>
-      {same.length > 0 && (
-        <details className={styles.same}>
-          <summary>
-            {same.length} {same.length === 1 ? "setting has its" : "settings have their"} default value
-          </summary>
-          <Settings settings={same} />
-        </details>
-      )}
+      <FoldedSettings settings={same} how="at the default" />
     </>
   );
 }

@@ -1,5 +1,7 @@
+import { DrawingMenu } from "@/lib/charts/drawing-menu";
+import type { Sheet } from "@/lib/charts/sheet-table";
 import type { RunView } from "@/lib/client/types.gen";
-import { formatCount, formatNumber, formatPercentTick } from "@/lib/format/numbers";
+import { formatCount, formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
 import { Section } from "@/lib/ui/section";
 import styles from "./outcome.module.css";
 
@@ -26,6 +28,20 @@ export function barsOf(histogram: Readonly<Record<string, number>>, most = BARS)
   });
 }
 
+/** How many exchanges had each staleness, and which share of all had that or less. */
+export function stalenessSheet(histogram: Readonly<Record<string, number>>): Sheet {
+  const found = Object.entries(histogram).sort(([a], [b]) => Number(a) - Number(b));
+  const total = found.reduce((sum, [, count]) => sum + count, 0);
+  let up = 0;
+  return {
+    head: ["Staleness", "Exchanges", "Share", "Share up to it"],
+    rows: found.map(([staleness, count]) => {
+      up += count;
+      return [staleness, formatCount(count), formatPercent(count / total), formatPercent(up / total)];
+    }),
+  };
+}
+
 /** How stale the exchanges were, all ranks together, and what a lock-free method lost. */
 export function Staleness({ run }: { run: RunView }) {
   const bars = barsOf(run.staleness_histogram);
@@ -41,6 +57,9 @@ export function Staleness({ run }: { run: RunView }) {
           {run.staleness !== null &&
             `mean ${formatNumber(run.staleness)} center updates over ${formatCount(total)} exchanges`}
           {run.lost_mass !== null && ` · lost ${formatPercentTick(run.lost_mass)} of pushed update mass`}
+          {bars.length > 0 && (
+            <DrawingMenu of="Exchanges by staleness" sheet={() => stalenessSheet(run.staleness_histogram)} />
+          )}
         </span>
       }
     >

@@ -3,14 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { LineChart } from "@/lib/charts/line-chart";
 import { readWorkersOptions } from "@/lib/client/@tanstack/react-query.gen";
-import type { KindView, RunView, WorkerView } from "@/lib/client/types.gen";
-import { formatCount, formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
+import type { RunView, WorkerView } from "@/lib/client/types.gen";
+import { formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
 import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantities";
 import { variantStyle } from "@/lib/theme/palette";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
-import { TableRegion } from "@/lib/ui/table-region";
 import styles from "./run.module.css";
+import { KindsTable, WorkersTable } from "./worker-tables";
 
 /** More lines than this cannot be told apart. */
 const LINES = 12;
@@ -53,8 +53,8 @@ export function WorkerShares({ run }: { run: RunView }) {
           retry={() => query.refetch()}
         />
       )}
-      {query.data && <Shares workers={workers} />}
-      {query.data && query.data.kinds.length > 1 && <Kinds kinds={query.data.kinds} />}
+      {query.data && <WorkersTable workers={workers} />}
+      {query.data && query.data.kinds.length > 1 && <KindsTable kinds={query.data.kinds} />}
       {workers.some((worker) => worker.sizes.length > 0) && (
         <OverTime
           run={run}
@@ -122,85 +122,4 @@ function OverTime({ run, title, testId, note, workers, points, format, tick }: O
       tickY={tick ?? ((value) => formatNumber(value))}
     />
   );
-}
-
-function Shares({ workers }: { workers: readonly WorkerView[] }) {
-  const kinds = workers.some((worker) => worker.kind !== null);
-  return (
-    <TableRegion label="Work by worker">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Worker</th>
-            {kinds && <th scope="col">Kind</th>}
-            <th scope="col">Computing</th>
-            <th scope="col" title="Batches per second of computing, over the fastest worker's; measured">
-              Speed
-            </th>
-            <th scope="col">Samples/s</th>
-            <th scope="col">Steps</th>
-            <th scope="col">Share of steps</th>
-            <th scope="col">Updates</th>
-            <th scope="col">Share of updates</th>
-            <th scope="col">Mean staleness</th>
-          </tr>
-        </thead>
-        <tbody>
-          {workers.map((worker) => (
-            <tr key={worker.worker}>
-              <td>{worker.worker}</td>
-              {kinds && <td>{worker.kind}</td>}
-              <td>{formatPercent(worker.computing)}</td>
-              <td>{formatNumber(worker.speed)}</td>
-              <td>{formatCount(rounded(worker.throughput))}</td>
-              <td>{formatCount(worker.steps)}</td>
-              <td>{formatPercent(worker.share_of_steps)}</td>
-              <td>{formatCount(worker.updates)}</td>
-              <td>{formatPercent(worker.share_of_updates)}</td>
-              <td>{formatNumber(worker.staleness)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableRegion>
-  );
-}
-
-function Kinds({ kinds }: { kinds: readonly KindView[] }) {
-  return (
-    <TableRegion label="Work by kind of worker">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Kind</th>
-            <th scope="col">Workers</th>
-            <th scope="col">Computing</th>
-            <th scope="col">Samples/s</th>
-            <th scope="col">Share of steps</th>
-            <th scope="col">Updates</th>
-            <th scope="col">Share of updates</th>
-            <th scope="col">Mean staleness</th>
-          </tr>
-        </thead>
-        <tbody>
-          {kinds.map((kind) => (
-            <tr key={kind.kind}>
-              <td>{kind.kind}</td>
-              <td>{formatCount(kind.workers)}</td>
-              <td>{formatPercent(kind.computing)}</td>
-              <td>{formatCount(rounded(kind.throughput))}</td>
-              <td>{formatPercent(kind.share_of_steps)}</td>
-              <td>{formatCount(kind.updates)}</td>
-              <td>{formatPercent(kind.share_of_updates)}</td>
-              <td>{formatNumber(kind.staleness)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableRegion>
-  );
-}
-
-function rounded(value: number | null): number | null {
-  return value === null ? null : Math.round(value);
 }

@@ -1,4 +1,5 @@
 import type uPlot from "uplot";
+import type { Zoom } from "./zoom";
 
 interface Plot extends Pick<uPlot, "data" | "series" | "cursor" | "valToPos"> {
   /** Its types leave the last parameter out. */
@@ -21,6 +22,27 @@ export function moveCursor(plot: Plot, key: string): boolean {
   if (value === undefined) return false;
   plot.setCursor({ left: Math.max(0, plot.valToPos(value, "x")), top: 0 }, true, true);
   return true;
+}
+
+/**
+ * What is in view after a key: + halves it about the cursor, or its middle, and - doubles it. Undefined: all of the axis;
+ * null: the key says nothing of it.
+ */
+export function keyZoom(
+  plot: Pick<uPlot, "data" | "cursor" | "scales">,
+  key: string,
+): Zoom | undefined | null {
+  const factor = { "+": 0.5, "=": 0.5, "-": 2 }[key];
+  const x = plot.data[0];
+  const { min, max } = plot.scales.x ?? {};
+  const [first, last] = [x[0], x[x.length - 1]];
+  if (factor === undefined || first === undefined || last === undefined) return null;
+  if (typeof min !== "number" || typeof max !== "number") return null;
+  const { idx, left } = plot.cursor;
+  const pointed = left === undefined || left < 0 ? undefined : x[idx ?? -1];
+  const at = pointed ?? (min + max) / 2;
+  const next: Zoom = [Math.max(first, at - (at - min) * factor), Math.min(last, at + (max - at) * factor)];
+  return next[0] <= first && next[1] >= last ? undefined : next;
 }
 
 /** Takes the cursor off a chart. */

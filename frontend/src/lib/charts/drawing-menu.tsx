@@ -1,7 +1,7 @@
 import { Menu } from "@mantine/core";
 import { type RefObject, Suspense, useState } from "react";
 import { ExportMenu } from "@/lib/export/export-menu";
-import { standalone } from "@/lib/export/picture";
+import { standalone, type Vector } from "@/lib/export/picture";
 import { PictureItems } from "@/lib/export/picture-items";
 import { lazily } from "@/lib/ui/lazily";
 import type { Sheet } from "./sheet-table";
@@ -10,7 +10,8 @@ const SheetTable = lazily(() => import("./sheet-table").then((part) => part.Shee
 
 interface DrawingMenuProps {
   of: string;
-  host: RefObject<HTMLElement | null>;
+  /** What holds the drawing, or makes one for a paper; without it there is no picture. */
+  host?: RefObject<HTMLElement | null> | (() => Vector);
   /** What it shows, for those who want figures. */
   sheet: () => Sheet;
 }
@@ -19,14 +20,15 @@ interface DrawingMenuProps {
 export function DrawingMenu({ of, host, sheet }: DrawingMenuProps) {
   const [shown, setShown] = useState<Sheet>();
   const drawing = () => {
-    const found = host.current?.querySelector("svg");
+    if (typeof host === "function") return host();
+    const found = host?.current?.querySelector("svg");
     return found ? standalone(found) : undefined;
   };
   return (
     <>
       <ExportMenu of={of}>
         <Menu.Item onClick={() => setShown(sheet())}>Show as a table</Menu.Item>
-        <PictureItems of={of} drawing={drawing} />
+        {host && <PictureItems of={of} drawing={drawing} />}
       </ExportMenu>
       {shown && (
         <Suspense>

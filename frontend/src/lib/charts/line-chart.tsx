@@ -1,9 +1,10 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { useDrawnScheme } from "@/lib/theme/paper";
+import { usePrinting } from "@/lib/rows/use-whole";
+import { PAPER, useDrawnScheme } from "@/lib/theme/paper";
 import { ChartMenu } from "./chart-menu";
-import { leaveCursor, moveCursor } from "./cursor-keys";
+import { keyZoom, leaveCursor, moveCursor } from "./cursor-keys";
 import styles from "./line-chart.module.css";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
@@ -38,6 +39,7 @@ export interface LineChartProps extends ChartAxes {
 /**
  * Curves over a shared x. Its height is reserved, its data may change as often as they like: it draws at most
  * once per animation frame and keeps the zoom (drag to zoom, double click to see all), to which its heights are fitted.
+ * With the focus on it, arrows move along its points, + and - zoom.
  */
 export function LineChart(props: LineChartProps) {
   const { title, note, empty = "No points yet", height = 300, testId } = props;
@@ -118,6 +120,14 @@ export function LineChart(props: LineChartProps) {
     };
   }, [structure]);
 
+  const printing = usePrinting();
+  useEffect(() => {
+    const width = host.current?.clientWidth ?? 0;
+    if (!printing || width <= PAPER) return; // a browser does not say how wide the sheet is
+    plot.current?.setSize({ width: PAPER, height });
+    return () => plot.current?.setSize({ width, height });
+  }, [printing, height]);
+
   useEffect(() => () => redraw.current.cancel(), []);
 
   const points = series.reduce((sum, one) => sum + one.x.length, 0);
@@ -135,11 +145,14 @@ export function LineChart(props: LineChartProps) {
         className={styles.canvas}
         style={{ height }}
         role="img"
-        tabIndex={props.cursor && points > 0 ? 0 : undefined} // arrows then move the cursor
+        tabIndex={points > 0 ? 0 : undefined} // for its keys
         onKeyDown={(event) => {
-          if (props.cursor && plot.current && moveCursor(plot.current, event.key)) event.preventDefault();
+          if (!plot.current || event.ctrlKey || event.metaKey || event.altKey) return;
+          const next = keyZoom(plot.current, event.key);
+          if (next !== null) (props.onZoom ?? setOwn)(next);
+          if (next !== null || moveCursor(plot.current, event.key)) event.preventDefault();
         }}
-        onBlur={() => props.cursor && plot.current && leaveCursor(plot.current)}
+        onBlur={() => plot.current && leaveCursor(plot.current)}
         aria-label={describe(title, series, props.formatX, props.formatY)}
       >
         {points === 0 && <div className={styles.empty}>{empty}</div>}

@@ -8,6 +8,8 @@ export interface ChartSeries {
   readonly style: VariantStyle;
   readonly x: ArrayLike<number>;
   readonly y: ArrayLike<number | null>;
+  /** What a file has in place of `y`, where curves are drawn apart that lie on one another. */
+  readonly exact?: ArrayLike<number | null>;
   readonly low?: ArrayLike<number | null>;
   readonly high?: ArrayLike<number | null>;
   /** Drawn thin and pale: one seed after the mean has ended. */

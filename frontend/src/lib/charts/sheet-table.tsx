@@ -1,4 +1,5 @@
 import { Modal } from "@mantine/core";
+import { NONE } from "@/lib/format/numbers";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 
@@ -14,16 +15,25 @@ interface SheetTableProps {
   onClose: () => void;
 }
 
-/** What a drawing shows, as a table in a window. */
+const isFigure = (cell = "") => cell === "" || cell === NONE || /^[-\d]/.test(cell);
+
+/** What a drawing shows, as a table in a window. Columns of figures are aligned right. */
 export function SheetTable({ of, sheet: { head, rows }, onClose }: SheetTableProps) {
+  const numeric = head.map((_, column) => column > 0 && rows.every((row) => isFigure(row[column])));
+  const look = (column: number) => (numeric[column] ? ui.number : undefined);
   return (
     <Modal opened onClose={onClose} title={of} size="xl">
       <TableRegion label={`${of}, as a table`}>
         <table className={`${ui.table} ${ui.sticky}`} data-testid="sheet-table">
           <thead>
             <tr>
-              {head.map((title) => (
-                <th key={title} scope="col">
+              {head.map((title, column) => (
+                <th
+                  key={title}
+                  scope="col"
+                  data-number={numeric[column] || undefined}
+                  className={look(column)}
+                >
                   {title}
                 </th>
               ))}
@@ -35,7 +45,9 @@ export function SheetTable({ of, sheet: { head, rows }, onClose }: SheetTablePro
               <tr key={row}>
                 <th scope="row">{name}</th>
                 {cells.map((cell, column) => (
-                  <td key={head[column + 1]}>{cell}</td>
+                  <td key={head[column + 1]} className={look(column + 1)}>
+                    {cell}
+                  </td>
                 ))}
               </tr>
             ))}

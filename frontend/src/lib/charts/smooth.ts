@@ -28,10 +28,20 @@ export function averaged(y: ArrayLike<number | null>): (number | null)[] {
 const isNumber = (value: number | null | undefined): value is number =>
   typeof value === "number" && Number.isFinite(value);
 
-/** A curve as a pale line, and its moving average. */
+const known = new WeakMap<ChartSeries["y"], (number | null)[]>();
+
+/** The same curve always gives the same array, so that a chart sees what did not change. */
+function averageOf(y: ChartSeries["y"]): (number | null)[] {
+  const found = known.get(y) ?? averaged(y);
+  known.set(y, found);
+  return found;
+}
+
+/** A curve as a pale line, with its interval where it has one, and its moving average. */
 export function smoothed(curve: ChartSeries): ChartSeries[] {
+  const { label, style, x, y, thin } = curve;
   return [
     { ...curve, faint: true },
-    { ...curve, label: `${curve.label}, averaged`, y: averaged(curve.y) },
+    { label: `${label}, averaged`, style, x, y: averageOf(y), ...(thin ? { thin } : {}) },
   ];
 }

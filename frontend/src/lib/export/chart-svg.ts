@@ -7,6 +7,7 @@ import {
 } from "@/lib/charts/series";
 import { linearTicks, logTicks } from "@/lib/charts/space-scale";
 import type { Zoom } from "@/lib/charts/zoom";
+import type { Vector } from "./picture";
 
 /** What a chart shows, as it is drawn for a paper: on white, in the colours of the light scheme. */
 export interface Drawing {
@@ -32,12 +33,12 @@ const LEGEND_LINE = 18;
 /** Usual width of a letter of 12 px. */
 const LETTER = 7.4;
 
-const escaped = (text: string) =>
+export const escaped = (text: string) =>
   text.replace(
     /[&<>"]/g,
     (found) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[found] ?? found,
   );
-const px = (value: number) => String(Math.round(value * 100) / 100);
+export const px = (value: number) => String(Math.round(value * 100) / 100);
 
 interface Frame {
   readonly x: (value: number) => number;
@@ -162,23 +163,36 @@ function legend(series: readonly ChartSeries[], top: number): { parts: string[];
   return { parts, bottom: top + row * LEGEND_LINE };
 }
 
+/** A drawing for a paper under its title. */
+export function titled(
+  title: string,
+  left: number,
+  width: number,
+  height: number,
+  parts: readonly string[],
+): Vector {
+  const svg = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, Helvetica, Arial, sans-serif" font-size="12" fill="${INK}">`,
+    `<rect width="${width}" height="${height}" fill="#fff"/>`,
+    `<text x="${left}" y="20" font-size="14" font-weight="600">${escaped(title)}</text>`,
+    ...parts,
+    "</svg>",
+  ].join("\n");
+  return { svg, width, height };
+}
+
 /** The chart as a vector drawing with its title and a legend. */
-export function chartSvg(drawing: Drawing): { svg: string; width: number; height: number } {
+export function chartSvg(drawing: Drawing): Vector {
   const frame = frameOf(drawing);
   const names = legend(drawing.series, frame.bottom + 62);
-  const height = names.bottom + 14;
   const clip = `<clipPath id="plot"><rect x="${PLOT.left}" y="${PLOT.top}" width="${frame.right - PLOT.left}" height="${PLOT.height}"/></clipPath>`;
-  const svg = [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, Helvetica, Arial, sans-serif" font-size="12" fill="${INK}">`,
-    `<defs>${clip}</defs><rect width="${WIDTH}" height="${height}" fill="#fff"/>`,
-    `<text x="${PLOT.left}" y="20" font-size="14" font-weight="600">${escaped(drawing.title)}</text>`,
+  return titled(drawing.title, PLOT.left, WIDTH, names.bottom + 14, [
+    `<defs>${clip}</defs>`,
     ...axes(drawing, frame),
     `<g clip-path="url(#plot)">`,
     ...drawing.series.flatMap((one) => curve(one, frame)),
     "</g>",
     ...marks(drawing, frame),
     ...names.parts,
-    "</svg>",
-  ].join("\n");
-  return { svg, width: WIDTH, height };
+  ]);
 }

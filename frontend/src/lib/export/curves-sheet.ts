@@ -6,11 +6,11 @@ const text = (value: number | null | undefined) =>
 
 /** The points of curves, one a line, in full precision; the interval where there is one. */
 export function curvesCsv(series: readonly ChartSeries[], xTitle: string, yTitle: string): string {
-  const rows = series.flatMap(({ label, x, y, low, high }) =>
+  const rows = series.flatMap(({ label, x, y, exact, low, high }) =>
     Array.from(y).flatMap((value, i) =>
       value === null || value === undefined
         ? []
-        : [[label, text(x[i]), text(value), text(low?.[i]), text(high?.[i])]],
+        : [[label, text(x[i]), text(exact?.[i] ?? value), text(low?.[i]), text(high?.[i])]],
     ),
   );
   return csvOf({ head: ["curve", xTitle, yTitle, "low", "high"], rows });

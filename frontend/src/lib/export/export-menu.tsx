@@ -14,7 +14,14 @@ export function ExportMenu({ of, children, said = "Export", opened }: ExportMenu
   return (
     <Menu shadow="md" position="bottom-end" withinPortal onOpen={opened}>
       <Menu.Target>
-        <Button size="compact-xs" variant="subtle" color="gray" c="dimmed" aria-label={`${said}: ${of}`}>
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          color="gray"
+          c="dimmed"
+          flex="none"
+          aria-label={`${said}: ${of}`}
+        >
           {said}
         </Button>
       </Menu.Target>

@@ -1,6 +1,9 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { usePrinting } from "@/lib/rows/use-whole";
 
+/** Width of what a sheet of A4 or Letter holds between its usual margins, px. */
+export const PAPER = 700;
+
 const SCHEME = "data-mantine-color-scheme";
 
 /**

@@ -17,6 +17,13 @@ export const LOG_SCALE = {
   title: "For losses and other metrics that are not percentages",
 };
 
+export const SMOOTH = {
+  name: "smooth",
+  label: "Smooth",
+  title:
+    "For metrics with a point every few steps: the average around each point, over a pale line of the measured values",
+};
+
 interface CurveControlsProps {
   /** Undefined: all is shown. */
   showAll: (() => void) | undefined;

@@ -12,6 +12,11 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>) 
   return lazy(async () => ({ default: await patiently(load) }));
 }
 
+/** What else is fetched once the first page is there. */
+export function fetchLater(load: () => Promise<unknown>): void {
+  parts.unshift(load);
+}
+
 /** Browsers that do not say when they are idle are asked for a pause, ms. */
 const REST = 500;
 const whenIdle = (call: () => void) =>
