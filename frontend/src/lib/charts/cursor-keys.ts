@@ -23,7 +23,12 @@ export function moveCursor(plot: Plot, key: string): boolean {
   return true;
 }
 
-/** Takes the cursor off a chart. */
+/** Takes the cursor off a chart, and off those that share it. */
 export function leaveCursor(plot: Plot): void {
   plot.setCursor({ left: -10, top: -10 }, true, true);
+}
+
+/** Takes the cursor off this chart alone. */
+export function takeOffCursor(plot: Plot): void {
+  plot.setCursor({ left: -10, top: -10 }, true, false);
 }

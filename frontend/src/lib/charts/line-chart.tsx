@@ -3,10 +3,11 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useDrawnScheme } from "@/lib/theme/paper";
 import { ChartMenu } from "./chart-menu";
-import { leaveCursor, moveCursor } from "./cursor-keys";
+import { leaveCursor, moveCursor, takeOffCursor } from "./cursor-keys";
 import styles from "./line-chart.module.css";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
+import { panBy } from "./pan";
 import {
   type ChartSeries,
   type Crossing,
@@ -15,6 +16,7 @@ import {
   type Evaluations,
   seenThrough,
 } from "./series";
+import { useNear } from "./use-near";
 import type { Zoom } from "./zoom";
 
 export interface LineChartProps extends ChartAxes {
@@ -35,16 +37,23 @@ export interface LineChartProps extends ChartAxes {
   readonly onZoom?: (zoom: Zoom | undefined) => void;
 }
 
+/** A chart that is drawn, and the structure that it was built for. */
+interface Built {
+  readonly chart: uPlot;
+  readonly structure: string;
+  readonly destroy: () => void;
+}
+
 /**
  * Curves over a shared x. Its height is reserved, its data may change as often as they like: it draws at most
- * once per animation frame and keeps the zoom (drag to zoom, double click to see all), to which its heights are fitted.
+ * once per animation frame, and out of view not at all. It keeps the zoom (drag to zoom, Shift and drag to move, double
+ * click to see all), to which its heights are fitted.
  */
 export function LineChart(props: LineChartProps) {
   const { title, note, empty = "No points yet", height = 300, testId } = props;
   const series = seenThrough(props.series);
   const dark = useDrawnScheme() === "dark";
   const host = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | null>(null);
   const [own, setOwn] = useState<Zoom>();
   const zoom = props.onZoom ? props.zoom : own;
   const newest = useRef({ ...props, series, zoom });
@@ -66,33 +75,61 @@ export function LineChart(props: LineChartProps) {
     height,
   ]);
 
+  const near = useNear(host);
+  const built = useRef<Built | null>(null);
   const drawn = useRef<readonly unknown[]>([]);
-  const redraw = useRef(
-    oncePerFrame(() => {
-      const now = newest.current;
-      const columns = drawnBy(now);
-      if (!plot.current || sameItems(columns, drawn.current)) return;
-      drawn.current = columns;
-      plot.current.setData(chartData(now.series) as uPlot.AlignedData, !now.zoom);
-      if (now.zoom) inView(plot.current, now.zoom);
-    }),
-  );
+  const draw = useRef(() => {
+    const now = newest.current;
+    const columns = drawnBy(now);
+    if (!built.current || sameItems(columns, drawn.current)) return;
+    drawn.current = columns;
+    const { chart } = built.current;
+    chart.setData(chartData(now.series) as uPlot.AlignedData, !now.zoom);
+    if (now.zoom) inView(chart, now.zoom);
+  });
+  const redraw = useRef(oncePerFrame(() => draw.current()));
 
   useEffect(() => {
     newest.current = { ...props, series, zoom };
-    redraw.current();
+    if (near) redraw.current();
   });
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `structure` stands for every prop that shapes the chart
   useEffect(() => {
     const element = host.current;
-    if (!element) return;
-    const ink = getComputedStyle(element).getPropertyValue("--hk-ink-2").trim();
-    const grid = getComputedStyle(element).getPropertyValue("--hk-line").trim();
-    const page = getComputedStyle(element).getPropertyValue("--hk-page").trim();
+    if (!element || !near) return; // out of view, it stays as it was
+    const there = built.current;
+    if (there?.structure !== structure) {
+      there?.destroy();
+      drawn.current = drawnBy(newest.current);
+      built.current = { ...build(element), structure };
+    } else {
+      draw.current(); // what came meanwhile
+      shared(props.sync)?.sub(there.chart);
+    }
+    return () => {
+      const of = built.current;
+      if (!of) return;
+      shared(props.sync)?.unsub(of.chart);
+      takeOffCursor(of.chart);
+    };
+  }, [structure, near]);
+
+  useEffect(
+    () => () => {
+      redraw.current.cancel();
+      built.current?.destroy();
+      built.current = null;
+    },
+    [],
+  );
+
+  function build(element: HTMLDivElement): Omit<Built, "structure"> {
+    const colour = (name: string) => getComputedStyle(element).getPropertyValue(name).trim();
+    const look = { dark, ink: colour("--hk-ink-2"), grid: colour("--hk-line"), page: colour("--hk-page") };
     const size = { width: element.clientWidth, height };
     const now = newest.current;
-    const options = chartOptions(now.series, now, { dark, ink, grid, page }, size, () => newest.current);
+    const options = chartOptions(now.series, now, look, size, () => newest.current);
     const change = (next: Zoom | undefined) => (newest.current.onZoom ?? setOwn)(next);
     const select = (on: uPlot) => {
       const { left, width } = on.select;
@@ -105,20 +142,27 @@ export function LineChart(props: LineChartProps) {
       chartData(now.series) as uPlot.AlignedData,
       element,
     );
-    plot.current = chart;
-    drawn.current = drawnBy(now);
     if (now.zoom) inView(chart, now.zoom);
     chart.over.addEventListener("dblclick", () => change(undefined));
+    const show = oncePerFrame(() => newest.current.zoom && inView(chart, newest.current.zoom));
+    const endPan = panBy(chart, {
+      zoom: () => newest.current.zoom,
+      show: (next) => {
+        newest.current = { ...newest.current, zoom: next };
+        show();
+      },
+      keep: change,
+    });
     const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
     observer.observe(element);
-    return () => {
+    const destroy = () => {
       observer.disconnect();
+      endPan();
+      show.cancel();
       chart.destroy();
-      plot.current = null;
     };
-  }, [structure]);
-
-  useEffect(() => () => redraw.current.cancel(), []);
+    return { chart, destroy };
+  }
 
   const points = series.reduce((sum, one) => sum + one.x.length, 0);
   return (
@@ -137,9 +181,10 @@ export function LineChart(props: LineChartProps) {
         role="img"
         tabIndex={props.cursor && points > 0 ? 0 : undefined} // arrows then move the cursor
         onKeyDown={(event) => {
-          if (props.cursor && plot.current && moveCursor(plot.current, event.key)) event.preventDefault();
+          const chart = built.current?.chart;
+          if (props.cursor && chart && moveCursor(chart, event.key)) event.preventDefault();
         }}
-        onBlur={() => props.cursor && plot.current && leaveCursor(plot.current)}
+        onBlur={() => props.cursor && built.current && leaveCursor(built.current.chart)}
         aria-label={describe(title, series, props.formatX, props.formatY)}
       >
         {points === 0 && <div className={styles.empty}>{empty}</div>}
@@ -150,6 +195,11 @@ export function LineChart(props: LineChartProps) {
 
 function inView(plot: uPlot, [min, max]: Zoom): void {
   plot.setScale("x", { min, max });
+}
+
+/** The charts that share their cursor under a key. */
+function shared(key: string | undefined): uPlot.SyncPubSub | undefined {
+  return key === undefined ? undefined : uPlot.sync(key);
 }
 
 type Drawn = Pick<LineChartProps, "series" | "zoom" | "crossings" | "evaluations">;

@@ -157,9 +157,11 @@ function evaluationTicks(look: ChartLook, evaluations: () => readonly Evaluation
         for (const { x, style } of evaluations()) {
           ctx.strokeStyle = `${look.dark ? style.dark : style.light}99`;
           ctx.beginPath();
+          let last: number | undefined; // x rises: of several in one column of pixels, one is drawn
           for (let i = 0; i < x.length; i += 1) {
             const left = Math.round(plot.valToPos(x[i] as number, "x", true));
-            if (left < bbox.left || left > bbox.left + bbox.width) continue;
+            if (left === last || left < bbox.left || left > bbox.left + bbox.width) continue;
+            last = left;
             ctx.moveTo(left, bbox.top + bbox.height);
             ctx.lineTo(left, bbox.top + bbox.height - TICK * scale);
           }
