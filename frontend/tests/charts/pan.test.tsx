@@ -69,7 +69,7 @@ it("moves while it is dragged, and is kept once, when the button is let go", asy
   await frame();
   const before = left();
   const width = over().clientWidth; // px of 20 s
-  const down = await drag(50, 50 - width / 4, true);
+  const down = await drag(50, 50 - 0.11 * width, true);
   expect(down.defaultPrevented).toBe(true); // no text is selected meanwhile
   expect(left()).not.toBe(before);
   expect(kept).toEqual([]); // the address does not change at every step
