@@ -5,6 +5,7 @@ import { useDrawnScheme } from "@/lib/theme/paper";
 import { ChartMenu } from "./chart-menu";
 import { leaveCursor, moveCursor, takeOffCursor } from "./cursor-keys";
 import styles from "./line-chart.module.css";
+import { split } from "./crowd";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
 import { panBy } from "./pan";
@@ -58,7 +59,7 @@ export function LineChart(props: LineChartProps) {
   const zoom = props.onZoom ? props.zoom : own;
   const newest = useRef({ ...props, series, zoom });
   const structure = JSON.stringify([
-    series.map((one) => [
+    split(series).own.map((one) => [
       one.label,
       one.style.light,
       one.style.dash,

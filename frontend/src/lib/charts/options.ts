@@ -1,5 +1,6 @@
 import type uPlot from "uplot";
 import type { ChartCursor } from "./chart-cursor";
+import { crowdLines, split } from "./crowd";
 import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
 import { type TooltipRow, tellsCursor, tooltip } from "./tooltip";
 import type { Zoom } from "./zoom";
@@ -47,10 +48,10 @@ export function chartOptions(
   const drawn: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
   const rows: TooltipRow[] = [];
-  for (const [at, { label, style, low, high, faint, thin }] of series.entries()) {
+  for (const [at, { label, style, low, high, faint, thin }] of split(series).own.entries()) {
     const color = look.dark ? style.dark : style.light;
     const column = drawn.length;
-    rows.push({ label, color, column, detail: (x) => current().series[at]?.detail?.(x) ?? "" });
+    rows.push({ label, color, column, detail: (x) => split(current().series).own[at]?.detail?.(x) ?? "" });
     const stroke = faint ? `${color}80` : color;
     drawn.push({
       label,
@@ -117,6 +118,7 @@ export function chartOptions(
       axes.cursor
         ? tellsCursor(axes.cursor)
         : tooltip(rows, (x) => `${axes.xTitle.split(" (")[0]} ${axes.formatX(x)}`, axes.formatY),
+      crowdLines(look.dark, () => split(current().series).crowd),
       evaluationTicks(look, () => current().evaluations ?? []),
       ...(axes.target ? [targetLine(axes.target, look, () => current().crossings ?? [])] : []),
     ],
