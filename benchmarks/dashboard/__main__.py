@@ -3,8 +3,8 @@
     python -m benchmarks.dashboard [--runs 100] [--points 10000] [--home FOLDER] [--profile FOLDER]
 
 Starts an API on a new folder with SQLite, stores the experiment through ingest (minutes), opens its page in the
-Chromium of this machine and uses it by real pointer events. A record is stored in .results/dashboard. `--home` keeps
-the data for the next measurement.
+Chromium of this machine and uses it by real pointer events. A record is stored in .results/dashboard. `--home`
+keeps the data for the next measurement.
 """
 
 from __future__ import annotations
@@ -84,12 +84,17 @@ def _arguments() -> Any:
 def _measured(server: Server, chromium: Chromium, live: seeding.Seeded, options: Any) -> dict[str, Any]:
     hardware = machine.hardware()
     print(
-        f"{machine.title_of(hardware)}; Chromium {chromium.browser.version} without a window, drawing without a GPU; "
+        f"{machine.title_of(hardware)}; Chromium {chromium.browser.version} without a window and a GPU; "
         f"{options.runs} runs x {options.points:,} points x 20 metrics, one of which still runs"
     )
     record: dict[str, Any] = {
         **{"schema": "hooke.bench-dashboard/1", "unix": time.time(), "commit": commit(), "hardware": hardware},
-        **{"chromium": chromium.browser.version, "runs": options.runs, "points": options.points, "rounds": options.rounds},
+        **{
+            "chromium": chromium.browser.version,
+            "runs": options.runs,
+            "points": options.points,
+            "rounds": options.rounds,
+        },
         **{"load_before": os.getloadavg()[0], "speed_ms": speed.probe(), "figures": [], "acts": {}},
     }
     for view in options.views:

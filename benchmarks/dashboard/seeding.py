@@ -27,9 +27,10 @@ from benchmarks.api.writing import post
 VARIANTS = ("sync-sgd", "sync-easgd", "local-sgd", "slowmo")
 CLUSTER, RANKS = "bench", 2
 AT_ONCE = 4
-PATIENT = {
-    f"HOOKE_{name}_SECONDS": "1000000" for name in ("AGENT", "LEASE", "RESEND", "PROBE", "START")
-} | {"HOOKE_INGEST_PER_MINUTE": "1000000", "HOOKE_REQUESTS_PER_MINUTE": "1000000"}
+PATIENT = {f"HOOKE_{name}_SECONDS": "1000000" for name in ("AGENT", "LEASE", "RESEND", "PROBE", "START")} | {
+    "HOOKE_INGEST_PER_MINUTE": "1000000",
+    "HOOKE_REQUESTS_PER_MINUTE": "1000000",
+}
 """Settings of an API whose agent says nothing for as long as it takes."""
 SETTLE_SECONDS = 12.0
 WAIT_SECONDS = 120.0
@@ -81,7 +82,10 @@ def seed(server: Server, runs: int, points: int) -> Seeded:
             ended = claimed if len(attempts) < runs else claimed[:-1]
             for begin in range(0, len(ended), AT_ONCE):
                 few = ended[begin : begin + AT_ONCE]
-                post(server, [(each, whole(each, points, len(attempts) * 1000 + begin + i)) for i, each in enumerate(few)])
+                post(
+                    server,
+                    [(each, whole(each, points, len(attempts) * 1000 + begin + i)) for i, each in enumerate(few)],
+                )
                 print(f"  {begin + len(few)} of {len(ended)} runs of this launch are stored", flush=True)
     live = Seeded(made, runs, points, asdict(attempts[-1]), 0, [1] * RANKS)
     with server.client(live.attempt.token) as supervisor:

@@ -1,4 +1,4 @@
-"""Energy by RAPL's counters, against a powercap tree made by hand: what is counted, and what is said where it cannot be."""
+"""Energy by RAPL's counters, against a powercap tree made by hand: what is counted, and why it is not known."""
 
 import os
 import shutil

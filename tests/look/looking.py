@@ -39,7 +39,7 @@ document.adoptedStyleSheets = [sheet];
 """
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none"]
 WHOLE = "delete window.IntersectionObserver;"
-"""A whole page is looked at, not what a window shows of it: charts out of view are drawn where a browser cannot tell."""
+"""A whole page is looked at, not what a window shows of it: all charts are drawn where a browser cannot tell."""
 READY = {"ready": True, "reasons": [], "warnings": []}
 PAUSE, LONGEST = 0.12, 20.0
 """Seconds between two looks, and until what does not come to rest is a fault."""

@@ -171,7 +171,7 @@ class RunView(RunSummary):
     energy_seconds: float | None
     """Wall clock for which these were counted."""
     energy_note: str
-    """Why they are not known, whether others used the machine meanwhile, or whether it still runs; may be empty."""
+    """Why they are not known, whether others used the machine meanwhile, or that it still runs; may be empty."""
 
 
 class RunPage(View):

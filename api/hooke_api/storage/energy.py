@@ -1,7 +1,7 @@
 """Energy of runs, from the last sample that the supervisor of each attempt has sent (`hooke.cluster.sampling`).
 
-It is that of the whole machine while the ranks ran. A sample says all that there is to say, so the last part of each
-file is enough, and nothing is stored anew.
+It is that of the whole machine while the ranks ran. A sample says all that there is to say, so the last part of
+each file is enough, and nothing is stored anew.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def energy_of(session: Session, mine: ColumnElement[bool]) -> dict[str, Energy]:
     Of simulated runs there is none: it would be that of the simulation.
     """
     chosen = and_(mine, Run.simulated.is_(False))
-    samples = {(run, attempt): _last(session, run, attempt, data) for run, attempt, data in _parts(session, chosen)}
+    samples = {
+        (run, attempt): _last(session, run, attempt, data) for run, attempt, data in _parts(session, chosen)
+    }
     facts = session.execute(select(Run.id, Run.attempt, Run.state, Run.overlap).where(chosen)).all()
     continued = _continued(session, chosen)
     found = {}

@@ -1,9 +1,10 @@
 """Energy that the processors and memory of this host have used since a moment, by the counters of RAPL.
 
 Linux shows them as zones of /sys/class/powercap. Counted are packages, and of each its `dram`, which it does not
-include. The other parts of a package (`core`, `uncore`) are included, and `psys`, where there is one, includes all.
-A counter begins anew behind `max_energy_range_uj`: that of a package of 300 W after about 15 minutes, so it has to
-be read more often. Since CVE-2020-8694 only root may read. Source: Linux, Documentation/power/powercap/powercap.rst.
+include. The other parts of a package (`core`, `uncore`) are included, and `psys`, where there is one, includes
+all. A counter begins anew behind `max_energy_range_uj`: that of a package of 300 W after about 15 minutes, so it
+has to be read more often. Since CVE-2020-8694 only root may read.
+Source: Linux, Documentation/power/powercap/powercap.rst.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class EnergyMeter:
         self._used = 0
         self._began = self._at = 0.0
         self.lacking = "not read yet"
-        """Why there is no figure; empty: there is one. What was missing once stays so: the sum would be too small."""
+        """Why there is no figure; empty: there is one. Once missing, it stays so, or the sum would be too low."""
 
     @property
     def joules(self) -> float | None:

@@ -1,9 +1,9 @@
 """Samples what the ranks of an attempt on this host use, and what the host does: one JSON line each.
 
-All figures are counters since the start of the process, the host or the samples, except memory and GPUs, so that a
-missing sample costs nothing but resolution. The supervisor reads them from /proc and /sys, not the ranks themselves.
-Ranks on other hosts are not sampled. Each sample has the energy since the first one, or why it is not known; the last
-sample of an attempt says so, and has no ranks.
+All figures are counters since the start of the process, the host or the samples, except memory and GPUs, so that
+a missing sample costs nothing but resolution. The supervisor reads them from /proc and /sys, not the ranks
+themselves. Ranks on other hosts are not sampled. Each sample has the energy since the first one, or why it is not
+known; the last sample of an attempt says so, and has no ranks.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class Sampler:
         now = self._clock()
         with own():
             self._meter.read(now)
-        self._write({"unix": round(time.time(), 3), "host": self._host, "ranks": {}, **self._energy(), "last": True})
+        self._write(
+            {"unix": round(time.time(), 3), "host": self._host, "ranks": {}, **self._energy(), "last": True}
+        )
         self._stopped = True
 
     def _write(self, sample: Mapping[str, Any]) -> None:
@@ -101,7 +103,9 @@ class Sampler:
         if (busy := self._busy_seconds()) is not None:
             self._busy = (busy if self._busy is None else self._busy[0], busy)
         return {"unix": round(time.time(), 3), "host": self._host, "ranks": processes, **self._energy()} | {
-            name: value for name, value in (("network", self._network()), ("gpu", self._gpu())) if value is not None
+            name: value
+            for name, value in (("network", self._network()), ("gpu", self._gpu()))
+            if value is not None
         }
 
     def _process(self, pid: int) -> list[float]:
@@ -140,7 +144,7 @@ class Sampler:
         return found
 
     def _busy_seconds(self) -> float | None:
-        """Return the processor time that all processes of the host have used; time stolen by its own host is none."""
+        """Return the processor time that all processes of the host have used, without what its own host stole."""
         try:
             fields = (self._root / "proc/stat").read_text().split("\n", 1)[0].split()
             user, nice, system, _, _, irq, soft = map(int, fields[1:8])

@@ -92,7 +92,9 @@ def test_energy_that_is_not_known_says_why_and_enters_no_comparison(service):
     supervisor = service.launch()
     why = "not readable here: permission denied on /sys/class/powercap/intel-rapl:0/energy_uj"
     supervisor.tell("starting", "running")
-    supervisor.send(files=[packed("system", 0, lines(sample(0, no_joules=why), sample(5, no_joules=why, last=True)))])
+    supervisor.send(
+        files=[packed("system", 0, lines(sample(0, no_joules=why), sample(5, no_joules=why, last=True)))]
+    )
     supervisor.report("succeeded")
     run = service.run(supervisor.id)
     assert (run["energy_j"], run["energy_note"]) == (None, why)
