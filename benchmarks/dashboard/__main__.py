@@ -48,7 +48,8 @@ def main() -> int:
         sys.exit("benchmarks.dashboard: there is no Chromium on this machine: install it")
     folder = options.home or Path(tempfile.mkdtemp(prefix="hooke-bench-"))
     folder.mkdir(parents=True, exist_ok=True)
-    server = Server(folder / "home", None, seeding.PATIENT)
+    built = {"HOOKE_DASHBOARD": str(options.dashboard.resolve())} if options.dashboard else {}
+    server = Server(folder / "home", None, seeding.PATIENT | built)
     try:
         server.start()
         live = seeding.known(server.home, options.runs, options.points)
@@ -77,6 +78,7 @@ def _arguments() -> Any:
     parser.add_argument("--home", type=Path, help="a folder that keeps the data")
     parser.add_argument("--views", nargs="*", default=list(VIEWS), choices=list(VIEWS))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--dashboard", type=Path, help="a built dashboard, by default that of this checkout")
     parser.add_argument("--profile", type=Path, help="a folder for profiles of the page's script")
     return parser.parse_args()
 
@@ -94,6 +96,7 @@ def _measured(server: Server, chromium: Chromium, live: seeding.Seeded, options:
             "runs": options.runs,
             "points": options.points,
             "rounds": options.rounds,
+            "dashboard": "another build" if options.dashboard else "of this checkout",
         },
         **{"load_before": os.getloadavg()[0], "speed_ms": speed.probe(), "figures": [], "acts": {}},
     }
