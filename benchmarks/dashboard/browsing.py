@@ -95,7 +95,7 @@ class Looking:
 
     def __init__(self, chromium: Chromium, url: str, token: str) -> None:
         self.chromium, self.url = chromium, url
-        self.context = chromium.browser.new_context(viewport={"width": 1440, "height": 900})
+        self.context = chromium.browser.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=True)
         self.context.set_default_timeout(120_000)
         self.context.add_init_script(PROBE)
         self.context.request.get(f"{url}/login?token={token}", max_redirects=0)
