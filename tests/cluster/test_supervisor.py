@@ -45,7 +45,7 @@ def test_cancel_ends_the_ranks_with_their_handlers_and_leaves_nothing(bench):
     wait_for(samples.exists, "a sample of what the ranks use")
     bench.api.cancel.add((run, 1))  # by the answer to the next request
     bench.finish(supervisor)
-    first, *_, last = map(json.loads, samples.read_text().splitlines())
+    first, *_, last = map(json.loads, bench.api.files[run, 1, "system"].splitlines())
     assert (list(first["ranks"]), last["ranks"], last["last"]) == (["0", "1"], {}, True)
     assert ("joules" in last) != ("no_joules" in last)
     end = bench.api.end(run)
