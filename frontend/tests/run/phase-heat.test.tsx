@@ -109,7 +109,10 @@ describe("curves of the system", () => {
       { joules: 5, seconds: 0, note: "so far" },
       "Energy: 5 J in 0 s: of the processors and the memory of the whole machine, not of the run alone; so far.",
     ],
-    [{ joules: null, seconds: null, note: "not readable here: no counter" }, "Energy: not readable here: no counter."],
+    [
+      { joules: null, seconds: null, note: "not readable here: no counter" },
+      "Energy: not readable here: no counter.",
+    ],
   ])("say of the energy %j what it is of", (energy, expected) => {
     expect(energyWords(energy)).toBe(expected);
   });

@@ -23,7 +23,7 @@ export function outOfView(): (part: Element, inView: boolean) => void {
     }
   }
   vi.stubGlobal("IntersectionObserver", Observer);
-  onTestFinished(() => vi.stubGlobal("IntersectionObserver", undefined));
+  onTestFinished(() => void vi.stubGlobal("IntersectionObserver", undefined));
   return (part, inView) =>
     act(() => {
       for (const [element, all] of watched)

@@ -88,8 +88,8 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
           ? "Lines are medians of the seeds, from the least to the greatest of them. A median ends where its first "
           : "Lines are means over seeds, with their 95% t interval from three seeds on. A mean ends where its first "}
         seed ends; from there on each other seed has a pale line of its own. Ticks at the foot are
-        evaluations; a dot on the line of the target is a run that met it. Drag to zoom, Shift and drag to move,
-        double click to see all.
+        evaluations; a dot on the line of the target is a run that met it. Drag to zoom, Shift and drag to
+        move, double click to see all.
       </p>
     </Section>
   );
