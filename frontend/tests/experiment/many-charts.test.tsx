@@ -37,7 +37,7 @@ it("the pointer on a chart changes the table of its values, and renders nothing"
   const head = () => within(screen.getByTestId("legend")).getAllByRole("columnheader")[0]?.textContent;
   const told = new Set<string | null | undefined>();
   fireEvent.mouseEnter(over, { clientX: 10, clientY: 20 });
-  for (const clientX of [10, 60, 110]) {
+  for (const clientX of [10, 400, 700]) {
     fireEvent.mouseMove(over, { clientX, clientY: 20 });
     await frame();
     await frame();
