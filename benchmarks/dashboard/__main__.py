@@ -52,10 +52,10 @@ def main() -> int:
     server = Server(folder / "home", None, seeding.PATIENT | built)
     try:
         server.start()
-        live = seeding.known(server.home, options.runs, options.points)
+        live = seeding.known(server.home, options.runs, options.points, options.evaluations)
         if live is None:
             began = time.monotonic()
-            live = seeding.seed(server, options.runs, options.points)
+            live = seeding.seed(server, options.runs, options.points, options.evaluations)
             print(f"stored in {time.monotonic() - began:.0f} s")
         with running(executable) as chromium:
             record = _measured(server, chromium, live, options)
@@ -74,7 +74,10 @@ def _arguments() -> Any:
         prog="benchmarks.dashboard", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=100, help="a multiple of 4")
-    parser.add_argument("--points", type=int, default=10_000, help="of each metric of a run")
+    parser.add_argument(
+        "--points", type=int, default=10_000, help="steps of a run, points of its metrics of steps"
+    )
+    parser.add_argument("--evaluations", type=int, default=1000, help="of a run, of 20 metrics each")
     parser.add_argument("--home", type=Path, help="a folder that keeps the data")
     parser.add_argument("--views", nargs="*", default=list(VIEWS), choices=list(VIEWS))
     parser.add_argument("--rounds", type=int, default=3)
@@ -87,7 +90,8 @@ def _measured(server: Server, chromium: Chromium, live: seeding.Seeded, options:
     hardware = machine.hardware()
     print(
         f"{machine.title_of(hardware)}; Chromium {chromium.browser.version} without a window and a GPU; "
-        f"{options.runs} runs x {options.points:,} points x 20 metrics, one of which still runs"
+        f"{options.runs} runs x {options.points:,} steps x {options.evaluations:,} evaluations, "
+        "20 metrics drawn, one run going on"
     )
     record: dict[str, Any] = {
         **{"schema": "hooke.bench-dashboard/1", "unix": time.time(), "commit": commit(), "hardware": hardware},
@@ -95,6 +99,7 @@ def _measured(server: Server, chromium: Chromium, live: seeding.Seeded, options:
             "chromium": chromium.browser.version,
             "runs": options.runs,
             "points": options.points,
+            "evaluations": options.evaluations,
             "rounds": options.rounds,
             "dashboard": "another build" if options.dashboard else "of this checkout",
         },

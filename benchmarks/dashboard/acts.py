@@ -12,8 +12,8 @@ from benchmarks.dashboard.browsing import Looking, each_frame
 
 SECONDS = 5.0
 STREAM_SECONDS = 10.0
-GROWTH = 50
-"""Evaluations of each second of the run that grows."""
+GROWTH = 100
+"""Steps of each second of the run that grows."""
 CHART = "chart-validation_accuracy"
 Act = Callable[[Looking], None]
 

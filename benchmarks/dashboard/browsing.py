@@ -63,7 +63,7 @@ class Chromium:
 
 
 def _type(command: bytes) -> str:
-    for word in command.split(b"\0"):
+    for word in command.replace(b"\0", b" ").split(b" "):
         if word.startswith(b"--type="):
             return word.removeprefix(b"--type=").decode()
     return "browser"

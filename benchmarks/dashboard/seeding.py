@@ -44,6 +44,7 @@ class Seeded:
     experiment: str
     runs: int
     points: int
+    evaluations: int
     live: dict[str, Any]
     """Its attempt."""
     step: int
@@ -60,16 +61,17 @@ class Seeded:
         (home / NOTE).write_text(json.dumps(asdict(self)))
 
 
-def known(home: Path, runs: int, points: int) -> Seeded | None:
+def known(home: Path, runs: int, points: int, evaluations: int) -> Seeded | None:
     """Return what an earlier measurement has left of the same sizes, if anything."""
     if not (home / NOTE).exists():
         return None
     found = Seeded(**json.loads((home / NOTE).read_text()))
-    return found if (found.runs, found.points) == (runs, points) else None
+    return found if (found.runs, found.points, found.evaluations) == (runs, points, evaluations) else None
 
 
-def seed(server: Server, runs: int, points: int) -> Seeded:
+def seed(server: Server, runs: int, points: int, evaluations: int) -> Seeded:
     """Store the experiment. `runs`: a multiple of the variants. All but the last one have ended."""
+    every = points // evaluations
     with server.client() as user, server.client(server.agents) as agent:
         identity = f"agt_{uuid.uuid4().hex}"
         agent.post("/agents/hello", hello(CLUSTER, RANKS, identity))
@@ -84,10 +86,13 @@ def seed(server: Server, runs: int, points: int) -> Seeded:
                 few = ended[begin : begin + AT_ONCE]
                 post(
                     server,
-                    [(each, whole(each, points, len(attempts) * 1000 + begin + i)) for i, each in enumerate(few)],
+                    [
+                        (each, whole(each, points, every, len(attempts) * 1000 + begin + i))
+                        for i, each in enumerate(few)
+                    ],
                 )
                 print(f"  {begin + len(few)} of {len(ended)} runs of this launch are stored", flush=True)
-    live = Seeded(made, runs, points, asdict(attempts[-1]), 0, [1] * RANKS)
+    live = Seeded(made, runs, points, evaluations, asdict(attempts[-1]), 0, [1] * RANKS)
     with server.client(live.attempt.token) as supervisor:
         supervisor.ingest(bodies.first(live.attempt, bodies.FURTHER))
         while live.step < 0.9 * points:
@@ -131,41 +136,42 @@ def _claimed(server: Server, agent: Client, identity: str, experiment: str, done
     return [Attempt(each["run"], each["attempt"], each["token"], RANKS, experiment) for each in work["attempts"]]
 
 
-def whole(attempt: Attempt, points: int, seed: int) -> Iterator[bytes]:
-    """Yield the requests of a run from its beginning to its end: an evaluation at every step."""
+def whole(attempt: Attempt, points: int, every: int, seed: int) -> Iterator[bytes]:
+    """Yield the requests of a run from its beginning to its end. `every`: steps of an evaluation."""
     yield bodies.first(attempt, bodies.FURTHER)
     seqs = [1] * attempt.ranks
     for begin in range(0, points, bodies.REQUEST_STEPS):
         n = min(bodies.REQUEST_STEPS, points - begin)
-        yield bodies.body(attempt, _records(seqs, begin, n, attempt.ranks, seed))
+        yield bodies.body(attempt, _records(seqs, begin, n, attempt.ranks, every, seed))
     ends = {rank: [bodies.done(seq, points, attempt.ranks)] for rank, seq in enumerate(seqs)}
     yield bodies.body(attempt, ends, "succeeded")
 
 
 def grow(live: Seeded, supervisor: Client, n: int) -> None:
     """Send the next steps of the run that still runs."""
-    records = _records(live.seqs, live.step, n, RANKS, 7)
+    records = _records(live.seqs, live.step, n, RANKS, live.points // live.evaluations, 7)
     supervisor.ingest(bodies.body(live.attempt, records))
     live.step += n
 
 
-def _records(seqs: list[int], begin: int, n: int, ranks: int, seed: int) -> dict[int, list[Any]]:
+def _records(seqs: list[int], begin: int, n: int, ranks: int, every: int, seed: int) -> dict[int, list[Any]]:
     """Return steps and evaluations of all ranks, and count their numbers on."""
     records: dict[int, list[Any]] = {}
     for rank in range(ranks):
         records[rank] = list(bodies.blocks(seqs[rank], begin + 1, n, ranks, seed + rank))
         seqs[rank] += len(records[rank])
-    records[0] += _evaluations(seqs[0], begin, n, ranks, seed)
-    seqs[0] += n
+    step = np.arange(begin + 1, begin + n + 1)
+    scored = _evaluations(seqs[0], step[step % every == 0], ranks, seed)
+    records[0] += scored
+    seqs[0] += len(scored)
     return records
 
 
-def _evaluations(seq: int, begin: int, n: int, ranks: int, seed: int) -> list[Evaluation]:
-    """Return an evaluation after each step; how fast a run is, and where its curves lie, follow from its seed."""
+def _evaluations(seq: int, step: np.ndarray, ranks: int, seed: int) -> list[Evaluation]:
+    """Return an evaluation after some steps; how fast a run is, and where its curves lie, follow from its seed."""
     pace = float(np.random.default_rng(seed).lognormal(0, 0.1))
-    step = np.arange(begin + 1, begin + n + 1)
     clock = step * bodies.STEP_SECONDS * pace
-    noise = np.random.default_rng((seed, begin)).normal(0, 0.01, (n, len(bodies.FURTHER) + 1))
+    noise = np.random.default_rng((seed, *step[:1])).normal(0, 0.01, (len(step), len(bodies.FURTHER) + 1))
     rate = np.exp(-step / 2500 / pace)[:, None] * np.linspace(0.5, 2, noise.shape[1]) + noise
     rows = zip(step.tolist(), clock.tolist(), np.round(rate, 5).tolist(), strict=True)
     return [
