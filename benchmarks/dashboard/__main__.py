@@ -148,7 +148,8 @@ def _of_view(
     return [
         _ms("charts in view drawn, first look after a start of the API", firsts, "opened", OPEN_MS),
         _ms("the same, later looks of a browser without a cache", later, "opened", OPEN_MS),
-        _ms("of it: blocked by tasks above 50 ms", later, "long", None),
+        _ms("of it: tasks above 50 ms", later, "long", None),
+        _ms("of it: processor time of the main thread", later, "task_ms", None),
         Figure("answers of the API to it", "MB", tuple(each["bytes"] / 1e6 for each in later)),
         Figure("layout shift while it opens", "", (shifts,), None),
         Figure("JavaScript heap", "MB", (memory["heap"],), None),
@@ -178,7 +179,7 @@ def _of_frames(name: str, found: dict[str, Any]) -> list[Figure]:
     return [
         Figure(told, "frames/s", (found["fps"],), FPS - FPS_ROUNDING, higher=True),
         Figure(f"{told}: longest frame", "ms", (found["worst_ms"],)),
-        Figure(f"{told}: main thread per frame", "ms", (found["task_ms"],), 1000 / FPS),
+        Figure(f"{told}: processor time of the main thread per frame", "ms", (found["task_ms"],), 1000 / FPS),
         Figure(f"{told}: processor time of all processes per frame", "ms", (found["cpu_ms"],)),
         Figure(f"{told}: charts drawn that are out of view", "charts", (found["drawn_out_of_view"],), 0),
     ]
