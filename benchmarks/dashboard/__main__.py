@@ -181,7 +181,7 @@ def _of_frames(name: str, found: dict[str, Any]) -> list[Figure]:
         Figure(f"{told}: longest frame", "ms", (found["worst_ms"],)),
         Figure(f"{told}: processor time of the main thread per frame", "ms", (found["task_ms"],), 1000 / FPS),
         Figure(f"{told}: processor time of all processes per frame", "ms", (found["cpu_ms"],)),
-        Figure(f"{told}: charts drawn that are out of view", "charts", (found["drawn_out_of_view"],), 0),
+        Figure(f"{told}: charts drawn that are not near the view", "charts", (found["drawn_out_of_view"],), 0),
     ]
 
 

@@ -27,21 +27,23 @@
     painted = entry.startTime;
   });
 
-  const inView = () =>
+  const NEAR = 320; // px: the page draws what is about to come into view
+  const inView = (margin = 0) =>
     [...document.querySelectorAll("[data-testid=curves] figure")].filter((each) => {
       const box = each.getBoundingClientRect();
-      return box.bottom > 0 && box.top < innerHeight;
+      return box.bottom > -margin && box.top < innerHeight + margin;
     });
-  bench.inView = () => inView().map((each) => each.dataset.testid);
+  bench.inView = () => inView(NEAR).map((each) => each.dataset.testid);
 
+  const LOOK_MS = 50; // each look needs a layout, which is the page's time, too
   const look = () => {
     document.querySelector("[data-testid=curves]")?.scrollIntoView();
     const charts = inView();
     const ready = charts.every((each) => each.dataset.points !== "0" && each.dataset.testid in bench.first);
     if (charts.length >= 2 && ready) bench.opened = performance.now();
-    else requestAnimationFrame(look);
+    else setTimeout(look, LOOK_MS);
   };
-  requestAnimationFrame(look);
+  setTimeout(look, LOOK_MS);
 
   bench.times = () => {
     const answers = performance.getEntriesByType("resource").filter(({ name }) => name.includes("/api/"));
