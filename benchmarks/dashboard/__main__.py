@@ -176,13 +176,15 @@ WORDS = {
 
 def _of_frames(name: str, found: dict[str, Any]) -> list[Figure]:
     told = WORDS[name]
-    return [
+    still = name != "scroll"  # what is near the view changes, and is known at the end alone
+    figures = [
         Figure(told, "frames/s", (found["fps"],), FPS - FPS_ROUNDING, higher=True),
         Figure(f"{told}: longest frame", "ms", (found["worst_ms"],)),
         Figure(f"{told}: processor time of the main thread per frame", "ms", (found["task_ms"],), 1000 / FPS),
         Figure(f"{told}: processor time of all processes per frame", "ms", (found["cpu_ms"],)),
-        Figure(f"{told}: charts drawn that are not near the view", "charts", (found["drawn_out_of_view"],), 0),
     ]
+    aside = Figure(f"{told}: charts drawn that are not near the view", "charts", (found["drawn_out_of_view"],), 0)
+    return [*figures, aside] if still else figures
 
 
 if __name__ == "__main__":
