@@ -57,7 +57,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up test test-python audit algorithms check check-python check-frontend test-frontend look pictures strings bench bench-api bench-core soak requests \
+.PHONY: help demo up test test-python audit algorithms check check-python check-frontend test-frontend look pictures strings bench bench-api bench-core bench-dashboard soak requests \
     results-virtual results-local setup setup-dev advisories lock clean
 
 help: ## List the targets
@@ -118,6 +118,9 @@ bench-core: setup-dev ## Measure what the core may cost (benchmarks, not tests)
 bench-api: setup-dev ## Measure the API under load, with ratios to the stored baseline (CHECK=FACTOR: fail; SCALE, SCENARIOS, MLFLOW)
 	@$(VENV)/bin/python -m benchmarks.api run $(SCENARIOS) $(if $(SCALE),--scale $(SCALE)) \
 	    $(if $(MLFLOW),--mlflow $(MLFLOW)) $(if $(CHECK),--check $(CHECK))
+
+bench-dashboard: setup-dev ## Measure the page of 100 runs x 10,000 points x 20 metrics in Chromium (minutes)
+	@$(VENV)/bin/python -m benchmarks.dashboard
 
 bench: setup-dev ## Measure replication and co-design on emulated hosts, write docs/results (root, HOOKE_DATA; hours; QUICK=1: 5 min)
 	@$(VENV)/bin/python -m benchmarks.evidence $(if $(QUICK),--quick) run $(if $(MINUTES),--minutes $(MINUTES))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import pytest
 from hooke.cluster.sampling import INTERVAL, STRETCH, Sampler
@@ -29,6 +30,21 @@ def network(root, *devices):
     (root / "proc/net/dev").write_text("\n".join(["Inter-|", " face |", *lines]) + "\n")
 
 
+def packages(root, *microjoules):
+    for i, value in enumerate(microjoules):
+        folder = root / f"sys/class/powercap/intel-rapl:{i}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "name").write_text(f"package-{i}\n")
+        (folder / "max_energy_range_uj").write_text("262143328850\n")
+        (folder / "energy_uj").write_text(f"{value}\n")
+
+
+def busy(root, seconds):
+    """Write /proc/stat: processor time of all processes, beside an hour that was idle."""
+    fields = [seconds * TICK, 0, 0, 3600 * TICK, 9, 0, 0, 7, 0, 0]
+    (root / "proc/stat").write_text(f"cpu  {' '.join(map(str, fields))}\ncpu0 1 2 3\n")
+
+
 class Bench:
     def __init__(self, folder, **started):
         self.now, self.path = 0.0, folder / "system.jsonl"
@@ -51,21 +67,76 @@ def test_a_sample_has_processor_time_memory_and_network(tmp_path):
     assert found["network"] == [120, 12]
     assert found["host"] == HERE
     assert "joules" not in found
+    assert found["no_joules"] == f"not readable here: no counter of RAPL in {tmp_path}/sys/class/powercap"
     assert "gpu" not in found
 
 
 def test_power_and_gpus_where_they_can_be_read(tmp_path):
     process(tmp_path, 11, (0, 0), 1)
-    for name, microjoules in (("intel-rapl:0", 5_000_000), ("intel-rapl:1", 2_500_000), ("intel-rapl:0:0", 9)):
-        (tmp_path / "sys/class/powercap" / name).mkdir(parents=True)
-        (tmp_path / "sys/class/powercap" / name / "energy_uj").write_text(f"{microjoules}\n")
+    packages(tmp_path, 5_000_000, 2_500_000)
     for card, percent in (("card0", 50), ("card1", 100)):
         (tmp_path / "sys/class/drm" / card / "device").mkdir(parents=True)
         (tmp_path / "sys/class/drm" / card / "device/gpu_busy_percent").write_text(f"{percent}\n")
-    (found,) = Bench(tmp_path, r0=start(host=HERE, pid=11)).at(0)
-    assert found["joules"] == 7.5
-    assert found["gpu"] == 0.75
-    assert "network" not in found
+    bench = Bench(tmp_path, r0=start(host=HERE, pid=11))
+    (first,) = bench.at(0)
+    assert (first["joules"], first["since"]) == (0, 0)
+    assert first["gpu"] == 0.75
+    assert "network" not in first
+    packages(tmp_path, 6_000_000, 3_000_000)
+    assert bench.at(10)[1]["joules"] == 1.5
+
+
+def test_the_last_sample_has_the_energy_to_the_end_and_how_much_of_the_host_was_ours(tmp_path):
+    for pid, seconds in ((11, 5), (12, 50)):
+        process(tmp_path, pid, (seconds * TICK, 0), 1)
+    packages(tmp_path, 0)
+    busy(tmp_path, 1000)
+    bench = Bench(tmp_path, r0=start(host=HERE, pid=11), r1=start(host=HERE, pid=12))
+    bench.at(100)
+    for pid, seconds in ((11, 9), (12, 55)):
+        process(tmp_path, pid, (seconds * TICK, 0), 1)
+    packages(tmp_path, 4_000_000)
+    busy(tmp_path, 1012)
+    bench.at(110)
+    shutil.rmtree(tmp_path / "proc/11")
+    shutil.rmtree(tmp_path / "proc/12")
+    packages(tmp_path, 5_000_000)
+    bench.now = 112.5
+    bench.sampler.end()
+    bench.sampler.end()
+    last = bench.read()[-1]
+    assert len(bench.read()) == 3
+    assert (last["ranks"], last["joules"], last["since"], last["last"]) == ({}, 5.0, 12.5, True)
+    assert last["own"] == pytest.approx((4 + 5) / 12)
+    assert len(bench.at(1000)) == 3
+
+
+def test_without_a_first_sample_there_is_no_last_one(tmp_path):
+    bench = Bench(tmp_path, r0=start(host=HERE, pid=11))
+    bench.sampler.end()
+    assert bench.read() == []
+
+
+def test_counters_of_energy_are_read_between_samples_that_are_far_apart(tmp_path):
+    process(tmp_path, 11, (0, 0), 1)
+    packages(tmp_path, 0)
+    bench = Bench(tmp_path, r0=start(host=HERE, pid=11))
+    bench.at(0)
+    late = 200_000
+    bench.at(late)
+    packages(tmp_path, 200_000_000_000)  # 200 kJ, and then beyond its end
+    assert len(bench.at(late + 900)) == 2
+    packages(tmp_path, 100_000_000_000)
+    assert len(bench.at(late + 1800)) == 2
+    assert bench.at(late + 2000)[-1]["joules"] == pytest.approx(262_143.328 + 100_000, abs=0.01)
+
+
+def test_where_ranks_are_elsewhere_the_energy_of_this_host_is_not_that_of_the_run(tmp_path):
+    process(tmp_path, 11, (0, 0), 1)
+    packages(tmp_path, 0)
+    (found,) = Bench(tmp_path, r0=start(host=HERE, pid=11), r1=start(host="far", pid=11)).at(0)
+    assert "joules" not in found
+    assert found["no_joules"] == "not known: ranks on other hosts than their supervisor's (1)"
 
 
 def test_ranks_elsewhere_are_left_out_and_a_shared_process_counts_once(tmp_path):

@@ -1,5 +1,6 @@
 """A supervisor from start to delivery, with real ranks under mpirun and an API that misbehaves."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -40,8 +41,13 @@ def test_secrets_are_in_no_command_line_environment_or_readable_file(bench, monk
 def test_cancel_ends_the_ranks_with_their_handlers_and_leaves_nothing(bench):
     run, supervisor = bench.start("--steps", "100000")
     bench.running(run)
+    samples = bench.folder(run).system
+    wait_for(samples.exists, "a sample of what the ranks use")
     bench.api.cancel.add((run, 1))  # by the answer to the next request
     bench.finish(supervisor)
+    first, *_, last = map(json.loads, bench.api.files[run, 1, "system"].splitlines())
+    assert (list(first["ranks"]), last["ranks"], last["last"]) == (["0", "1"], {}, True)
+    assert ("joules" in last) != ("no_joules" in last)
     end = bench.api.end(run)
     assert (end.state, end.exit_code) == ("cancelled", 0)
     assert bench.api.records[run, 1, 0][-1].reason == "cancelled"

@@ -319,6 +319,7 @@ def test_a_dark_page_is_legible_on_paper(stack, page):
     page.emulate_media(color_scheme="dark")
     page.goto(f"{stack.url}/experiments/{stack.compared}")
     chart = page.get_by_role("img", name=re.compile("^Validation accuracy")).locator("canvas")
+    page.get_by_test_id("curves").scroll_into_view_if_needed()  # out of view, it is not drawn
     wait_for(lambda: 110 < chart.evaluate(DARKEST) < 255, "a chart with pale words")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(color_scheme="dark", media="print")

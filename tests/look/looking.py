@@ -38,6 +38,8 @@ sheet.replaceSync({json.dumps(STYLE)});
 document.adoptedStyleSheets = [sheet];
 """
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none"]
+WHOLE = "delete window.IntersectionObserver;"
+"""A whole page is looked at, not what a window shows of it: all charts are drawn where a browser cannot tell."""
 READY = {"ready": True, "reasons": [], "warnings": []}
 PAUSE, LONGEST = 0.12, 20.0
 """Seconds between two looks, and until what does not come to rest is a fault."""
@@ -62,6 +64,7 @@ def page_of(running: Any, platform: Platform, *, frozen: bool = True) -> Iterato
         **{"locale": "en-US", "timezone_id": "UTC", "reduced_motion": "reduce", "bypass_csp": True},
     )
     context.set_default_timeout(30_000)
+    context.add_init_script(WHOLE)
     page = context.new_page()
     if frozen:
         context.route("**/look-fonts/*", _font)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import fields
+from typing import Any
 
 from hooke.comparison.figures import PhaseSums, RankSums, RunFigures, add_up
 from hooke.trace.phases import PHASES
@@ -11,27 +12,35 @@ from sqlalchemy import and_, case, func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.models import RankTotals, Run, StoredEvaluation
+from hooke_api.storage.energy import Energy, energy_of
 
-_ELSEWHERE = ("totals", "target_accuracy", "best_accuracy")
+_ELSEWHERE = ("totals", "target_accuracy", "best_accuracy", "energy", "energy_shared")
 _OF_A_RUN = tuple(each.name for each in fields(RunFigures) if each.name not in _ELSEWHERE)
 
 
 def reported_runs(session: Session, experiment_id: str) -> list[RunFigures]:
     """Return the runs of an experiment that are not trials, by number."""
-    of_all = select(Run).where(Run.experiment_id == experiment_id, Run.rung.is_(None)).order_by(Run.number)
+    mine = and_(Run.experiment_id == experiment_id, Run.rung.is_(None))
+    of_all = select(Run).where(mine).order_by(Run.number)
     totals, accuracies = _totals(session, experiment_id), _accuracies(session, experiment_id)
+    energy = energy_of(session, mine)
     return [
-        figures(run, totals.get(run.id), accuracies.get(run.id, (None, None))) for run in session.scalars(of_all)
+        figures(run, totals.get(run.id), accuracies.get(run.id, (None, None)), energy.get(run.id))
+        for run in session.scalars(of_all)
     ]
 
 
 def figures(
-    run: Run, totals: PhaseSums | None = None, accuracies: tuple[float | None, float | None] = (None, None)
+    run: Run,
+    totals: PhaseSums | None = None,
+    accuracies: tuple[float | None, float | None] = (None, None),
+    energy: Energy | None = None,
 ) -> RunFigures:
     """Return the figures of a row; `accuracies`: at the target, and the best one, of its evaluations."""
     own = {name: getattr(run, name) for name in _OF_A_RUN}
     at_target, best = accuracies
-    return RunFigures(**own, target_accuracy=at_target, best_accuracy=best, totals=totals)
+    told: dict[str, Any] = {"energy": energy.final, "energy_shared": energy.shared} if energy else {}
+    return RunFigures(**own, **told, target_accuracy=at_target, best_accuracy=best, totals=totals)
 
 
 def _accuracies(session: Session, experiment_id: str) -> dict[str, tuple[float | None, float | None]]:

@@ -96,6 +96,10 @@ class ComparisonRow(View):
     """Samples per train-clock second, all workers."""
     samples: Estimate
     """Samples of a run, all workers: of one that met its target, those up to it."""
+    energy: Estimate
+    """Joules of processors and memory of the whole machine while the ranks of a run ran; n is 0 if not known."""
+    energy_shared: int
+    """Runs with such a figure during which others used much of the machine."""
     staleness: Estimate
     """Mean number of center updates between a worker's read and its write; n is 0 if not measured."""
     lost_mass: Estimate

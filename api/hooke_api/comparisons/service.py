@@ -153,6 +153,8 @@ def row_view(row: Row) -> ComparisonRow:
         wire=_estimate(row.wire, "bytes"),
         throughput=_estimate(row.throughput, f"samples/{seconds}"),
         samples=_estimate(row.samples, "samples"),
+        energy=_estimate(row.energy, "J"),
+        energy_shared=row.energy_shared,
         staleness=_estimate(row.staleness, "updates"),
         lost_mass=_estimate(row.lost_mass, "fraction"),
         phases=dict(row.phases),

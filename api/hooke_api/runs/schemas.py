@@ -165,6 +165,13 @@ class RunView(RunSummary):
     """The first of them, at most 20 of each attempt."""
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
+    energy_j: float | None
+    """Joules of processors and memory of its whole machine while its ranks ran, over the attempts that its result
+    stands on; null: not known."""
+    energy_seconds: float | None
+    """Wall clock for which these were counted."""
+    energy_note: str
+    """Why they are not known, whether others used the machine meanwhile, or that it still runs; may be empty."""
 
 
 class RunPage(View):

@@ -37,6 +37,7 @@ from hooke_api.runs.schemas import (
     TransitionView,
 )
 from hooke_api.scheduling import lifecycle
+from hooke_api.storage.energy import energy_of
 from hooke_api.storage.lines import LINES, StoredLine, unpack
 from hooke_api.storage.present import check_present, of_present
 from hooke_api.storage.trail import tell
@@ -140,6 +141,7 @@ def view(session: Session, run: Run, silence: timedelta) -> RunView:
         .where(RankTotals.run_id == run.id, RankTotals.attempt == run.attempt)
         .order_by(RankTotals.rank)
     ).all()
+    energy = energy_of(session, Run.id == run.id).get(run.id)
     return RunView(
         **RunSummary.model_validate(run).model_dump(exclude={"waiting"}),
         waiting=of_runs(session, [run], silence).get(run.id),
@@ -154,6 +156,9 @@ def view(session: Session, run: Run, silence: timedelta) -> RunView:
         refusals=_refusals(attempts),
         hardware=run.hardware,
         versions=run.versions,
+        energy_j=energy and energy.joules,
+        energy_seconds=energy and energy.seconds,
+        energy_note=energy.note if energy else "",
     )
 
 

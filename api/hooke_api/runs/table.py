@@ -15,6 +15,7 @@ from hooke_api.base.tables import csv_lines
 from hooke_api.models import Run
 from hooke_api.runs.service import Filter
 from hooke_api.storage.database import Database
+from hooke_api.storage.energy import Energy, energy_of
 
 COLUMNS = (
     "id",
@@ -49,13 +50,15 @@ COLUMNS = (
     "finished_at",
 )
 """Columns named as the fields of RunSummary, in its units."""
+FURTHER = ("energy_j", "energy_note", "parameters")
+"""Columns behind them: energy as in RunView, and the parameters as JSON."""
 PAGE = 200
 """Runs that are read at a time."""
 
 
 def csv_of(database: Database, chosen: Filter) -> Iterator[str]:
     """Yield the runs that a filter lets pass, the first submitted first, with the parameters of each as JSON."""
-    yield csv_lines([(*COLUMNS, "parameters")])
+    yield csv_lines([(*COLUMNS, *FURTHER)])
     for rows in _rows(database, chosen):
         yield csv_lines(rows)
 
@@ -63,8 +66,10 @@ def csv_of(database: Database, chosen: Filter) -> Iterator[str]:
 def parquet_of(database: Database, chosen: Filter) -> Iterator[bytes]:
     """Return the same as Parquet: times are timestamps in UTC, parameters a text of JSON. Raises Conflict."""
     pa = arrow()
-    schema = pa.schema([*((name, _type(pa, name)) for name in COLUMNS), ("parameters", pa.string())])
-    names = (*COLUMNS, "parameters")
+    types = {"energy_j": pa.float64()}
+    further = ((name, types.get(name, pa.string())) for name in FURTHER)
+    schema = pa.schema([*((name, _type(pa, name)) for name in COLUMNS), *further])
+    names = (*COLUMNS, *FURTHER)
 
     def tables() -> Iterator[dict[str, list[Any]]]:
         for rows in _rows(database, chosen):
@@ -90,7 +95,7 @@ def _type(pa: Any, name: str) -> Any:
 
 
 def _rows(database: Database, chosen: Filter) -> Iterator[list[tuple[object, ...]]]:
-    """Yield rows of COLUMNS and the parameters, some at a time."""
+    """Yield rows of COLUMNS and FURTHER, some at a time."""
     last = ""
     while True:
         with database.read() as session:
@@ -99,8 +104,16 @@ def _rows(database: Database, chosen: Filter) -> Iterator[list[tuple[object, ...
             if not runs:
                 return
             last = runs[-1].id
-            part = [(*(getattr(run, name) for name in COLUMNS), _parameters(run)) for run in runs]
+            energy = energy_of(session, Run.id.in_([run.id for run in runs]))
+            part = [
+                (*(getattr(run, name) for name in COLUMNS), *_energy(energy.get(run.id)), _parameters(run))
+                for run in runs
+            ]
         yield part
+
+
+def _energy(found: Energy | None) -> tuple[float | None, str]:
+    return (found.joules, found.note) if found else (None, "")
 
 
 def _parameters(run: Run) -> object:

@@ -116,8 +116,18 @@ class HostSamples(View):
         description="Bytes per second received by its network devices, no loopback."
     )
     sent: list[float | None]
-    power: list[float | None] = Field(description="Watts of its processors, by RAPL.")
+    power: list[float | None] = Field(description="Watts of its processors and memory, by RAPL.")
     gpu: list[float | None] = Field(description="Mean share of its GPUs that was busy; null: not readable.")
+
+
+class EnergyView(View):
+    """Energy of the processors and the memory of a host while the ranks of an attempt ran on it."""
+
+    joules: float | None
+    seconds: float | None
+    """For which it was counted, wall clock."""
+    note: str
+    """Why it is not known, or what has to be known of it; may be empty."""
 
 
 class SystemView(View):
@@ -133,3 +143,5 @@ class SystemView(View):
     host: HostSamples | None
     elsewhere: list[int]
     """Ranks on other hosts, which are not sampled."""
+    energy: EnergyView | None
+    """Null: nothing was sampled, or the run is simulated."""

@@ -8,32 +8,41 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hooke.spec.files import SYSTEM
+from hooke.spec.states import TERMINAL
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hooke_api.models import RankTotals
 from hooke_api.storage import files
-from hooke_api.timeline.schemas import HostSamples, ProcessSamples, SystemView
+from hooke_api.storage.energy import sample_of, summed
+from hooke_api.timeline.schemas import EnergyView, HostSamples, ProcessSamples, SystemView
 from hooke_api.timeline.service import attempt_of, run_of
 
 Sample = dict[str, Any]
+NOTHING = SystemView(
+    attempt=1, simulated=False, at=[], began=None, processes=[], host=None, elsewhere=[], energy=None
+)
+"""Of an attempt without samples."""
 
 
 def samples(session: Session, run_id: str, attempt: int | None, points: int) -> SystemView:
     """Return the samples of an attempt, thinned to about `points`. Raises ResourceNotFound."""
     run = run_of(session, run_id)
     number = attempt_of(run, attempt)
-    found = thinned(list(_read(files.read(session, run.id, number, SYSTEM))), points)
+    content = files.read(session, run.id, number, SYSTEM)
+    found = thinned(list(_read(content)), points)
     if not found:
-        return SystemView(
-            attempt=number, simulated=run.simulated, at=[], began=None, processes=[], host=None, elsewhere=[]
-        )
+        return NOTHING.model_copy(update={"attempt": number, "simulated": run.simulated})
     key = (RankTotals.run_id == run.id, RankTotals.attempt == number)
     hosts = session.execute(select(RankTotals.rank, RankTotals.host).where(*key).order_by(RankTotals.rank))
     elsewhere = [rank for rank, host in hosts if host is not None and host != found[0]["host"]]
     told: dict[str, Any] = {"attempt": number, "simulated": run.simulated, "elsewhere": elsewhere}
     if run.simulated:  # its messages are not sent by the host, whose network says nothing of it
         told["host"] = None
+    else:
+        over = run.state in TERMINAL or number < run.attempt
+        energy = summed([sample_of(content)], ended=over, overlap=run.overlap if number == run.attempt else None)
+        told["energy"] = EnergyView(joules=energy.joules, seconds=energy.seconds, note=energy.note)
     return view(found).model_copy(update=told)
 
 
@@ -73,6 +82,7 @@ def view(found: Sequence[Sample]) -> SystemView:
         attempt=1,
         simulated=False,
         elsewhere=[],
+        energy=None,
         began=times[0],
         at=[round(time - times[0], 3) for time in times],
         processes=[

@@ -194,6 +194,8 @@ def _odds(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         told = ", ".join("unknown" if each is None else f"{each:.3g}" for each in speeds)
         how = "simulated" if found["simulated"] else "measured"
         lines.append(("speeds", f"worker 0, 1, ...: {told} of the fastest, {how}"))
+    if found.get("energy_j") is not None:
+        lines.append(("energy", f"{found['energy_j']:,.0f} J {found['energy_note']}"))
     if found["dropped"]:
         lines.append(("dropped", "worker " + ", ".join(map(str, found["dropped"])) + " (NaN or Inf)"))
     return lines

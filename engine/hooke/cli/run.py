@@ -192,7 +192,7 @@ def execute(
     started = local_run.start(folder, spec, resume, program=program, replay=replay)
     evaluations, report = _follow(started)
     found = outcome.result(spec, report, started.witness.started, started.witness.done, evaluations)
-    found["folder"] = str(folder)
+    found |= {**started.energy(), "folder": str(folder)}
     found["clock_faults"] = faults(folder) if any(folder.glob("journal.*.jsonl")) else []  # else it never began
     if save_to is not None and report.state == "succeeded":
         outcome.save(save_to, spec, folder)

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 import uuid
 from pathlib import Path
+from typing import Any
 
 from hooke.catalogue.algorithm import ranks_of
 from hooke.cluster.earlier import COMPLETE
+from hooke.cluster.energy import EnergyMeter
 from hooke.cluster.launchers.base import TRAIN, Launch, Launcher
 from hooke.cluster.launchers.local import LocalLauncher
 from hooke.cluster.places import AttemptFolder, write_atomically
@@ -91,10 +94,27 @@ class LocalRun:
         self._runner = runner
         self._watchdog = Watchdog(spec, self.witness, backstop)
         self._cancelled = False
+        self._meter = EnergyMeter()
+        self._metered = False
 
     def poll(self) -> bool:
         """Read new records and end ranks that cannot continue; return whether the run is still active."""
-        return self._runner.look(self.witness, self._watchdog)
+        active = self._runner.look(self.witness, self._watchdog)
+        now = time.monotonic()
+        if self.spec.world == "mpi" and self.witness.started and (not self._metered or self._meter.due(now)):
+            self._metered = True
+            self._meter.read(now)
+        return active
+
+    def energy(self) -> dict[str, Any]:
+        """Return `energy_j`, joules of the whole machine while the ranks ran, or null, and a note about it.
+
+        After `finish`. Of a virtual run there is none: it would be that of the simulation.
+        """
+        if self.spec.world == "virtual":
+            return {"energy_j": None, "energy_note": "simulated"}
+        told = f"of the whole machine in {self._meter.seconds:.1f} s"
+        return {"energy_j": self._meter.joules, "energy_note": self._meter.lacking or told}
 
     def cancel(self) -> None:
         """Cancel the run: SIGTERM, ranks end together with a checkpoint. No effect after the end of the run."""
@@ -113,6 +133,8 @@ class LocalRun:
 
     def finish(self) -> StateReport:
         """Wait for the end, kill remaining processes, and return how the run ended."""
+        if self._metered:
+            self._meter.read(time.monotonic())
         status, left = self._runner.finish()
         self.witness.look()
         ranks = range(ranks_of(self.spec) if self.spec.world == "mpi" else 1)

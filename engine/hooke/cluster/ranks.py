@@ -131,6 +131,7 @@ class Ranks:
             if self._attempts[i].folder.begun():
                 for k, passed in enumerate(self._attempts[self._current : i], self._current):
                     if passed.folder.begun() or not passed.end_unstarted():
+                        self._samplers[k].end()
                         self._collect(k, last=True)
                         passed.starting()
                         passed.end(0)
@@ -197,9 +198,11 @@ class Ranks:
         return [attempt for attempt in waiting if not attempt.end_unstarted()]
 
     def _end(self, runner: Runner) -> list[SupervisedAttempt]:
+        self._samplers[self._current].end()
         status, left = runner.finish()
         cause = runner.cause
         self._advance()
+        self._samplers[self._current].end()
         self._collect(self._current, last=True, launcher_ended=True)
         if status != 0:
             self._pass_over_completed()

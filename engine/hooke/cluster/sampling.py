@@ -1,8 +1,9 @@
 """Samples what the ranks of an attempt on this host use, and what the host does: one JSON line each.
 
-All figures are counters since the start of the process or the host, except memory and GPUs, so that a missing
-sample costs nothing but resolution. The supervisor reads them from /proc and /sys, not the ranks themselves. Ranks
-on other hosts are not sampled.
+All figures are counters since the start of the process, the host or the samples, except memory and GPUs, so that
+a missing sample costs nothing but resolution. The supervisor reads them from /proc and /sys, not the ranks
+themselves. Ranks on other hosts are not sampled. Each sample has the energy since the first one, or why it is not
+known; the last sample of an attempt says so, and has no ranks.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hooke.cluster.accounts import own
+from hooke.cluster.energy import EnergyMeter
 from hooke.spec.events import Start
 
 INTERVAL = 5.0
@@ -42,25 +44,50 @@ class Sampler:
         self._began: float | None = None
         self._due = 0.0
         self._stopped = False
+        self._meter = EnergyMeter(root)
+        self._used: dict[int, tuple[float, float]] = {}
+        """Rank -> seconds of processor time at its first and at its latest sample."""
+        self._busy: tuple[float, float] | None = None
+        """Seconds of processor time of all processes of the host, at the first and at the latest sample."""
 
     def look(self) -> None:
         """Take a sample if one is due and a rank of this host runs. A full disk ends the samples, not the run."""
         now = self._clock()
-        if self._stopped or now < self._due:
+        if self._stopped:
+            return
+        if now < self._due:
+            if self._meter.due(now):
+                with own():
+                    self._meter.read(now)
             return
         with own():  # joules are often root's to read
-            sample = self._sample()
+            sample = self._sample(now)
         if sample is None:
             return
         self._began = now if self._began is None else self._began
         self._due = now + max(INTERVAL, STRETCH * (now - self._began))
+        self._write(sample)
+
+    def end(self) -> None:
+        """Take the last sample: the ranks have ended, and what was used meanwhile is complete."""
+        if self._stopped or self._began is None:
+            return
+        now = self._clock()
+        with own():
+            self._meter.read(now)
+        self._write(
+            {"unix": round(time.time(), 3), "host": self._host, "ranks": {}, **self._energy(), "last": True}
+        )
+        self._stopped = True
+
+    def _write(self, sample: Mapping[str, Any]) -> None:
         try:
             with own(), self._path.open("a") as file:
                 file.write(json.dumps(sample, separators=(",", ":")) + "\n")
         except OSError:
             self._stopped = True
 
-    def _sample(self) -> dict[str, Any] | None:
+    def _sample(self, now: float) -> dict[str, Any] | None:
         processes: dict[int, list[float]] = {}
         seen: set[int] = set()
         for rank, start in sorted(self._started.items()):
@@ -70,9 +97,14 @@ class Sampler:
                     processes[rank] = self._process(start.pid)
         if not processes:
             return None
-        return {"unix": round(time.time(), 3), "host": self._host, "ranks": processes} | {
+        self._meter.read(now)
+        for rank, (seconds, _) in processes.items():
+            self._used[rank] = (self._used.get(rank, (seconds, 0.0))[0], seconds)
+        if (busy := self._busy_seconds()) is not None:
+            self._busy = (busy if self._busy is None else self._busy[0], busy)
+        return {"unix": round(time.time(), 3), "host": self._host, "ranks": processes, **self._energy()} | {
             name: value
-            for name, value in (("network", self._network()), ("joules", self._energy()), ("gpu", self._gpu()))
+            for name, value in (("network", self._network()), ("gpu", self._gpu()))
             if value is not None
         }
 
@@ -93,14 +125,32 @@ class Sampler:
             return None
         return [sum(received for received, _ in counted), sum(sent for _, sent in counted)]
 
-    def _energy(self) -> float | None:
-        """Return joules used by all processor packages since some time; None if unreadable: often only by root."""
-        found = []
-        for path in (self._root / "sys/class/powercap").glob("intel-rapl:[0-9]*"):
-            if path.name.count(":") == 1:
-                with suppress(OSError, ValueError):
-                    found.append(int((path / "energy_uj").read_text()) / 1e6)
-        return round(sum(found), 3) if found else None
+    def _energy(self) -> dict[str, Any]:
+        """Return the joules since the first sample, or why they are not known, and how much of the host was ours.
+
+        `own`: processor time of the ranks over that of all processes of the host, from the first sample on.
+        """
+        elsewhere = sorted(rank for rank, start in self._started.items() if start.host != self._host)
+        if elsewhere:
+            told = ", ".join(map(str, elsewhere[:8])) + (", ..." if len(elsewhere) > 8 else "")
+            return {"no_joules": f"not known: ranks on other hosts than their supervisor's ({told})"}
+        if self._meter.joules is None:
+            return {"no_joules": self._meter.lacking}
+        found: dict[str, Any] = {"joules": self._meter.joules, "since": round(self._meter.seconds, 3)}
+        busy = self._busy[1] - self._busy[0] if self._busy is not None else 0.0
+        if busy > 0:
+            ours = sum(latest - first for first, latest in self._used.values())
+            found["own"] = round(min(1.0, ours / busy), 4)
+        return found
+
+    def _busy_seconds(self) -> float | None:
+        """Return the processor time that all processes of the host have used, without what its own host stole."""
+        try:
+            fields = (self._root / "proc/stat").read_text().split("\n", 1)[0].split()
+            user, nice, system, _, _, irq, soft = map(int, fields[1:8])
+        except (OSError, ValueError):
+            return None
+        return (user + nice + system + irq + soft) / _TICK
 
     def _gpu(self) -> float | None:
         """Return the mean share of the GPUs that is busy now, where a driver tells it in /sys; else None."""

@@ -91,6 +91,10 @@ class RunFigures:
     communication_fraction: float | None = None
     staleness: float | None = None
     lost_mass: float | None = None
+    energy: float | None = None
+    """Joules of the whole machine while the ranks ran, to the end; None: not known, or simulated."""
+    energy_shared: bool = False
+    """Whether others used much of the machine meanwhile."""
     totals: PhaseSums | None = field(default=None, repr=False)
 
 

@@ -66,6 +66,10 @@ class Row:
     """Samples per train-clock second, all workers."""
     samples: Interval
     """Samples of a run, all workers: of one that met its target, those up to it."""
+    energy: Interval
+    """Joules of the whole machine while the ranks of a run ran."""
+    energy_shared: int
+    """Finished runs with such a figure that shared their machine meanwhile."""
     staleness: Interval
     lost_mass: Interval
     phases: Mapping[str, float]
@@ -164,6 +168,10 @@ class _Group:
             wire=estimate(total(lambda sums: sums.wire)),
             throughput=estimate(throughput),
             samples=estimate(lambda run: run.samples),
+            energy=estimate(lambda run: run.energy),
+            energy_shared=sum(
+                run.energy_shared and run.energy is not None and run.state in FINISHED for run in cell.runs
+            ),
             staleness=estimate(lambda run: run.staleness),
             lost_mass=estimate(lambda run: run.lost_mass, 1.0),
             phases={str(p): statistics.fmean(s[str(p)] for s in shares) for p in PHASES} if shares else {},

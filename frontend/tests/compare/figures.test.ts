@@ -19,6 +19,7 @@ describe("a figure", () => {
     samples: estimate(1_234_567, 1000),
     communication_fraction: estimate(0.123, 0.01),
     wire: estimate(2.5e9, 1e8),
+    energy: estimate(12_345, 200),
     best_accuracy: estimate(0.98, 0.001),
     target_accuracy: estimate(0.971, 0, 1),
     test_accuracy: estimate(null, 0, 0),
@@ -29,6 +30,7 @@ describe("a figure", () => {
     ["samples", "1,234,567", "1.2M"],
     ["exposed", "12.3%", "12.3%"],
     ["bytes", "2.5 GB", "2.5 GB"],
+    ["energy", "12.3 kJ", "12.3 kJ"],
     ["best", "98.0%", "98%"],
     ["target", "97.1%", "97.1%"],
   ] as const)("%s is read from its row, and written for the table and for an axis", (key, text, tick) => {
@@ -57,6 +59,7 @@ describe("a figure", () => {
       "Time to target (virtual s)",
     ]);
     expect(axisTitle(figure("bytes"), true)).toBe("Bytes sent");
+    expect(axisTitle(figure("energy"), false)).toBe("Energy (J)");
   });
 
   it("against itself stands on a line", () => {

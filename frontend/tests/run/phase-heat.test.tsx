@@ -2,7 +2,7 @@ import { screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { HeatMap } from "@/features/run/heat-map";
 import { heatRows, median } from "@/features/run/phase-heat";
-import { systemWords } from "@/features/run/system-part";
+import { energyWords, systemWords } from "@/features/run/system-part";
 import { hostSeries, MOST_CURVES, processSeries } from "@/features/run/system-series";
 import { show } from "../support/app";
 import { phases, run } from "../support/fixtures/run";
@@ -98,6 +98,23 @@ describe("curves of the system", () => {
       { name: "power", label: "power" },
     ] as const;
     expect(hostSeries(system(), figures).map((one) => one.label)).toEqual(["received"]);
+  });
+
+  it.each([
+    [
+      { joules: 12_345, seconds: 100, note: "" },
+      "Energy: 12.3 kJ in 1 min 40 s, 123 W on average: of the processors and the memory of the whole machine, not of the run alone.",
+    ],
+    [
+      { joules: 5, seconds: 0, note: "so far" },
+      "Energy: 5 J in 0 s: of the processors and the memory of the whole machine, not of the run alone; so far.",
+    ],
+    [
+      { joules: null, seconds: null, note: "not readable here: no counter" },
+      "Energy: not readable here: no counter.",
+    ],
+  ])("say of the energy %j what it is of", (energy, expected) => {
+    expect(energyWords(energy)).toBe(expected);
   });
 
   it.each([

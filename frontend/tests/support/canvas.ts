@@ -51,7 +51,7 @@ class Recorder {
   lineDashOffset = 0;
   private dash: number[] = [];
   private clipped: readonly Point[] = [];
-  private saved: (readonly Point[])[] = [];
+  private saved: (() => void)[] = [];
   private path = new RecordedPath();
 
   constructor(readonly canvas: HTMLCanvasElement) {}
@@ -96,10 +96,11 @@ class Recorder {
     this.marks = [];
   }
   save(): void {
-    this.saved.push(this.clipped);
+    const { clipped, dash, strokeStyle, fillStyle } = this;
+    this.saved.push(() => Object.assign(this, { clipped, dash, strokeStyle, fillStyle }));
   }
   restore(): void {
-    this.clipped = this.saved.pop() ?? [];
+    this.saved.pop()?.();
   }
   clip(path: RecordedPath = this.path): void {
     this.clipped = path.points;

@@ -242,7 +242,7 @@ export const USUAL = new Map<string, unknown>([
     "GET /runs/*/system",
     {
       ...{ attempt: 1, simulated: false, at: [], began: null },
-      ...{ processes: [], host: null, elsewhere: [] },
+      ...{ processes: [], host: null, elsewhere: [], energy: null },
     } satisfies SystemView,
   ],
 ]);

@@ -1,10 +1,15 @@
 """Samples as rates: known counters, gaps, and what is left of them over HTTP."""
 
+import csv
+import io
 import json
 
 import pytest
 from hooke.spec.events import RankRecords
-from hooke.spec.files import packed
+from hooke.spec.files import compressed, packed
+from hooke_api.models import Attempt, Run
+from hooke_api.storage import files
+from hooke_api.storage.energy import sample_of, summed
 from hooke_api.timeline.system import rates, thinned
 
 from tests.api.hands import start
@@ -53,11 +58,112 @@ def test_samples_of_a_run(service):
     assert len(service.get(f"/runs/{supervisor.id}/system", points=16)["at"]) == 4
 
 
+def energy(unix, joules, **more):
+    return sample(unix, joules=joules, since=float(unix), **more)
+
+
+def test_energy_is_that_of_the_last_sample(service):
+    supervisor = service.launch()
+    assert service.run(supervisor.id)["energy_j"] is None
+    supervisor.tell("starting", "running")
+    supervisor.send(files=[packed("system", 0, lines(energy(0, 0), energy(10, 900.5, own=0.97)))])
+    run = service.run(supervisor.id)
+    assert (run["energy_j"], run["energy_seconds"], run["energy_note"]) == (900.5, 10, "so far")
+    content = lines(energy(0, 0), energy(10, 900.5, own=0.97))
+    last = lines(energy(12, 1000.25, own=0.97, ranks={}, last=True))
+    cut = last[:30]
+    supervisor.send(files=[packed("system", len(content), cut)])  # what is whole counts
+    assert service.run(supervisor.id)["energy_j"] == 900.5
+    supervisor.send(files=[packed("system", len(content) + len(cut), last[30:])])
+    supervisor.report("succeeded")
+    run = service.run(supervisor.id)
+    assert (run["energy_j"], run["energy_seconds"], run["energy_note"]) == (1000.25, 12, "")
+    found = service.get(f"/runs/{supervisor.id}/system")
+    assert found["energy"] == {"joules": 1000.25, "seconds": 12, "note": ""}
+    assert found["at"] == [0, 10, 12]
+    (row,) = csv.DictReader(io.StringIO(service.client.get("/runs.csv").text))
+    assert (row["energy_j"], row["energy_note"]) == ("1000.25", "")
+    (row,) = service.get(f"/experiments/{run['experiment_id']}/comparison")["rows"]
+    assert (row["energy"]["mean"], row["energy"]["unit"], row["energy"]["n"]) == (1000.25, "J", 1)
+    assert row["energy_shared"] == 0
+
+
+def test_energy_that_is_not_known_says_why_and_enters_no_comparison(service):
+    supervisor = service.launch()
+    why = "not readable here: permission denied on /sys/class/powercap/intel-rapl:0/energy_uj"
+    supervisor.tell("starting", "running")
+    supervisor.send(
+        files=[packed("system", 0, lines(sample(0, no_joules=why), sample(5, no_joules=why, last=True)))]
+    )
+    supervisor.report("succeeded")
+    run = service.run(supervisor.id)
+    assert (run["energy_j"], run["energy_note"]) == (None, why)
+    (row,) = service.get(f"/experiments/{run['experiment_id']}/comparison")["rows"]
+    assert (row["energy"]["mean"], row["energy"]["n"]) == (None, 0)
+
+
+def told(joules, since=10.0, own=0.95, last=True, lacking=""):
+    return {"joules": joules, "since": since, "own": own, "last": last, "lacking": lacking}
+
+
+def test_energy_over_attempts_and_marks():
+    found = summed([told(100.0), told(50.0, since=2.5)], ended=True)
+    assert (found.joules, found.seconds, found.note, found.shared) == (150, 12.5, "of 2 attempts", False)
+    crowded = summed([told(100.0, own=0.25)], ended=True)
+    assert (crowded.shared, crowded.final) == (True, 100)
+    assert crowded.note == "shared: of the processor time used meanwhile, its ranks used 25%"
+    assert summed([told(1.0)], ended=True, overlap="paper").note == "shared with a run on paper"
+    lost = summed([told(1.0, last=False)], ended=True)
+    assert (lost.note, lost.final) == ("not to its end: its supervisor was ended", None)
+    assert summed([None, told(1.0)], ended=True).joules is None
+    assert summed([told(0.0, lacking="no counter"), told(1.0)], ended=True).note == "no counter"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[]",
+        b'{"ranks": {}, "joules": -1, "since": 5}',
+        b'{"ranks": {}, "joules": 1e999, "since": 5}',
+        b'{"ranks": {}, "joules": 5}',  # an older agent: counted since the start of the host
+    ],
+)
+def test_samples_without_a_figure(line):
+    found = sample_of(line + b"\n")
+    assert found is None or found["lacking"]
+
+
+def test_a_share_beyond_its_limits_and_text_that_cannot_be_stored(service):
+    assert sample_of(b'{"ranks": {}, "joules": 5, "since": 1, "own": 7}')["own"] is None
+    supervisor = service.launch()
+    hostile = {"no_joules": "\ud800\x00" + 1000 * "x"}
+    supervisor.send(files=[packed("system", 0, lines(sample(0, **hostile), sample(5, **hostile)))])
+    assert len(service.run(supervisor.id)["energy_note"]) == 300
+    assert service.get(f"/runs/{supervisor.id}/system")["energy"]["joules"] is None
+
+
+def test_a_run_that_went_on_from_a_checkpoint_has_the_energy_of_both_attempts(service):
+    supervisor = service.launch()
+    with service.database.write() as session:
+        run = session.get_one(Run, supervisor.id)
+        run.attempt = 2
+        session.add(Attempt(run_id=run.id, number=2, created_at=run.created_at, restored_step=7))
+        for attempt, joules in ((1, 40.0), (2, 2.0)):
+            part = packed("system", 0, lines(energy(5, joules, ranks={}, last=True)))
+            files.append(session, run.id, attempt, [(part, compressed(part))], 10**6)
+    assert service.run(supervisor.id)["energy_j"] == 42
+    with service.database.write() as session:
+        session.get_one(Attempt, (supervisor.id, 2)).restored_step = None  # it began anew
+    assert service.run(supervisor.id)["energy_j"] == 2
+
+
 def test_of_a_virtual_run_only_the_process(service):
     virtual = {"clusters": [{"name": "v", "computed_on": "local", "workers": [2], "seeds": 1, "virtual": {}}]}
     supervisor = service.launch(**virtual)
-    supervisor.send(files=[packed("system", 0, lines(sample(0), sample(5)))])
+    supervisor.send(files=[packed("system", 0, lines(energy(0, 0.0), energy(5, 10.0, last=True)))])
     found = service.get(f"/runs/{supervisor.id}/system")
     assert found["simulated"] is True
     assert found["host"] is None
+    assert found["energy"] is None
+    assert service.run(supervisor.id)["energy_j"] is None
     assert len(found["processes"]) == 2

@@ -1,4 +1,5 @@
 import type { ComparedRow, Estimate } from "@/lib/client/types.gen";
+import { formatJoules } from "@/lib/format/energy";
 import {
   formatBytes,
   formatCompact,
@@ -9,7 +10,7 @@ import {
 } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 
-export type FigureKey = "time" | "samples" | "exposed" | "bytes" | "best" | "target" | "test";
+export type FigureKey = "time" | "samples" | "exposed" | "bytes" | "energy" | "best" | "target" | "test";
 
 /** A figure of a row, and how far seeds spread around it. */
 export interface Spread {
@@ -81,6 +82,15 @@ export const FIGURES: readonly FigureOf[] = [
     tick: formatBytes,
   },
   {
+    key: "energy",
+    title: "Energy",
+    what: "whole machine, per run",
+    better: "low",
+    of: (row) => estimate(row.energy),
+    format: formatJoules,
+    tick: formatJoules,
+  },
+  {
     key: "best",
     title: "Best accuracy",
     what: "of all evaluations",
@@ -114,6 +124,7 @@ export function figure(key: FigureKey): FigureOf {
 
 /** The figure with its unit; virtual seconds are always called so. */
 export function axisTitle({ key, title }: FigureOf, simulated: boolean): string {
+  if (key === "energy") return `${title} (J)`;
   return key === "time" ? `${title} (${simulated ? "virtual s" : "s"})` : title;
 }
 

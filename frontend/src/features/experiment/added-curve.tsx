@@ -1,4 +1,6 @@
+import { useEffect, useRef, useState } from "react";
 import type { Axis } from "@/lib/api/types";
+import { useNear } from "@/lib/charts/use-near";
 import type { Zoom } from "@/lib/charts/zoom";
 import type { FurtherMetricView } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
@@ -7,6 +9,9 @@ import { ChartHead } from "./chart-controls";
 import { crossingsOf } from "./crossings";
 import { type ChartsLook, MetricChart } from "./metric-chart";
 import { useCurves } from "./use-curves";
+
+/** Until what is in view is there, ms: a chart out of view waits as long, and is read once. */
+const LATE = 4000;
 
 interface AddedCurveProps extends ChartsLook {
   chart: AddedChart;
@@ -22,26 +27,45 @@ interface AddedCurveProps extends ChartsLook {
 /** A chart that somebody added. Over an axis of its own it has a zoom of its own, too. */
 export function AddedCurve(props: AddedCurveProps) {
   const { chart, choices, declared, axis, change, zoom, onZoom, ...look } = props;
-  const { query, seeded, drawn, runs } = useCurves(look.experiment, look.group, chart.axis ?? axis, [
-    chart.metric,
-  ]);
-  const shared = chart.axis === undefined || chart.axis === axis;
-  if (query.isError && !query.data) {
-    return (
-      <ErrorPanel what="This chart could not be loaded." error={query.error} retry={() => query.refetch()} />
-    );
-  }
-  return (
-    <MetricChart
-      {...look}
-      metric={chart.metric}
-      declared={declared.find(({ name }) => name === chart.metric)}
-      head={<ChartHead chart={chart} choices={choices} axis={axis} change={change} />}
-      axis={drawn}
-      // until its answer is there, that of the metric before stands
-      bands={seeded.filter(({ band }) => band.metric === chart.metric)}
-      crossings={crossingsOf(look.experiment, seeded, runs, look.hidden)}
-      {...(shared ? { zoom, onZoom } : {})}
-    />
+  const place = useRef<HTMLDivElement>(null);
+  const near = useNear(place);
+  const late = useLate(LATE);
+  const { query, seeded, drawn, runs } = useCurves(
+    look.experiment,
+    look.group,
+    chart.axis ?? axis,
+    [chart.metric],
+    near ? "now" : late ? "once" : "not",
   );
+  const shared = chart.axis === undefined || chart.axis === axis;
+  const failed = query.isError && !query.data;
+  return (
+    <div ref={place}>
+      {failed ? (
+        <ErrorPanel what="This chart could not be loaded." error={query.error} retry={() => query.refetch()} />
+      ) : (
+        <MetricChart
+          {...look}
+          metric={chart.metric}
+          declared={declared.find(({ name }) => name === chart.metric)}
+          head={<ChartHead chart={chart} choices={choices} axis={axis} change={change} />}
+          axis={drawn}
+          // until its answer is there, that of the metric before stands
+          bands={seeded.filter(({ band }) => band.metric === chart.metric)}
+          crossings={crossingsOf(look.experiment, seeded, runs, look.hidden)}
+          {...(shared ? { zoom, onZoom } : {})}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Whether a component has been shown for so long, ms. */
+function useLate(after: number): boolean {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), after);
+    return () => clearTimeout(timer);
+  }, [after]);
+  return late;
 }

@@ -93,8 +93,9 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
           ? "Lines are medians over seeds, bands the range over seeds. A median ends where its first "
           : "Lines are means over seeds, bands their 95% t intervals (three seeds or more). A mean ends where its first "}
         seed ends; from there on, every other seed has a pale line of its own. Ticks at the bottom are
-        evaluations; a dot on the target line is a run that met the target. Drag to zoom, double-click to show
-        all; with the focus on a chart, the arrow keys move between its points, and + and − zoom.
+        evaluations; a dot on the target line is a run that met the target. Drag to zoom, Shift and drag to
+        move, double-click to show all; with the focus on a chart, the arrow keys move between its points, and
+        + and − zoom.
       </p>
     </Section>
   );

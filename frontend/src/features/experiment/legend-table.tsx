@@ -1,5 +1,6 @@
-import { useSyncExternalStore } from "react";
+import { useEffect, useEffectEvent, useLayoutEffect, useRef } from "react";
 import type { ChartCursor } from "@/lib/charts/chart-cursor";
+import { oncePerFrame } from "@/lib/charts/once-per-frame";
 import { NONE } from "@/lib/format/numbers";
 import { Toolbar } from "@/lib/ui/toolbar";
 import ui from "@/lib/ui/ui.module.css";
@@ -28,48 +29,77 @@ interface LegendTableProps {
   toggle: (index: number) => void;
 }
 
-/** The variants of a chart with their values at the pointer, or their last ones. */
+/**
+ * The variants of a chart with their values at the pointer, or their last ones. These are written straight into the
+ * cells, at most once per frame: a pointer that moves renders nothing.
+ */
 export function LegendTable(props: LegendTableProps) {
-  const { title, rows, cursor, formatX, format, unit, middle, toggle } = props;
-  const at = useSyncExternalStore(cursor.subscribe, cursor.at);
+  const { title, rows, cursor, middle, toggle } = props;
+  const table = useRef<HTMLTableElement>(null);
+  const write = useEffectEvent(() => {
+    const at = cursor.at();
+    const texts = [headOf(props, at), ...rows.flatMap((row) => cellsOf(props, row, at))];
+    for (const [i, cell] of [...(table.current?.querySelectorAll("[data-value]") ?? [])].entries()) {
+      if (cell.textContent !== texts[i]) cell.textContent = texts[i] ?? "";
+    }
+  });
+  useLayoutEffect(() => write()); // whatever is rendered anew
+  useEffect(() => {
+    const framed = oncePerFrame(() => write());
+    const forget = cursor.subscribe(framed);
+    return () => {
+      forget();
+      framed.cancel();
+    };
+  }, [cursor]);
   const mean = middle === "mean";
   return (
     <Toolbar label={`Variants of ${title}`} className={styles.legend}>
-      <table className={styles.table} data-testid="legend">
+      <table ref={table} className={styles.table} data-testid="legend">
         <caption className={ui.unseen}>{title}: press a variant to hide or show it in every chart.</caption>
         <thead>
           <tr>
-            <th scope="col">{at === undefined ? "Last values" : `At ${formatX(at)}`}</th>
+            <th scope="col" data-value />
             <th scope="col">{mean ? "Mean" : "Median"}</th>
             <th scope="col">{mean ? "95% interval" : "Min to max"}</th>
             <th scope="col">Seeds</th>
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ name, hidden, line }, index) => {
-            const found = line && !hidden ? readAt(line, at) : undefined;
-            const over = line !== undefined && !hidden && endsBefore(line, at);
-            return (
-              <tr key={name} data-testid="legend-row">
-                <th scope="row">
-                  <button
-                    type="button"
-                    className={styles.item}
-                    aria-pressed={!hidden}
-                    data-testid="legend-item"
-                    onClick={() => toggle(index)}
-                  >
-                    <VariantChip name={name} index={index} />
-                  </button>
-                </th>
-                <td>{found ? format(found.value) : NONE}</td>
-                <td>{found ? rangeText(found, format, unit) : over ? "ended" : ""}</td>
-                <td>{found ? found.seeds : ""}</td>
-              </tr>
-            );
-          })}
+          {rows.map(({ name, hidden }, index) => (
+            <tr key={name} data-testid="legend-row">
+              <th scope="row">
+                <button
+                  type="button"
+                  className={styles.item}
+                  aria-pressed={!hidden}
+                  data-testid="legend-item"
+                  onClick={() => toggle(index)}
+                >
+                  <VariantChip name={name} index={index} />
+                </button>
+              </th>
+              <td data-value />
+              <td data-value />
+              <td data-value />
+            </tr>
+          ))}
         </tbody>
       </table>
     </Toolbar>
   );
+}
+
+const headOf = ({ formatX }: LegendTableProps, at: number | undefined) =>
+  at === undefined ? "Last values" : `At ${formatX(at)}`;
+
+/** Value, interval and seeds of a row, at the pointer or at its end. */
+function cellsOf(
+  { format, unit }: LegendTableProps,
+  { hidden, line }: LegendRow,
+  at: number | undefined,
+): [string, string, string] {
+  const found = line && !hidden ? readAt(line, at) : undefined;
+  if (found) return [format(found.value), rangeText(found, format, unit), `${found.seeds}`];
+  return [NONE, line !== undefined && !hidden && endsBefore(line, at) ? "ended" : "", ""];
 }

@@ -2,7 +2,7 @@ import type { Axis, Metric } from "@/lib/api/types";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { bandsOf, type Group } from "./groups";
 import type { Seeded } from "./metric-chart";
-import { useBands, useRuns } from "./use-experiment";
+import { useBands, useRuns, type Wanted } from "./use-experiment";
 import { seedsOf, useSeeds } from "./use-seeds";
 
 /** Some metrics of a group over an axis: bands, and the seeds behind them. */
@@ -11,10 +11,11 @@ export function useCurves(
   group: Group | undefined,
   axis: Axis,
   metrics: readonly Metric[],
+  wanted: Wanted = "now",
 ) {
-  const query = useBands(experiment.id, axis, metrics);
+  const query = useBands(experiment.id, axis, metrics, wanted);
   const bands = group ? bandsOf(query.data?.bands ?? [], group) : [];
-  const single = useSeeds(experiment.id, bands, axis);
+  const single = useSeeds(experiment.id, bands, axis, wanted);
   const runs = useRuns(experiment.id, experiment.spec.tuning ? true : undefined).data?.items ?? [];
   const numbers = new Map(runs.map((run) => [run.id, run.seed]));
   const drawn = query.data?.axis ?? axis;

@@ -71,8 +71,16 @@ export function useFurther(id: string) {
   return useQuery(listMetricsOptions({ path: { experiment_id: id } }));
 }
 
+/** Whether something is to be read: now and with every change, once if it was not yet, or not. */
+export type Wanted = "now" | "once" | "not";
+
+export const isWanted =
+  (wanted: Wanted) =>
+  ({ state }: { state: { data: unknown } }): boolean =>
+    wanted === "now" || (wanted === "once" && state.data === undefined);
+
 /** Mean and band per variant. While another axis is fetched, the old answer stays, under its own axis. */
-export function useBands(id: string, axis: Axis, metrics: readonly string[]) {
+export function useBands(id: string, axis: Axis, metrics: readonly string[], wanted: Wanted = "now") {
   const client = useQueryClient();
   const path = { experiment_id: id };
   const metric = [...metrics];
@@ -87,5 +95,6 @@ export function useBands(id: string, axis: Axis, metrics: readonly string[]) {
     },
     structuralSharing: false, // what did not change is the same array already
     placeholderData: keepPreviousData,
+    enabled: isWanted(wanted),
   });
 }

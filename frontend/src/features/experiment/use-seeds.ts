@@ -3,6 +3,7 @@ import type { Axis } from "@/lib/api/types";
 import { querySeries } from "@/lib/client/sdk.gen";
 import type { Band, SeriesAnswer } from "@/lib/client/types.gen";
 import type { SeedCurve } from "./band-series";
+import { isWanted, type Wanted } from "./use-experiment";
 
 /** Of more runs no single seeds are drawn: nobody could tell them apart. */
 const MOST_RUNS = 150;
@@ -13,7 +14,7 @@ const [LEAST, MOST] = [16, 400];
 export const seedsKey = (experiment: string) => ["seeds", experiment] as const;
 
 /** The evaluations of the runs behind some bands. */
-export function useSeeds(experiment: string, bands: readonly Band[], axis: Axis) {
+export function useSeeds(experiment: string, bands: readonly Band[], axis: Axis, wanted: Wanted = "now") {
   const runs = [...new Set(bands.flatMap((band) => band.runs))];
   const metrics = [...new Set(bands.filter((band) => band.runs.length > 0).map(({ metric }) => metric))];
   return useQuery({
@@ -28,7 +29,7 @@ export function useSeeds(experiment: string, bands: readonly Band[], axis: Axis)
       });
       return data;
     },
-    enabled: runs.length > 0 && runs.length <= MOST_RUNS,
+    enabled: (query) => runs.length > 0 && runs.length <= MOST_RUNS && isWanted(wanted)(query),
     placeholderData: keepPreviousData,
   });
 }

@@ -1,6 +1,7 @@
 import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries } from "@/lib/charts/series";
-import type { RunView, SystemView } from "@/lib/client/types.gen";
+import type { EnergyView, RunView, SystemView } from "@/lib/client/types.gen";
+import { formatJoules } from "@/lib/format/energy";
 import { formatBytes, formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
@@ -34,7 +35,7 @@ export function SystemPart({ run }: { run: RunView }) {
         />
         <Chart
           title="Power of the processors"
-          series={hostSeries(data, [{ name: "power", label: "packages" }])}
+          series={hostSeries(data, [{ name: "power", label: "packages and memory" }])}
           format={(value) => `${formatNumber(value)} W`}
         />
         <Chart
@@ -44,9 +45,21 @@ export function SystemPart({ run }: { run: RunView }) {
           tick={formatPercentTick}
         />
       </div>
+      {data.energy && (
+        <p className={styles.foot} data-testid="energy">
+          {energyWords(data.energy)}
+        </p>
+      )}
       <p className={styles.foot}>{systemWords(data)}</p>
     </Section>
   );
+}
+
+/** The energy, with what it is of, or why it is not known. */
+export function energyWords({ joules, seconds, note }: EnergyView): string {
+  if (joules === null) return `Energy: ${note}.`;
+  const power = seconds !== null && seconds > 0 ? `, ${formatNumber(joules / seconds)} W on average` : "";
+  return `Energy: ${formatJoules(joules)} in ${formatSeconds(seconds)}${power}: of the processors and the memory of the whole machine, not of the run alone${note && `; ${note}`}.`;
 }
 
 /** What was sampled, and what was not. */

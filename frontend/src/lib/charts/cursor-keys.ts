@@ -45,7 +45,12 @@ export function keyZoom(
   return next[0] <= first && next[1] >= last ? undefined : next;
 }
 
-/** Takes the cursor off a chart. */
+/** Takes the cursor off a chart, and off those that share it. */
 export function leaveCursor(plot: Plot): void {
   plot.setCursor({ left: -10, top: -10 }, true, true);
+}
+
+/** Takes the cursor off this chart alone. */
+export function takeOffCursor(plot: Plot): void {
+  plot.setCursor({ left: -10, top: -10 }, true, false);
 }

@@ -4,10 +4,12 @@ import "uplot/dist/uPlot.min.css";
 import { usePrinting } from "@/lib/rows/use-whole";
 import { PAPER, useDrawnScheme } from "@/lib/theme/paper";
 import { ChartMenu } from "./chart-menu";
-import { keyZoom, leaveCursor, moveCursor } from "./cursor-keys";
+import { split } from "./crowd";
+import { keyZoom, leaveCursor, moveCursor, takeOffCursor } from "./cursor-keys";
 import styles from "./line-chart.module.css";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
+import { panBy } from "./pan";
 import {
   type ChartSeries,
   type Crossing,
@@ -16,6 +18,7 @@ import {
   type Evaluations,
   seenThrough,
 } from "./series";
+import { useNear } from "./use-near";
 import type { Zoom } from "./zoom";
 
 export interface LineChartProps extends ChartAxes {
@@ -36,22 +39,29 @@ export interface LineChartProps extends ChartAxes {
   readonly onZoom?: (zoom: Zoom | undefined) => void;
 }
 
+/** A chart that is drawn, and the structure that it was built for. */
+interface Built {
+  readonly chart: uPlot;
+  readonly structure: string;
+  readonly destroy: () => void;
+}
+
 /**
  * Curves over a shared x. Its height is reserved, its data may change as often as they like: it draws at most
- * once per animation frame and keeps the zoom (drag to zoom, double click to see all), to which its heights are fitted.
- * With the focus on it, arrows move along its points, + and - zoom.
+ * once per animation frame, and out of view not at all, except to be printed. It keeps the zoom (drag to zoom, Shift
+ * and drag to move, double click to see all), to which its heights are fitted. With the focus on it, arrows move along
+ * its points, + and - zoom.
  */
 export function LineChart(props: LineChartProps) {
   const { title, note, empty = "No points yet", height = 300, testId } = props;
   const series = seenThrough(props.series);
   const dark = useDrawnScheme() === "dark";
   const host = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | null>(null);
   const [own, setOwn] = useState<Zoom>();
   const zoom = props.onZoom ? props.zoom : own;
   const newest = useRef({ ...props, series, zoom });
   const structure = JSON.stringify([
-    series.map((one) => [
+    split(series).own.map((one) => [
       one.label,
       one.style.light,
       one.style.dash,
@@ -68,33 +78,61 @@ export function LineChart(props: LineChartProps) {
     height,
   ]);
 
+  const near = useNear(host);
+  const built = useRef<Built | null>(null);
   const drawn = useRef<readonly unknown[]>([]);
-  const redraw = useRef(
-    oncePerFrame(() => {
-      const now = newest.current;
-      const columns = drawnBy(now);
-      if (!plot.current || sameItems(columns, drawn.current)) return;
-      drawn.current = columns;
-      plot.current.setData(chartData(now.series) as uPlot.AlignedData, !now.zoom);
-      if (now.zoom) inView(plot.current, now.zoom);
-    }),
-  );
+  const draw = useRef(() => {
+    const now = newest.current;
+    const columns = drawnBy(now);
+    if (!built.current || sameItems(columns, drawn.current)) return;
+    drawn.current = columns;
+    const { chart } = built.current;
+    chart.setData(chartData(now.series) as uPlot.AlignedData, !now.zoom);
+    if (now.zoom) inView(chart, now.zoom);
+  });
+  const redraw = useRef(oncePerFrame(() => draw.current()));
 
   useEffect(() => {
     newest.current = { ...props, series, zoom };
-    redraw.current();
+    if (near) redraw.current();
   });
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `structure` stands for every prop that shapes the chart
   useEffect(() => {
     const element = host.current;
-    if (!element) return;
-    const ink = getComputedStyle(element).getPropertyValue("--hk-ink-2").trim();
-    const grid = getComputedStyle(element).getPropertyValue("--hk-line").trim();
-    const page = getComputedStyle(element).getPropertyValue("--hk-page").trim();
+    if (!element || !near) return; // out of view, it stays as it was
+    const there = built.current;
+    if (there?.structure !== structure) {
+      there?.destroy();
+      drawn.current = drawnBy(newest.current);
+      built.current = { ...build(element), structure };
+    } else {
+      draw.current(); // what came meanwhile
+      shared(props.sync)?.sub(there.chart);
+    }
+    return () => {
+      const of = built.current;
+      if (!of) return;
+      shared(props.sync)?.unsub(of.chart);
+      takeOffCursor(of.chart);
+    };
+  }, [structure, near]);
+
+  useEffect(
+    () => () => {
+      redraw.current.cancel();
+      built.current?.destroy();
+      built.current = null;
+    },
+    [],
+  );
+
+  function build(element: HTMLDivElement): Omit<Built, "structure"> {
+    const colour = (name: string) => getComputedStyle(element).getPropertyValue(name).trim();
+    const look = { dark, ink: colour("--hk-ink-2"), grid: colour("--hk-line"), page: colour("--hk-page") };
     const size = { width: element.clientWidth, height };
     const now = newest.current;
-    const options = chartOptions(now.series, now, { dark, ink, grid, page }, size, () => newest.current);
+    const options = chartOptions(now.series, now, look, size, () => newest.current);
     const change = (next: Zoom | undefined) => (newest.current.onZoom ?? setOwn)(next);
     const select = (on: uPlot) => {
       const { left, width } = on.select;
@@ -107,28 +145,35 @@ export function LineChart(props: LineChartProps) {
       chartData(now.series) as uPlot.AlignedData,
       element,
     );
-    plot.current = chart;
-    drawn.current = drawnBy(now);
     if (now.zoom) inView(chart, now.zoom);
     chart.over.addEventListener("dblclick", () => change(undefined));
+    const show = oncePerFrame(() => newest.current.zoom && inView(chart, newest.current.zoom));
+    const endPan = panBy(chart, {
+      zoom: () => newest.current.zoom,
+      show: (next) => {
+        newest.current = { ...newest.current, zoom: next };
+        show();
+      },
+      keep: change,
+    });
     const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
     observer.observe(element);
-    return () => {
+    const destroy = () => {
       observer.disconnect();
+      endPan();
+      show.cancel();
       chart.destroy();
-      plot.current = null;
     };
-  }, [structure]);
+    return { chart, destroy };
+  }
 
   const printing = usePrinting();
   useEffect(() => {
     const width = host.current?.clientWidth ?? 0;
     if (!printing || width <= PAPER) return; // a browser does not say how wide the sheet is
-    plot.current?.setSize({ width: PAPER, height });
-    return () => plot.current?.setSize({ width, height });
+    built.current?.chart.setSize({ width: PAPER, height });
+    return () => built.current?.chart.setSize({ width, height });
   }, [printing, height]);
-
-  useEffect(() => () => redraw.current.cancel(), []);
 
   const points = series.reduce((sum, one) => sum + one.x.length, 0);
   return (
@@ -147,12 +192,13 @@ export function LineChart(props: LineChartProps) {
         role="img"
         tabIndex={points > 0 ? 0 : undefined} // for its keys
         onKeyDown={(event) => {
-          if (!plot.current || event.ctrlKey || event.metaKey || event.altKey) return;
-          const next = keyZoom(plot.current, event.key);
+          const chart = built.current?.chart;
+          if (!chart || event.ctrlKey || event.metaKey || event.altKey) return;
+          const next = keyZoom(chart, event.key);
           if (next !== null) (props.onZoom ?? setOwn)(next);
-          if (next !== null || moveCursor(plot.current, event.key)) event.preventDefault();
+          if (next !== null || moveCursor(chart, event.key)) event.preventDefault();
         }}
-        onBlur={() => plot.current && leaveCursor(plot.current)}
+        onBlur={() => built.current && leaveCursor(built.current.chart)}
         aria-label={describe(title, series, props.formatX, props.formatY)}
       >
         {points === 0 && <div className={styles.empty}>{empty}</div>}
@@ -163,6 +209,11 @@ export function LineChart(props: LineChartProps) {
 
 function inView(plot: uPlot, [min, max]: Zoom): void {
   plot.setScale("x", { min, max });
+}
+
+/** The charts that share their cursor under a key. */
+function shared(key: string | undefined): uPlot.SyncPubSub | undefined {
+  return key === undefined ? undefined : uPlot.sync(key);
 }
 
 type Drawn = Pick<LineChartProps, "series" | "zoom" | "crossings" | "evaluations">;

@@ -1,5 +1,6 @@
 import type uPlot from "uplot";
 import type { ChartCursor } from "./chart-cursor";
+import { crowdLines, split } from "./crowd";
 import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
 import { type TooltipRow, tellsCursor, tooltip } from "./tooltip";
 import type { Zoom } from "./zoom";
@@ -47,10 +48,10 @@ export function chartOptions(
   const drawn: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
   const rows: TooltipRow[] = [];
-  for (const [at, { label, style, low, high, faint, thin }] of series.entries()) {
+  for (const [at, { label, style, low, high, faint, thin }] of split(series).own.entries()) {
     const color = look.dark ? style.dark : style.light;
     const column = drawn.length;
-    rows.push({ label, color, column, detail: (x) => current().series[at]?.detail?.(x) ?? "" });
+    rows.push({ label, color, column, detail: (x) => split(current().series).own[at]?.detail?.(x) ?? "" });
     const stroke = faint ? `${color}80` : color;
     drawn.push({
       label,
@@ -117,6 +118,7 @@ export function chartOptions(
       axes.cursor
         ? tellsCursor(axes.cursor)
         : tooltip(rows, (x) => `${axes.xTitle.split(" (")[0]} ${axes.formatX(x)}`, axes.formatY),
+      crowdLines(look.dark, () => split(current().series).crowd),
       evaluationTicks(look, () => current().evaluations ?? []),
       ...(axes.target ? [targetLine(axes.target, look, () => current().crossings ?? [])] : []),
     ],
@@ -157,9 +159,11 @@ function evaluationTicks(look: ChartLook, evaluations: () => readonly Evaluation
         for (const { x, style } of evaluations()) {
           ctx.strokeStyle = `${look.dark ? style.dark : style.light}99`;
           ctx.beginPath();
+          let last: number | undefined; // x rises: of several in one column of pixels, one is drawn
           for (let i = 0; i < x.length; i += 1) {
             const left = Math.round(plot.valToPos(x[i] as number, "x", true));
-            if (left < bbox.left || left > bbox.left + bbox.width) continue;
+            if (left === last || left < bbox.left || left > bbox.left + bbox.width) continue;
+            last = left;
             ctx.moveTo(left, bbox.top + bbox.height);
             ctx.lineTo(left, bbox.top + bbox.height - TICK * scale);
           }

@@ -1,5 +1,6 @@
 import { join } from "@/lib/columns/join";
 import type { VariantStyle } from "@/lib/theme/palette";
+import { placesOf, split } from "./crowd";
 import type { Zoom } from "./zoom";
 
 /** One curve, with the ends of its band where it has one. */
@@ -40,13 +41,14 @@ export interface Evaluations {
 
 export type ChartData = [number[], ...(number | null | undefined)[][]];
 
-/** Columns for uPlot: x, then y (and high, low) of every series, on the union of their x. */
+/** Columns for uPlot: x, then y (and high, low) of every series but a crowd, on the union of their x. */
 export function chartData(series: readonly ChartSeries[]): ChartData {
-  const tables = series.map((one) => ({
+  const { own, crowd } = split(series);
+  const tables = own.map((one) => ({
     x: one.x,
     ys: one.low && one.high ? [one.y, one.high, one.low] : [one.y],
   }));
-  const { x, ys } = join(tables);
+  const { x, ys } = join([...tables, ...placesOf(crowd)]);
   return [x, ...ys];
 }
 

@@ -972,6 +972,11 @@ export type ComparedRow = {
      */
     cluster: string;
     communication_fraction: Estimate;
+    energy: Estimate;
+    /**
+     * Energy Shared
+     */
+    energy_shared: number;
     /**
      * Experiment
      */
@@ -1139,6 +1144,11 @@ export type ComparisonRow = {
      */
     cluster: string;
     communication_fraction: Estimate;
+    energy: Estimate;
+    /**
+     * Energy Shared
+     */
+    energy_shared: number;
     /**
      * Failed
      */
@@ -1692,6 +1702,26 @@ export type DurationView = {
      * Unlike
      */
     unlike: number;
+};
+
+/**
+ * EnergyView
+ *
+ * Energy of the processors and the memory of a host while the ranks of an attempt ran on it.
+ */
+export type EnergyView = {
+    /**
+     * Joules
+     */
+    joules: number | null;
+    /**
+     * Note
+     */
+    note: string;
+    /**
+     * Seconds
+     */
+    seconds: number | null;
 };
 
 /**
@@ -2384,7 +2414,7 @@ export type HostSamples = {
     /**
      * Power
      *
-     * Watts of its processors, by RAPL.
+     * Watts of its processors and memory, by RAPL.
      */
     power: Array<number | null>;
     /**
@@ -4192,6 +4222,18 @@ export type RunView = {
      */
     dropped: Array<DroppedView>;
     /**
+     * Energy J
+     */
+    energy_j: number | null;
+    /**
+     * Energy Note
+     */
+    energy_note: string;
+    /**
+     * Energy Seconds
+     */
+    energy_seconds: number | null;
+    /**
      * Evaluated Part
      */
     evaluated_part: 'validation' | 'test' | null;
@@ -4781,6 +4823,7 @@ export type SystemView = {
      * Elsewhere
      */
     elsewhere: Array<number>;
+    energy: EnergyView | null;
     host: HostSamples | null;
     /**
      * Processes

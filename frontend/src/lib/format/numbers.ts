@@ -15,7 +15,14 @@ export function formatNumber(value: Maybe, digits = 3): string {
   const size = Math.abs(value);
   if (size < 1e-3 || size >= 1e15) return value.toExponential(digits - 1).replace("e+", "e");
   const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
-  return value.toLocaleString("en", { maximumFractionDigits: decimals });
+  return withDecimals(decimals).format(value);
+}
+
+/** Kept: to make one takes longer than to use it a hundred times. */
+const formats: Intl.NumberFormat[] = [];
+function withDecimals(decimals: number): Intl.NumberFormat {
+  formats[decimals] ??= new Intl.NumberFormat("en", { maximumFractionDigits: decimals });
+  return formats[decimals];
 }
 
 /** Whole numbers with thousands separators. */

@@ -1,0 +1,56 @@
+import type uPlot from "uplot";
+import type { Zoom } from "./zoom";
+
+/** A part of an axis moved by a distance, as far as it stays within all that there is. */
+export function moved([from, to]: Zoom, by: number, [first, last]: Zoom): Zoom {
+  const shift = Math.min(Math.max(by, Math.min(0, first - from)), Math.max(0, last - to));
+  return [from + shift, to + shift];
+}
+
+interface Pan {
+  /** What is in view now; without it there is nothing to move. */
+  readonly zoom: () => Zoom | undefined;
+  /** While the pointer moves; drawn with the next frame. */
+  readonly show: (zoom: Zoom) => void;
+  /** When the button is let go. */
+  readonly keep: (zoom: Zoom) => void;
+}
+
+/**
+ * Shift and a drag move what is in view. The gesture is taken before uPlot sees it, which would begin to select. The
+ * function that is returned ends it.
+ */
+export function panBy(plot: uPlot, { zoom, show, keep }: Pan): () => void {
+  let end: (() => void) | undefined;
+  const begin = (event: MouseEvent) => {
+    const before = zoom();
+    const x = plot.data[0];
+    const [first, last] = [x[0], x.at(-1)];
+    if (!event.shiftKey || event.button !== 0 || !before || first === undefined || last === undefined) return;
+    event.stopPropagation();
+    event.preventDefault();
+    end?.();
+    const perPixel = (before[1] - before[0]) / plot.over.clientWidth;
+    let now = before;
+    const move = ({ clientX }: MouseEvent) => {
+      now = moved(before, (event.clientX - clientX) * perPixel, [first, last]);
+      show(now);
+    };
+    const letGo = () => {
+      end?.();
+      if (now !== before) keep(now);
+    };
+    document.addEventListener("mousemove", move);
+    document.addEventListener("mouseup", letGo);
+    end = () => {
+      document.removeEventListener("mousemove", move);
+      document.removeEventListener("mouseup", letGo);
+      end = undefined;
+    };
+  };
+  plot.root.addEventListener("mousedown", begin, true);
+  return () => {
+    end?.();
+    plot.root.removeEventListener("mousedown", begin, true);
+  };
+}

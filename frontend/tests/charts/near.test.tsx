@@ -1,0 +1,107 @@
+/** Of many charts, those in view are drawn. */
+import { fireEvent, screen } from "@testing-library/react";
+import { expect, it } from "vitest";
+import { LineChart } from "@/lib/charts/line-chart";
+import type { ChartSeries } from "@/lib/charts/series";
+import { variantStyle } from "@/lib/theme/palette";
+import { frame, show } from "../support/app";
+import { drawnIn } from "../support/canvas";
+import { outOfView } from "../support/near";
+
+const A: ChartSeries = { label: "A", style: variantStyle(0), x: [0, 50, 100], y: [0.2, 0.6, 1] };
+
+function charts(...lines: ChartSeries[]) {
+  return (
+    <>
+      {lines.map((one, i) => (
+        <LineChart
+          // biome-ignore lint/suspicious/noArrayIndexKey: they have no other name
+          key={i}
+          title={`Chart ${i}`}
+          series={[one]}
+          xTitle="s"
+          formatX={String}
+          tickX={String}
+          formatY={String}
+          tickY={String}
+          sync="all"
+        />
+      ))}
+    </>
+  );
+}
+
+const image = (i: number) => screen.getByRole("img", { name: new RegExp(`^Chart ${i}`) });
+/** The heights at which a chart has drawn its curve last; undefined: it was never drawn. */
+const heights = (i: number) =>
+  drawnIn(image(i))
+    .filter(({ kind, style }) => kind === "stroke" && style === A.style.light)
+    .at(-1)
+    ?.points.map(([, y]) => y);
+
+it("a chart out of view is built when it comes into view, and drawn there alone", async () => {
+  const see = outOfView();
+  const view = show(charts(A, A, A));
+  see(image(0), true);
+  await frame();
+  expect([0, 1, 2].map((i) => image(i).querySelector("canvas") !== null)).toEqual([true, false, false]);
+  see(image(1), true);
+  await frame();
+  const before = heights(1);
+  expect(before).toEqual(heights(0));
+
+  see(image(1), false);
+  const next = { ...A, y: [0.2, 0.3, 1] };
+  view.again(charts(next, next, next));
+  await frame();
+  expect(heights(0)).not.toEqual(before); // in view: new
+  expect(heights(1)).toEqual(before); // out of view: as it was
+  expect(heights(2)).toBeUndefined();
+  expect(image(1)).toHaveAccessibleName("Chart 1. A 1 at 100."); // what is said of it is true all the same
+
+  see(image(1), true);
+  await frame();
+  expect(heights(1)).toEqual(heights(0));
+});
+
+it("charts out of view have no part in the cursor that the others share", async () => {
+  const see = outOfView();
+  show(charts(A, A));
+  see(image(0), true);
+  see(image(1), true);
+  await frame();
+  const over = (i: number) => image(i).querySelector(".u-over") as HTMLElement;
+  const box = (i: number) => over(i).lastElementChild;
+  const move = async (clientX: number) => {
+    fireEvent.mouseEnter(over(0), { clientX, clientY: 20 });
+    fireEvent.mouseMove(over(0), { clientX, clientY: 20 });
+    await frame();
+  };
+  await move(30);
+  expect(box(1)).not.toHaveAttribute("hidden");
+  see(image(1), false);
+  await frame();
+  expect(box(1)).toHaveAttribute("hidden");
+  await move(60);
+  expect(box(0)).not.toHaveAttribute("hidden");
+  expect(box(1)).toHaveAttribute("hidden");
+  see(image(1), true);
+  await move(90);
+  expect(box(1)).not.toHaveAttribute("hidden");
+});
+
+it("on paper all charts are drawn, as they are now", async () => {
+  const see = outOfView();
+  const view = show(charts(A, A));
+  see(image(0), true);
+  await frame();
+  see(image(0), false);
+  const next = { ...A, y: [0.2, 0.3, 1] };
+  view.again(charts(next, next));
+  fireEvent(window, new Event("beforeprint"));
+  await Promise.resolve(); // before the next frame: the browser takes its picture now
+  expect(heights(0)).toBeDefined();
+  expect(heights(0)).toEqual(heights(1));
+  fireEvent(window, new Event("afterprint"));
+  await frame();
+});

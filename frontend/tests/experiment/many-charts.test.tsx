@@ -1,0 +1,68 @@
+/** What must not be done for every chart, nor at every movement of the pointer. */
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { Profiler } from "react";
+import { expect, it } from "vitest";
+import { MetricChart } from "@/features/experiment/metric-chart";
+import { frame, show } from "../support/app";
+import { band, experiment } from "../support/fixtures/experiment";
+import { outOfView } from "../support/near";
+import { apiServer } from "../support/server";
+import { answerExperiment, bands, openExperiment } from "./page";
+
+const server = apiServer();
+
+it("the pointer on a chart changes the table of its values, and renders nothing", async () => {
+  let renders = 0;
+  show(
+    <Profiler id="chart" onRender={() => (renders += 1)}>
+      <MetricChart
+        metric="validation_accuracy"
+        axis="clock"
+        bands={[{ band: band("Sync EASGD"), seeds: [] }]}
+        experiment={experiment()}
+        group={undefined}
+        hidden={new Set()}
+        toggle={() => undefined}
+        close={false}
+        log={false}
+        show={undefined}
+        crossings={[]}
+      />
+    </Profiler>,
+  );
+  await frame();
+  const before = renders;
+  expect(before).toBeGreaterThan(0);
+  const over = screen.getByRole("img").querySelector(".u-over") as HTMLElement;
+  const head = () => within(screen.getByTestId("legend")).getAllByRole("columnheader")[0]?.textContent;
+  const told = new Set<string | null | undefined>();
+  fireEvent.mouseEnter(over, { clientX: 10, clientY: 20 });
+  for (const clientX of [10, 400, 700]) {
+    fireEvent.mouseMove(over, { clientX, clientY: 20 });
+    await frame();
+    await frame();
+    told.add(head());
+  }
+  expect(told.size).toBeGreaterThan(1);
+  fireEvent.mouseLeave(over);
+  await waitFor(() => expect(head()).toBe("Last values"));
+  expect(renders).toBe(before);
+});
+
+it("what a chart out of view shows is not asked for before it comes into view", async () => {
+  const see = outOfView();
+  answerExperiment(server);
+  server.on("GET /experiments/*/bands", ({ query }) => {
+    const metrics = query.getAll("metric");
+    const all = [...bands().bands, band("Sync EASGD", { metric: "train_loss" })];
+    return bands({ bands: all.filter(({ metric }) => metrics.includes(metric)) });
+  });
+  await openExperiment(server, "/experiments/exp_7?more=train_loss");
+  const asked = () => server.askedFor("GET /experiments/*/bands").map(({ query }) => query.getAll("metric"));
+  await waitFor(() => expect(asked()).toHaveLength(1));
+  const chart = await screen.findByTestId("chart-train_loss");
+  await frame();
+  expect(asked()).not.toContainEqual(["train_loss"]);
+  see(chart, true);
+  await waitFor(() => expect(asked()).toContainEqual(["train_loss"]));
+});
