@@ -99,7 +99,7 @@ def _few(groups: Mapping[Group, list[Facts]], steps: Mapping[str, int]) -> dict[
 
 
 def _ranks(session: Session, run: Facts, begun: Sequence[Begun]) -> Iterator[Mapping[str, Column]]:
-    columns, _ = read_columns(session, run.id, {}, names=NAMES)
+    columns = read_columns(session, run.id, NAMES)
     yield from keep_steps(columns, begun, writing_workers(run.workers), NAMES).values()
 
 

@@ -1,0 +1,73 @@
+"""The steps of a run piece by piece, in an order in which all ranks advance together.
+
+A piece is a row of the table `chunks`, or a segment of the object of a compacted run. Of one rank, pieces are in
+the order of its steps; pieces of several ranks are in the order of the share of their rank's pieces that is before
+them, whoever delivered them when. So what is computed of all ranks needs few of them at a time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hooke_api.metrics.table import COLUMNS, Column
+from hooke_api.models import Chunk
+from hooke_api.storage import blocks, steps
+from hooke_api.storage.steps_file import Segment, StepsFile
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive steps of one rank of one attempt."""
+
+    attempt: int
+    rank: int
+    source: int | Segment
+    """Id of a row, or where it is in an object."""
+
+
+def listed(session: Session, run: str, after: int | None, file: StepsFile | None = None) -> list[Piece]:
+    """Return the pieces of a run: all, with those of its object, or the rows after an id."""
+    found: dict[tuple[int, int], list[Piece]] = defaultdict(list)
+    for segment in file.segments if file is not None and after is None else ():
+        found[segment.attempt, segment.rank].append(Piece(segment.attempt, segment.rank, segment))
+    query = select(Chunk.id, Chunk.attempt, Chunk.rank).where(Chunk.run_id == run)
+    if after is not None:
+        query = query.where(Chunk.id > after)
+    for number, attempt, rank in session.execute(query.order_by(Chunk.attempt, Chunk.rank, Chunk.seq)):
+        found[attempt, rank].append(Piece(attempt, rank, number))
+    placed = [
+        (piece.attempt, n / len(pieces), piece.rank, piece)
+        for pieces in found.values()
+        for n, piece in enumerate(pieces)
+    ]
+    return [piece for *_, piece in sorted(placed, key=lambda each: each[:3])]
+
+
+def read(
+    session: Session, pieces: Sequence[Piece], file: StepsFile | None = None
+) -> Iterator[tuple[Piece, dict[str, Column]]]:
+    """Yield pieces with their columns, of which few are in memory at a time."""
+    for begin in range(0, len(pieces), steps.ROWS):
+        some = pieces[begin : begin + steps.ROWS]
+        rows = _rows(session, [piece.source for piece in some if isinstance(piece.source, int)])
+        for piece in some:
+            if isinstance(piece.source, int):
+                yield piece, rows.pop(piece.source)
+            elif file is not None:
+                yield piece, file.columns(piece.source, COLUMNS)
+
+
+def _rows(session: Session, ids: Sequence[int]) -> dict[int, dict[str, Column]]:
+    """Return the columns of some rows, by their ids: copies, as the rows have others, too."""
+    if not ids:
+        return {}
+    query = select(Chunk.id, Chunk.n, Chunk.header, Chunk.data).where(Chunk.id.in_(ids))
+    return {
+        number: {name: column.copy() for name, column in blocks.read(n, header, data, COLUMNS).items()}
+        for number, n, header, data in session.execute(query)
+    }
