@@ -101,13 +101,13 @@ def test_connections_to_sqlite_keep_few_pages_and_few_are_in_use(tmp_path):
 
 
 def test_all_caches_of_an_application_have_one_limit(service):
-    from hooke_api.metrics.endpoints import curve_store, increments
+    from hooke_api.metrics.endpoints import curve_store, increments, phase_store
     from hooke_api.timeline.endpoints import timeline_store
 
     class Request:
         app = service.app
 
-    for made in (curve_store, increments, timeline_store):
+    for made in (curve_store, increments, phase_store, timeline_store):
         found = made(Request)
         (cache,) = [each for each in vars(found).values() if isinstance(each, Cache)]
         assert cache._budget is service.app.state.caches

@@ -25,6 +25,7 @@ from hooke_api.metrics.brackets import Brackets
 from hooke_api.metrics.evaluations import Evaluations, joined
 from hooke_api.metrics.level import AXES, Thinned
 from hooke_api.metrics.loading import Curves, Facts, Key, Left
+from hooke_api.metrics.pieces import Counting
 from hooke_api.metrics.schemas import BYTES_SENT, Axis, Metric
 from hooke_api.metrics.table import Before, Floats, RankColumns, Table
 
@@ -108,12 +109,7 @@ class Growing:
     """The rows that follow on the settled ones."""
     ranks: Mapping[int, RankColumns]
     """The steps of the rows that follow, and the one before them."""
-    limits: Mapping[tuple[int, int], float]
-    """(attempt, rank) -> the last of its steps that counts."""
-    firsts: Mapping[tuple[int, int], int]
-    """(attempt, rank) -> the first step of it that was written, if the run has several attempts."""
-    highest: int
-    """Number of the newest attempt that has steps."""
+    counting: Counting
     earlier: Mapping[int, int]
     """Rank -> number of its steps of attempts before the newest one that count."""
     scored: Sequence[tuple[Any, ...]]

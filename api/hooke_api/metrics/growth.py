@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from sqlalchemy.orm import Session
 
-from hooke_api.metrics.attempts import keep_evaluations, limits_of
+from hooke_api.metrics.attempts import keep_evaluations
 from hooke_api.metrics.axes import OF_STEPS, curve
 from hooke_api.metrics.brackets import nothing
 from hooke_api.metrics.evaluations import Evaluations, joined
@@ -28,7 +28,7 @@ from hooke_api.metrics.growing import (
 )
 from hooke_api.metrics.level import AXES, EMPTY
 from hooke_api.metrics.loading import Curves, Facts, Key, expected_ranks, restored_samples, table_of
-from hooke_api.metrics.pieces import listed, read
+from hooke_api.metrics.pieces import Anew, Piece, counting, listed, read, that_count
 from hooke_api.metrics.schemas import Axis, Metric
 from hooke_api.metrics.table import START, Before, Column, Floats, RankColumns, Table
 from hooke_api.storage import steps
@@ -38,10 +38,6 @@ FOLD_STEPS = 65_536
 """Steps, over all ranks, after which their rows are settled: so many of a run are in memory while it is read."""
 LEAST_ROWS = 256
 """Rows from which on they are settled: the steps of fewer are kept, and take little time to be read again."""
-
-
-class _Anew(Exception):
-    """Steps do not just go on: all of them have to be read."""
 
 
 def grow(
@@ -62,7 +58,7 @@ def grow(
         try:
             if (settled := old.settled.watching(places or {})) is not None:
                 return _Growth(session, run, key, told, old, None).grown(settled, old.most)
-        except _Anew:
+        except Anew:
             pass
     watched = dict(places or {})
     for place, some in (old.settled.watched if old is not None else {}).items():
@@ -71,7 +67,7 @@ def grow(
     with steps.opened(session, run.id) as file:
         try:
             return _Growth(session, run, key, told, None, file).grown(_beginning(run, watched), most)
-        except _Anew as error:
+        except Anew as error:
             raise Irregular from error
 
 
@@ -92,13 +88,10 @@ class _Growth:
         self.session, self.run, self.key, self.told, self.old, self.file = session, run, key, told, old, file
         self.pieces = listed(session, run.id, old.key[1] if old is not None else None, file)
         if old is not None and old.key[0] + len(self.pieces) != key[0]:
-            raise _Anew  # chunks have other ids now
-        self.limits, self.firsts = self._limits()
-        attempts = [piece.attempt for piece in self.pieces]
-        if old is not None and (self.limits != old.limits or min(attempts, default=old.highest) < old.highest):
-            raise _Anew  # others of the known steps count, or there are steps before them
-        self.highest = max(attempts, default=1 if old is None else old.highest)
-        if self.highest > told.newest:
+            raise Anew  # chunks have other ids now
+        ranks, known = range(run.workers + run.servers), old.counting if old is not None else None
+        self.counting = counting(session, self.pieces, told.begun, ranks, known, file)
+        if self.counting.highest > told.newest:
             raise Irregular  # none of its ranks has begun
         self.ranks: dict[int, RankColumns] = dict(old.ranks) if old is not None else {}
         self.earlier: dict[int, int] = dict(old.earlier) if old is not None else {}
@@ -111,49 +104,28 @@ class _Growth:
         self.settled = settled.watching({("samples", False): self._scored_behind(settled)}) or settled
         awaited = {piece.rank for piece in self.pieces}
         for piece, columns in read(self.session, self.pieces, self.file):
-            self._add(piece.attempt, piece.rank, columns)
+            self._add(piece, that_count(self.counting, piece, columns))
             if self.held >= FOLD_STEPS:
                 self._fold(awaited)
         self._fold(set())
         tail = self._rows(self.run.ended)
         self._check_order(tail)
-        return Growing(
-            self.run, self.key, most, self.settled, tail, self.ranks, self.limits, self.firsts, self.highest,
-            self.earlier, self.told.evaluations, self._evaluations(),
-        )  # fmt: skip
-
-    def _limits(self) -> tuple[dict[tuple[int, int], float], dict[tuple[int, int], int]]:
-        """Return the last step that counts of each rank of each attempt, and the first ones of later attempts."""
-        numbers = {each.number for each in self.told.begun} | {piece.attempt for piece in self.pieces}
-        firsts: dict[tuple[int, int], int] = {}
-        if self.old is not None:
-            numbers |= {attempt for attempt, _ in self.old.limits}
-            firsts |= self.old.firsts
-        found = {}
-        for piece in self.pieces:
-            place = (piece.attempt, piece.rank)
-            if piece.attempt > min(numbers) and place not in firsts:
-                found.setdefault(place, piece)
-        for piece, columns in read(self.session, list(found.values()), self.file):
-            firsts[piece.attempt, piece.rank] = int(columns["step"][0])
-        ranks = range(self.run.workers + self.run.servers)
-        return limits_of(sorted(numbers), self.told.begun, firsts, ranks), firsts
+        of_evaluations = (self.told.evaluations, self._evaluations())
+        state = (self.settled, tail, self.ranks, self.counting, self.earlier)
+        return Growing(self.run, self.key, most, *state, *of_evaluations)
 
     def _scored_behind(self, settled: Settled) -> frozenset[float]:
         """Return the samples of evaluations that no settled row has passed: what they sent is that of a row."""
         x = settled.rows["samples"].x
         return frozenset(float(row[1]) for row in self.told.evaluations if not len(x) or row[1] >= x[-1])
 
-    def _add(self, attempt: int, rank: int, columns: dict[str, Column]) -> None:
-        """Note the steps of a piece that count."""
-        counts = columns["step"] <= self.limits.get((attempt, rank), -math.inf)
-        n = int(counts.sum())
-        if not n:
-            return
-        if attempt < self.told.newest:
-            self.earlier[rank] = self.earlier.get(rank, 0) + n
-        self.fresh[rank].append(columns if n == len(counts) else {name: c[counts] for name, c in columns.items()})
-        self.held += n
+    def _add(self, piece: Piece, columns: dict[str, Column]) -> None:
+        n = len(columns["step"])
+        if n:
+            self.fresh[piece.rank].append(columns)
+            self.held += n
+        if n and piece.attempt < self.told.newest:
+            self.earlier[piece.rank] = self.earlier.get(piece.rank, 0) + n
 
     def _fold(self, awaited: set[int]) -> None:
         """Settle the rows that no step can change any more; none while one of these ranks is still to be read."""
@@ -168,7 +140,7 @@ class _Growth:
         gone = sum(r.left for r in ranks if not r.server and not len(r))
         before = self.settled.before
         if before.rows and self.settled.writers != (writers, gone):
-            raise _Anew  # rows are of other workers now
+            raise Anew  # rows are of other workers now
         going_on = [float(r["wall"][-1]) for r in ranks if len(r) and not r.left]
         table = table_of(self.run, ranks, False, before)
         rows = int(np.searchsorted(table.wall, min(going_on, default=math.inf), side="left"))
@@ -184,7 +156,7 @@ class _Growth:
         if (np.diff(wall[max(new - 1, 0) :]) < 0).any():
             raise Irregular
         if wall[new] <= self.settled.before.wall:
-            raise _Anew  # a rank of which no more was expected
+            raise Anew  # a rank of which no more was expected
         return replace(known, columns=columns)
 
     def _expected(self) -> list[RankColumns]:

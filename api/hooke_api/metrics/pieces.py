@@ -7,13 +7,15 @@ them, whoever delivered them when. So what is computed of all ranks needs few of
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from hooke_api.metrics.attempts import Begun, limits_of
 from hooke_api.metrics.table import COLUMNS, Column
 from hooke_api.models import Chunk
 from hooke_api.storage import blocks, steps
@@ -28,6 +30,22 @@ class Piece:
     rank: int
     source: int | Segment
     """Id of a row, or where it is in an object."""
+
+
+class Anew(Exception):
+    """Steps do not just go on: all of them have to be read."""
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Which steps of a run count: see `hooke_api.metrics.attempts`."""
+
+    limits: Mapping[tuple[int, int], float]
+    """(attempt, rank) -> the last of its steps that counts."""
+    firsts: Mapping[tuple[int, int], int]
+    """(attempt, rank) -> its first step, of attempts after the first one."""
+    highest: int
+    """Number of the newest attempt that has steps."""
 
 
 def listed(session: Session, run: str, after: int | None, file: StepsFile | None = None) -> list[Piece]:
@@ -48,26 +66,63 @@ def listed(session: Session, run: str, after: int | None, file: StepsFile | None
     return [piece for *_, piece in sorted(placed, key=lambda each: each[:3])]
 
 
+def counting(
+    session: Session,
+    pieces: Sequence[Piece],
+    begun: Sequence[Begun],
+    ranks: Sequence[int],
+    old: Counting | None = None,
+    file: StepsFile | None = None,
+) -> Counting:
+    """Return which steps count of ranks that have these pieces; `old`: which did, of those before these.
+
+    Raises Anew if others of the steps before these count now, or if there are now steps before them.
+    """
+    numbers = {each.number for each in begun} | {piece.attempt for piece in pieces}
+    firsts: dict[tuple[int, int], int] = {}
+    highest = max((piece.attempt for piece in pieces), default=1)
+    if old is not None:
+        numbers |= {attempt for attempt, _ in old.limits}
+        firsts |= old.firsts
+        highest = max(highest, old.highest)
+    found: dict[tuple[int, int], Piece] = {}
+    for piece in pieces:
+        if piece.attempt > min(numbers) and (piece.attempt, piece.rank) not in firsts:
+            found.setdefault((piece.attempt, piece.rank), piece)
+    for piece, columns in read(session, list(found.values()), file, ("step",)):
+        firsts[piece.attempt, piece.rank] = int(columns["step"][0])
+    limits = limits_of(sorted(numbers), begun, firsts, ranks)
+    if old is not None and (limits != old.limits or any(piece.attempt < old.highest for piece in pieces)):
+        raise Anew
+    return Counting(limits, firsts, highest)
+
+
 def read(
-    session: Session, pieces: Sequence[Piece], file: StepsFile | None = None
+    session: Session, pieces: Sequence[Piece], file: StepsFile | None = None, names: Sequence[str] = COLUMNS
 ) -> Iterator[tuple[Piece, dict[str, Column]]]:
     """Yield pieces with their columns, of which few are in memory at a time."""
     for begin in range(0, len(pieces), steps.ROWS):
         some = pieces[begin : begin + steps.ROWS]
-        rows = _rows(session, [piece.source for piece in some if isinstance(piece.source, int)])
+        rows = _rows(session, [piece.source for piece in some if isinstance(piece.source, int)], names)
         for piece in some:
             if isinstance(piece.source, int):
                 yield piece, rows.pop(piece.source)
             elif file is not None:
-                yield piece, file.columns(piece.source, COLUMNS)
+                yield piece, file.columns(piece.source, names)
 
 
-def _rows(session: Session, ids: Sequence[int]) -> dict[int, dict[str, Column]]:
+def that_count(counts: Counting, piece: Piece, columns: dict[str, Column]) -> dict[str, Column]:
+    """Return the steps of a piece that count."""
+    below = columns["step"] <= counts.limits.get((piece.attempt, piece.rank), -math.inf)
+    return columns if below.all() else {name: column[below] for name, column in columns.items()}
+
+
+def _rows(session: Session, ids: Sequence[int], names: Sequence[str]) -> dict[int, dict[str, Column]]:
     """Return the columns of some rows, by their ids: copies, as the rows have others, too."""
     if not ids:
         return {}
     query = select(Chunk.id, Chunk.n, Chunk.header, Chunk.data).where(Chunk.id.in_(ids))
     return {
-        number: {name: column.copy() for name, column in blocks.read(n, header, data, COLUMNS).items()}
+        number: {name: column.copy() for name, column in blocks.read(n, header, data, names).items()}
         for number, n, header, data in session.execute(query)
     }

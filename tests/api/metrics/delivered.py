@@ -15,7 +15,6 @@ from hooke_api.metrics.axes import curve
 from hooke_api.metrics.loading import load, read_facts, read_keys
 from hooke_api.metrics.m4 import m4
 from hooke_api.metrics.schemas import SeriesQuery
-from hooke_api.metrics.table import COLUMNS
 from hooke_api.models import (
     Attempt,
     Chunk,
@@ -104,7 +103,11 @@ class Delivered:
             "loss": loss, "communicate": source.random(n) * 1e-3, "wire": source.integers(0, 10**6, n),
             "staleness": stale,
         } | columns  # fmt: skip
-        self.written[rank] = {name: np.asarray(made[name]).astype(STEP_COLUMNS[name]) for name in COLUMNS}
+        made |= {
+            name: source.random(n) * 1e-3 for name in ("data", "compute", "update", "evaluate", "idle", "hidden")
+        }
+        names = [name for name in STEP_COLUMNS if name in made]
+        self.written[rank] = {name: np.asarray(made[name]).astype(STEP_COLUMNS[name]) for name in names}
 
     def deliver(self, rank: int, n: int) -> int:
         """Store the next steps of a rank, at most `n`; return how many there were."""

@@ -272,21 +272,6 @@ def test_an_evaluation_that_comes_late_has_the_bytes_of_its_row(database):
         assert series(database, store, *asked) == true_series(database, *asked)
 
 
-def test_evaluations_need_no_steps(database):
-    run, store = Delivered(database, add_experiment(database), "sync-sgd", 2), CurveStore()
-    for rank in (0, 1):
-        run.write(rank, 100, seed=1)
-        run.deliver(rank, 100)
-    run.score(64, 0.5)
-    metrics = ("validation_accuracy", "p_at_3")
-    expected = [true_series(database, run.id, axis, 32, metrics) for axis in AXES[:4]]
-    with database.write() as session:
-        session.execute(update(Chunk).values(data=b""))
-    assert [series(database, store, run.id, axis, 32, metrics) for axis in AXES[:4]] == expected
-    run.score(128, 0.4)
-    assert series(database, store, run.id, "samples", 32, metrics)[0][2] == [64.0, 128.0]
-
-
 @pytest.fixture
 def with_objects(settings):
     database = Database(settings.url, objects=FolderStore(settings.home / "objects"))
