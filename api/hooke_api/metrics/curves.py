@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from hooke_api.base.caches import MIB, Budget, Cache
-from hooke_api.metrics import thinning
+from hooke_api.metrics import stored_growth, thinning
 from hooke_api.metrics.evaluations import read_evaluations
 from hooke_api.metrics.growing import Growing, Irregular, Places, Told
 from hooke_api.metrics.growth import grow
@@ -66,7 +66,8 @@ class CurveStore:
         keys = read_keys(session, runs) if keys is None else keys
         found = self.known(runs, keys)
         for name, fresh in load(session, [run for run in runs if run.id not in found]):
-            self._kept.put(("whole", name), _Kept(keys[name], fresh))
+            if keys[name][-1]:  # those of a run in progress would soon be of no use
+                self._kept.put(("whole", name), _Kept(keys[name], fresh))
             found[name] = fresh
         return found
 
@@ -123,6 +124,8 @@ class CurveStore:
             old = self._growing(run.id)
             if old is not None and not places and old.covers(run, key, most):
                 return old  # another request has read the same meanwhile
+            if old is None:
+                old = stored_growth.load(session, run)
             grown: Growing | None = None
             with suppress(Irregular):
                 grown = grow(session, run, key, told, most, old, places)

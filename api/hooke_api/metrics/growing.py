@@ -174,8 +174,9 @@ class Growing:
 
 def same_shape(one: Facts, other: Facts) -> bool:
     """Return whether rows of both are made of steps in the same way."""
-    return _shape(one) == _shape(other)
+    return shape_of(one) == shape_of(other)
 
 
-def _shape(run: Facts) -> tuple[Any, ...]:
+def shape_of(run: Facts) -> tuple[Any, ...]:
+    """Return on what it depends how rows are made of steps."""
     return (run.lockstep, run.workers, run.servers, run.batch, run.algorithm, run.sizes)

@@ -97,7 +97,8 @@ def store(database: Database, run_id: str) -> bool:
         keys = read_keys(session, runs)
         of_data = mark(runs[0], keys[run_id])
         of = ThinnedSeries
-        if session.scalars(select(of.of_data).where(of.run_id == run_id).limit(1)).first() == of_data:
+        mine = (of.run_id == run_id, of.most.in_(LEVELS))
+        if session.scalars(select(of.of_data).where(*mine).limit(1)).first() == of_data:
             return False
         curves = _curves(session, runs[0], keys[run_id])
     rows = [{"run_id": run_id, "of_data": of_data, **row} for row in _rows(runs[0], curves)]
