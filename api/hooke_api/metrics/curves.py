@@ -11,7 +11,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -124,6 +123,8 @@ class CurveStore:
             old = self._growing(run.id)
             if old is not None and not places and old.covers(run, key, most):
                 return old  # another request has read the same meanwhile
+            if told.evaluations is None and (old is None or old.key[2] != key[2]):  # it was another one before
+                told = replace(told, evaluations=read_evaluations(session, [[run.id]])[run.id])
             if old is None:
                 old = stored_growth.load(session, run)
             grown: Growing | None = None
@@ -139,13 +140,12 @@ class CurveStore:
     def _told(self, session: Session, runs: Sequence[Facts], keys: Mapping[str, Key]) -> dict[str, Told]:
         """Read what is known of runs beside their steps; their evaluations only if there are new ones."""
         begun, left = read_begun(session, runs), read_left(session, runs)
-        scored: dict[str, Sequence[tuple[Any, ...]]] = {}
-        for run in runs:
-            old = self._growing(run.id)
-            if old is not None and old.key[2] == keys[run.id][2]:
-                scored[run.id] = old.scored
-        fresh = read_evaluations(session, parts([run for run in runs if run.id not in scored]))
-        return {run.id: Told(begun[run.id], left[run.id], scored.get(run.id) or fresh[run.id]) for run in runs}
+        known = {run.id: self._growing(run.id) for run in runs}
+        same = {name for name, old in known.items() if old is not None and old.key[2] == keys[name][2]}
+        scored = read_evaluations(session, parts([run for run in runs if run.id not in same]))
+        return {
+            run.id: Told(begun[run.id], left[run.id], None if run.id in same else scored[run.id]) for run in runs
+        }
 
     def _curves(self, kind: str, run: Facts, key: Key) -> Curves | None:
         kept = self._kept.get((kind, run.id))

@@ -35,8 +35,6 @@ STALENESS: Metric = "staleness"
 Places = Mapping[tuple[Axis, bool], frozenset[float]]
 """Places on an axis, of rows or (True) of points of staleness, whose neighbours are to be kept."""
 NO_EVALUATIONS = joined([])
-_OF_EVALUATION = 400
-"""Bytes of the row of an evaluation in memory, about."""
 _OF_RANK = 500
 """Bytes of a rank in memory beside its columns, about."""
 
@@ -51,8 +49,8 @@ class Told:
 
     begun: Sequence[Begun]
     left: Left
-    evaluations: Sequence[tuple[Any, ...]]
-    """See `read_evaluations`."""
+    evaluations: Sequence[tuple[Any, ...]] | None
+    """See `read_evaluations`; None: there are no others than in the curves that grow."""
 
     @property
     def newest(self) -> int:
@@ -112,21 +110,22 @@ class Growing:
     counting: Counting
     earlier: Mapping[int, int]
     """Rank -> number of its steps of attempts before the newest one that count."""
-    scored: Sequence[tuple[Any, ...]]
-    """All evaluations; of those that count, these are the columns."""
+    scored: Floats
+    """Samples of all evaluations."""
     evaluations: Evaluations
+    """Those that count."""
 
     @property
     def nbytes(self) -> int:
         """Return the size in memory, bytes."""
         columns = [array for rank in self.ranks.values() for array in rank.columns.values()]
         rest = self.tail.nbytes + self.evaluations.nbytes + sum(int(array.nbytes) for array in columns)
-        return self.settled.nbytes + rest + _OF_EVALUATION * len(self.scored) + _OF_RANK * len(self.ranks)
+        return self.settled.nbytes + rest + int(self.scored.nbytes) + _OF_RANK * len(self.ranks)
 
     @property
     def places_of_evaluations(self) -> Places:
         """Return where the rows are that say what was sent until each evaluation."""
-        return {("samples", False): frozenset(float(row[1]) for row in self.scored)}
+        return {("samples", False): frozenset(self.scored.tolist())}
 
     @property
     def rows(self) -> int:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from hooke_api.metrics.attempts import keep_evaluations
 from hooke_api.metrics.axes import OF_STEPS, curve
 from hooke_api.metrics.brackets import nothing
-from hooke_api.metrics.evaluations import Evaluations, joined
+from hooke_api.metrics.evaluations import Evaluations, joined, read_evaluations
 from hooke_api.metrics.growing import (
     NO_EVALUATIONS,
     OF_ROWS,
@@ -52,7 +52,7 @@ def grow(
     """Return the curves of a run as of a key, for answers of at most `most` points.
 
     They go on from `old`, which is of the same run, where that is possible. They watch what it watched, and
-    `places`. Raises Irregular, Unreadable and Unavailable.
+    `places`. Where `told` has no evaluations, `old` has all. Raises Irregular, Unreadable and Unavailable.
     """
     if old is not None and most <= old.most and same_shape(old.run, run):
         try:
@@ -60,6 +60,8 @@ def grow(
                 return _Growth(session, run, key, told, old, None).grown(settled, old.most)
         except Anew:
             pass
+    if told.evaluations is None:
+        told = replace(told, evaluations=read_evaluations(session, [[run.id]])[run.id])
     watched = dict(places or {})
     for place, some in (old.settled.watched if old is not None else {}).items():
         watched[place] = watched.get(place, frozenset()) | some
@@ -95,6 +97,11 @@ class _Growth:
             raise Irregular  # none of its ranks has begun
         self.ranks: dict[int, RankColumns] = dict(old.ranks) if old is not None else {}
         self.earlier: dict[int, int] = dict(old.earlier) if old is not None else {}
+        scored = self.told.evaluations
+        if scored is None and old is not None:
+            self.scored = old.scored
+        else:
+            self.scored = np.array([float(row[1]) for row in scored or ()])
         self.fresh: dict[int, list[dict[str, Column]]] = defaultdict(list)
         self.held = 0
 
@@ -110,14 +117,13 @@ class _Growth:
         self._fold(set())
         tail = self._rows(self.run.ended)
         self._check_order(tail)
-        of_evaluations = (self.told.evaluations, self._evaluations())
         state = (self.settled, tail, self.ranks, self.counting, self.earlier)
-        return Growing(self.run, self.key, most, *state, *of_evaluations)
+        return Growing(self.run, self.key, most, *state, self.scored, self._evaluations())
 
     def _scored_behind(self, settled: Settled) -> frozenset[float]:
         """Return the samples of evaluations that no settled row has passed: what they sent is that of a row."""
         x = settled.rows["samples"].x
-        return frozenset(float(row[1]) for row in self.told.evaluations if not len(x) or row[1] >= x[-1])
+        return frozenset(self.scored[self.scored >= x[-1]].tolist() if len(x) else self.scored.tolist())
 
     def _add(self, piece: Piece, columns: dict[str, Column]) -> None:
         n = len(columns["step"])
@@ -202,11 +208,12 @@ class _Growth:
             self.ranks[number] = _after(rank, _until(rank, wall, "right") if own is None else own)
 
     def _evaluations(self) -> Evaluations:
-        old = self.old
-        if old is not None and old.scored is self.told.evaluations and old.earlier == self.earlier:
+        old, rows = self.old, self.told.evaluations
+        if rows is None and old is not None and old.earlier == self.earlier:
             return old.evaluations
-        restored = restored_samples(self.run, self.earlier)
-        return joined(keep_evaluations(self.told.evaluations, self.told.begun, restored))
+        if rows is None:
+            rows = read_evaluations(self.session, [[self.run.id]])[self.run.id]
+        return joined(keep_evaluations(rows, self.told.begun, restored_samples(self.run, self.earlier)))
 
 
 def _first(table: Table, rows: int) -> Table:

@@ -48,7 +48,7 @@ def over_time(
     groups = _few(groups, {run: steps for run, (steps, _) in sizes.items()})
     spans = _spans(groups, sizes)
     chosen = [run for members in groups.values() for run in members]
-    begun, counts = read_begun(session, chosen), {}
+    begun, counts = read_begun(session, chosen), dict[str, stored.Count]()
     for ids in parts(chosen):
         counts.update(stored.counts(session, ids))
 

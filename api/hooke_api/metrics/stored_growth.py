@@ -95,7 +95,7 @@ def load(session: Session, run: Facts) -> Growing | None:
 
 
 def packed(grown: Growing) -> bytes:
-    """Return what is kept of a run as it is stored: without evaluations, and its last rows, which follow from it."""
+    """Return what is kept of a run as it is stored: without evaluations, and last rows, which follow from it."""
     settled = grown.settled
     arrays = dict(_arrays(grown))
     header = {
@@ -158,7 +158,7 @@ def unpacked(run: Facts, data: bytes) -> Growing | None:
     limits, firsts = ({(a, r): value for a, r, value in header[name]} for name in ("limits", "firsts"))
     counting = Counting(limits, firsts, header["highest"])
     earlier, key = dict(header["earlier"]), tuple(header["key"])
-    return Growing(run, key, header["most"], settled, NOTHING, ranks, counting, earlier, (), joined([]))
+    return Growing(run, key, header["most"], settled, NOTHING, ranks, counting, earlier, np.empty(0), joined([]))
 
 
 def _x(arrays: _Arrays, metric: str) -> dict[Any, NDArray[Any]]:
