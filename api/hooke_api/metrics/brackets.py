@@ -19,6 +19,8 @@ from hooke_api.metrics.table import Floats
 
 CELLS = 512
 """Multiples of the step that are kept at most: no grid of a band of at most so many points is finer."""
+TINY = 1e-300
+"""Below this there is no step."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,8 @@ def nothing(unit: float, series: int, watched: Iterable[float] = ()) -> Brackets
 
 def _multiples(x: Floats, unit: float) -> Floats:
     """Return the multiples of the finest step that a grid which reaches the last of these x may have."""
-    if x[-1] <= 0:
-        return np.empty(0)
+    if x[-1] < TINY:
+        return np.zeros(1)
     step = grid_step(float(x[-1]), CELLS, unit)
     return np.arange(np.floor(x[0] / step), np.ceil(x[-1] / step) + 1) * step
 
