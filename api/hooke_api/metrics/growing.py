@@ -73,8 +73,8 @@ class Settled:
     @property
     def nbytes(self) -> int:
         """Return the size in memory, bytes."""
-        parts = (*self.levels.values(), *self.rows.values(), *self.stale.values())
-        return sum(part.nbytes for part in parts)
+        brackets = (*self.rows.values(), *self.stale.values())
+        return sum(each.nbytes for each in self.levels.values()) + sum(each.nbytes for each in brackets)
 
     def watching(self, places: Places) -> Settled | None:
         """Return the same with further places; None if points beside one of these were left out already."""

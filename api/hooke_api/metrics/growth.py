@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -244,6 +244,6 @@ def _taken(writers: Sequence[RankColumns], rows: int, wall: float, lockstep: boo
 def _after(rank: RankColumns, taken: int) -> RankColumns:
     """Return the steps of a rank behind those that are in rows, and the last one of these."""
     begin = max(taken - 1, 0)
-    columns: Mapping[str, Column] = {name: column[begin:].copy() for name, column in rank.columns.items()}
-    sums = {"sent": float(rank.so_far("wire")[begin]), "exposed": float(rank.so_far("communicate")[begin])}
-    return replace(rank, columns=dict(columns), done=taken - begin, **sums)
+    columns = {name: column[begin:].copy() for name, column in rank.columns.items()}
+    sent, exposed = (float(rank.so_far(name)[begin]) for name in ("wire", "communicate"))
+    return replace(rank, columns=columns, done=taken - begin, sent=sent, exposed=exposed)

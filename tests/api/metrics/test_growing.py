@@ -38,7 +38,7 @@ def small(monkeypatch):
     """Let few steps be many."""
     monkeypatch.setattr(thinning, "LEVELS", (32, 64))
     monkeypatch.setattr(thinning, "LEAST_STEPS", 64)
-    monkeypatch.setattr(growth, "FOLD_STEPS", 40)
+    monkeypatch.setattr(growth, "FOLD_STEPS", 100)
     monkeypatch.setattr(growth, "LEAST_ROWS", 3)
     for module in (brackets, service):
         monkeypatch.setattr(module, "CELLS", 64)
@@ -87,11 +87,11 @@ def test_every_look_is_answered_as_from_all_steps(database, algorithm, counted):
     draw, ranks = random.Random(algorithm), range(workers + servers)
     run = Delivered(database, add_experiment(database), algorithm, workers, servers)
     for rank in ranks:
-        run.write(rank, 400, seed=3)
+        run.write(rank, 250, seed=3)
     stores = [CurveStore(), CurveStore(Budget(1))]
     check(database, stores[0], run, draw)
     scored = 0
-    for _ in range(30):
+    for _ in range(14):
         for rank in draw.sample(ranks, len(ranks)):
             run.deliver(rank, draw.choice((0, 1, 7, 20, 40)))
         if draw.random() < 0.5:
@@ -99,7 +99,7 @@ def test_every_look_is_answered_as_from_all_steps(database, algorithm, counted):
             run.score(scored, draw.random())
         check(database, draw.choice(stores), run, draw)
     for rank in ranks:
-        run.deliver(rank, 400)
+        run.deliver(rank, 250)
     check(database, stores[0], run, draw)
     run.end()
     for store in (*stores, CurveStore()):
@@ -165,7 +165,7 @@ def test_a_restart_hides_what_it_supersedes_at_every_look(database, algorithm, r
     first.deliver(0, 20)
     check(database, store, run, draw)
     run.score(160 * BATCH_OF_ALL, 0.3)
-    for _ in range(6):
+    for _ in range(3):
         for rank in ranks:
             run.deliver(rank, draw.randint(0, 60))
         check(database, store, run, draw)
@@ -233,13 +233,13 @@ def test_a_band_has_the_ends_of_its_seeds_wherever_the_others_are(database):
     for rank in (0, 1):
         runs[0].deliver(rank, 170)
     runs[0].end()
-    for look in range(12):
-        for run, n in zip(runs[1:], (25, 15, 8), strict=True):
+    for look in range(8):
+        for run, n in zip(runs[1:], (40, 25, 15), strict=True):
             for rank in (0, 1):
                 run.deliver(rank, n)
-        if look == 6:
+        if look == 4:
             runs[1].end()
-        if look == 9:
+        if look == 6:
             runs[2].end()
         for axis in draw.sample(AXES, 2):
             points = draw.choice(POINTS)

@@ -19,7 +19,7 @@ def small(monkeypatch):
     """Let few steps be many."""
     monkeypatch.setattr(thinning, "LEVELS", (32, 64))
     monkeypatch.setattr(thinning, "LEAST_STEPS", 64)
-    monkeypatch.setattr(growth, "FOLD_STEPS", 40)
+    monkeypatch.setattr(growth, "FOLD_STEPS", 100)
     monkeypatch.setattr(growth, "LEAST_ROWS", 3)
     monkeypatch.setattr(stored_growth, "LEAST_STEPS", 200)
     for module in (brackets, service):
@@ -126,7 +126,7 @@ def test_what_does_not_fit_is_ignored(database, run, thinner, change, monkeypatc
             "nothing of it": b"{}",
         }
         with database.write() as session:
-            session.execute(update(ThinnedSeries).values(data=made))
+            session.execute(update(ThinnedSeries).values(data=made[change]))
     with database.read() as session:
         [facts] = read_facts(session, Run.id == run.id)
         assert stored_growth.load(session, facts) is None
