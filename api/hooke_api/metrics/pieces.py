@@ -21,6 +21,9 @@ from hooke_api.models import Chunk
 from hooke_api.storage import blocks, steps
 from hooke_api.storage.steps_file import Segment, StepsFile
 
+FEW_STEPS, MOST_ROWS = 40_000, 10
+"""Rows are read for so many steps at a time if they are short, at most so many times as many as otherwise."""
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -101,9 +104,12 @@ def read(
     session: Session, pieces: Sequence[Piece], file: StepsFile | None = None, names: Sequence[str] = COLUMNS
 ) -> Iterator[tuple[Piece, dict[str, Column]]]:
     """Yield pieces with their columns, of which few are in memory at a time."""
-    for begin in range(0, len(pieces), steps.ROWS):
-        some = pieces[begin : begin + steps.ROWS]
+    begin, count = 0, steps.ROWS
+    while some := pieces[begin : begin + count]:
+        begin += count
         rows = _rows(session, [piece.source for piece in some if isinstance(piece.source, int)], names)
+        read_steps = sum(len(columns["step"]) for columns in rows.values())
+        count = steps.ROWS * min(MOST_ROWS, max(1, len(some) * FEW_STEPS // max(read_steps, 1) // steps.ROWS))
         for piece in some:
             if isinstance(piece.source, int):
                 yield piece, rows.pop(piece.source)
