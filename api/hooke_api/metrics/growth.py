@@ -114,8 +114,9 @@ class _Growth:
             self._add(piece, that_count(self.counting, piece, columns))
             if self.held >= FOLD_STEPS:
                 self._fold(awaited)
-        self._fold(set())
-        tail = self._rows(self.run.ended)
+        tail = self._fold(set())
+        if tail is None or self.run.ended:  # then an incomplete last row counts, too
+            tail = self._rows(self.run.ended)
         self._check_order(tail)
         state = (self.settled, tail, self.ranks, self.counting, self.earlier)
         return Growing(self.run, self.key, most, *state, self.scored, self._evaluations())
@@ -133,14 +134,17 @@ class _Growth:
         if n and piece.attempt < self.told.newest:
             self.earlier[piece.rank] = self.earlier.get(piece.rank, 0) + n
 
-    def _fold(self, awaited: set[int]) -> None:
-        """Settle the rows that no step can change any more; none while one of these ranks is still to be read."""
+    def _fold(self, awaited: set[int]) -> Table | None:
+        """Settle the rows that no step can change any more; none while one of these ranks is still to be read.
+
+        Return the rows that follow on the settled ones if none was settled now.
+        """
         for rank, parts in self.fresh.items():
             self.ranks[rank] = self._joined(rank, parts)
         self.fresh.clear()
         self.held = 0
         if awaited - self.ranks.keys():
-            return
+            return None
         ranks = self._expected()
         writers = tuple(r.rank for r in ranks if not r.server and len(r))
         gone = sum(r.left for r in ranks if not r.server and not len(r))
@@ -150,9 +154,11 @@ class _Growth:
         going_on = [float(r["wall"][-1]) for r in ranks if len(r) and not r.left]
         table = table_of(self.run, ranks, False, before)
         rows = int(np.searchsorted(table.wall, min(going_on, default=math.inf), side="left"))
-        if rows >= LEAST_ROWS:
-            self._settle(_first(table, rows), (writers, gone))
-            self._leave_out(rows)
+        if rows < LEAST_ROWS:
+            return table
+        self._settle(_first(table, rows), (writers, gone))
+        self._leave_out(rows)
+        return None
 
     def _joined(self, rank: int, parts: Sequence[dict[str, Column]]) -> RankColumns:
         known = self.ranks.get(rank, RankColumns(rank, rank >= self.run.workers, {}))
