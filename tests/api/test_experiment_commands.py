@@ -47,6 +47,20 @@ def test_experiments_are_marked_found_deleted_and_restored(remote):
     assert hooke("list", "--deleted") == "no deleted experiments\n"
 
 
+def test_an_experiment_is_given_by_its_number_as_well(remote):
+    first, second = (remote.submit(**ALONE, name=name)["id"] for name in ("digits", "letters"))
+    assert hooke("mark", "2", "--archive") == f"{second}: archived\n"
+    assert hooke("mark", "2", first, "--star") == f"{second}: starred, archived\n{first}: starred\n"
+    assert "has not ended" in hooke("extend", "1", "--seeds", "2", status=1)
+    for each in (first, second):
+        remote.client.post(f"/experiments/{each}/cancel").raise_for_status()
+    assert "1 runs were added" in hooke("extend", "1", "--seeds", "1")
+    assert f"{second} is deleted" in hooke("delete", "2")
+    assert "no experiment has the number 2" in hooke("delete", "2", status=1)
+    assert hooke("restore", "2") == f"{second} is back: letters\n"
+    assert "no deleted experiment has the number 2" in hooke("restore", "2", status=1)
+
+
 def test_what_cannot_be_done_is_said_in_a_sentence(remote):
     words = "column 1: no field is called 'stat'; did you mean state?"
     assert words in hooke("list", "--filter", "stat = x", status=1)

@@ -101,13 +101,13 @@ def test_connections_to_sqlite_keep_few_pages_and_few_are_in_use(tmp_path):
 
 
 def test_all_caches_of_an_application_have_one_limit(service):
-    from hooke_api.metrics.endpoints import curve_store, increments
+    from hooke_api.metrics.endpoints import curve_store, increments, phase_store
     from hooke_api.timeline.endpoints import timeline_store
 
     class Request:
         app = service.app
 
-    for made in (curve_store, increments, timeline_store):
+    for made in (curve_store, increments, phase_store, timeline_store):
         found = made(Request)
         (cache,) = [each for each in vars(found).values() if isinstance(each, Cache)]
         assert cache._budget is service.app.state.caches
@@ -218,13 +218,13 @@ def test_the_steps_of_a_run_are_read_a_few_rows_at_a_time(tmp_path, sqlite_templ
         connection.executemany(insert, [(seq, n, json.dumps(header), data) for seq in range(rows)])
         connection.commit()
     with database.read() as session:
-        loading.read_columns(session, "run_1", {})  # what is imported and compiled at first
+        loading.read_columns(session, "run_1")  # what is imported and compiled at first
         tracemalloc.start()
-        found, count = loading.read_columns(session, "run_1", {})
+        found = loading.read_columns(session, "run_1")
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     database.close()
     size = sum(column.nbytes for column in found[1, 0].values())
-    assert count == rows and size > 3e6
+    assert len(found[1, 0]["step"]) == n * rows and size > 3e6
     assert len(data) * rows > 1.5 * size, "rows hold more"
     assert peak < 2.4 * size

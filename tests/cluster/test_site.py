@@ -78,6 +78,20 @@ def test_a_password_of_a_file_reaches_redis_unchanged(tmp_path, password):
         assert password not in site.without_password(found)
 
 
+def test_files_with_secrets_that_others_can_read_are_found(tmp_path):
+    token, password = tmp_path / "token", tmp_path / "password"
+    given = OPTIONS | {"broker": "redis://h/0", "token_file": str(token), "broker_password_file": str(password)}
+    for file in (token, password):
+        file.write_text("secret\n")
+        file.chmod(0o600)
+    assert site.read(None, given).exposed == []
+    password.chmod(0o640)
+    assert site.read(None, given).exposed == [password]
+    token.chmod(0o604)
+    assert site.read(None, given).exposed == [token, password]
+    assert site.read(None, given | {"broker_password_file": None}).exposed == [token]
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [

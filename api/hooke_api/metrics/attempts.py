@@ -56,6 +56,24 @@ def keep_steps(
     return kept
 
 
+def limits_of(
+    numbers: Sequence[int], begun: Sequence[Begun], firsts: Mapping[tuple[int, int], int], ranks: Iterable[int]
+) -> dict[tuple[int, int], float]:
+    """Return (attempt, rank) -> the last step that `keep_steps` keeps of it.
+
+    numbers: of the attempts, ascending; firsts: (attempt, rank) -> first step, of all but the first attempt.
+    """
+    restored = {b.number: b.restored_step or 0 for b in begun}
+    limits: dict[tuple[int, int], float] = {}
+    for rank in ranks:
+        limit = np.inf
+        for attempt in reversed(numbers):
+            limits[attempt, rank] = limit
+            first = firsts.get((attempt, rank))
+            limit = min(limit, first - 1 if first is not None else restored.get(attempt, 0))
+    return limits
+
+
 def keep_evaluations(
     evaluations: Sequence[tuple[Any, ...]], begun: Sequence[Begun], restored_samples: int
 ) -> list[tuple[Any, ...]]:

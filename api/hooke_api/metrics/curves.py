@@ -1,46 +1,162 @@
-"""A cache of the curves of runs, validated on every request.
+"""Caches of the curves of runs, validated on every request.
 
-Before every response the number of chunks and evaluations of each run is compared with those of the cached curves;
-for a run in progress, only new chunks are read.
+Before every response the number of chunks and evaluations of each run is compared with those of what is cached.
+Curves at limited resolutions (`growing.py`) go on with the steps that are new; evaluations, which need no steps,
+and curves with every row are read again.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
 from hooke_api.base.caches import MIB, Budget, Cache
-from hooke_api.metrics.loading import Curves, Facts, Kept, Key, load, read_keys
+from hooke_api.metrics import stored_growth, thinning
+from hooke_api.metrics.evaluations import read_evaluations
+from hooke_api.metrics.growing import Growing, Irregular, Places, Told
+from hooke_api.metrics.growth import grow
+from hooke_api.metrics.loading import (
+    Curves,
+    Facts,
+    Key,
+    load,
+    parts,
+    read_begun,
+    read_keys,
+    read_left,
+    without_steps,
+)
+
+LOCKS = 64
+"""For runs: of one of them, one request at a time reads new steps, and those that wait need not."""
+_Key = tuple[str, str]
+"""What it is, id of the run."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What is kept of a run, and the data that it follows from."""
+
+    key: Key
+    value: Curves | Growing | None
+    """None: its steps are irregular."""
 
 
 class CurveStore:
-    """The cache of a process; thread-safe, because entries are replaced and never modified."""
+    """The caches of a process; thread-safe, because entries are replaced and never modified."""
 
     def __init__(self, budget: Budget | None = None) -> None:
-        """`budget`: of all caches of the process; None: one of its own, in which 60 runs of 10,000 steps fit."""
-        self._kept: Cache[str, Kept] = Cache(budget or Budget(48 * MIB), lambda kept: kept.size)
+        """`budget`: of all caches of the process; None: one of its own."""
+        self._kept: Cache[_Key, _Kept] = Cache(budget or Budget(48 * MIB), _size)
+        self._locks = [threading.Lock() for _ in range(LOCKS)]
 
     def known(self, runs: Sequence[Facts], keys: Mapping[str, Key]) -> dict[str, Curves]:
-        """Return the curves of those runs of which the ones in memory are up to date."""
-        kept = {run.id: self._kept.get(run.id) for run in runs}
-        return {run: each.curves for run, each in kept.items() if each is not None and each.key == keys[run]}
+        """Return the curves with every row of those runs of which the ones in memory are up to date."""
+        return {run.id: kept for run in runs if (kept := self._curves("whole", run, keys[run.id])) is not None}
 
     def read(
         self, session: Session, runs: Sequence[Facts], keys: Mapping[str, Key] | None = None
     ) -> dict[str, Curves]:
-        """Return the curves of these runs as of the session's transaction; `keys`: theirs, if they are known."""
+        """Return the curves of these runs, with every row, as of the session's transaction; `keys`: theirs."""
         keys = read_keys(session, runs) if keys is None else keys
-        found: dict[str, Curves] = {}
-        old: dict[str, Kept] = {}
-        for run in runs:
-            kept = self._kept.get(run.id)
-            if kept is not None and kept.key == keys[run.id]:
-                found[run.id] = kept.curves
-            elif kept is not None:
-                old[run.id] = kept
-        missing = [run for run in runs if run.id not in found]
-        for name, fresh in load(session, missing, keys, old) if missing else ():
-            self._kept.put(name, fresh)
-            found[name] = fresh.curves
+        found = self.known(runs, keys)
+        for name, fresh in load(session, [run for run in runs if run.id not in found]):
+            if keys[name][-1]:  # those of a run in progress would soon be of no use
+                self._kept.put(("whole", name), _Kept(keys[name], fresh))
+            found[name] = fresh
         return found
+
+    def scored(self, session: Session, runs: Sequence[Facts], keys: Mapping[str, Key]) -> dict[str, Curves]:
+        """Return the evaluations of those runs of which no step is needed for them."""
+        of = {run.id: _of_evaluations(keys[run.id]) for run in runs}
+        kept = {run.id: self._curves("evaluations", run, of[run.id]) for run in runs}
+        found = {name: each for name, each in kept.items() if each is not None}
+        for name, fresh in without_steps(session, [run for run in runs if run.id not in found]).items():
+            self._kept.put(("evaluations", name), _Kept(of[name], fresh))
+            found[name] = fresh
+        return found
+
+    def grown(
+        self, session: Session, runs: Sequence[Facts], keys: Mapping[str, Key], points: int
+    ) -> dict[str, Growing]:
+        """Return the curves of these runs at a resolution for answers of so many points.
+
+        Without those whose steps are irregular. Raises Unreadable and Unavailable.
+        """
+        most = next((level for level in thinning.LEVELS if level >= points), points)
+        found: dict[str, Growing] = {}
+        behind: list[Facts] = []
+        for run in runs:
+            kept = self._kept.get(("growing", run.id))
+            grown = kept.value if kept is not None else None
+            if isinstance(grown, Growing) and grown.covers(run, keys[run.id], most):
+                found[run.id] = grown
+            elif kept is None or grown is not None:  # None: irregular
+                behind.append(run)
+        told = self._told(session, behind, keys)
+        for run in behind:
+            fresh = self._grow(session, run, keys[run.id], told[run.id], most)
+            if fresh is not None:
+                found[run.id] = fresh
+        return found
+
+    def watching(self, session: Session, grown: Growing, keys: Mapping[str, Key], places: Places) -> Growing:
+        """Return the same curves with the points beside further places of bands; `keys`: as `read_keys` tells."""
+        settled, name = grown.settled.watching(places), grown.run.id
+        if settled is grown.settled:
+            return grown
+        if settled is None:  # points beside them were left out
+            told = self._told(session, [grown.run], keys)[name]
+            return self._grow(session, grown.run, keys[name], told, grown.most, places) or grown
+        grown = replace(grown, settled=settled)
+        self._kept.put(("growing", name), _Kept(grown.key, grown))
+        return grown
+
+    def _grow(
+        self, session: Session, run: Facts, key: Key, told: Told, most: int, places: Places | None = None
+    ) -> Growing | None:
+        with self._locks[hash(run.id) % LOCKS]:
+            old = self._growing(run.id)
+            if old is not None and not places and old.covers(run, key, most):
+                return old  # another request has read the same meanwhile
+            if told.evaluations is None and (old is None or old.key[2] != key[2]):  # it was another one before
+                told = replace(told, evaluations=read_evaluations(session, [[run.id]])[run.id])
+            if old is None:
+                old = stored_growth.load(session, run)
+            grown: Growing | None = None
+            with suppress(Irregular):
+                grown = grow(session, run, key, told, most, old, places)
+            self._kept.put(("growing", run.id), _Kept(key, grown))
+            return grown
+
+    def _growing(self, run: str) -> Growing | None:
+        kept = self._kept.get(("growing", run))
+        return kept.value if kept is not None and isinstance(kept.value, Growing) else None
+
+    def _told(self, session: Session, runs: Sequence[Facts], keys: Mapping[str, Key]) -> dict[str, Told]:
+        """Read what is known of runs beside their steps; their evaluations only if there are new ones."""
+        begun, left = read_begun(session, runs), read_left(session, runs)
+        known = {run.id: self._growing(run.id) for run in runs}
+        same = {name for name, old in known.items() if old is not None and old.key[2] == keys[name][2]}
+        scored = read_evaluations(session, parts([run for run in runs if run.id not in same]))
+        return {
+            run.id: Told(begun[run.id], left[run.id], None if run.id in same else scored[run.id]) for run in runs
+        }
+
+    def _curves(self, kind: str, run: Facts, key: Key) -> Curves | None:
+        kept = self._kept.get((kind, run.id))
+        return kept.value if kept is not None and kept.key == key and isinstance(kept.value, Curves) else None
+
+
+def _of_evaluations(key: Key) -> Key:
+    """Return what evaluations follow from, as a key: their number, and that of ranks that have started."""
+    _, _, evaluations, started, _, ended = key
+    return (0, 0, evaluations, started, 0, ended)
+
+
+def _size(kept: _Kept) -> int:
+    return kept.value.nbytes if kept.value is not None else 0

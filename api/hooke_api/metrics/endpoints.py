@@ -11,6 +11,7 @@ from hooke_api.base.tables import CsvAnswer, csv_answer
 from hooke_api.metrics import export, phases, service, workers
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.increments import Increments
+from hooke_api.metrics.phase_seconds import PhaseStore
 from hooke_api.metrics.schemas import (
     Axis,
     BandAnswer,
@@ -41,6 +42,15 @@ def increments(request: Request) -> Increments:
     if not hasattr(state, "increments"):
         state.increments = Increments(state.caches)
     found: Increments = state.increments
+    return found
+
+
+def phase_store(request: Request) -> PhaseStore:
+    """Return the application's store of seconds of phases; created by the first request."""
+    state = request.app.state
+    if not hasattr(state, "phases"):
+        state.phases = PhaseStore(state.caches)
+    found: PhaseStore = state.phases
     return found
 
 
@@ -134,10 +144,11 @@ def read_bands(  # noqa: PLR0913 - the query of the URL, one parameter each
 def read_phases(
     experiment_id: str,
     database: DatabaseOf,
+    known: Annotated[PhaseStore, Depends(phase_store)],
     cluster: Annotated[str | None, Query(max_length=64, description="Default: all.")] = None,
     workers: Annotated[int | None, Query(ge=1, le=10**6, description="Default: any number.")] = None,
     bins: Annotated[int, Query(ge=8, le=500, description="Equal parts of the wall time.")] = 60,
 ) -> PhasesAnswer:
     """Return the shares of phases in parts of the wall time of each variant on a cluster with so many workers."""
     with database.read() as session:
-        return phases.over_time(session, experiment_id, cluster, workers, bins)
+        return phases.over_time(session, known, experiment_id, cluster, workers, bins)

@@ -19,6 +19,8 @@ from hooke_api.metrics.evaluations import Evaluations, joined, read_evaluations
 from hooke_api.metrics.table import (
     COLUMNS,
     NOTHING,
+    START,
+    Before,
     Column,
     RankColumns,
     Table,
@@ -30,7 +32,6 @@ from hooke_api.models import (
     Attempt,
     CatalogueEntry,
     Chunk,
-    CompactedRun,
     DroppedWorker,
     Experiment,
     RankTotals,
@@ -93,22 +94,10 @@ class Curves:
     table: Table
     evaluations: Evaluations
 
-
-@dataclass(frozen=True)
-class Kept:
-    """Cache entry of a run: its curves and, while it is in progress, the data they were computed from."""
-
-    key: Key
-    curves: Curves
-    columns: ByRank
-
     @property
-    def size(self) -> int:
+    def nbytes(self) -> int:
         """Return the size in memory, bytes."""
-        arrays = [array for columns in self.columns.values() for array in columns.values()]
-        return (
-            self.curves.table.nbytes + self.curves.evaluations.nbytes + sum(int(array.nbytes) for array in arrays)
-        )
+        return self.table.nbytes + self.evaluations.nbytes
 
 
 def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
@@ -170,101 +159,83 @@ def read_keys(session: Session, runs: Sequence[Facts]) -> dict[str, Key]:
     return keys
 
 
-def load(
-    session: Session, runs: Sequence[Facts], keys: Mapping[str, Key], old: dict[str, Kept]
-) -> Iterator[tuple[str, Kept]]:
-    """Yield the cache entries of these runs, by id; for those in `old`, only newer chunks are read.
-
-    One after the other, and out of `old`, because what they were computed from may be large.
-    """
-    begun, left = read_begun(session, runs), _left(session, runs)
+def load(session: Session, runs: Sequence[Facts]) -> Iterator[tuple[str, Curves]]:
+    """Yield the curves of these runs, by id, with every row; one after the other, as steps may be very many."""
+    begun, left = read_begun(session, runs), read_left(session, runs)
     evaluations = read_evaluations(session, parts(runs))
     for run in runs:
-        columns = _new_columns(session, run.id, keys[run.id], old.pop(run.id, None))
-        curves = _curves(run, columns, begun[run.id], evaluations[run.id], left[run.id])
-        yield run.id, Kept(keys[run.id], curves, {} if run.ended else columns)
-
-
-def compacted(session: Session, runs: Sequence[Facts]) -> list[Facts]:
-    """Return those of some runs that have an object."""
-    found: set[str] = set()
-    for ids in parts(runs):
-        found.update(session.scalars(select(CompactedRun.run_id).where(CompactedRun.run_id.in_(ids))))
-    return [run for run in runs if run.id in found]
+        columns = read_columns(session, run.id)
+        yield run.id, _curves(run, columns, begun[run.id], evaluations[run.id], left[run.id])
 
 
 def without_steps(session: Session, runs: Sequence[Facts]) -> dict[str, Curves]:
-    """Return the evaluations of those ended runs of which no step is needed for them: all are of one attempt."""
+    """Return the evaluations of those runs of which no step is needed for them: all are of one attempt."""
     begun, evaluations = read_begun(session, runs), read_evaluations(session, parts(runs))
     found = {}
     for run in runs:
         attempts = {each.number for each in begun[run.id]} | {row[0] for row in evaluations[run.id]}
-        if run.ended and len(attempts) <= 1:
+        if len(attempts) <= 1:
             found[run.id] = Curves(NOTHING, joined(evaluations[run.id]))
     return found
 
 
-def _new_columns(session: Session, run: str, key: Key, old: Kept | None) -> ByRank:
-    if old is not None and old.columns:
-        columns, count = read_columns(session, run, old.columns, after=old.key[1])
-        if old.key[0] + count == key[0]:
-            return columns
-        # otherwise a chunk with a lower id was committed later: read again
-    return read_columns(session, run, {})[0]
-
-
-def read_columns(
-    session: Session, run: str, known: ByRank, after: int | None = None, names: Sequence[str] = COLUMNS
-) -> tuple[ByRank, int]:
-    """Return the known columns extended by chunks after an id, and the number of rows read.
-
-    Without an id, those in the object of a compacted run come first.
-    """
-    parts = defaultdict(list, {place: [columns] for place, columns in known.items()})
-    if after is None:
-        with steps.opened(session, run) as file:
-            if file is not None:
-                for segment in file.segments:
-                    parts[segment.attempt, segment.rank].append(file.columns(segment, names))
+def read_columns(session: Session, run: str, names: Sequence[str] = COLUMNS) -> ByRank:
+    """Return columns of all steps of a run; those in the object of a compacted run come first."""
+    parts: dict[tuple[int, int], list[dict[str, Column]]] = defaultdict(list)
+    with steps.opened(session, run) as file:
+        if file is not None:
+            for segment in file.segments:
+                parts[segment.attempt, segment.rank].append(file.columns(segment, names))
     query = select(Chunk.attempt, Chunk.rank, Chunk.n, Chunk.header, Chunk.data)
     query = query.where(Chunk.run_id == run).order_by(Chunk.attempt, Chunk.rank, Chunk.seq)
-    if after is not None:
-        query = query.where(Chunk.id > after)
-    count = 0
     # few rows at a time, and copies of what is needed of them: otherwise all columns of a run would be in memory
     with closing(session.execute(query.execution_options(yield_per=steps.ROWS))) as rows:
         for attempt, rank, n, header, data in rows:
             found = blocks.read(n, header, data, names)
             parts[attempt, rank].append({name: column.copy() for name, column in found.items()})
-            count += 1
-    joined = {
+    return {
         place: {name: np.concatenate([part[name] for part in found]) for name in names}
         for place, found in parts.items()
     }
-    return joined, count
 
 
 def _curves(
     run: Facts, columns: ByRank, begun: Sequence[Begun], evaluations: Sequence[tuple[Any, ...]], left: Left
 ) -> Curves:
-    kept = keep_steps(columns, begun, range(run.workers + run.servers))
-    writers = writing_workers(run.workers)
-    nothing = {name: np.empty(0) for name in COLUMNS}
-    expected = sorted({*writers, *kept})
+    kept = {
+        rank: RankColumns(rank, rank >= run.workers, found)
+        for rank, found in keep_steps(columns, begun, range(run.workers + run.servers)).items()
+    }
     newest = begun[-1].number if begun else 1
+    table = table_of(run, expected_ranks(run, kept, left, newest), run.ended)
+    earlier = {rank: len(found) - _length(columns.get((newest, rank))) for rank, found in kept.items()}
+    return Curves(table, joined(keep_evaluations(evaluations, begun, restored_samples(run, earlier))))
+
+
+def expected_ranks(run: Facts, kept: Mapping[int, RankColumns], left: Left, newest: int) -> list[RankColumns]:
+    """Return the ranks of a run that have steps or will have some, and which of them were dropped.
+
+    `newest`: number of the newest attempt that has begun.
+    """
     gone = {worker: step for (attempt, worker), step in left.items() if attempt == newest}
-    ranks = [_rank(rank, rank >= run.workers, kept.get(rank, nothing), gone.get(rank)) for rank in expected]
+    found = []
+    for rank in sorted({*writing_workers(run.workers), *kept}):
+        own = kept.get(rank) or RankColumns(rank, rank >= run.workers, {name: np.empty(0) for name in COLUMNS})
+        stored, last = own.columns["step"][-1] if len(own) else 0, gone.get(rank)
+        found.append(replace(own, left=last is not None and bool(stored >= last)))
+    return found
+
+
+def table_of(run: Facts, ranks: Sequence[RankColumns], ended: bool, before: Before = START) -> Table:
+    """Return the table of a run, or the rows of it that follow on those before."""
     weights = unequal_batches(run.algorithm, run.sizes, run.workers) if run.lockstep else ()
-    table = aggregate(ranks, run.workers, run.batch, run.lockstep, run.ended, weights)
-    earlier = [len(kept[w]["step"]) - _length(columns.get((newest, w))) for w in writers if w in kept]
-    restored = sum(earlier) * run.batch * run.workers // len(writers)
-    return Curves(table, joined(keep_evaluations(evaluations, begun, restored)))
+    return aggregate(ranks, run.workers, run.batch, run.lockstep, ended, weights, before)
 
 
-def _rank(rank: int, server: bool, columns: dict[str, Column], last: int | None) -> RankColumns:
-    """Return the columns of a rank; `last` is the step at which it was dropped, if it was."""
-    stored = columns["step"][-1] if len(columns["step"]) else 0
-    return RankColumns(rank, server, columns, left=last is not None and stored >= last)
+def restored_samples(run: Facts, earlier: Mapping[int, int]) -> int:
+    """Return the samples of the steps that count of attempts before the newest one; `earlier`: by rank."""
+    writers = writing_workers(run.workers)
+    return sum(earlier.get(rank, 0) for rank in writers) * run.batch * run.workers // len(writers)
 
 
 def _length(columns: dict[str, Column] | None) -> int:
@@ -284,7 +255,7 @@ def read_begun(session: Session, runs: Sequence[Facts]) -> dict[str, list[Begun]
     return found
 
 
-def _left(session: Session, runs: Sequence[Facts]) -> dict[str, Left]:
+def read_left(session: Session, runs: Sequence[Facts]) -> dict[str, Left]:
     """Return the dropped workers of the attempts of each run."""
     gone = DroppedWorker
     found: dict[str, Left] = defaultdict(dict)

@@ -52,12 +52,16 @@ def m4(y: Floats, most: int) -> Indices:
     n = len(y)
     if n <= most:
         return np.arange(n, dtype=np.int64)
+    return of_buckets(y, bucket_size(n, most, 4 if np.isfinite(y).all() else 5))
+
+
+def of_buckets(y: Floats, size: int) -> Indices:
+    """Return the indices that are kept of each bucket of `size` points, ascending; the last one may be short."""
+    n = len(y)
     missing = ~np.isfinite(y)
-    has_gaps = bool(missing.any())
-    size = bucket_size(n, most, 5 if has_gaps else 4)
     starts = np.arange(0, n, size, dtype=np.int64)
     kept = [starts, np.minimum(starts + size, n) - 1]
-    if has_gaps:
+    if missing.any():
         kept.append(_extremes(np.where(missing, np.inf, y), size, "min"))
         kept.append(_extremes(np.where(missing, -np.inf, y), size, "max"))
         kept.append(_gaps(missing, size))
@@ -76,7 +80,11 @@ def again(at: Indices, y: Floats, n: int, gaps: bool, most: int) -> Indices:
     """
     if n <= most:
         return np.arange(len(at), dtype=np.int64)
-    size = bucket_size(n, most, 5 if gaps else 4)
+    return of_known(at, y, bucket_size(n, most, 5 if gaps else 4))
+
+
+def of_known(at: Indices, y: Floats, size: int) -> Indices:
+    """Return which of the known points (see `again`) are kept of each bucket of `size` points, ascending."""
     bucket = at // size
     starts = np.flatnonzero(np.diff(bucket, prepend=-1))
     kept = [starts, np.append(starts[1:], len(at)) - 1]
@@ -84,8 +92,7 @@ def again(at: Indices, y: Floats, n: int, gaps: bool, most: int) -> Indices:
     for sign in (1.0, -1.0):
         height = np.where(missing, np.inf, sign * y)
         kept.append(np.lexsort((order, height, bucket))[starts])  # the first of the lowest of each bucket
-    if gaps:
-        where = np.flatnonzero(missing)
-        _, first = np.unique(bucket[where], return_index=True)
-        kept.append(where[first])
+    where = np.flatnonzero(missing)
+    _, first = np.unique(bucket[where], return_index=True)
+    kept.append(where[first])
     return np.unique(np.concatenate(kept)).astype(np.int64)

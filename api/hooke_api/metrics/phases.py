@@ -6,51 +6,35 @@ evenly over its time, as steps do not tell the order of phases.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 import numpy as np
-from hooke.trace.phases import PHASES
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from hooke_api.metrics.attempts import Begun, keep_steps
-from hooke_api.metrics.loading import Facts, parts, read_begun, read_columns, read_facts
+from hooke_api.metrics.loading import Facts, parts, read_begun, read_facts
+from hooke_api.metrics.phase_seconds import MEASURED, PhaseStore, RankSeconds, Stored
 from hooke_api.metrics.schemas import PhasesAnswer, PhasesRow
-from hooke_api.metrics.table import Column, Floats, writing_workers
+from hooke_api.metrics.table import Floats, writing_workers
 from hooke_api.models import RankTotals, Run
+from hooke_api.storage import steps as stored
 from hooke_api.storage.present import present_experiment
 
-MEASURED = (*map(str, PHASES), "hidden")
-"""Columns of seconds; the last one runs at the same time as the others."""
-NAMES = ("step", "wall", *MEASURED)
 MOST_STEPS = 4_000_000
 """Steps, over ranks and runs, that are read; of more, fewer seeds are, but at least one of each group."""
+ROUNDED_STEPS = 200_000
+"""Steps from which on the bins of runs in progress end at a round time, so that they seldom change: of the steps
+that were read, what was added up stays of use."""
 
 Group = tuple[str, str, int]
 """Variant, cluster, number of workers."""
 
 
-def seconds_of(rank: Mapping[str, Column], edges: Floats) -> Floats:
-    """Return the seconds of one rank in each bin, in the order of MEASURED. Shape (7, len(edges) - 1).
-
-    rank: its steps, ascending; edges: of the bins, s, ascending.
-    """
-    ended = np.maximum.accumulate(rank["wall"].astype(np.float64))
-    last = len(ended) - 1
-    at = np.where(edges >= ended[last], last, np.searchsorted(ended, edges))  # the step in which each edge lies
-    length = np.stack([rank[name][at] for name in MEASURED[:-1]]).sum(axis=0, dtype=np.float64)
-    began = np.maximum(ended[at] - length, np.where(at > 0, ended[at - 1], 0.0))
-    room = ended[at] - began
-    gone = np.clip((edges - began) / np.where(room > 0, room, 1.0), 0.0, 1.0)
-    gone = np.where(room > 0, gone, edges >= ended[at])
-    found = [np.cumsum(rank[name], dtype=np.float64)[at] - (1 - gone) * rank[name][at] for name in MEASURED]
-    return np.diff(np.stack(found))
-
-
 def over_time(
-    session: Session, experiment: str, cluster: str | None, workers: int | None, bins: int
+    session: Session, store: PhaseStore, experiment: str, cluster: str | None, workers: int | None, bins: int
 ) -> PhasesAnswer:
     """Return the phases of every group of reported runs, in the order of the runs. Raises ResourceNotFound."""
     present_experiment(session, experiment)
@@ -62,18 +46,46 @@ def over_time(
         if sizes.get(run.id, (0, 0.0))[0]:
             groups[run.variant, run.cluster, run.workers].append(run)
     groups = _few(groups, {run: steps for run, (steps, _) in sizes.items()})
-    spans: dict[tuple[str, int], float] = defaultdict(float)
-    for group, members in groups.items():
-        spans[group[1:]] = max(spans[group[1:]], *(sizes[run.id][1] for run in members))
-    begun = read_begun(session, [run for members in groups.values() for run in members])
+    spans = _spans(groups, sizes)
+    chosen = [run for members in groups.values() for run in members]
+    begun, counts = read_begun(session, chosen), dict[str, stored.Count]()
+    for ids in parts(chosen):
+        counts.update(stored.counts(session, ids))
+
+    def row(group: Group, members: Sequence[Facts]) -> PhasesRow:
+        edges, found = np.linspace(0, spans[group[1:]], bins + 1), {}
+        for run in members:
+            of_run = Stored(counts.get(run.id, (0, 0)), tuple(begun[run.id]))
+            found[run.id] = store.seconds(session, run.id, of_run, writing_workers(run.workers), edges)
+        return _row(group, members, found, edges)
+
     return PhasesAnswer(
         phases=list(MEASURED[:-1]),
         bins=bins,
-        rows=[
-            _row(session, group, members, begun, np.linspace(0, spans[group[1:]], bins + 1))
-            for group, members in groups.items()
-        ],
+        rows=[row(group, members) for group, members in groups.items()],
     )
+
+
+def _spans(
+    groups: Mapping[Group, Sequence[Facts]], sizes: Mapping[str, tuple[int, float]]
+) -> dict[tuple[str, int], float]:
+    """Return the end of the last bin of each cluster and number of workers."""
+    of_place: dict[tuple[str, int], list[Facts]] = defaultdict(list)
+    for group, members in groups.items():
+        of_place[group[1:]] += members
+    spans = {}
+    for place, members in of_place.items():
+        spans[place] = max(sizes[run.id][1] for run in members)
+        going_on = not all(run.ended for run in members)
+        if going_on and sum(sizes[run.id][0] for run in members) > ROUNDED_STEPS:
+            spans[place] = rounded(spans[place])
+    return spans
+
+
+def rounded(seconds: float) -> float:
+    """Return the least of 8/8, 9/8, ... 15/8 times a power of two that is not less."""
+    share, power = math.frexp(seconds)
+    return math.ldexp(math.ceil(share * 16) / 16, power)
 
 
 def _sizes(session: Session, runs: Sequence[Facts]) -> dict[str, tuple[int, float]]:
@@ -98,20 +110,14 @@ def _few(groups: Mapping[Group, list[Facts]], steps: Mapping[str, int]) -> dict[
     return kept
 
 
-def _ranks(session: Session, run: Facts, begun: Sequence[Begun]) -> Iterator[Mapping[str, Column]]:
-    columns, _ = read_columns(session, run.id, {}, names=NAMES)
-    yield from keep_steps(columns, begun, writing_workers(run.workers), NAMES).values()
-
-
 def _row(
-    session: Session, group: Group, members: Sequence[Facts], begun: Mapping[str, list[Begun]], edges: Floats
+    group: Group, members: Sequence[Facts], found: Mapping[str, Sequence[RankSeconds]], edges: Floats
 ) -> PhasesRow:
     total, end = np.zeros((len(MEASURED), len(edges) - 1)), 0.0
     for run in members:
-        for rank in _ranks(session, run, begun[run.id]):
-            if len(rank["wall"]):
-                total += seconds_of(rank, edges)
-                end = max(end, float(rank["wall"][-1]))
+        for rank in found[run.id]:
+            total += rank.in_parts(len(edges))
+            end = max(end, rank.wall)
     recorded = total[:-1].sum(axis=0)
     shares = np.divide(total, recorded, out=np.zeros_like(total), where=recorded > 0).round(4)
     variant, cluster, workers = group

@@ -13,10 +13,13 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
 from hooke_api.metrics import thinning
-from hooke_api.metrics.axes import curve, needs_steps
+from hooke_api.metrics.axes import OF_STEPS, curve, needs_steps
 from hooke_api.metrics.bands import Curve, band
+from hooke_api.metrics.brackets import CELLS
 from hooke_api.metrics.curves import CurveStore
-from hooke_api.metrics.loading import Curves, Facts, compacted, read_facts, read_keys, without_steps
+from hooke_api.metrics.growing import STALENESS, Growing
+from hooke_api.metrics.level import Thinned
+from hooke_api.metrics.loading import Curves, Facts, Key, read_facts, read_keys
 from hooke_api.metrics.m4 import m4
 from hooke_api.metrics.schemas import (
     Axis,
@@ -29,7 +32,6 @@ from hooke_api.metrics.schemas import (
     SeriesQuery,
 )
 from hooke_api.metrics.table import Floats
-from hooke_api.metrics.thinning import Thinned
 from hooke_api.models import NumberSequence, Run
 from hooke_api.storage.present import of_present, present_experiment
 
@@ -66,12 +68,14 @@ def _plain(values: Floats) -> list[float | None]:
     return [v if math.isfinite(v) else None for v in values.tolist()]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Found:
-    """What was read of some runs: whole curves, or series at a limited resolution."""
+    """What was read of some runs: curves with every row, series at a limited resolution, or curves that grow."""
 
+    keys: Mapping[str, Key]
     curves: Mapping[str, Curves]
     thinned: Mapping[str, Mapping[Metric, Thinned]]
+    grown: dict[str, Growing]
 
 
 def _read(
@@ -83,19 +87,27 @@ def _read(
     points: int,
     whole: bool = False,
 ) -> _Found:
-    """Read runs for answers of at most `points` points, or with every point: what is in memory, or reads least.
+    """Read runs for answers of at most `points` points: what is in memory, or reads least.
 
-    Objects of compacted runs are opened only for metrics or axes that follow from steps.
+    `whole`: for bands, which read the points beside those of their grid. Steps are read only for metrics or axes
+    that follow from them, and all at once only for bands of more points than `CELLS`, or where they are irregular.
     """
     keys = read_keys(session, runs)
     known = store.known(runs, keys)
     left = [run for run in runs if run.id not in known]
-    thinned = thinning.read(session, left, keys, metrics, points, whole)
+    level = thinning.LEVELS[0] if whole else points
+    thinned = thinning.read(session, left, keys, metrics, level, whole)
     rest = [run for run in left if run.id not in thinned]
     if not needs_steps(metrics, axis):
-        known |= without_steps(session, compacted(session, rest))
+        known |= store.scored(session, rest, keys)
         rest = [run for run in rest if run.id not in known]
-    return _Found(known | store.read(session, rest, keys), thinned)
+    grown: dict[str, Growing] = {}
+    if not (whole and points > CELLS and not OF_STEPS.isdisjoint(metrics)):
+        grown = store.grown(session, rest, keys, level)
+    if axis == "bytes" and not OF_STEPS.issuperset(metrics):
+        grown = {n: store.watching(session, each, keys, each.places_of_evaluations) for n, each in grown.items()}
+    rest = [run for run in rest if run.id not in grown]
+    return _Found(keys, known | store.read(session, rest, keys), thinned, grown)
 
 
 def _thinned(found: _Found, run: Facts, metric: Metric, query: SeriesQuery) -> tuple[Floats, Floats, int]:
@@ -103,9 +115,19 @@ def _thinned(found: _Found, run: Facts, metric: Metric, query: SeriesQuery) -> t
     if run.id in found.thinned:
         line = found.thinned[run.id].get(metric)
         return line.at_most(query.axis, query.points) if line is not None else (np.empty(0), np.empty(0), 0)
-    x, y = curve(run, found.curves[run.id], metric, query.axis)
+    if run.id in found.grown and metric in OF_STEPS:
+        return found.grown[run.id].line(metric).at_most(query.axis, query.points)
+    x, y = _curve(found, run, metric, query.axis)
     kept = m4(y, query.points)
     return x[kept], y[kept], len(y)
+
+
+def _curve(found: _Found, run: Facts, metric: Metric, axis: Axis) -> tuple[Floats, Floats]:
+    """Return x and y of all points of a metric; of a run that grows, only of one of evaluations."""
+    if run.id in found.grown:
+        grown = found.grown[run.id]
+        return curve(grown.run, grown.curves, metric, axis)
+    return curve(run, found.curves[run.id], metric, axis)
 
 
 def answer_series(session: Session, store: CurveStore, query: SeriesQuery) -> SeriesAnswer:
@@ -137,27 +159,49 @@ def answer_bands(
     present_experiment(session, experiment)
     position = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
     runs = read_facts(session, and_(Run.experiment_id == experiment, Run.rung.is_(None)))
-    found = _read(session, store, runs, metrics, axis, thinning.LEVELS[0], whole=True)
+    found = _read(session, store, runs, metrics, axis, points, whole=True)
     groups: dict[tuple[str, str, int], list[Facts]] = defaultdict(list)
     for run in runs:
         groups[run.variant, run.cluster, run.workers].append(run)
-    bands = [_band(members, found, metric, axis, points) for metric in metrics for members in groups.values()]
+    bands = []
+    for metric in metrics:
+        for members in groups.values():
+            _watch(session, store, found, members, metric, axis)
+            bands.append(_band(members, found, metric, axis, points))
     return BandAnswer.model_construct(
         axis=axis, unit=unit(axis, runs), bands=bands, position=position, version="", since=None
     )
 
 
-def _whole(found: _Found, run: Facts, metric: Metric, axis: Axis) -> tuple[Floats, Floats]:
+def _watch(
+    session: Session, store: CurveStore, found: _Found, members: Sequence[Facts], metric: Metric, axis: Axis
+) -> None:
+    """Have the ends of runs that have ended, which are places of the band's grid, watched in those that grow."""
+    grown = [run.id for run in members if run.id in found.grown]
+    if metric not in OF_STEPS or not grown or len(members) == 1:
+        return
+    ends = [_needed(found, run, metric, axis)[0][-1:] for run in members if run.ended]
+    places = frozenset(np.concatenate((np.empty(0), *ends)).tolist())
+    for name in grown:
+        place = {(axis, metric == STALENESS): places}
+        found.grown[name] = store.watching(session, found.grown[name], found.keys, place)
+
+
+def _needed(found: _Found, run: Facts, metric: Metric, axis: Axis) -> tuple[Floats, Floats, int]:
+    """Return x and y of the points that a band needs, and the number of all points."""
     if run.id in found.thinned:
         line = found.thinned[run.id][metric]
-        return line.x[axis], line.y
-    return curve(run, found.curves[run.id], metric, axis)
+        return line.x[axis], line.y, line.n
+    if run.id in found.grown:
+        return found.grown[run.id].drawn(metric, axis)
+    x, y = curve(run, found.curves[run.id], metric, axis)
+    return x, y, len(x)
 
 
 def _band(members: Sequence[Facts], found: _Found, metric: Metric, axis: Axis, points: int) -> Band:
     first = members[0]
-    drawn = {run.id: Curve(*_whole(found, run, metric, axis), run.ended) for run in members}
-    drawn = {run: line for run, line in drawn.items() if len(line.x)}
+    needed = {run.id: _needed(found, run, metric, axis) for run in members}
+    drawn = {run.id: Curve(*needed[run.id][:2], run.ended) for run in members if needed[run.id][2]}
     step = first.workers * first.batch if axis == "samples" else 1.0
     columns = band(list(drawn.values()), points, step)
     return Band.model_construct(
@@ -172,7 +216,7 @@ def _band(members: Sequence[Facts], found: _Found, metric: Metric, axis: Axis, p
         high=_plain(columns.high),
         n=columns.n.tolist(),
         runs=list(drawn),
-        evaluations=[len(line.x) for line in drawn.values()],
+        evaluations=[needed[run][2] for run in drawn],
         kept_before=0,
         kept_after=0,
     )

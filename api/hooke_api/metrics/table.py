@@ -11,10 +11,14 @@ P
 Rows are computed only as far as every worker has reported, so that a row never changes; a dropped worker counts
 until its last step has arrived. With more than 32 workers only some of them write steps; samples and bytes are
 then scaled up.
+
+A table may be continued: of the steps behind those of its rows, and `Before`, the next rows follow, bit for bit as
+if they were computed of all steps, as sums are made in the same order.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,12 +46,32 @@ class RankColumns:
     columns: dict[str, Column]
     left: bool = False
     """Whether this worker was dropped and all of its steps are present."""
+    done: int = 0
+    """How many of these steps, the first ones, are in rows that were computed before."""
+    sent: float = 0.0
+    """Bytes that it had sent before the first of these steps."""
+    exposed: float = 0.0
+    """Its exposed communication before the first of these steps, s."""
 
     def __len__(self) -> int:
         return len(self.columns["step"])
 
     def __getitem__(self, name: str) -> Floats:
         return self.columns[name].astype(np.float64, copy=False)
+
+    def so_far(self, name: str) -> Floats:
+        """Return what `wire` or `communicate` adds up to before the first step and after each; shape (n + 1,)."""
+        before = {"wire": self.sent, "communicate": self.exposed}[name]
+        return np.cumsum(np.concatenate(([before], self[name])))
+
+
+@dataclass(frozen=True)
+class Before:
+    """What is before the rows that are to be computed: number of rows, and wall time and clock of the last one."""
+
+    rows: int = 0
+    wall: float = -math.inf
+    clock: float = -math.inf
 
 
 @dataclass(frozen=True)
@@ -101,6 +125,9 @@ def writing_workers(workers: int) -> tuple[int, ...]:
     return tuple(range(workers)) if workers <= EVERY_RANK_WRITES else (0, workers - 1)
 
 
+START = Before()
+
+
 def aggregate(
     ranks: Sequence[RankColumns],
     workers: int,
@@ -108,8 +135,9 @@ def aggregate(
     lockstep: bool,
     ended: bool,
     weights: Sequence[float] = (),
+    before: Before = START,
 ) -> Table:
-    """Return the table of a run of `workers` workers.
+    """Return the table of a run of `workers` workers, or the rows of it that follow on those before.
 
     `ended`: no more steps will follow, so an incomplete last row is included. `weights`: batches of every worker's
     step, where they step together with unequal ones; empty: equal ones.
@@ -119,18 +147,20 @@ def aggregate(
     if not writers or (not ended and not all(r.left for r in silent)):
         return NOTHING
     rows = _Lockstep(writers) if lockstep else _Merged(writers, ended)
+    gradients = before.rows * float(len(writers)) + rows.gradients
     scale = workers / (len(writers) + sum(r.left for r in silent))
     wall = rows.reduce("wall", np.maximum)
     servers = [r for r in ranks if r.server and len(r)]
     sent = scale * _sent(writers, rows.latest, len(wall))
     sent += _sent(servers, [_latest(s, wall) for s in servers], len(wall))
-    samples = scale * batch * rows.gradients
+    samples = scale * batch * gradients
     if lockstep:
-        samples = writers[0]["samples"][: len(wall)]  # a resumed run does not begin at 0
-    at, staleness = _staleness(ranks, wall)
+        samples = writers[0]["samples"][rows.latest[0]]  # a resumed run does not begin at 0
+    at, staleness = _staleness(ranks, wall, before.wall)
+    clock = np.concatenate(([before.clock], rows.reduce("clock", np.maximum)))
     return Table(
         samples=samples,
-        clock=np.maximum.accumulate(rows.reduce("clock", np.maximum)),
+        clock=np.maximum.accumulate(clock)[1:],
         wall=wall,
         bytes=sent,
         loss=_weighted(rows, weights) if weights else rows.reduce("loss", np.add) / rows.sizes,
@@ -151,8 +181,8 @@ class _Lockstep:
 
     def __init__(self, writers: Sequence[RankColumns]) -> None:
         self._writers = writers
-        self._n = min(len(w) for w in writers)
-        self.latest: list[Indices] = [np.arange(self._n)] * len(writers)
+        self._n = min(len(w) - w.done for w in writers)
+        self.latest: list[Indices] = [np.arange(w.done, w.done + self._n) for w in writers]
         """For each worker, the index of its last step within or before each row; -1 if it has none."""
         self.sizes = np.full(self._n, len(writers), dtype=np.float64)
         self.gradients = np.cumsum(self.sizes)
@@ -160,17 +190,19 @@ class _Lockstep:
     def mean(self, name: str, weights: Sequence[float]) -> Floats:
         """Return the weighted mean of a column over the workers of each row."""
         own = [weights[writer.rank] for writer in self._writers]
-        total = sum(
-            (w * writer[name][: self._n] for w, writer in zip(own, self._writers, strict=True)), np.zeros(self._n)
-        )
+        total = sum((w * self._of(n, name) for n, w in enumerate(own)), np.zeros(self._n))
         return total / sum(own)
 
     def reduce(self, name: str, by: np.ufunc) -> Floats:
         """Return the sum or maximum of a column over the gradients of each row."""
-        total = self._writers[0][name][: self._n].copy()
-        for other in self._writers[1:]:
-            by(total, other[name][: self._n], out=total)
+        total = self._of(0, name).copy()
+        for n in range(1, len(self._writers)):
+            by(total, self._of(n, name), out=total)
         return total
+
+    def _of(self, n: int, name: str) -> Floats:
+        done = self._writers[n].done
+        return self._writers[n][name][done : done + self._n]
 
 
 class _Merged:
@@ -178,7 +210,7 @@ class _Merged:
 
     def __init__(self, writers: Sequence[RankColumns], ended: bool) -> None:
         self._writers = writers
-        walls = np.concatenate([w["wall"] for w in writers])
+        walls = np.concatenate([w["wall"][w.done :] for w in writers])
         self._order = np.argsort(walls, kind="stable")
         if not ended:  # after this time some worker may report more steps
             reported = min((w["wall"][-1] for w in writers if not w.left), default=np.inf)
@@ -193,7 +225,7 @@ class _Merged:
 
     def reduce(self, name: str, by: np.ufunc) -> Floats:
         """Return the sum or maximum of a column over the gradients of each row."""
-        values = np.concatenate([w[name] for w in self._writers])[self._order]
+        values = np.concatenate([w[name][w.done :] for w in self._writers])[self._order]
         return np.asarray(by.reduceat(values, self._starts)) if len(values) else values
 
 
@@ -206,7 +238,7 @@ def _sent(ranks: Sequence[RankColumns], latest: Sequence[Indices], n: int) -> Fl
     """Return the bytes that these ranks had sent at the end of each of `n` rows."""
     total = np.zeros(n)
     for rank, index in zip(ranks, latest, strict=True):
-        total += np.append(np.cumsum(rank["wire"]), 0.0)[index]  # index -1 (no step yet) reads the 0
+        total += rank.so_far("wire")[index + 1]
     return total
 
 
@@ -215,16 +247,16 @@ def _fraction(writers: Sequence[RankColumns], latest: Sequence[Indices]) -> Floa
     total, count = np.zeros(len(latest[0])), np.zeros(len(latest[0]))
     for worker, index in zip(writers, latest, strict=True):
         begun = (index >= 0) & (worker["clock"][index] > 0)
-        exposed = np.cumsum(worker["communicate"])[index]
+        exposed = worker.so_far("communicate")[index + 1]
         total += np.divide(exposed, worker["clock"][index], out=np.zeros(len(index)), where=begun)
         count += begun
     mean: Floats = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
     return mean
 
 
-def _staleness(ranks: Sequence[RankColumns], wall: Floats) -> tuple[Indices, Floats]:
-    """Return the rows in which staleness was recorded by any rank, and its mean there."""
-    known = [np.isfinite(r["staleness"]) for r in ranks]
+def _staleness(ranks: Sequence[RankColumns], wall: Floats, after: float) -> tuple[Indices, Floats]:
+    """Return the rows in which staleness was recorded by any rank after a time, and its mean there."""
+    known = [np.isfinite(r["staleness"]) & (r["wall"] > after) for r in ranks]
     values = np.concatenate([r["staleness"][k] for r, k in zip(ranks, known, strict=True)])
     at = np.searchsorted(
         wall, np.concatenate([r["wall"][k] for r, k in zip(ranks, known, strict=True)]), side="left"

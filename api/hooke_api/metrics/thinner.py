@@ -1,8 +1,12 @@
-"""A thread that stores the series of ended runs at limited resolutions (`hooke_api.metrics.thinning`)."""
+"""A thread that stores series of runs at limited resolutions: of ended ones, and of long ones in progress.
+
+See `hooke_api.metrics.thinning` and `hooke_api.metrics.stored_growth`.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import timedelta
 
 import structlog
@@ -13,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ApiError
 from hooke_api.base.workers import Repeating
-from hooke_api.metrics import thinning
+from hooke_api.metrics import stored_growth, thinning
 from hooke_api.models import Event, NumberSequence, RankTotals, Run, ThinnedSeries
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.storage.database import Database
@@ -28,7 +32,7 @@ log = structlog.get_logger("hooke.thinner")
 
 
 class Thinner(Repeating):
-    """The thread; one process at a time does it. Runs are found by their events, at first by what is missing."""
+    """The thread; one process at a time does it. Ended runs are found by events, at first by what is missing."""
 
     def __init__(self, database: Database, seconds: float = SECONDS) -> None:
         super().__init__("thinner", seconds)
@@ -47,28 +51,33 @@ class Thinner(Repeating):
         with self.database.read() as session:
             newest = session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
             runs = _missing(session) if self._seen is None else _changed(session, self._seen)
+            going_on = stored_growth.due(session)
         again = [run for run, at in self._left.items() if at <= time.monotonic()]
         for run in dict.fromkeys((*runs, *again)):
             if not (self.lives() and self.leadership.hold()):
                 return  # what is left is found again
-            self._store(run)
+            self._store(run, lambda run: thinning.store(self.database, run))
         self._seen = newest
+        for run in going_on:
+            if run not in self._left and self.lives() and self.leadership.hold():
+                self._store(run, lambda run: stored_growth.save(self.database, run, thinning.LEVELS[0]))
 
     def close(self) -> None:
         """Let another process do it at once."""
         self.leadership.give_back()
 
-    def _store(self, run: str) -> None:
-        """Store the levels of a run; one that has none is read whole, and keeps no other from its own."""
+    def _store(self, run: str, store: Callable[[str], object]) -> None:
+        """Store what is to be stored of a run; one of which this fails keeps no other from it."""
         self._left.pop(run, None)
         try:
-            thinning.store(self.database, run)
+            store(run)
         except SQLAlchemyError:
             raise
         except ApiError as error:  # its object is missing, the store away, or too many write
             self._left[run] = time.monotonic() + AGAIN_SECONDS
             log.warning("the series of a run cannot be thinned out now", run=run, why=error.detail)
         except Exception:  # any other error
+            self._left[run] = time.monotonic() + AGAIN_SECONDS
             log.exception("the series of a run cannot be thinned out", run=run)
 
 
@@ -81,7 +90,7 @@ def _long() -> ColumnElement[bool]:
 def _missing(session: Session, *where: ColumnElement[bool]) -> list[str]:
     """Return the long ended runs without any level, newest first."""
     totals = select(RankTotals.run_id).where(RankTotals.steps > thinning.LEAST_STEPS)
-    none = ~exists().where(ThinnedSeries.run_id == Run.id)
+    none = ~exists().where(ThinnedSeries.run_id == Run.id, ThinnedSeries.most > stored_growth.LIMIT)
     query = select(Run.id).where(Run.id.in_(totals), Run.state.in_(TERMINAL), none, *where)
     return list(session.scalars(query.order_by(Run.id.desc())))
 

@@ -1,25 +1,36 @@
 """Series of ended runs at limited resolutions, stored, so that the first look at a long run reads little.
 
-A level has, of every metric, the points that M4 keeps at its limit, with all axes. What M4 keeps at a lower limit
-is among them (`hooke_api.metrics.m4.again`), so an answer is the same as from the whole series. A level belongs to
-the data that it was computed from (`of_data`); if the run has others now, the whole series is read.
+A level has, of every metric, the points that M4 keeps at its limit, with all axes (`hooke_api.metrics.level`). It
+belongs to the data that it was computed from (`of_data`); if the run has others now, its steps are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
-from hooke_api.metrics.axes import curve
-from hooke_api.metrics.loading import Curves, Facts, Key, load, parts, read_facts, read_keys
-from hooke_api.metrics.m4 import Indices, again, m4
-from hooke_api.metrics.schemas import BYTES_SENT, Axis, CommonMetric, Metric
-from hooke_api.metrics.table import Floats
+from hooke_api.metrics.axes import OF_STEPS, curve
+from hooke_api.metrics.evaluations import read_evaluations
+from hooke_api.metrics.growing import Growing, Irregular, Told
+from hooke_api.metrics.growth import grow
+from hooke_api.metrics.level import AXES, Thinned
+from hooke_api.metrics.loading import (
+    Curves,
+    Facts,
+    Key,
+    load,
+    parts,
+    read_begun,
+    read_facts,
+    read_keys,
+    read_left,
+)
+from hooke_api.metrics.m4 import m4
+from hooke_api.metrics.schemas import BYTES_SENT, CommonMetric, Metric
 from hooke_api.models import Run, ThinnedSeries
 from hooke_api.storage.database import Database
 
@@ -29,40 +40,6 @@ LEAST_STEPS = 2 * LEVELS[0]
 """Steps of a rank from which on a run gets levels; the steps of shorter runs are read quickly."""
 VERSION = 1
 """Of what is computed: changed with it, it makes stored levels invalid."""
-AXES: tuple[Axis, ...] = get_args(Axis)
-
-
-@dataclass(frozen=True)
-class Thinned:
-    """Points of one metric of a run: all that M4 keeps at the limit of a level."""
-
-    n: int
-    """Number of points of the whole series."""
-    gaps: bool
-    at: Indices
-    """Their places in the series."""
-    x: Mapping[Axis, Floats]
-    y: Floats
-
-    @property
-    def whole(self) -> bool:
-        """Return whether it has every point of the series."""
-        return len(self.at) == self.n
-
-    def at_most(self, axis: Axis, most: int) -> tuple[Floats, Floats, int]:
-        """Return x and y of what M4 keeps of the series, and the number of points of the series."""
-        kept = again(self.at, self.y, self.n, self.gaps, most)
-        return self.x[axis][kept], self.y[kept], self.n
-
-    def packed(self) -> bytes:
-        """Return it as it is stored."""
-        return np.stack([self.at.astype("<f8"), *(self.x[axis] for axis in AXES), self.y]).astype("<f8").tobytes()
-
-    @classmethod
-    def unpacked(cls, n: int, gaps: bool, data: bytes) -> Thinned:
-        """Return what was stored."""
-        at, *axes, y = np.frombuffer(data, "<f8").reshape(2 + len(AXES), -1)
-        return cls(n, gaps, at.astype(np.int64), dict(zip(AXES, axes, strict=True)), y)
 
 
 def thinned(run: Facts, curves: Curves, metric: Metric, most: int) -> Thinned:
@@ -120,9 +97,10 @@ def store(database: Database, run_id: str) -> bool:
         keys = read_keys(session, runs)
         of_data = mark(runs[0], keys[run_id])
         of = ThinnedSeries
-        if session.scalars(select(of.of_data).where(of.run_id == run_id).limit(1)).first() == of_data:
+        mine = (of.run_id == run_id, of.most.in_(LEVELS))
+        if session.scalars(select(of.of_data).where(*mine).limit(1)).first() == of_data:
             return False
-        curves = dict(load(session, runs, keys, {}))[run_id].curves
+        curves = _curves(session, runs[0], keys[run_id])
     rows = [{"run_id": run_id, "of_data": of_data, **row} for row in _rows(runs[0], curves)]
     with database.write() as session:
         if session.get(Run, run_id) is None:  # purged meanwhile
@@ -132,17 +110,32 @@ def store(database: Database, run_id: str) -> bool:
     return True
 
 
-def _rows(run: Facts, curves: Curves) -> Iterator[dict[str, Any]]:
+def _curves(session: Session, run: Facts, key: Key) -> Growing | Curves:
+    """Return what levels follow from; with every row only where steps are irregular."""
+    evaluations = read_evaluations(session, parts([run]))[run.id]
+    told = Told(read_begun(session, [run])[run.id], read_left(session, [run])[run.id], evaluations)
+    try:
+        return grow(session, run, key, told, LEVELS[-1])
+    except Irregular:
+        return dict(load(session, [run]))[run.id]
+
+
+def _rows(run: Facts, found: Growing | Curves) -> Iterator[dict[str, Any]]:
     """Yield the rows of every level that is much smaller than the run.
 
     Metrics of all runs have a row even without points: a level that is there can then be told from none.
     """
-    longest = max(len(curves.table), len(curves.evaluations.samples))
+    grown, curves = (found, found.curves) if isinstance(found, Growing) else (None, found)
+    rows = len(curves.table) if grown is None else grown.rows
+    longest = max(rows, len(curves.evaluations.samples))
     for most in LEVELS:
         if most != LEVELS[0] and longest <= 2 * most:
             continue
         for metric in (*get_args(CommonMetric), *curves.evaluations.further):
-            line = thinned(run, curves, metric, most)
+            if grown is not None and metric in OF_STEPS:
+                line = grown.line(metric).thinner(most)
+            else:
+                line = thinned(run, curves, metric, most)
             if line.n or metric in get_args(CommonMetric):
                 told = {"metric": metric, "n": line.n, "gaps": line.gaps}
                 yield {"most": most, **told, "data": line.packed()}

@@ -166,7 +166,8 @@ class DroppedWorker(Base):
 class ThinnedSeries(Base):
     """A metric of an ended run at a limited resolution, so that a look at a long run reads little.
 
-    `hooke_api.metrics.thinning` writes and reads it; it is derived from the rows of the tables above.
+    `hooke_api.metrics.thinning` writes and reads it; it is derived from the rows of the tables above. A row whose
+    limit is 0 has what `hooke_api.metrics.stored_growth` keeps of a run in progress.
     """
 
     __tablename__ = "thinned_series"

@@ -5,10 +5,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import typer
 
+from hooke.cli.experiment_ids import (
+    DELETED,
+    LIST,
+    ExperimentArgument,
+    ExperimentsArgument,
+    id_of,
+    pages,
+    path,
+)
 from hooke.cli.remote import ApiOption, HomeOption, Remote, in_project, tell
 from hooke.cli.text import columns
 from hooke.errors import ArgumentError, SpecError
@@ -20,26 +29,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-ExperimentsArgument = Annotated[
-    list[str], typer.Argument(metavar="EXPERIMENT...", help="Ids of experiments, exp_...", show_default=False)
-]
-_PAGE = 200
-
-
-def _path(experiment: str, rest: str = "") -> str:
-    return f"/experiments/{quote(experiment, safe='')}{rest}"
-
-
-def _pages(remote: Remote, path: str, most: int, **query: str) -> list[dict[str, Any]]:
-    """Return up to `most` items of a list."""
-    found: list[dict[str, Any]] = []
-    while True:
-        page = remote.get(f"{path}?{urlencode(query | {'limit': str(min(_PAGE, most - len(found)))})}")
-        found += page["items"]
-        if page["next_cursor"] is None or len(found) >= most:
-            return found
-        query |= {"cursor": page["next_cursor"]}
 
 
 @app.command("list")
@@ -63,7 +52,7 @@ def list_(  # noqa: PLR0913 - the options of the command line
             if chosen is not None or project is not None:
                 option = "--filter" if chosen is not None else "--project"
                 raise ArgumentError(f"{option} does not apply to --deleted")
-            items = _pages(remote, "/deleted-experiments", limit)
+            items = pages(remote, DELETED, limit)
             rows = [("EXPERIMENT", "NUMBER", "NAME", "DELETED", "BY", "UNTIL")]
             rows += [
                 (
@@ -74,7 +63,7 @@ def list_(  # noqa: PLR0913 - the options of the command line
             ]
             return columns(rows, "  ") if items else "no deleted experiments"
         text = _filter(chosen, project)
-        items = _pages(remote, "/experiments", limit, **({"filter": text} if text else {}))
+        items = pages(remote, LIST, limit, **({"filter": text} if text else {}))
         found = [("EXPERIMENT", "NUMBER", "NAME", "STATE", "RUNS", "TAGS", "ANSWER"), *map(_row, items)]
         return columns(found, "  ") if items else "no experiment" + (" matches the filter" if text else "")
 
@@ -124,7 +113,7 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option of its own
     def told(remote: Remote) -> str:
         if not asked:
             raise ArgumentError("say what to change: --star, --archive, --protect, --tag, --untag or --note")
-        views = [remote.patch(_path(each), asked) for each in experiments]
+        views = [remote.patch(path(id_of(remote, each)), asked) for each in experiments]
         return "\n".join(f"{view['id']}: {_marks(view)}" for view in views)
 
     tell("experiments", told, api, home)
@@ -137,7 +126,7 @@ def _marks(view: dict[str, Any]) -> str:
 
 @app.command()
 def extend(  # noqa: PLR0913 - the options of the command line
-    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its id, exp_...", show_default=False)],
+    experiment: ExperimentArgument,
     seeds: Annotated[int, typer.Option("--seeds", min=0, help="Additional seeds per variant.")] = 0,
     variants: Annotated[
         Path | None, typer.Option("--variants", help="File with a list `variants`, all of which are added.")
@@ -151,12 +140,13 @@ def extend(  # noqa: PLR0913 - the options of the command line
     def told(remote: Remote) -> str:
         if not seeds and variants is None:
             raise ArgumentError("nothing to add: give --seeds, --variants, or both")
-        before = remote.get(_path(experiment))
+        found = id_of(remote, experiment)
+        before = remote.get(path(found))
         asked = {"seeds": seeds, "variants": _variants(variants), "version": before["version"]}
         if check:
-            plan = remote.post(_path(experiment, "/extension/dry-run"), asked)
+            plan = remote.post(path(found, "/extension/dry-run"), asked)
             return f"{plan['trial_runs']} trial runs at most and {plan['reported_runs']} others would be added"
-        view = remote.post(_path(experiment, "/extension"), asked)
+        view = remote.post(path(found, "/extension"), asked)
         added = sum(view["runs"].values()) - sum(before["runs"].values())
         return f"{view['id']} is version {view['version']}: {added} runs were added, trials included"
 
@@ -190,7 +180,7 @@ def delete(
     """Delete experiments that have ended, with all their runs; they can be restored during the undo period."""
 
     def told(remote: Remote) -> str:
-        views = [remote.delete(_path(each)) for each in experiments]
+        views = [remote.delete(path(id_of(remote, each))) for each in experiments]
         return "\n".join(
             f"{each['id']} is deleted; until {each['purge_at'][:16]} UTC: hooke experiments restore {each['id']}"
             for each in views
@@ -204,7 +194,8 @@ def restore(experiments: ExperimentsArgument, api: ApiOption = None, home: HomeO
     """Restore deleted experiments."""
 
     def told(remote: Remote) -> str:
-        views = [remote.post(_path(each, "/restore")) for each in experiments]
+        found = [id_of(remote, each, DELETED) for each in experiments]
+        views = [remote.post(path(each, "/restore")) for each in found]
         return "\n".join(f"{view['id']} is back: {view['name']}" for view in views)
 
     tell("experiments", told, api, home)
@@ -227,7 +218,7 @@ def _save(remote: Remote, path: str, out: Path) -> None:
 
 @app.command()
 def export(
-    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its id, exp_...", show_default=False)],
+    experiment: ExperimentArgument,
     out: Annotated[
         Path | None, typer.Option("--out", help="The file.", show_default="EXPERIMENT.hooke.zip")
     ] = None,
@@ -243,7 +234,7 @@ def export(
 
     def told(remote: Remote) -> str:
         chosen = urlencode({"logs": str(logs).lower(), "traces": str(traces).lower()})
-        _save(remote, _path(experiment, f"/bundle?{chosen}"), target)
+        _save(remote, path(id_of(remote, experiment), f"/bundle?{chosen}"), target)
         return f"{experiment} is in {target}; on another server: hooke experiments import {target}"
 
     tell("experiments", told, api, home)
@@ -251,7 +242,7 @@ def export(
 
 @app.command()
 def report(
-    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its id, exp_...", show_default=False)],
+    experiment: ExperimentArgument,
     out: Annotated[Path | None, typer.Option("--out", help="The file.", show_default="EXPERIMENT.html")] = None,
     api: ApiOption = None,
     home: HomeOption = None,
@@ -260,7 +251,7 @@ def report(
     target = out or Path(f"{experiment}.html")
 
     def told(remote: Remote) -> str:
-        _save(remote, _path(experiment, "/report.html"), target)
+        _save(remote, path(id_of(remote, experiment), "/report.html"), target)
         return f"the report on {experiment} is in {target}"
 
     tell("experiments", told, api, home)

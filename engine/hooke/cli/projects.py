@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import typer
 
+from hooke.cli.experiment_ids import ExperimentsArgument, id_of, path
 from hooke.cli.remote import ApiOption, HomeOption, Remote, tell
 from hooke.cli.text import columns, moment
 from hooke.errors import ArgumentError
@@ -164,9 +165,7 @@ def remove(project: NameArgument, user: UserArgument, api: ApiOption = None, hom
 @app.command()
 def move(
     project: NameArgument,
-    experiments: Annotated[
-        list[str], typer.Argument(metavar="EXPERIMENT...", help="Ids of experiments, exp_...", show_default=False)
-    ],
+    experiments: ExperimentsArgument,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
@@ -174,7 +173,7 @@ def move(
 
     def told(remote: Remote) -> str:
         document = {"project": project}
-        views = [remote.put(f"/experiments/{quote(each, safe='')}/project", document) for each in experiments]
+        views = [remote.put(path(id_of(remote, each), "/project"), document) for each in experiments]
         return "\n".join(f"{view['id']} is in {view['project']}: {view['name']}" for view in views)
 
     tell("projects", told, api, home)

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import typer
 
+from hooke.cli.experiment_ids import ExperimentArgument, id_of
 from hooke.cli.remote import ApiOption, HomeOption, Remote, tell
 from hooke.cli.text import columns
 from hooke.errors import ArgumentError
@@ -35,7 +36,8 @@ def _post(remote: Remote, run: str, what: str, body: Any = None) -> dict[str, An
 
 
 def _runs(remote: Remote, experiment: str) -> list[dict[str, Any]]:
-    """Return every run of an experiment in the order of its expansion."""
+    """Return every run of an experiment, given by id or number, in the order of its expansion."""
+    experiment = id_of(remote, experiment)
     found: list[dict[str, Any]] = []
     cursor = ""
     while True:
@@ -48,7 +50,7 @@ def _runs(remote: Remote, experiment: str) -> list[dict[str, Any]]:
 
 @app.command("list")
 def list_(
-    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Id of the experiment, exp_...")],
+    experiment: ExperimentArgument,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
@@ -94,7 +96,7 @@ def retry(
 
     def told(remote: Remote) -> str:
         if (run is None) == (experiment is None):
-            raise ArgumentError("give the id of a run, or --experiment with the id of an experiment")
+            raise ArgumentError("give the id of a run, or --experiment with the id or number of an experiment")
         ids = [run] if run else [each["id"] for each in _runs(remote, experiment or "") if each["state"] in FAILED]
         views = [_post(remote, each, "retry", {"resume": not from_start}) for each in ids if each]
         if not views:

@@ -144,8 +144,8 @@ def run(place: Site) -> None:
     if lock is None:
         raise LaunchError(f"another agent runs with the folder {home.path}: give this one its own with --home")
     site.token(place.token_file)  # told now, not in the log
-    if site.shared(place.token_file):
-        _log.warning("%s can be read by other users of this host: chmod 600", place.token_file)
+    for file in place.exposed:
+        _log.warning("%s can be read by other users of this host: chmod 600", file)
     account = _account(place)
     _check_broker(place.broker)
     _serve(place, home, account)

@@ -52,12 +52,20 @@ class Site(Frozen):
     """URL of Redis, with the password if it needs one."""
     token_file: Path
     """File with the token of the cluster."""
+    broker_password_file: Path | None = None
+    """File with the password of Redis, which is in `broker`, too."""
     home: Path
     """Folder for runs and jobs, and the agent's identity."""
     launcher: LauncherSettings = LocalSettings()
     """The table `launcher` of the file."""
     user_code_account: str | None = Field(None, min_length=1)
     """The account of this host under which users' code runs; None: that of the agent."""
+
+    @property
+    def exposed(self) -> list[Path]:
+        """Return the files with a secret that other users of this host can read."""
+        files = (self.token_file, self.broker_password_file)
+        return [file for file in files if file is not None and shared(file)]
 
     @field_validator("api")
     @classmethod
@@ -112,7 +120,7 @@ def read(file: Path | None, given: Mapping[str, Any]) -> Site:
     if "launcher" in options:
         values["launcher"] = _launcher(str(options["launcher"]), written.get("launcher"))
     values["launcher"] = launcher_settings(values)
-    password = values.pop("broker_password_file", None)
+    password = values.get("broker_password_file")
     values.setdefault("broker", os.environ.get("HOOKE_REDIS_URL"))
     values.setdefault("home", _usual_home(values.get("cluster", "")))
     missing = [name for name in ("cluster", "api", "broker", "token_file") if not values.get(name)]

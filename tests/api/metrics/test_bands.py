@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from hooke.comparison.intervals import interval, t_quantile
+from hooke_api.metrics import brackets
 from hooke_api.metrics.bands import Curve, band, common_grid, grid_step, interpolate
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,3 +101,39 @@ def test_seeds_that_stop_early_lower_n_and_no_curve_at_all_is_empty():
 def test_evaluations_at_zero_alone():
     found = band([Curve(np.zeros(1), np.array([0.1]), ended=False)] * 3, 64, 1.0)
     assert (found.x.tolist(), found.mean.tolist(), found.n.tolist()) == ([0.0], [pytest.approx(0.1)], [3])
+
+
+moments = st.integers(0, 40_000).map(lambda n: n / 128)
+distances = st.lists(st.integers(0, 300).map(lambda n: n / 100), min_size=1, max_size=200)
+
+
+@given(distances, st.lists(st.integers(1, 60), max_size=8), moments, moments, st.integers(16, 64))
+def test_a_band_needs_only_the_points_beside_its_places(gaps, parts, end, other, most):
+    """Of a seed that goes on, while another one has ended at a time, and a third one is ahead of it."""
+    x = np.cumsum(gaps, dtype=np.float64)
+    y = np.cos(x)
+    kept, begin = brackets.nothing(1.0, 1, [end]), 0
+    for part in parts:
+        cut = slice(begin, begin + part)
+        kept = kept.extended(x[cut], y[cut][np.newaxis])
+        begin = min(begin + part, len(x))
+    tail = slice(begin, begin + 20)
+    few_x, few_y = kept.followed(x[tail], y[tail][np.newaxis])
+    n = min(begin + 20, len(x))
+    ended, ahead = Curve(np.array([0.0, end]), np.ones(2), True), Curve(np.array([0.0, other]), np.zeros(2), False)
+    found = band([Curve(few_x, few_y[0], False), ended, ahead], most, 1.0)
+    expected = band([Curve(x[:n], y[:n], False), ended, ahead], most, 1.0)
+    for one, two in zip(vars(found).values(), vars(expected).values(), strict=True):
+        assert np.array_equal(one, two, equal_nan=True)
+    assert len(kept.x) <= 2 * brackets.CELLS + 10
+
+
+def test_a_place_is_watched_in_time_or_not_at_all():
+    kept = brackets.nothing(1.0, 1).extended(np.array([2.0, 3.0, 5.0]), np.ones((1, 3)))
+    assert kept.watching([5.0, 7.5, 1.0]).watched.tolist() == [1.0, 5.0, 7.5]
+    assert kept.watching([2.0]) is None and kept.watching([6.0, 4.2]) is None
+    assert kept.watching([]) is kept
+    seen = kept.watching([7.5])
+    assert seen.watching([7.5]) is seen
+    more = seen.extended(np.array([7.4, 7.6, 7.7, 600.0]), np.ones((1, 4)))
+    assert {7.4, 7.6} <= set(more.x.tolist())

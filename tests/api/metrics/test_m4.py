@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from hooke_api.metrics.level import AXES, EMPTY
 from hooke_api.metrics.m4 import LEAST_POINTS, again, bucket_size, m4
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,3 +92,24 @@ def test_equal_values_and_signed_zeros_are_kept_where_they_come_first():
     y = np.tile([0.0, -0.0, 1.0, 1.0, -1.0, -1.0], 50)
     fine = m4(y, 120)
     assert fine[again(fine, y[fine], len(y), False, 16)].tolist() == m4(y, 16).tolist()
+
+
+@given(curves, st.lists(st.integers(1, 90), max_size=12), st.integers(LEAST_POINTS, 40), st.integers(0, 60))
+def test_a_level_that_is_extended_has_what_is_kept_of_the_whole_series(y, parts, most, tail):
+    """At its own limit and below, also with points behind it that it does not have yet."""
+    x = {axis: np.arange(len(y)) * float(n + 1) for n, axis in enumerate(AXES)}
+    found, begin = EMPTY, 0
+    for part in parts:
+        cut = slice(begin, begin + part)
+        found = found.extended({axis: x[axis][cut] for axis in AXES}, y[cut], most)
+        begin = min(begin + part, len(y))
+        assert len(found.at) <= max(most, 5 / 4 * most + 5), "what it has is bounded"
+        cut = slice(begin, begin + tail)
+        ahead = found.followed({axis: x[axis][cut] for axis in AXES}, y[cut])
+        for limit in {LEAST_POINTS, (LEAST_POINTS + most) // 2, most}:
+            for each, n in ((found, begin), (ahead, min(begin + tail, len(y)))):
+                kept = m4(y[:n], limit)
+                at, values, of = each.at_most("wall", limit)
+                assert at.tolist() == x["wall"][kept].tolist() and of == n
+                assert np.array_equal(values, y[kept], equal_nan=True)
+                assert each.thinner(limit).at.tolist() == kept.tolist()

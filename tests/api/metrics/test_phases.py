@@ -4,16 +4,27 @@ import numpy as np
 import pytest
 from hooke.spec.events import RankRecords
 from hooke_api.metrics import phases
-from hooke_api.metrics.phases import MEASURED, seconds_of
+from hooke_api.metrics.attempts import keep_steps
+from hooke_api.metrics.loading import read_begun, read_columns, read_facts
+from hooke_api.metrics.phase_seconds import MEASURED, NAMES, NO_SECONDS, PhaseStore, Stored
+from hooke_api.metrics.phases import rounded
+from hooke_api.models import Chunk, Run
+from hooke_api.storage.steps import counts
+from sqlalchemy import select, update
 
 from tests.api.conftest import Supervisor, start, steps
 from tests.api.databases import ONE_KIND
+from tests.api.metrics.delivered import Delivered, add_experiment
 
 NOTHING = dict.fromkeys(MEASURED, (0.0, 0.0))
 
 
 def rank(wall, **told):
     return {name: np.array(values, np.float32) for name, values in (NOTHING | told | {"wall": wall}).items()}
+
+
+def seconds_of(rank, edges):
+    return NO_SECONDS.extended(rank, edges).in_parts(len(edges))
 
 
 def test_a_step_counts_where_its_time_lies():
@@ -33,6 +44,27 @@ def test_nothing_of_a_step_is_lost_or_counted_twice():
     found = seconds_of(rank(wall, **told), np.linspace(0, wall[-1], 38))
     assert found.sum(axis=1) == pytest.approx([told[name].sum() for name in MEASURED], rel=1e-4)
     assert found[:-1].sum(axis=0) == pytest.approx(np.full(37, wall[-1] / 37), rel=1e-3)
+
+
+@pytest.mark.parametrize("end", [0.5, 1.0, 2.0])
+def test_steps_that_come_bit_by_bit_add_up_as_all_at_once(end):
+    """Also with steps that end at the same moment, and an end of the parts before and behind that of the steps."""
+    source = np.random.default_rng(5)
+    told = {name: source.random(300).astype(np.float32) * 1e-3 for name in MEASURED}
+    wall = np.cumsum(np.round(source.random(300) * 5e-3, 3))
+    edges = np.linspace(0, wall[-1] * end, 40)
+    whole = rank(wall, **told) | {"wall": wall}
+    cuts = [0, *sorted(source.choice(np.arange(1, 300), 20, replace=False)), 300]
+    found = NO_SECONDS
+    for first, last in zip(cuts, cuts[1:], strict=False):
+        found = found.extended({name: column[first:last] for name, column in whole.items()}, edges)
+        so_far = {name: column[:last] for name, column in whole.items()}
+        assert (found.in_parts(40) == seconds_of(so_far, edges)).all()
+
+
+@ONE_KIND
+def test_bins_of_runs_in_progress_end_at_round_times():
+    assert [rounded(each) for each in (1.0, 1.01, 1.9, 2.0, 100.0, 0.3)] == [1.0, 1.125, 2.0, 2.0, 104.0, 0.3125]
 
 
 def ship(supervisor, number, *records):
@@ -88,3 +120,56 @@ def test_a_place_is_chosen_and_an_experiment_without_steps_has_no_rows(service, 
     assert service.client.get("/experiments/exp_none/phases").status_code == 404
     empty = service.submit()
     assert service.get(f"/experiments/{empty['id']}/phases")["rows"] == []
+
+
+def test_only_steps_that_are_new_are_read_and_a_restart_begins_anew(database):
+    """Of the same bins; those of attempts that were superseded are hidden, as by `keep_steps`."""
+    run, store, edges = (
+        Delivered(database, add_experiment(database), "sync-sgd", 2),
+        PhaseStore(),
+        np.linspace(0, 9, 31),
+    )
+    for number in (0, 1):
+        run.write(number, 300, seed=1)
+
+    def found(used):
+        with database.read() as session:
+            begun = tuple(read_begun(session, read_facts(session, Run.id == run.id))[run.id])
+            of_run = Stored(counts(session, [run.id])[run.id], begun)
+            return [each.in_parts(31).tolist() for each in used.seconds(session, run.id, of_run, (0, 1), edges)]
+
+    def true():
+        with database.read() as session:
+            begun = read_begun(session, read_facts(session, Run.id == run.id))[run.id]
+            kept = keep_steps(read_columns(session, run.id, NAMES), begun, (0, 1), NAMES)
+        return [seconds_of(kept[number], edges).tolist() for number in (0, 1)]
+
+    for number in (0, 1):
+        run.deliver(number, 100)
+    assert found(store) == true()
+    with database.read() as session:
+        kept = {row.id: row.data for row in session.scalars(select(Chunk))}
+    with database.write() as session:
+        session.execute(update(Chunk).values(data=b""))
+    for number in (0, 1, 0, 1):
+        run.deliver(number, 30)
+        found(store)
+    last = found(store)
+    with database.write() as session:
+        for number, data in kept.items():
+            session.execute(update(Chunk).where(Chunk.id == number).values(data=data))
+    assert last == found(PhaseStore()) == true()
+    run.again(120)
+    for number in (0, 1):
+        run.begin([number])
+        run.write(number, 100, seed=2, first=121, wall=5.0)
+        assert found(store) == true()
+        run.deliver(number, 50)
+        assert found(store) == true()
+
+
+@ONE_KIND
+def test_the_bins_of_a_long_run_stay_while_it_goes_on(service, made, monkeypatch):
+    monkeypatch.setattr(phases, "ROUNDED_STEPS", 400)
+    [row] = service.get(f"/experiments/{made}/phases", bins=8)["rows"]
+    assert (row["span"], row["end"]) == (1.625, pytest.approx(1.6))

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from hooke.spec.events import ABSENT
-from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
+from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps, limits_of
 from hooke_api.metrics.table import COLUMNS, RankColumns, aggregate, unequal_batches, writing_workers
 
 
@@ -225,3 +225,25 @@ def test_superseded_evaluations_are_hidden_and_none_is_doubled():
     assert [(s, who) for _, s, who in kept] == [(0, "old"), (100, "old"), (200, "new"), (300, "new"), (400, "new")]
     assert [s for _, s, _ in keep_evaluations(scores[:4], begun, restored_samples=200)] == [0, 100, 200]
     assert keep_evaluations(scores[:4], [Begun(1, None), Begun(2, None)], restored_samples=0) == []
+
+
+def test_the_last_step_that_counts_is_that_of_the_steps_kept():
+    """Against `keep_steps`, on attempts that go on anywhere."""
+    draw = random.Random(2)
+    for _ in range(300):
+        begun = [Begun(n, draw.choice((None, draw.randint(1, 20)))) for n in range(1, draw.randint(2, 5))]
+        stored = {}
+        for number in (b.number for b in begun):
+            for rank in (0, 1):
+                if draw.random() < 0.8:
+                    first = draw.randint(1, 20)
+                    stored[number, rank] = np.arange(first, first + draw.randint(1, 15))
+        firsts = {place: int(steps[0]) for place, steps in stored.items() if place[0] > 1}
+        limits = limits_of([b.number for b in begun], begun, firsts, (0, 1))
+        columns = {place: {name: steps for name in COLUMNS} for place, steps in stored.items()}
+        kept = keep_steps(columns, begun, (0, 1))
+        for rank in (0, 1):
+            counted = [
+                s for (n, r), steps in sorted(stored.items()) if r == rank for s in steps if s <= limits[n, r]
+            ]
+            assert counted == (kept[rank]["step"].tolist() if rank in kept else [])

@@ -13,9 +13,9 @@ from hooke_api.models import Chunk, StoredEvaluation, ThinnedSeries
 from sqlalchemy import select, update
 
 from tests.api.conftest import scored, start, steps
+from tests.api.metrics.delivered import AXES, Delivered, add_experiment, series, true_series
 
 N = 200
-AXES = ("clock", "wall", "samples", "step", "bytes")
 METRICS = (
     *("train_loss", "communication_fraction", "throughput", "staleness"),
     *("validation_accuracy", "validation_loss", "test_loss", "p_at_3", "nobody_has_it"),
@@ -152,3 +152,18 @@ def test_runs_from_before_are_found_and_a_spoilt_one_keeps_no_other_from_its_lev
     thinner.look()
     assert levels(service) == {(first.id, 32), (first.id, 64)}
     assert thinner.fault() is None
+
+
+def test_evaluations_need_no_steps(database):
+    run, store = Delivered(database, add_experiment(database), "sync-sgd", 2), CurveStore()
+    for rank in (0, 1):
+        run.write(rank, 100, seed=1)
+        run.deliver(rank, 100)
+    run.score(64, 0.5)
+    metrics = ("validation_accuracy", "p_at_3")
+    expected = [true_series(database, run.id, axis, 32, metrics) for axis in AXES[:4]]
+    with database.write() as session:
+        session.execute(update(Chunk).values(data=b""))
+    assert [series(database, store, run.id, axis, 32, metrics) for axis in AXES[:4]] == expected
+    run.score(128, 0.4)
+    assert series(database, store, run.id, "samples", 32, metrics)[0][2] == [64.0, 128.0]

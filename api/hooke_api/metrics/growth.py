@@ -1,0 +1,255 @@
+"""Lets the curves of a run grow by the steps that are new; see `hooke_api.metrics.growing`."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from hooke_api.metrics.attempts import keep_evaluations
+from hooke_api.metrics.axes import OF_STEPS, curve
+from hooke_api.metrics.brackets import nothing
+from hooke_api.metrics.evaluations import Evaluations, joined, read_evaluations
+from hooke_api.metrics.growing import (
+    NO_EVALUATIONS,
+    OF_ROWS,
+    STALENESS,
+    Growing,
+    Irregular,
+    Places,
+    Settled,
+    Told,
+    same_shape,
+)
+from hooke_api.metrics.level import AXES, EMPTY
+from hooke_api.metrics.loading import Curves, Facts, Key, expected_ranks, restored_samples, table_of
+from hooke_api.metrics.pieces import Anew, Piece, counting, listed, read, that_count
+from hooke_api.metrics.schemas import Axis, Metric
+from hooke_api.metrics.table import START, Before, Column, Floats, RankColumns, Table
+from hooke_api.storage import steps
+from hooke_api.storage.steps_file import StepsFile
+
+FOLD_STEPS = 65_536
+"""Steps, over all ranks, after which their rows are settled: so many of a run are in memory while it is read."""
+LEAST_ROWS = 256
+"""Rows from which on they are settled: the steps of fewer are kept, and take little time to be read again."""
+
+
+def grow(
+    session: Session,
+    run: Facts,
+    key: Key,
+    told: Told,
+    most: int,
+    old: Growing | None = None,
+    places: Places | None = None,
+) -> Growing:
+    """Return the curves of a run as of a key, for answers of at most `most` points.
+
+    They go on from `old`, which is of the same run, where that is possible. They watch what it watched, and
+    `places`. Where `told` has no evaluations, `old` has all. Raises Irregular, Unreadable and Unavailable.
+    """
+    if old is not None and most <= old.most and same_shape(old.run, run):
+        try:
+            if (settled := old.settled.watching(places or {})) is not None:
+                return _Growth(session, run, key, told, old, None).grown(settled, old.most)
+        except Anew:
+            pass
+    if told.evaluations is None:
+        told = replace(told, evaluations=read_evaluations(session, [[run.id]])[run.id])
+    watched = dict(places or {})
+    for place, some in (old.settled.watched if old is not None else {}).items():
+        watched[place] = watched.get(place, frozenset()) | some
+    most = max(most, old.most if old is not None else 0)
+    with steps.opened(session, run.id) as file:
+        try:
+            return _Growth(session, run, key, told, None, file).grown(_beginning(run, watched), most)
+        except Anew as error:
+            raise Irregular from error
+
+
+def _beginning(run: Facts, watched: Places) -> Settled:
+    """Return what is settled of a run of which nothing was read."""
+    unit = {axis: float(run.workers * run.batch) if axis == "samples" else 1.0 for axis in AXES}
+    rows = {axis: nothing(unit[axis], len(OF_ROWS), watched.get((axis, False), ())) for axis in AXES}
+    stale = {axis: nothing(unit[axis], 1, watched.get((axis, True), ())) for axis in AXES}
+    return Settled(START, ((), 0), dict.fromkeys(OF_STEPS, EMPTY), rows, stale)
+
+
+class _Growth:
+    """One growth of the curves of a run: from what is known of it, or without `old` from nothing."""
+
+    def __init__(
+        self, session: Session, run: Facts, key: Key, told: Told, old: Growing | None, file: StepsFile | None
+    ) -> None:
+        self.session, self.run, self.key, self.told, self.old, self.file = session, run, key, told, old, file
+        self.pieces = listed(session, run.id, old.key[1] if old is not None else None, file)
+        if old is not None and old.key[0] + len(self.pieces) != key[0]:
+            raise Anew  # chunks have other ids now
+        ranks, known = range(run.workers + run.servers), old.counting if old is not None else None
+        self.counting = counting(session, self.pieces, told.begun, ranks, known, file)
+        if self.counting.highest > told.newest:
+            raise Irregular  # none of its ranks has begun
+        self.ranks: dict[int, RankColumns] = dict(old.ranks) if old is not None else {}
+        self.earlier: dict[int, int] = dict(old.earlier) if old is not None else {}
+        scored = self.told.evaluations
+        if scored is None and old is not None:
+            self.scored = old.scored
+        else:
+            self.scored = np.array([float(row[1]) for row in scored or ()])
+        self.fresh: dict[int, list[dict[str, Column]]] = defaultdict(list)
+        self.held = 0
+
+    def grown(self, settled: Settled, most: int) -> Growing:
+        """Read the new steps, and return what there is now."""
+        self.most = most
+        self.settled = settled.watching({("samples", False): self._scored_behind(settled)}) or settled
+        awaited = {piece.rank for piece in self.pieces}
+        for piece, columns in read(self.session, self.pieces, self.file):
+            self._add(piece, that_count(self.counting, piece, columns))
+            if self.held >= FOLD_STEPS:
+                self._fold(awaited)
+        tail = self._fold(set())
+        if tail is None or self.run.ended:  # then an incomplete last row counts, too
+            tail = self._rows(self.run.ended)
+        self._check_order(tail)
+        state = (self.settled, tail, self.ranks, self.counting, self.earlier)
+        return Growing(self.run, self.key, most, *state, self.scored, self._evaluations())
+
+    def _scored_behind(self, settled: Settled) -> frozenset[float]:
+        """Return the samples of evaluations that no settled row has passed: what they sent is that of a row."""
+        x = settled.rows["samples"].x
+        return frozenset(self.scored[self.scored >= x[-1]].tolist() if len(x) else self.scored.tolist())
+
+    def _add(self, piece: Piece, columns: dict[str, Column]) -> None:
+        n = len(columns["step"])
+        if n:
+            self.fresh[piece.rank].append(columns)
+            self.held += n
+        if n and piece.attempt < self.told.newest:
+            self.earlier[piece.rank] = self.earlier.get(piece.rank, 0) + n
+
+    def _fold(self, awaited: set[int]) -> Table | None:
+        """Settle the rows that no step can change any more; none while one of these ranks is still to be read.
+
+        Return the rows that follow on the settled ones if none was settled now.
+        """
+        for rank, parts in self.fresh.items():
+            self.ranks[rank] = self._joined(rank, parts)
+        self.fresh.clear()
+        self.held = 0
+        if awaited - self.ranks.keys():
+            return None
+        ranks = self._expected()
+        writers = tuple(r.rank for r in ranks if not r.server and len(r))
+        gone = sum(r.left for r in ranks if not r.server and not len(r))
+        before = self.settled.before
+        if before.rows and self.settled.writers != (writers, gone):
+            raise Anew  # rows are of other workers now
+        going_on = [float(r["wall"][-1]) for r in ranks if len(r) and not r.left]
+        table = table_of(self.run, ranks, False, before)
+        rows = int(np.searchsorted(table.wall, min(going_on, default=math.inf), side="left"))
+        if rows < LEAST_ROWS:
+            return table
+        self._settle(_first(table, rows), (writers, gone))
+        self._leave_out(rows)
+        return None
+
+    def _joined(self, rank: int, parts: Sequence[dict[str, Column]]) -> RankColumns:
+        known = self.ranks.get(rank, RankColumns(rank, rank >= self.run.workers, {}))
+        all_parts = [known.columns, *parts] if known.columns else parts
+        columns = {name: np.concatenate([part[name] for part in all_parts]) for name in parts[0]}
+        wall, new = columns["wall"], len(known) if known.columns else 0
+        if (np.diff(wall[max(new - 1, 0) :]) < 0).any():
+            raise Irregular
+        if wall[new] <= self.settled.before.wall:
+            raise Anew  # a rank of which no more was expected
+        return replace(known, columns=columns)
+
+    def _expected(self) -> list[RankColumns]:
+        return expected_ranks(self.run, self.ranks, self.told.left, self.told.newest)
+
+    def _rows(self, ended: bool) -> Table:
+        return table_of(self.run, self._expected(), ended, self.settled.before)
+
+    def _check_order(self, table: Table) -> None:
+        for axis, known in self.settled.rows.items():
+            x = np.concatenate((known.x[-1:], self._curve(table, "train_loss", axis)[0]))
+            if len(x) and (x[0] < 0 or (np.diff(x) < 0).any()):
+                raise Irregular
+
+    def _curve(self, table: Table, metric: Metric, axis: Axis) -> tuple[Floats, Floats]:
+        return curve(self.run, Curves(table, NO_EVALUATIONS), metric, axis)
+
+    def _settle(self, table: Table, writers: tuple[tuple[int, ...], int]) -> None:
+        """Add rows that follow to what is kept."""
+        self._check_order(table)
+        known = self.settled
+        drawn = {(m, axis): self._curve(table, m, axis) for m in OF_STEPS for axis in AXES}
+        levels = {}
+        for metric, level in known.levels.items():
+            x = {axis: drawn[metric, axis][0] for axis in AXES}
+            levels[metric] = level.extended(x, drawn[metric, AXES[0]][1], self.most)
+        y = np.stack([drawn[metric, AXES[0]][1] for metric in OF_ROWS])
+        rows = {axis: each.extended(drawn[OF_ROWS[0], axis][0], y) for axis, each in known.rows.items()}
+        stale = {}
+        for axis, each in known.stale.items():
+            x_of, y_of = drawn[STALENESS, axis]
+            stale[axis] = each.extended(x_of, y_of[np.newaxis])
+        before = Before(known.before.rows + len(table), float(table.wall[-1]), float(table.clock[-1]))
+        self.settled = Settled(before, writers, levels, rows, stale)
+
+    def _leave_out(self, rows: int) -> None:
+        """Leave out the steps of the first rows, but for the last one of each rank, which later rows may need."""
+        wall = self.settled.before.wall
+        writers = sorted((rank for rank in self.ranks.values() if not rank.server), key=lambda each: each.rank)
+        taken = dict(zip((w.rank for w in writers), _taken(writers, rows, wall, self.run.lockstep), strict=True))
+        for number, rank in self.ranks.items():
+            own = taken.get(number)
+            self.ranks[number] = _after(rank, _until(rank, wall, "right") if own is None else own)
+
+    def _evaluations(self) -> Evaluations:
+        old, rows = self.old, self.told.evaluations
+        if rows is None and old is not None and old.earlier == self.earlier:
+            return old.evaluations
+        if rows is None:
+            rows = read_evaluations(self.session, [[self.run.id]])[self.run.id]
+        return joined(keep_evaluations(rows, self.told.begun, restored_samples(self.run, self.earlier)))
+
+
+def _first(table: Table, rows: int) -> Table:
+    """Return the first rows of a table."""
+    stale = int(np.searchsorted(table.staleness_at, rows))
+    of_staleness = {"staleness_at": table.staleness_at[:stale], "staleness": table.staleness[:stale]}
+    return Table(**{name: column[:rows] for name, column in vars(table).items()} | of_staleness)
+
+
+def _until(rank: RankColumns, wall: float, side: Literal["left", "right"]) -> int:
+    """Return how many of the steps of a rank have ended before a time, or (`right`) not after it."""
+    return int(np.searchsorted(rank["wall"], wall, side=side))
+
+
+def _taken(writers: Sequence[RankColumns], rows: int, wall: float, lockstep: bool) -> list[int]:
+    """Return how many of the steps of each worker are in the first rows, the last of which ended at `wall`."""
+    if lockstep:
+        return [w.done + rows for w in writers]
+    taken = [max(_until(w, wall, "left"), w.done) for w in writers]
+    more = rows * len(writers) - sum(n - w.done for n, w in zip(taken, writers, strict=True))
+    for i, w in enumerate(writers):  # of the steps that ended at this time, those of the first workers come first
+        at_once = min(more, _until(w, wall, "right") - taken[i])
+        taken[i] += at_once
+        more -= at_once
+    return taken
+
+
+def _after(rank: RankColumns, taken: int) -> RankColumns:
+    """Return the steps of a rank behind those that are in rows, and the last one of these."""
+    begin = max(taken - 1, 0)
+    columns = {name: column[begin:].copy() for name, column in rank.columns.items()}
+    sent, exposed = (float(rank.so_far(name)[begin]) for name in ("wire", "communicate"))
+    return replace(rank, columns=columns, done=taken - begin, sent=sent, exposed=exposed)

@@ -1,0 +1,174 @@
+"""Stored curves of runs in progress: the same answers, of few steps, and none of them where they do not fit."""
+
+import random
+
+import pytest
+from hooke.spec.states import RunState
+from hooke_api.metrics import brackets, growth, service, stored_growth, thinning
+from hooke_api.metrics.curves import CurveStore
+from hooke_api.metrics.loading import read_facts
+from hooke_api.metrics.thinner import Thinner
+from hooke_api.models import Chunk, RankTotals, Run, ThinnedSeries
+from sqlalchemy import select, update
+
+from tests.api.metrics.delivered import AXES, Delivered, add_experiment, bands, series, true_bands, true_series
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Let few steps be many."""
+    monkeypatch.setattr(thinning, "LEVELS", (32, 64))
+    monkeypatch.setattr(thinning, "LEAST_STEPS", 64)
+    monkeypatch.setattr(growth, "FOLD_STEPS", 100)
+    monkeypatch.setattr(growth, "LEAST_ROWS", 3)
+    monkeypatch.setattr(stored_growth, "LEAST_STEPS", 200)
+    for module in (brackets, service):
+        monkeypatch.setattr(module, "CELLS", 64)
+
+
+@pytest.fixture
+def thinner(database):
+    made = Thinner(database)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def run(database):
+    """A run with a server of which 240 steps of each rank are stored, and an evaluation."""
+    made = Delivered(database, add_experiment(database), "original-easgd", 2, 1)
+    for rank in range(3):
+        made.write(rank, 400, seed=1)
+        made.deliver(rank, 240)
+    made.score(16 * 50, 0.5)
+    tell(database, made, 240)
+    return made
+
+
+def tell(database, run: Delivered, steps: int) -> None:
+    """Let the totals of ranks be as ingest leaves them."""
+    mine = (RankTotals.run_id == run.id, RankTotals.attempt == run.attempt)
+    with database.write() as session:
+        session.execute(update(RankTotals).where(*mine).values(steps=steps))
+
+
+def rows(database) -> list[ThinnedSeries]:
+    with database.read() as session:
+        return list(session.scalars(select(ThinnedSeries).order_by(ThinnedSeries.most, ThinnedSeries.metric)))
+
+
+def check(database, store, run: Delivered) -> None:
+    for axis in AXES:
+        assert series(database, store, run.id, axis, 32) == true_series(database, run.id, axis, 32)
+        assert bands(database, store, run.experiment, axis, 32) == true_bands(database, run.experiment, axis, 32)
+
+
+def answers(database, store, run: Delivered) -> list:
+    found = [series(database, store, run.id, axis, 32) for axis in AXES]
+    return found + [bands(database, store, run.experiment, axis, 32) for axis in AXES]
+
+
+def test_a_process_that_knows_nothing_reads_only_the_steps_that_came_since(database, run, thinner):
+    thinner.look()
+    [row] = rows(database)
+    assert (row.run_id, row.most, row.n) == (run.id, 0, 720)
+    check(database, CurveStore(), run)
+    for rank in range(3):
+        run.deliver(rank, 20)
+    expected = answers(database, CurveStore(), run)
+    check(database, CurveStore(), run)
+    with database.read() as session:
+        old = list(session.scalars(select(Chunk.id).order_by(Chunk.id)))[:3]
+    with database.write() as session:
+        session.execute(update(Chunk).where(Chunk.id.in_(old)).values(data=b""))
+    assert answers(database, CurveStore(), run) == expected
+
+
+def test_it_is_stored_again_when_there_are_a_quarter_more_steps(database, run, thinner):
+    thinner.look()
+    for rank in range(3):
+        run.deliver(rank, 40)
+    tell(database, run, 280)
+    thinner.look()
+    assert [row.n for row in rows(database)] == [720]
+    for rank in range(3):
+        run.deliver(rank, 40)
+    tell(database, run, 320)
+    thinner.look()
+    assert [row.n for row in rows(database)] == [960]
+    check(database, CurveStore(), run)
+    tell(database, run, 50)
+    other = Delivered(database, run.experiment, "sync-sgd", 2)
+    tell(database, other, 50)
+    thinner.look()
+    assert {row.run_id for row in rows(database)} == {run.id}, "the other one is short"
+
+
+@pytest.mark.parametrize("change", ["cut", "noise", "empty", "version", "shape", "nothing of it"])
+def test_what_does_not_fit_is_ignored(database, run, thinner, change, monkeypatch):
+    thinner.look()
+    data = rows(database)[0].data
+    with database.read() as session:
+        [facts] = read_facts(session, Run.id == run.id)
+        kept = stored_growth.load(session, facts)
+    assert kept is not None and kept.rows > 200
+    if change == "version":
+        monkeypatch.setattr(stored_growth, "VERSION", 2)
+    elif change == "shape":
+        with database.write() as session:
+            session.get_one(Run, run.id).spec = {"batch": 16}
+    else:
+        source = random.Random(1)
+        made = {
+            "cut": data[: len(data) // 2],
+            "noise": source.randbytes(5000),
+            "empty": b"",
+            "nothing of it": b"{}",
+        }
+        with database.write() as session:
+            session.execute(update(ThinnedSeries).values(data=made[change]))
+    with database.read() as session:
+        [facts] = read_facts(session, Run.id == run.id)
+        assert stored_growth.load(session, facts) is None
+    check(database, CurveStore(), run)
+
+
+def test_a_restart_makes_it_useless_and_levels_take_its_place_at_the_end(database, run, thinner):
+    thinner.look()
+    run.again(100)
+    run.begin(range(3))
+    for rank in range(3):
+        run.write(rank, 200, seed=2, first=101, wall=20.0)
+        run.deliver(rank, 150)
+    check(database, CurveStore(), run)
+    tell(database, run, 250)
+    thinner.look()
+    assert [row.n for row in rows(database)] == [720 + 750]
+    check(database, CurveStore(), run)
+    run.end()
+    check(database, CurveStore(), run)
+    assert thinning.store(database, run.id)
+    assert {row.most for row in rows(database)} == {32, 64}
+    assert not stored_growth.save(database, run.id, 32)
+    assert not thinning.store(database, run.id), "it is up to date"
+    check(database, CurveStore(), run)
+
+
+def test_an_ended_run_with_such_a_row_alone_still_gets_levels(database, run, thinner):
+    thinner.look()
+    with database.write() as session:
+        session.get_one(Run, run.id).state = RunState.CANCELLED
+    fresh = Thinner(database)
+    thinner.close()
+    fresh.look()
+    fresh.close()
+    assert {row.most for row in rows(database)} == {32, 64}
+
+
+def test_of_irregular_steps_nothing_is_stored_but_their_number(database, run, thinner):
+    walls = run.written[0]["wall"].copy()
+    run.written[0]["wall"] = walls[::-1].copy()
+    run.deliver(0, 20)
+    thinner.look()
+    assert [(row.n, row.data) for row in rows(database)] == [(720, b"")]
+    assert series(database, CurveStore(), run.id, "wall", 32) == true_series(database, run.id, "wall", 32)
