@@ -20,7 +20,7 @@ def everyone(record: Record) -> bool:
 def read(
     path: Path, key: Callable[[Record], Key], counts: Callable[[Record], bool] = everyone
 ) -> dict[Key, Record]:
-    """Return the records in a file that count, by key, of several with the same the last; none without the file."""
+    """Return the records in a file that count, by key, of several with the same the last; none without a file."""
     lines = path.read_text().splitlines() if path.exists() else []
     return {key(record): record for record in map(json.loads, lines) if counts(record)}
 

@@ -88,6 +88,8 @@ def dispatch(costs: dispatching.Costs) -> str:
         f"{costs[f'share-{size}']:.2%} of a step of {size} batch{'es' if size > 1 else ''}"
         for size in dispatching.SIZES
     )
+    if "share-at-once" in costs:
+        shares += f"; {costs['share-at-once']:.2%} with `at_once: {dispatching.AT_ONCE:g}`"
     real = (
         f", a step of real processes (two and a server) waits {1e6 * costs['ask']:.0f} us"
         if "ask" in costs

@@ -27,8 +27,8 @@ GROUPS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
 
 def first(records: Mapping[Run, Record]) -> Iterator[str]:
     """Yield the beginning of the page: methods by condition, then what slower workers add."""
-    yield "**Which method for which workers.** Fastest, by the geometric mean of the seconds over the tasks, or not told"
-    yield "apart from the fastest, because they take less than a third longer:"
+    yield "**Which method for which workers.** Fastest, by the geometric mean of the seconds over the tasks, or"
+    yield "not told apart from the fastest, because they take less than a third longer:"
     yield ""
     for title, kinds in (("simulated", KINDS[:-1]), ("real", KINDS[-1:])):
         if found := {each: close for each in of_kind(*kinds) if (close := _close(records, each))}:
@@ -37,8 +37,8 @@ def first(records: Mapping[Run, Record]) -> Iterator[str]:
     header = ("workers", "tasks", "fastest; not told apart from it", "Sync SGD takes", "the fastest worker alone")
     yield from table(header, [row for kind in KINDS for row in _rows(records, kind)])
     yield ""
-    yield "**Does a slower worker beside a faster one pay?** The best method on all workers, over the fastest worker"
-    yield "alone, by task and condition:"
+    yield "**Does a slower worker beside a faster one pay?** The best method on all workers, over the fastest"
+    yield "worker alone, by task and condition:"
     yield ""
     for title, kinds in GROUPS:
         if cells := found_in(records, *kinds):
@@ -52,9 +52,8 @@ def times(records: Mapping[Run, Record], condition: str) -> tuple[int, dict[str,
     found = {}
     for entry in entries(condition):
         seconds = [median(results(records, task, condition, entry) or ()) for task in tasks]
-        if met := [each for each in seconds if each is not None]:
-            if len(met) == len(tasks):
-                found[entry] = statistics.geometric_mean(met)
+        if (met := [each for each in seconds if each is not None]) and len(met) == len(tasks):
+            found[entry] = statistics.geometric_mean(met)
     return len(tasks), found
 
 
@@ -104,7 +103,7 @@ def paying(records: Mapping[Run, Record], cells: Sequence[Cell]) -> str:
     faster, slower = sum(ratio >= READ for ratio in ratios), sum(ratio <= 1 / READ for ratio in ratios)
     most = statistics.geometric_mean(gain(records, cell).limit for cell in cells)
     return (
-        f"faster by a third or more in {faster} of {len(ratios)}, slower by as much in {slower}, not told apart in "
-        f"the others; {statistics.geometric_mean(ratios):.2f} x on geometric average, where the others add "
+        f"faster by a third or more in {faster} of {len(ratios)}, slower by as much in {slower}, not told apart "
+        f"in the others; {statistics.geometric_mean(ratios):.2f} x on geometric average, where the others add "
         f"throughput to {most:.2f} x"
     )
