@@ -259,7 +259,7 @@ def test_the_part_of_a_worker_is_that_of_its_batches_so_far():
 def test_updates_that_are_granted_at_once_are_those_that_are_granted_one_by_one(momentum):
     """Of one worker, whose order of batches does not depend on when it asks; with merges in between."""
     settings = {"largest": 2, "mega_batch": 9, "center_momentum": momentum}
-    one, other = (spec("adaptive-sgd", 1, 50, **settings, at_once=share) for share in (0.0, 1.0))
+    one, other = (spec("adaptive-sgd", 1, 54, **settings, at_once=share) for share in (0.0, 1.0))
     assert center(run_spec_virtual(one)).tobytes() == center(run_spec_virtual(other)).tobytes()
 
 
