@@ -1,4 +1,4 @@
-"""What it costs to hand out work: a simulated share of a step, processor time of a decision, a real wait."""
+"""What it costs to hand out work: messages as a share of a step, processor time of a decision, a real wait."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def document(size: int, workers: int, asks: int, at_once: float = 0.0) -> dict[s
 
 
 def share(size: int, at_once: float = 0.0) -> float:
-    """Return the simulated share of a worker's time in which it waits for the next range of batches.
+    """Return the share of a worker's time in which it waits for messages with the next ranges of batches.
 
-    Speeds are equal, without jitter, so that all ask at the same time. The worker is that which computes longest:
-    others wait for it at the end.
+    Messages are counted in a simulated run, and each takes the latency of the link, there and back: virtual time
+    charges vectors, not words. A server with several requests at once is not in it (see `decision`).
     """
     from hooke.catalogue.validation import validate_run
     from hooke.catalogue.workload import workload
@@ -63,8 +63,9 @@ def share(size: int, at_once: float = 0.0) -> float:
     constants = LINK | COMPUTE | OF_CPUS | {"compute_jitter": 0.0}
     spec = validate_run(document(size, WORKERS, ASKS, at_once) | {"world": "virtual", "virtual": constants})
     outcomes = run_spec_virtual(spec, None, lambda: Weightless(workload("digits-mlp")(**TINY).build()))
-    done = [each.done for each in outcomes[:WORKERS]]
-    return 1 - max(each.phases["compute"] for each in done) / max(each.clock for each in done)
+    asks = outcomes[-1].done.step - WORKERS  # the last words of every worker ask for nothing
+    waits = 2 * LINK["latency"] * asks
+    return waits / (waits + sum(each.done.phases["compute"] for each in outcomes[:WORKERS]))
 
 
 def decision() -> float:

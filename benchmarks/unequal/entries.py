@@ -41,11 +41,13 @@ class Draw:
         return self.between(self.pick(*self.where.batches[:2]))
 
     def between(self, drawn: int, least: int = 1) -> int:
-        """Return a length between two exchanges of a worker, drawn for a pair, for the workers that there are.
+        """Return a length between two exchanges of a worker, drawn for a pair, for the CPUs that there are.
 
-        All together then take as many samples in it as a pair, but for rounding and the least length.
+        All together then take as many samples in it as a pair, but for rounding and the least length. Devices have
+        that of a pair: a smaller batch would cost them their overhead more often.
         """
-        return max(least, round(PAIR * drawn / self.where.workers))
+        workers = self.where.workers if self.where.kind == "spread" else PAIR
+        return max(least, round(PAIR * drawn / workers))
 
 
 @dataclass(frozen=True)

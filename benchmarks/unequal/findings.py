@@ -96,8 +96,9 @@ def dispatch(costs: dispatching.Costs) -> str:
         else ""
     )
     return (
-        f"{shares} (simulated: a batch of {dispatching.BATCH} on a CPU, messages of 10 us). Size, range and "
-        f"account of one step take {1e6 * costs['decision']:.1f} us of the server's processor{real} (measured)"
+        f"{shares} (messages counted, of 10 us each, there and back, beside a batch of {dispatching.BATCH} on a "
+        "CPU; virtual time charges them nothing). Size, range and account of one step take "
+        f"{1e6 * costs['decision']:.1f} us of the server's processor{real} (measured)"
     )
 
 
