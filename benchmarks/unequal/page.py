@@ -35,9 +35,9 @@ What a worker does between two exchanges (steps of a period; the batches of whic
 two workers, and divided by {MANY} / 2 on {MANY} CPUs, so that all together take as many samples between exchanges:
 methods with periods or sizes would else have a few exchanges in a budget. Several devices keep it, because a small
 batch costs them their overhead. The three elastic methods on {MANY} CPUs have the same trials. The trial that
-meets the target first is run again with {len(SEEDS)} seeds that no trial had; in virtual time a trial ends once it is
-behind the best of its entry. Targets are those of the validation part. Data are handed out, every example once per
-epoch. No entry has momentum in its local steps; Adaptive SGD may have momentum of the merged model.
+meets the target first is run again with {len(SEEDS)} seeds that no trial had; in virtual time a trial ends once it
+is behind the best of its entry. Targets are those of the validation part. Data are handed out, every example once
+per epoch. No entry has momentum in its local steps; Adaptive SGD may have momentum of the merged model.
 
 Seconds are medians over the seeds, with the least and the largest; *missed*: seeds that did not meet the target in
 the budget, which count as longer than all others. *over Sync SGD*: the ratio of the medians, above 1 faster.
