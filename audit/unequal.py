@@ -14,21 +14,28 @@ Finals = tuple[Array, list[Array]]
 
 
 def adaptive_sgd(seen: Seen, p: Parameters) -> Finals:
-    """x_i' = x_i - lr sum of b_i gradients; after M batches c' = sum_i a_i x_i + mu (c - c_before)."""
+    """x_i' = x_i - lr sum of b_i gradients; after M batches c' = sum_i a_i x_i + mu (c - c_before).
+
+    Who asks gets a share, at_once, of the updates that it would take of what is left by the counts, at least one.
+    """
     everyone = range(seen.workers)
     c, before, xs = seen.start, seen.start, [seen.start for _ in everyone]
     b, u = np.full(seen.workers, float(p["largest"])), np.zeros(seen.workers, int)
-    open_batches = [0 for _ in everyone]
+    open_updates: list[list[int]] = [[] for _ in everyone]
     spare, asking, finished = p["mega_batch"], [], set()
     for i in seen.order:
-        if open_batches[i]:
-            xs[i] = xs[i] - p["lr"] * np.sum([seen.gradient(i, xs[i]) for _ in range(open_batches[i])], axis=0)
-            open_batches[i] = 0
+        for batches in open_updates[i]:
+            xs[i] = xs[i] - p["lr"] * np.sum([seen.gradient(i, xs[i]) for _ in range(batches)], axis=0)
+        open_updates[i] = []
         if not seen.left(i):
             finished.add(i)
         elif spare:
-            open_batches[i] = min(int(b[i] + 0.5), spare, seen.left(i))
-            spare, u[i] = spare - open_batches[i], u[i] + 1
+            whole = (b + 0.5).astype(int)
+            to_come = spare * u[i] / (u @ whole) if u.any() else 0.0
+            most = min(spare, max(p["largest"], p["mega_batch"] // seen.workers)) // whole[i]
+            times = max(1, min(int(p["at_once"] * to_come), int(most)))
+            open_updates[i] = split(min(times * int(whole[i]), spare, seen.left(i)), int(whole[i]))
+            spare, u[i] = spare - sum(open_updates[i]), u[i] + len(open_updates[i])
             continue
         else:
             asking.append(i)
@@ -43,9 +50,15 @@ def adaptive_sgd(seen: Seen, p: Parameters) -> Finals:
             while asking:
                 j = asking.pop(0)
                 xs[j] = c
-                open_batches[j] = min(int(b[j] + 0.5), spare - len(asking), seen.left(j))
-                spare, u[j] = spare - open_batches[j], u[j] + 1
+                open_updates[j] = [min(int(b[j] + 0.5), spare - len(asking), seen.left(j))]
+                spare, u[j] = spare - open_updates[j][0], u[j] + 1
     return c, xs
+
+
+def split(batches: int, size: int) -> list[int]:
+    """Return updates of `size` batches; what is no whole one comes first."""
+    rest = batches % size
+    return [rest] * (rest > 0) + [size] * (batches // size)
 
 
 def heterogeneous_easgd(seen: Seen, p: Parameters) -> Finals:

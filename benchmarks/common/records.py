@@ -11,10 +11,18 @@ Record = Mapping[str, Any]
 Key = TypeVar("Key", bound=Hashable)
 
 
-def read(path: Path, key: Callable[[Record], Key]) -> dict[Key, Record]:
-    """Return the records in a file by key, of several with the same the last; none without the file."""
+def everyone(record: Record) -> bool:
+    """Return that a record counts."""
+    del record
+    return True
+
+
+def read(
+    path: Path, key: Callable[[Record], Key], counts: Callable[[Record], bool] = everyone
+) -> dict[Key, Record]:
+    """Return the records in a file that count, by key, of several with the same the last; none without a file."""
     lines = path.read_text().splitlines() if path.exists() else []
-    return {key(record): record for record in map(json.loads, lines)}
+    return {key(record): record for record in map(json.loads, lines) if counts(record)}
 
 
 def add(path: Path, record: Record) -> None:
@@ -31,13 +39,18 @@ def write(path: Path, records: Iterable[Record]) -> None:
 
 
 def publish(
-    page: Path, data: Path, store: Path, key: Callable[[Record], Key], make: Callable[[dict[Key, Record]], str]
+    page: Path,
+    data: Path,
+    store: Path,
+    key: Callable[[Record], Key],
+    make: Callable[[dict[Key, Record]], str],
+    counts: Callable[[Record], bool] = everyone,
 ) -> dict[Key, Record]:
-    """Add the records of a store to the published `data`, and write the page of all of them; return them.
+    """Add the records of a store to the published `data`, and write the page of all that count; return them.
 
-    A record of the store replaces a published one with the same key.
+    A record of the store replaces a published one with the same key; those that do not count are removed.
     """
-    records = read(data, key) | read(store, key)
+    records = read(data, key, counts) | read(store, key, counts)
     write(data, records.values())
     page.write_text(make(records))
     return records

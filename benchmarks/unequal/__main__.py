@@ -8,7 +8,7 @@
 Virtual time does not depend on the load of the machine; for `--real` leave it alone. Both continue an earlier run.
 a9a and w8a need HOOKE_DATA with a folder `libsvm-binary`, finna-50 that which `derive` has made of
 $HOOKE_DATA/finna-yso-en, with links to all else: set HOOKE_DATA to it then. Only conditions with all trials and
-seeds of all entries are published.
+seeds of all entries are published. Records of a trial that is drawn otherwise now do not count.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def run_all(
     todo: Sequence[tuple[str, str]], path: Path, minutes: float, processes: int = 1, really: bool = False
 ) -> None:
     """Carry out what is missing, (task, condition) by (task, condition), for at most `minutes`."""
-    known, left = records.read(path, run_of), list(todo)
+    known, left = records.read(path, run_of, runs.drawn), list(todo)
 
     def keep(run: Run, record: dict[str, Any]) -> None:
         known[run] = record
@@ -89,7 +89,7 @@ def main() -> int:
         return 0
     fresh = options.measure or not COSTS.exists()
     costs = dispatching.measure(COSTS, options.measure) if fresh else dispatching.read(COSTS)
-    found = records.publish(PAGE, DATA, options.store, run_of, lambda known: page(known, costs))
+    found = records.publish(PAGE, DATA, options.store, run_of, lambda known: page(known, costs), runs.drawn)
     draw(found, DATA.parent)
     print(PAGE)
     return 0

@@ -1,4 +1,4 @@
-"""What it costs to hand out work: a simulated share of a step, processor time of a decision, a real wait."""
+"""What it costs to hand out work: messages as a share of a step, processor time of a decision, a real wait."""
 
 from __future__ import annotations
 
@@ -19,15 +19,22 @@ TINY = {"hidden1": 2, "hidden2": 2}
 """Of the model: weights, which are sent at the end alone, shall not count."""
 LIMIT = 0.02
 """Largest share of a step, asked for."""
+AT_ONCE = 0.5
+"""Share of its part of what is left until the merge, here of the run, that a worker is granted in one reply."""
 
 Costs = Mapping[str, float]
-"""`share-N`: of a worker's step of N batches, waiting for its range; `decision`: processor seconds of one; `ask`:
+"""`share-N`: of a worker's step of N batches, waiting for its range; `share-at-once`: of a step of one batch, with
+AT_ONCE; `decision`: processor seconds of one; `ask`:
 seconds for which a real worker waits in a step, with another one and a server, if they were measured."""
 
 
-def document(size: int, workers: int, asks: int) -> dict[str, Any]:
-    """Return a run of Adaptive SGD without a merge, in which every step of `size` batches is asked for."""
-    parameters = {"largest": size, "smallest": size, "scaling": 0.0, "mega_batch": 10**6}
+def document(size: int, workers: int, asks: int, at_once: float = 0.0) -> dict[str, Any]:
+    """Return a run of Adaptive SGD without a merge, in which every step of `size` batches is asked for.
+
+    With `at_once` > 0 several are, and the batches until the merge are those of the run.
+    """
+    between = workers * asks * size if at_once else 10**6
+    parameters = {"largest": size, "smallest": size, "scaling": 0.0, "mega_batch": between, "at_once": at_once}
     return {
         "schema": "hooke.run/1",
         "workload": {"name": "digits-mlp", "parameters": TINY},
@@ -41,11 +48,11 @@ def document(size: int, workers: int, asks: int) -> dict[str, Any]:
     }
 
 
-def share(size: int) -> float:
-    """Return the simulated share of a worker's time in which it waits for the next range of batches.
+def share(size: int, at_once: float = 0.0) -> float:
+    """Return the share of a worker's time in which it waits for messages with the next ranges of batches.
 
-    Speeds are equal, without jitter, so that all ask at the same time. The worker is that which computes longest:
-    others wait for it at the end.
+    Messages are counted in a simulated run, and each takes the latency of the link, there and back: virtual time
+    charges vectors, not words. A server with several requests at once is not in it (see `decision`).
     """
     from hooke.catalogue.validation import validate_run
     from hooke.catalogue.workload import workload
@@ -54,10 +61,11 @@ def share(size: int) -> float:
     from benchmarks.core._objectives import Weightless
 
     constants = LINK | COMPUTE | OF_CPUS | {"compute_jitter": 0.0}
-    spec = validate_run(document(size, WORKERS, ASKS) | {"world": "virtual", "virtual": constants})
+    spec = validate_run(document(size, WORKERS, ASKS, at_once) | {"world": "virtual", "virtual": constants})
     outcomes = run_spec_virtual(spec, None, lambda: Weightless(workload("digits-mlp")(**TINY).build()))
-    done = [each.done for each in outcomes[:WORKERS]]
-    return 1 - max(each.phases["compute"] for each in done) / max(each.clock for each in done)
+    asks = outcomes[-1].done.step - WORKERS  # the last words of every worker ask for nothing
+    waits = 2 * LINK["latency"] * asks
+    return waits / (waits + sum(each.done.phases["compute"] for each in outcomes[:WORKERS]))
 
 
 def decision() -> float:
@@ -100,9 +108,16 @@ def ask(asks: int = 2000) -> float:
 
 
 def measure(path: Path, really: bool = False) -> Costs:
-    """Measure, `really` also real processes, which need an idle machine; keep it in a file and return it."""
+    """Measure, `really` also real processes, which need an idle machine; keep it in a file and return it.
+
+    What was measured of real processes before stays, if they are not measured now.
+    """
     found = {f"share-{size}": round(share(size), 5) for size in SIZES} | {"decision": float(f"{decision():.3g}")}
-    found |= {"ask": float(f"{ask():.3g}")} if really else {}
+    found["share-at-once"] = round(share(1, AT_ONCE), 5)
+    if really:
+        found["ask"] = float(f"{ask():.3g}")
+    elif path.exists() and "ask" in (before := read(path)):
+        found["ask"] = before["ask"]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found) + "\n")
     return found

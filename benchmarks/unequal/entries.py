@@ -14,6 +14,8 @@ LEAST_RATE, MOST_RATE = 0.03, 2.0
 """Of a step, where batches differ of one with the largest batch: every method's trials cover this range."""
 MISFIT = 1.1
 """How much longer than with a perfect split a step of a static split may take."""
+PAIR = 2
+"""Workers for which is drawn what lies between two exchanges."""
 
 Settings = dict[str, Any]
 
@@ -36,7 +38,16 @@ class Draw:
 
     def small(self) -> int:
         """Return the batch of which a method with sizes of its own takes several."""
-        return int(self.pick(*self.where.batches[:2]))
+        return self.between(self.pick(*self.where.batches[:2]))
+
+    def between(self, drawn: int, least: int = 1) -> int:
+        """Return a length between two exchanges of a worker, drawn for a pair, for the CPUs that there are.
+
+        All together then take as many samples in it as a pair, but for rounding and the least length. Devices have
+        that of a pair: a smaller batch would cost them their overhead more often.
+        """
+        workers = self.where.workers if self.where.kind == "spread" else PAIR
+        return max(least, round(PAIR * drawn / workers))
 
 
 @dataclass(frozen=True)
@@ -77,11 +88,12 @@ def _weighted(d: Draw) -> Settings:
 
 
 def _local(d: Draw) -> Settings:
-    return _plain(d) | {"period": d.pick(2, 4, 16)}
+    return _plain(d) | {"period": d.between(d.pick(2, 4, 16), least=2)}
 
 
 def _elastic(d: Draw) -> Settings:
-    return _plain(d) | {"beta": round(10 ** d.random.uniform(-0.7, 0.1), 3), "period": d.pick(1, 4, 16)}
+    found = _plain(d) | {"beta": round(10 ** d.random.uniform(-0.7, 0.1), 3)}
+    return found | {"period": d.between(d.pick(1, 4, 16))}
 
 
 def _largest(d: Draw) -> Settings:
@@ -136,13 +148,23 @@ def trial(entry: str, condition: str, number: int) -> Settings:
     """Return `batch` and the parameters of a trial.
 
     The range of rates, on a logarithmic scale, is cut into as many parts as there are trials, each of which has
-    one rate: every entry tries small and large ones. Rates and random numbers are the same in every condition.
+    one rate: every entry tries small and large ones. Rates and random numbers are the same in every condition of
+    as many methods.
     """
-    parts = list(range(TRIALS))
-    random.Random(entry).shuffle(parts)
-    r = random.Random(f"{entry} {number}")
+    parts, drawn = list(range(TRIALS)), _drawn_as(entry, condition)
+    random.Random(drawn).shuffle(parts)
+    r = random.Random(f"{drawn} {number}")
     rate = LEAST_RATE * (MOST_RATE / LEAST_RATE) ** ((parts[number] + r.random()) / TRIALS)
     return ENTRIES[entry].draw(Draw(round(rate, 4), r, CONDITIONS[condition]))
+
+
+def _drawn_as(entry: str, condition: str) -> str:
+    """Return whose random numbers an entry has: where several methods have one elastic space, all have the same.
+
+    With so few trials the luck of the draw would decide between them.
+    """
+    several = sum(ENTRIES[each].draw is _elastic for each in entries(condition)) > 1
+    return "elastic" if several and ENTRIES[entry].draw is _elastic else entry
 
 
 def document(task: str, condition: str, entry: str, settings: Settings, seed: int) -> dict[str, Any]:

@@ -88,14 +88,17 @@ def dispatch(costs: dispatching.Costs) -> str:
         f"{costs[f'share-{size}']:.2%} of a step of {size} batch{'es' if size > 1 else ''}"
         for size in dispatching.SIZES
     )
+    if "share-at-once" in costs:
+        shares += f"; {costs['share-at-once']:.2%} with `at_once: {dispatching.AT_ONCE:g}`"
     real = (
         f", a step of real processes (two and a server) waits {1e6 * costs['ask']:.0f} us"
         if "ask" in costs
         else ""
     )
     return (
-        f"{shares} (simulated: a batch of {dispatching.BATCH} on a CPU, messages of 10 us). Size, range and "
-        f"account of one step take {1e6 * costs['decision']:.1f} us of the server's processor{real} (measured)"
+        f"{shares} (messages counted, of 10 us each, there and back, beside a batch of {dispatching.BATCH} on a "
+        "CPU; virtual time charges them nothing). Size, range and account of one step take "
+        f"{1e6 * costs['decision']:.1f} us of the server's processor{real} (measured)"
     )
 
 

@@ -8,17 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchmarks import speed
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
-from benchmarks.unequal import dispatching, findings
-from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS, TRIALS, Kind, of_kind
+from benchmarks.unequal import dispatching, findings, short
+from benchmarks.unequal.conditions import CONDITIONS, MANY, SEEDS, TASKS, TRIALS, Kind, of_kind
 from benchmarks.unequal.curves import figures
 from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SYNC, entries
 from benchmarks.unequal.runs import Run, best, complete, median, results
 
-HEAD = f"""\
+TITLE = """\
 # Unequal workers
 
 <!-- written by `python -m benchmarks.unequal publish` -->
 
+Methods by the time to a target on the validation part, each at the best of as many trials. Most of it is
+simulated: seconds of a virtual clock, with assumed constants of devices ([how](#how-it-was-measured)).
+"""
+HEAD = f"""\
 **What is called simulated has seconds of a virtual clock.** Gradients, messages and updates are computed by the
 code of the methods; a gradient takes 20 us per sample and 50 us, over the worker's speed, with 5% jitter; a
 message 10 us and 0.8 ns per byte. Boxes have the device profiles of `hooke.spec.devices`, whose constants are
@@ -26,11 +30,14 @@ assumptions, not measurements. Simulated seconds do not say how fast a real mach
 
 Every entry has {TRIALS} trials in every condition: one learning rate from each of {TRIALS} equal parts of
 {LEAST_RATE:g} to {MOST_RATE:g} on a logarithmic scale (where sizes differ, that of the largest update), and
-batches and own settings drawn at random (`benchmarks/unequal/entries.py`), the same in every condition. The trial
-that meets the target first is run again with {len(SEEDS)} seeds that no trial had; in virtual time a trial ends
-once it is behind the best of its entry. Targets are those of the validation part. Data are handed out, every
-example once per epoch. No entry has momentum in its local steps; Adaptive SGD may have momentum of the merged
-model.
+batches and own settings drawn at random (`benchmarks/unequal/entries.py`), the same in every condition.
+What a worker does between two exchanges (steps of a period; the batches of which an update consists) is drawn for
+two workers, and divided by {MANY} / 2 on {MANY} CPUs, so that all together take as many samples between exchanges:
+methods with periods or sizes would else have a few exchanges in a budget. Several devices keep it, because a small
+batch costs them their overhead. The three elastic methods on {MANY} CPUs have the same trials. The trial that
+meets the target first is run again with {len(SEEDS)} seeds that no trial had; in virtual time a trial ends once it
+is behind the best of its entry. Targets are those of the validation part. Data are handed out, every example once
+per epoch. No entry has momentum in its local steps; Adaptive SGD may have momentum of the merged model.
 
 Seconds are medians over the seeds, with the least and the largest; *missed*: seeds that did not meet the target in
 the budget, which count as longer than all others. *over Sync SGD*: the ratio of the medians, above 1 faster.
@@ -38,9 +45,8 @@ the budget, which count as longer than all others. *over Sync SGD*: the ratio of
 not to be read as one. A best of several methods is chosen by the seconds that are shown, and looks better than it
 is. Conditions in which an entry is incomplete are left out; `benchmarks.unequal run` goes on.
 
-Two limits of the spaces: where speeds are equal, the sizes of Adaptive Hogbatch stay at one batch, whose rate is
-the drawn one over the largest size, so that few of its trials have a useful rate; and Adaptive SGD on eight
-workers merges after 1,024 samples or more, which is seldom for a budget of 20,000.
+Where speeds are equal, all sizes of Adaptive Hogbatch grow to the largest: who is first to update in a round is
+ahead of all others, and nobody falls behind all of them.
 """
 SHAPES = """\
 Ma and Rusu (arXiv 2004.08771) report, by a reading of their figures, that the CPU makes 85% to 99% of the updates
@@ -65,7 +71,7 @@ method with a server has a third process, which takes its time from the cores of
 def page(records: Mapping[Run, Record], costs: dispatching.Costs) -> str:
     """Return the page."""
     pairs = findings.found_in(records, "cpus", "box")
-    lines = [HEAD, "## What was asked", "", *findings.answers(records, costs)]
+    lines = [TITLE, *short.first(records), "## What was asked", "", *findings.answers(records, costs)]
     lines += [
         "",
         "### The fastest worker alone, and with the other one (simulated)",
@@ -77,6 +83,7 @@ def page(records: Mapping[Run, Record], costs: dispatching.Costs) -> str:
         lines += ["", "## Which method survives an unequal cluster best (simulated)", "", SURVIVAL]
         lines += findings.survival(records)
     lines += ["", *summary(records, "Two workers (simulated)", "cpus", "box"), *_several(records), *_real(records)]
+    lines += ["## How it was measured", "", HEAD]
     for task in TASKS:
         lines += _task(records, task)
     return "\n".join(lines).rstrip() + "\n"

@@ -45,6 +45,11 @@ def run_of(record: Record) -> Run:
     return Run(*(record[name] for name in ("task", "condition", "entry", "trial", "seed")))
 
 
+def drawn(record: Record) -> bool:
+    """Return whether a record has the settings that its trial has now: not where a space was changed since."""
+    return bool(record["settings"] == run_of(record).settings)
+
+
 Todo = tuple[Run, float | None]
 """A run, and the virtual seconds after which it is ended; None: it is not."""
 BEHIND, SHORT = 1.25, 5e-3

@@ -20,10 +20,11 @@ class AdaptiveSGD(SizedMerges):
     Who is done takes the next b_i of M batches. Sizes change until all update equally often; the rate of an update
     is proportional to its batch. Cost per merge 2 P (A + |W| B), at the server.
 
-    Readings, its text not at hand: sizes are multiples of the run's batch, b_max at first, and M counts batches of
-    the run. A change beyond a bound ends at it. The perturbation (off by default; published: 0.1) applies if
-    |x_i| / |W| is below its threshold for all i that have updated, unless all u_i are equal. No warm-up. What goes
-    on after the run's end, or a stop, does so from the workers' own weights, each with a batch of the first merge.
+    Readings, its text not at hand: sizes are multiples of the run's batch, b_max at first; M counts batches of the
+    run. A change beyond a bound ends at it. The perturbation (off by default; published: 0.1) applies if
+    |x_i| / |W| is below its threshold for all i that have updated, unless all u_i are equal. No warm-up. All go on
+    after the end, or a stop, from their own weights, each with a batch of the first merge. `at_once` s > 0: a
+    reply grants max(1, s u_i L / sum_j u_j b_j) updates, a share of those that i would take of the L batches left.
 
     Reference: Ma, Rusu and Torres 2021 (arXiv 2110.07029).
     """
@@ -32,10 +33,8 @@ class AdaptiveSGD(SizedMerges):
     reference = "merging.adaptive_sgd"
     limits = [Limit("sgd", ALONE, {"momentum": 0.0}, workers=(1,), exact=True, shows="P1")]
     tested_with = {"largest": 2, "mega_batch": 13, "center_momentum": 0.4}
-    tested_together = [{"perturbation": 0.1, "threshold": 10.0}]
-    servers, coordination = 1, "parameter-server"
-    deterministic = False
-    accesses = 4
+    tested_together = [{"perturbation": 0.1, "threshold": 10.0}, {"at_once": 0.6, "largest": 1, "mega_batch": 26}]
+    servers, coordination, deterministic, accesses = 1, "parameter-server", False, 4
 
     lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Of an update by one batch.")
 
@@ -48,7 +47,7 @@ class AdaptiveSGD(SizedMerges):
         c, before, x = r.params, r.state("before", like=r.params), r.buffer(r.params)
         xs, shares = [r.buffer(c) for _ in range(r.workers)], self.shares(r.workers).kept(r.state("shares"))
         waiting, gone, unheard = [], 0, shares.without() if r.t else set()
-        for i in r.requests(x, period=self.largest, last_words=True, holds=True):
+        for i in r.requests(x, period=self.most(r.workers), last_words=True, holds=True):
             if r.brought:  # its last words
                 xs[i].copy_(x)
                 gone += 1
@@ -66,14 +65,15 @@ class AdaptiveSGD(SizedMerges):
 
     def work(self, r: Rank) -> None:
         """Ask for batches, sum their gradients, step."""
-        x, u, left = r.params, r.state("not applied"), 0
+        x, u, left, size = r.params, r.state("not applied"), 0, 1
         for _ in r.steps():
-            if not left:
+            if left % size == 0:
                 x.add_(u, alpha=-self.lr)
-                r.ask(x)
+                if not left:
+                    r.ask(x)
+                    left, size = r.granted, int(r.word)
                 u.zero_()
-                left = r.granted
-            u.add_(r.gradient(joined=left < r.granted))
+            u.add_(r.gradient(joined=left % size > 0 and left < r.granted))
             left -= 1
         r.deliver(x.add_(u, alpha=-self.lr))
         u.zero_()

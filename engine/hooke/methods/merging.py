@@ -54,10 +54,10 @@ class Shares:
                 self._state[place] = rest
                 rest -= float(self._state[place])
 
-    def handed(self, worker: int, batches: int) -> None:
-        """Count what a worker was granted for its next update; no batches: none follows."""
+    def handed(self, worker: int, batches: int, updates: int = 1) -> None:
+        """Count what a worker was granted for its next updates; no batches: none follows."""
         self.left -= batches
-        self.updates[worker] += batches > 0
+        self.updates[worker] += updates if batches else 0
         self._keep([worker])
 
     def refill(self) -> None:
@@ -72,6 +72,11 @@ class Shares:
     def batches(self, worker: int) -> int:
         """Return the size of a worker's next batch, in batches of the run: b_i, rounded half up."""
         return int(self.sizes[worker] + 0.5)
+
+    def expected(self, worker: int) -> float:
+        """Return the updates that a worker would take of the batches left, if all went on as since the merge."""
+        taken = sum(count * self.batches(i) for i, count in enumerate(self.updates))
+        return self.left * self.updates[worker] / taken if taken else 0.0
 
     def equal(self) -> bool:
         """Return whether all workers have updated equally often."""

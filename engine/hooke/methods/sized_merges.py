@@ -42,6 +42,14 @@ class SizedMerges(Algorithm):
     mega_batch: int = Field(
         256, ge=1, le=10**6, title="Mega-batch", description="Batches of all workers between two merges (M)."
     )
+    at_once: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        title="At once",
+        description="Share that a worker is granted at once of the updates that it would take until the merge; "
+        "0: one update.",
+    )
     center_momentum: float = Field(
         0.9, ge=0, lt=1, title="Center momentum", description="Share of the merged model's previous change (mu)."
     )
@@ -72,9 +80,17 @@ class SizedMerges(Algorithm):
         """Return sizes and counts as they are before the first batch."""
         return Shares(workers, self.smallest, self.largest, self.scaling, self.mega_batch)
 
+    def most(self, workers: int) -> int:
+        """Return the most batches that a reply grants."""
+        return max(self.largest, self.mega_batch // workers) if self.at_once else self.largest
+
     def hand_out(self, r: Rank, i: int, shares: Shares, most: int, vector: Vector | None = None) -> None:
-        """Reply to a worker with its next batches, at most so many."""
-        shares.handed(i, r.reply(i, vector, min(shares.batches(i), most)))
+        """Reply to a worker with the batches of its next updates, at most so many, and with their size."""
+        size = shares.batches(i)
+        whole = min(most, self.most(r.workers)) // size
+        updates = max(1, min(int(self.at_once * shares.expected(i)), whole))
+        granted = r.reply(i, vector, min(updates * size, most), word=size)
+        shares.handed(i, granted, math.ceil(granted / size))
 
     def merge(self, c: Vector, before: Vector, xs: Sequence[Vector], shares: Shares) -> None:
         """Merge the workers' weights into the center, and choose the sizes; nothing if there were no updates."""

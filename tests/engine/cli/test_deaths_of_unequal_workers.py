@@ -63,6 +63,13 @@ RUN = {
 }
 
 
+MERGED = {
+    "name": "adaptive-sgd",
+    "parameters": {"lr": 0.02, "largest": 2, "mega_batch": 30, "at_once": 0.6},
+}
+"""A method that grants ranges of several updates, and whose workers wait for one another at merges."""
+
+
 @pytest.fixture
 def started(spec, tmp_path, monkeypatch):
     """Return a function that starts the run, and its folder."""
@@ -103,8 +110,11 @@ def steps_in(place, worker):
         return json.loads(str(file["meta"]))["t"]
 
 
-def test_killed_in_mid_epoch_the_next_attempt_uses_every_example_as_often_as_there_are_epochs(started, tmp_path):
-    process, folder = started()
+@pytest.mark.parametrize("algorithm", [RUN["algorithm"], MERGED])
+def test_killed_in_mid_epoch_the_next_attempt_uses_every_example_as_often_as_there_are_epochs(
+    started, tmp_path, algorithm
+):
+    process, folder = started(algorithm=algorithm)
     complete = wait_for(lambda: list(folder.glob("checkpoints/*/complete.json")), "a checkpoint")
     wait_for(lambda: len(picked(tmp_path, folder, 1)) > steps_in(complete[0].parent, 1) + 4, "work after it")
     os.kill(next(iter(records(folder / "journal.1.jsonl"))).pid, signal.SIGKILL)
@@ -114,7 +124,7 @@ def test_killed_in_mid_epoch_the_next_attempt_uses_every_example_as_often_as_the
     place = max((each.parent for each in folder.glob("checkpoints/*/complete.json")), key=lambda p: int(p.name))
     kept = [picked(tmp_path, folder, worker)[: steps_in(place, worker)] for worker in range(3)]
     assert sum(map(len, kept)) * BATCH == int(place.name)
-    process, _ = started("--resume")
+    process, _ = started("--resume", algorithm=algorithm)
     out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, err
     again = [picked(tmp_path, folder, worker) for worker in range(3)]
@@ -124,10 +134,11 @@ def test_killed_in_mid_epoch_the_next_attempt_uses_every_example_as_often_as_the
     assert sum(EPOCHS - counts[str(item)] for item in range(TRAIN)) == EPOCHS * TRAIN - sum(counts.values())
 
 
-def test_a_batch_that_never_comes_back_ends_the_attempt_and_names_its_worker(started, tmp_path):
-    """The others use everything else first; the end needs the worker that stopped, as would a checkpoint."""
+@pytest.mark.parametrize(("algorithm", "most"), [(RUN["algorithm"], 0.9), (MERGED, 0.0)])
+def test_a_batch_that_never_comes_back_ends_the_attempt_and_names_its_worker(started, tmp_path, algorithm, most):
+    """The others use everything else first; the end, a checkpoint or a merge needs the worker that stopped."""
     budget = RUN["budget"] | {"max_stall_seconds": 2}
-    process, folder = started(budget=budget, checkpoint_every=None)
+    process, folder = started(algorithm=algorithm, budget=budget, checkpoint_every=None)
     wait_for(lambda: len(picked(tmp_path, folder, 2)) > 4, "work of the slowest")
     os.kill(next(iter(records(folder / "journal.2.jsonl"))).pid, signal.SIGSTOP)
     out, err = process.communicate(timeout=LIMIT)
@@ -138,4 +149,4 @@ def test_a_batch_that_never_comes_back_ends_the_attempt_and_names_its_worker(sta
     others = [batch for worker in (0, 1) for batch in picked(tmp_path, folder, worker)]
     counts = counted([*others, *picked(tmp_path, folder, 2)])
     assert max(counts.values()) <= EPOCHS
-    assert len(others) * BATCH > 0.9 * RUN["budget"]["samples"], "the others went on without it"
+    assert len(others) * BATCH > most * RUN["budget"]["samples"], "the others went on without it"

@@ -84,6 +84,14 @@ SETUPS = {
         pause=0.001,
         changes=HANDED_OUT,
     ),
+    "handed out, at once": Setup(
+        "adaptive-sgd",
+        (*SLOW, ("largest", 2), ("mega_batch", 30), ("at_once", 0.6)),
+        steps=92,
+        speeds=THREE,
+        pause=0.001,
+        changes=HANDED_OUT,
+    ),
     "handed out, elastic": Setup(
         "heterogeneous-easgd",
         (*SLOW, ("period", 2), ("longest", 8)),
@@ -114,4 +122,10 @@ SETUPS = {
     "alone": Setup("sgd", (("lr", 0.05), ("momentum", 0.0)), 1, steps=30),
     "alone, served": Setup("hogbatch", (("lr", 0.05),), 1, steps=30),
     "alone, merged": Setup("adaptive-sgd", (("lr", 0.05), ("largest", 1), ("center_momentum", 0.0)), 1, steps=30),
+    "alone, at once": Setup(
+        "adaptive-sgd",
+        (("lr", 0.05), ("largest", 1), ("center_momentum", 0.0), ("mega_batch", 12), ("at_once", 1.0)),
+        1,
+        steps=30,
+    ),
 }

@@ -22,6 +22,7 @@ METHODS = [
     ("hogbatch", {"sizes": [8], "largest": 8}),
     ("async-easgd", {"period": 7}),
     ("adaptive-sgd", {"mega_batch": 24}),
+    ("adaptive-sgd", {"mega_batch": 36, "largest": 1, "at_once": 0.5}),
     ("heterogeneous-easgd", {"period": 6, "longest": 12}),
     ("downpour", {"period": 3}),
     ("weighted-sync-sgd", {"sizes": [3, 1, 2]}),
@@ -34,7 +35,7 @@ def account(folder, samples, server=3):
         return json.loads(str(file["meta"]))["dispatch"]
 
 
-@pytest.mark.parametrize(("name", "parameters"), METHODS[:4])
+@pytest.mark.parametrize(("name", "parameters"), METHODS[:5])
 def test_a_stop_within_a_period_leaves_no_example_out(tmp_path, taken, monkeypatch, name, parameters):
     """What a worker had been granted beyond the stop is handed out first, instead of never."""
     cancel, plain = Flag(), DispatchedBatches.next

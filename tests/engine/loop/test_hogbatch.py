@@ -154,6 +154,19 @@ def test_sizes_stay_within_bounds_on_any_path():
     assert {2, 12} <= seen
 
 
+@pytest.mark.parametrize("workers", [2, 8])
+def test_sizes_of_equal_workers_grow_to_the_largest(workers):
+    """By events: who is first in a round is ahead of all others, and nobody falls behind all of them."""
+    sizes = Sizes(Hogbatch(largest=8), workers)
+    free = [(1.0 + 0.01 * i, i) for i in range(workers)]
+    for _ in range(60 * workers):
+        at, worker = min(free)
+        sizes.updated(worker)
+        free[worker] = (at + sizes.now[worker], worker)
+    assert sizes.now == [8] * workers
+    assert max(sizes.updates) - min(sizes.updates) <= 2
+
+
 def test_a_size_follows_the_counts_of_the_others():
     def after(counts, worker, size):
         sizes = Sizes(Hogbatch(smallest=2, largest=12, alpha=1.7, sizes=(size,)), 3)

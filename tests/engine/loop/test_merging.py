@@ -245,6 +245,40 @@ def test_a_run_that_goes_on_is_the_unbroken_one(tmp_path, merges, virtual):
         assert other.done.clock == pytest.approx(one.done.clock, rel=1e-9)
 
 
+def test_the_part_of_a_worker_is_that_of_its_batches_so_far():
+    shares = Shares(2, 1, 4, 0.5, 40)
+    assert [shares.expected(i) for i in range(2)] == [0, 0], "nothing is known before the first update"
+    for worker in (0, 1, 0, 0):
+        shares.handed(worker, shares.batches(worker))
+    assert [shares.expected(i) for i in range(2)] == [4.5, 1.5], "of 24 batches three quarters, and one quarter"
+    shares.handed(0, 12, 3)
+    assert (shares.left, shares.updates) == (12, [6, 1])
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.6])
+def test_updates_that_are_granted_at_once_are_those_that_are_granted_one_by_one(momentum):
+    """Of one worker, whose order of batches does not depend on when it asks; with merges in between."""
+    settings = {"largest": 2, "mega_batch": 9, "center_momentum": momentum}
+    one, other = (spec("adaptive-sgd", 1, 54, **settings, at_once=share) for share in (0.0, 1.0))
+    assert center(run_spec_virtual(one)).tobytes() == center(run_spec_virtual(other)).tobytes()
+
+
+@pytest.mark.parametrize("speeds", [[1, 1, 1], [1, 0.5, 0.25]])
+def test_with_several_updates_at_once_workers_ask_less_and_none_is_waited_for_longer(tmp_path, speeds):
+    """Asks cost nothing here: what a merge waits for is a step of the slowest, as without."""
+    asks, clocks = [], []
+    for share in (0.0, 0.5):
+        settings = {"largest": 1, "mega_batch": 75, "at_once": share}
+        folder = tmp_path / str(share)
+        outcomes = run_spec_virtual(spec("adaptive-sgd", 3, 300, {"speeds": speeds}, **settings), folder)
+        blocks = [r.columns["worker"] for r in records(folder / "journal.3.jsonl") if r.kind == "steps"]
+        asks.append(sum(len(unpack("worker", block)) for block in blocks))
+        clocks.append(outcomes[-1].done.clock)
+        assert outcomes[-1].done.samples == 8 * 300
+    assert asks[1] < 0.6 * asks[0]
+    assert clocks[1] < clocks[0] + 4 * 8e-3 / min(speeds), "four merges"
+
+
 def test_sizes_are_kept_exactly():
     import torch
 

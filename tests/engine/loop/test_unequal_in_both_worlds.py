@@ -39,7 +39,9 @@ def test_the_sequence_has_every_item_once_per_epoch():
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("name", ["handed out", "handed out, merged", "handed out, elastic"])
+@pytest.mark.parametrize(
+    "name", ["handed out", "handed out, merged", "handed out, at once", "handed out, elastic"]
+)
 def test_every_batch_is_used_once_by_whoever_is_free(played, name, world):
     """Property 14: none twice, and none left out but those that workers hold at the end."""
     run = played(name, world)
@@ -115,7 +117,7 @@ def test_an_overwriting_merge_does_and_the_run_says_how_much(played, world):
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("name", ["alone, served", "alone, merged"])
+@pytest.mark.parametrize("name", ["alone, served", "alone, merged", "alone, at once"])
 def test_one_worker_is_sequential_sgd_bit_for_bit(played, name, world):
     """Properties 19 and 23."""
     run, plain = played(name, world), played("alone", world)

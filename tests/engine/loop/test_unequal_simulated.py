@@ -114,7 +114,7 @@ class Handed:
         return self._sequence._items(self._own[worker].pop(0))
 
 
-def adaptive(speeds, merges, *, lr, largest, smallest, scaling, mega_batch, center_momentum):
+def adaptive(speeds, merges, *, lr, largest, smallest, scaling, mega_batch, center_momentum, at_once=0.0):
     """Return the merged models and the times of the merges: section C of the description, arXiv 2110.07029."""
     workers = range(len(speeds))
     model = before = np.linspace(-1, 1, SIZE)
@@ -124,12 +124,17 @@ def adaptive(speeds, merges, *, lr, largest, smallest, scaling, mega_batch, cent
 
     def give(i, now, most):
         nonlocal left, events
-        batches = min(int(np.floor(size[i] + 0.5)), most)
+        own = int(np.floor(size[i] + 0.5))
+        spent = sum(n * int(np.floor(b + 0.5)) for n, b in zip(count, size, strict=True))
+        part = at_once * left * count[i] / spent if spent else 0.0
+        several = min(int(part), min(most, max(largest, mega_batch // len(speeds))) // own)
+        batches = several * own if several > 1 else min(own, most)
         left -= batches
-        count[i] += 1
+        count[i] += max(1, several)
         handed.grant(i, batches)
-        total = sum(gradient(replicas[i], handed.take(i)) for _ in range(batches))
-        replicas[i] = replicas[i] - lr * total
+        for _ in range(max(1, several)):
+            total = sum(gradient(replicas[i], handed.take(i)) for _ in range(min(own, batches)))
+            replicas[i] = replicas[i] - lr * total
         heapq.heappush(arrivals, (now + batches * BATCH * SAMPLE / speeds[i], events, i))
         events += 1
 
@@ -165,6 +170,20 @@ def test_adaptive_sgd(speeds, momentum):
     for (model, at), weights, clock in zip(
         adaptive(speeds, merges, **settings), seen[1:], clocks[1:], strict=False
     ):
+        assert clock == pytest.approx(at, rel=1e-5)
+        np.testing.assert_allclose(weights, model, rtol=2e-4, atol=2e-5)
+    assert len(seen) > merges
+
+
+@pytest.mark.parametrize("speeds", SPEEDS)
+def test_adaptive_sgd_with_several_updates_at_once(speeds):
+    """A merge is as many batches away as it is without, and who is slow is granted fewer updates at once."""
+    settings = {"lr": 0.02, "largest": 2, "smallest": 1, "scaling": 0.1, "mega_batch": 61}
+    settings |= {"center_momentum": 0.4, "at_once": 0.5}
+    merges = 6
+    seen, clocks = ran("adaptive-sgd", speeds, 61 * (merges + 3), 61, **settings)
+    simulated = adaptive(speeds, merges, **settings)
+    for (model, at), weights, clock in zip(simulated, seen[1:], clocks[1:], strict=False):
         assert clock == pytest.approx(at, rel=1e-5)
         np.testing.assert_allclose(weights, model, rtol=2e-4, atol=2e-5)
     assert len(seen) > merges

@@ -12,17 +12,24 @@ def adaptive_sgd(run: Observed) -> End:
     earlier = center.copy()
     x = [center.copy() for _ in range(workers)]
     size, count = [float(v["largest"])] * workers, [0] * workers
-    done, granted = [0] * workers, [0] * workers
+    done, granted, each = [0] * workers, [0] * workers, [1] * workers
     left, waiting, gone = v["mega_batch"], [], 0
 
     def grant(i: int, most: int) -> int:
-        granted[i] = min(int(np.floor(size[i] + 0.5)), most, run.steps[i] - done[i])
-        count[i] += 1
+        batches = [int(np.floor(b + 0.5)) for b in size]
+        share = left * count[i] / np.dot(count, batches) if any(count) else 0
+        bound = max(v["largest"], v["mega_batch"] // workers)
+        several = min(int(v["at_once"] * share), min(most, bound) // batches[i])
+        granted[i] = min(max(1, several) * batches[i], most, run.steps[i] - done[i])
+        each[i] = batches[i]
+        count[i] += -(-granted[i] // batches[i])
         return granted[i]
 
     for i in run.served:
-        x[i] = x[i] - v["lr"] * sum((run.gradient(i, done[i] + k, x[i]) for k in range(granted[i])), 0.0)
-        done[i], granted[i] = done[i] + granted[i], 0
+        while granted[i]:  # what is no whole update comes first
+            own = granted[i] % each[i] or each[i]
+            x[i] = x[i] - v["lr"] * sum((run.gradient(i, done[i] + k, x[i]) for k in range(own)), 0.0)
+            done[i], granted[i] = done[i] + own, granted[i] - own
         if done[i] == run.steps[i]:
             gone += 1
         elif left > 0:
