@@ -90,6 +90,7 @@ def words(space: Space) -> str:
         values = f"{_number(space.low)} to {_number(space.high)}"
         values += "" if space.scale == "linear" else f" ({space.scale})"
     conditions = [f"{name} is {' or '.join(map(_word, allowed))}" for name, allowed in space.when.items()]
+    conditions += [f"{name} is not {' or '.join(map(_word, barred))}" for name, barred in space.unless.items()]
     return values + (f", if {' and '.join(conditions)}" if conditions else "")
 
 
