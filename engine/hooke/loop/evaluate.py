@@ -87,7 +87,7 @@ def _complete(r: RecordedRank, stopped: Stopped) -> float:
         return 0.0
     with r.comm.standing():
         before = r.ledger.enter(Phase.UPDATE)
-        r.flush()
+        r.comm.complete(r.flush())
         r.ledger.enter(before)
     worked = stopped.worked(r.ledger)
     with aside(r.comm, Phase.EVALUATE):
