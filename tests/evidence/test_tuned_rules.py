@@ -16,10 +16,11 @@ from benchmarks.tuned.conditions import AT, TASKS
 from benchmarks.tuned.entries import Entry, entries, entry_of
 from benchmarks.tuned.missing import lacks, missing_entries
 from benchmarks.tuned.overview import overview
-from benchmarks.tuned.page import page, rows
+from benchmarks.tuned.page import page
 from benchmarks.tuned.publishing import publish, published
 from benchmarks.tuned.records import collect
 from benchmarks.tuned.rounds import Rounds
+from benchmarks.tuned.rows import rows
 from benchmarks.tuned.rules import OVERLAPPED, RULE, WORDS, outdated, overlaps
 from benchmarks.tuned.store import Store
 from tests.evidence.test_tuned import carried_out, result
@@ -151,7 +152,7 @@ def test_an_entry_by_an_earlier_rule_may_be_replaced_by_one_with_fewer_seeds(sto
 
 
 def test_simulated_entries_are_carried_out_one_after_the_other(store, monkeypatch):
-    """Each is complete before the next one begins; a later call goes on; what failed says why, and is no result."""
+    """Each is complete before the next one begins; a later call goes on; a failure says why."""
     order = []
 
     def ended(_, play, *__):
