@@ -85,7 +85,7 @@ def _answer(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
         yield (
             f"**The fastest elastic method, over the fastest of all other entries, in {len(said)} tables of real "
             f"hosts: {counted}.** In simulated conditions: [where elastic averaging is faster](regimes.md)."
-            + (f" In {old} of these tables it was timed under the {WORDS} (see there)." if old else "")
+            + (f" In {old} of these tables it was timed by an {WORDS}, which is explained there." if old else "")
         )
 
 
@@ -169,7 +169,7 @@ def over_original(tables: Iterable[tuple[At, Mapping[str, Row]]]) -> Iterable[st
             cells = [where, f"{found[first].title}, the fastest of {others}", times, told(first, said)]
             lines.append(f"| {' | '.join(cells)} |")
     if lines:
-        yield "\n".join([ORIGINAL_HEADER, *lines])
+        yield "\n".join(["By number of workers:", "", ORIGINAL_HEADER, *lines])
 
 
 def place_title(place: str) -> str:
