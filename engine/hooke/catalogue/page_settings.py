@@ -95,6 +95,8 @@ def words(space: Space) -> str:
 
 
 def _word(value: Any) -> str:
+    if isinstance(value, float):
+        return _number(value)
     return "empty" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
