@@ -81,7 +81,7 @@ def test_a_peer_that_has_left_its_outcome_is_not_undone_by_the_end_of_its_interp
 
 
 TWO = Place("two", "two ranks", "here", 2)
-SHORT = replace(TASKS["mnist"], samples=640, every=320, target=1.1)
+SHORT = replace(TASKS["mnist"], samples=640, every=320, target=1.0)
 CHOSEN = {"lr": 0.01, "momentum": 0.9, "period": 4, "warmup": 4}
 
 
