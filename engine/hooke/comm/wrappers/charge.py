@@ -121,11 +121,12 @@ class Charged(Wrapper):
 
     def complete(self, left: Iterable[Pending] | None) -> None:
         """Wait for transfers that a method leaves under way: it waits for them again when it needs them."""
-        left = tuple(left or ())
-        for pending in left:
+        waited = set[int]()
+        for pending in tuple(left or ()):
             pending.wait()
+            waited.add(id(pending))
         for owed in self.account.owed:
-            owed.again = owed.again or any(owed is pending for pending in left)
+            owed.again = owed.again or id(owed) in waited
 
     def owe(self) -> None:
         """Let transfers that were waited for while the clock stood be under way again: it runs."""
