@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -30,6 +32,9 @@ from benchmarks.peers.settings import Settings
 
 OVERTIME = 240.0
 """Seconds beyond the wall limit after which a run is ended from outside: starting, evaluations, a hang."""
+HANGS = 6 * 3600.0
+"""Wall seconds after which even a simulated run is ended, whose limit is processor time: it hangs."""
+OWN_LIMIT = "ended by the limit of this benchmark, which says nothing of the method"
 LAB = "evidence"
 
 
@@ -85,11 +90,7 @@ def _calibrate(store: Store, session: str, place: Place, lab: labs.Lab) -> None:
 def _run_and_keep(cell: Cell, lab: labs.Lab | None, store: Store, session: str, number: str) -> None:
     began, journal, machine = time.monotonic(), store.journal(cell), speed.probe()
     print(f"[{number}] {cell.title}", flush=True)
-    try:
-        with within(MAX_SECONDS + OVERTIME):
-            result = run(cell, lab, journal)
-    except Overrun as overrun:
-        result = {"state": "failed_infra", "why": str(overrun)}
+    result = run_within(MAX_SECONDS + OVERTIME, cell, lab, journal)
     if result["state"] == "cancelled":  # Ctrl-C, which the run has caught to end its ranks in order
         raise KeyboardInterrupt
     wrong = faults(cell, journal) if over(result) else []
@@ -132,8 +133,27 @@ def _said(result: dict[str, Any]) -> str:
     return f"{told}, {accuracy:.2%}" if accuracy is not None else told
 
 
-def run(cell: Runnable, lab: labs.Lab | None, folder: Path) -> dict[str, Any]:
-    """Run one cell and return its result; its journals stay in `folder`."""
+def run_within(seconds: float, cell: Runnable, lab: labs.Lab | None, folder: Path) -> dict[str, Any]:
+    """Run one cell and return its result; one that takes longer is ended, with a result that says by whom.
+
+    Seconds are wall time. In virtual time they are processor time, because what is simulated depends on neither
+    the load of the machine nor its speed: there is nothing to learn from how long a run had to wait for a core.
+    """
+    simulated = cell.place.world == "virtual"
+    try:
+        with within(HANGS if simulated else seconds):
+            return run(cell, lab, folder, **({"processor_seconds": seconds} if simulated else {}))
+    except Overrun as overrun:
+        return {"state": "failed_infra", "why": str(overrun)}
+
+
+def run(
+    cell: Runnable, lab: labs.Lab | None, folder: Path, processor_seconds: float | None = None
+) -> dict[str, Any]:
+    """Run one cell and return its result; its journals stay in `folder`.
+
+    `processor_seconds`: limit of a process of a run by the product's command line.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     there = lab if cell.place.world == "lab" else None
     if "settings" in cell.document:
@@ -142,16 +162,19 @@ def run(cell: Runnable, lab: labs.Lab | None, folder: Path) -> dict[str, Any]:
     if there is not None:
         _, found = netlab.hooke(there, validate_run(cell.document), folder)
         return found
-    return _hooke_run(cell, folder)
+    return _hooke_run(cell, folder, processor_seconds)
 
 
-def _hooke_run(cell: Runnable, folder: Path) -> dict[str, Any]:
-    """Run a cell with the product's command line."""
+def _hooke_run(cell: Runnable, folder: Path, processor_seconds: float | None) -> dict[str, Any]:
+    """Run a cell with the product's command line; the result has the `processor_seconds` of all processes."""
     spec = folder.with_suffix(".run.json")
     spec.write_text(json.dumps(cell.document))
     command = [sys.executable, "-m", "hooke", "run", str(spec), "--json", "--run-dir", str(folder)]
+    spent = _processor_seconds()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
     try:
+        if processor_seconds is not None:
+            limit_processor_time(process.pid, processor_seconds)
         said, error = process.communicate()
     except BaseException:  # also Ctrl-C: end `hooke run`, which ends its ranks
         process.terminate()
@@ -159,9 +182,25 @@ def _hooke_run(cell: Runnable, folder: Path) -> dict[str, Any]:
         raise
     if not said.strip():
         shutil.rmtree(folder, ignore_errors=True)
-        return {"state": "failed_infra", "why": error[-2000:]}
-    found: dict[str, Any] = json.loads(said)
-    return found
+    found: dict[str, Any] = json.loads(said) if said.strip() else {"state": "failed_infra", "why": error[-2000:]}
+    ended = process.returncode == -signal.SIGXCPU or signal.SIGXCPU.name in found["why"]
+    if processor_seconds is not None and ended and not over(found):
+        found["why"] = f"not over after {processor_seconds:.0f} s of processor time: {OWN_LIMIT}"
+    return found | {"processor_seconds": _processor_seconds() - spent}
+
+
+def limit_processor_time(pid: int, seconds: float) -> None:
+    """Let the kernel end a process by SIGXCPU after so much processor time; each that it starts later, too."""
+    with contextlib.suppress(ProcessLookupError):  # it has ended
+        _, hard = resource.prlimit(pid, resource.RLIMIT_CPU)
+        soft = math.ceil(seconds) if hard == resource.RLIM_INFINITY else min(math.ceil(seconds), hard)
+        resource.prlimit(pid, resource.RLIMIT_CPU, (soft, hard))
+
+
+def _processor_seconds() -> float:
+    """Return the processor time of all processes that this one has started and that have ended, s."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @contextlib.contextmanager
@@ -169,7 +208,7 @@ def within(seconds: float) -> Iterator[None]:
     """Raise Overrun in the body if it takes longer."""
 
     def over(*_: object) -> None:
-        raise Overrun(f"not over after {seconds:.0f} s: ended from outside")
+        raise Overrun(f"not over after {seconds:.0f} s: {OWN_LIMIT}")
 
     before = signal.signal(signal.SIGALRM, over)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -19,7 +19,8 @@ CLAIM_SEEDS = 5
 TUNING_SEEDS = 1
 """Seeds of every trial on the hosts; one that misses the target with any ranks behind the others."""
 MAX_SECONDS = 600.0
-"""Wall time after which a run of any entry has failed: its budget is samples alone."""
+"""Wall time, in virtual time processor time, after which a run of any entry is ended, without a result: its budget
+is samples alone."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Task:
     """Of the workers' steps, for every entry; AdamW with weight decay 0.01, PyTorch's default, not searched."""
     gradient: tuple[float, float] | None = None
     """Seconds of a gradient in virtual time: in any case, and per sample; None: those of the place, per sample."""
+    trials: int = TRIALS
+    """Of every entry, if no other number is given."""
 
     @property
     def searches_batch(self) -> bool:
@@ -65,9 +68,16 @@ TASKS = {
         Task(
             "fashion-batch", "Fashion-MNIST, LeNet, own batch", "fashion-lenet", 0.88, 192_000, 3_200, **SEARCHED
         ),
-        Task("fashion-early", "Fashion-MNIST, LeNet, early", "fashion-lenet", 0.85, 64_000, 1_600),
+        Task("fashion-early", "Fashion-MNIST, LeNet, early", "fashion-lenet", 0.85, 64_000, 1_600, trials=6),
         Task(
-            "cifar", "CIFAR-10 of JPEG files, ResNet-20", "cifar-resnet20", 0.40, 32_000, 3_200, precision="bf16"
+            "cifar",
+            "CIFAR-10 of JPEG files, ResNet-20",
+            "cifar-resnet20",
+            0.40,
+            32_000,
+            3_200,
+            precision="bf16",
+            trials=8,
         ),
         Task(
             "text",
@@ -79,6 +89,7 @@ TASKS = {
             batches=(4,),
             precision="bf16",
             optimizer="adamw",
+            trials=8,
         ),
     )
 }

@@ -116,7 +116,8 @@ class Entry:
         """Return it with the batches and the optimizer of a task."""
         if task.optimizer == "sgd":
             return replace(self, batches=task.batches)
-        return replace(self, batches=task.batches, given={**self.given, **ADAMW}, spaces=ADAMW_SPACES)
+        spaces = {**self.spaces, **ADAMW_SPACES}
+        return replace(self, batches=task.batches, given={**self.given, **ADAMW}, spaces=spaces)
 
     @property
     def offer(self) -> AlgorithmOffer:
@@ -216,6 +217,7 @@ PEERS: dict[str, type[Algorithm]] = {
     "torchft-diloco": PeerTorchftDiloco,
     "mpi4py": PeerSgd,
 }
+ACCUMULATED = {"accumulation": Space(choices=[2, 4, 8])}
 DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY = (
     Entry("PyTorch DDP", "ddp", peer=True, given={"wire": "fp32"}),
     Entry("PyTorch DDP, bf16 hook", "ddp", peer=True, given={"wire": "bf16"}),
@@ -224,6 +226,11 @@ DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY = (
     Entry("PyTorch hierarchical averaging", "hierarchical", peer=True),
     Entry("mpi4py loop", "mpi4py", peer=True),
 )
+DDP_APART = (
+    Entry("PyTorch DDP, no accumulation", "ddp", peer=True, given={"wire": "fp32", "accumulation": 1}),
+    Entry("PyTorch DDP, accumulation", "ddp", peer=True, given={"wire": "fp32"}, spaces=ACCUMULATED),
+)
+"""DDP that never accumulates, and DDP that always does: each with all trials, of which DDP gives both a part."""
 TWINS: dict[str, tuple[str, dict[str, str]]] = {
     "ddp": ("sync-sgd", {}),
     "mpi4py": ("sync-sgd", {}),
@@ -237,7 +244,9 @@ TORCHFT = (
     Entry("torchft DiLoCo", "torchft-diloco", peer=True, given=ADAMW),
 )
 """Entries where torchft is installed."""
-PEER_NAMES = tuple(each.name for each in (DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY, *TORCHFT))
+OF_PYTORCH = (DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY, *DDP_APART)
+"""Peers that need PyTorch and MPI alone."""
+PEER_NAMES = tuple(each.name for each in (*OF_PYTORCH, *TORCHFT))
 SYNC = "sync-sgd"
 """The baseline in virtual time: what DDP does, without overlap."""
 FIRST = (
@@ -273,7 +282,7 @@ def entries(place: Place) -> list[Entry]:
     peers = [DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL]
     levels = [HIERARCHICAL] if place.hosts > TWO_LEVELS else []
     replicas = TORCHFT if find_spec("torchft") else ()
-    return [*peers, *ours[: len(FIRST)], *levels, *replicas, MPI4PY, *ours[len(FIRST) :]]
+    return [*peers, *ours[: len(FIRST)], *levels, *replicas, MPI4PY, *DDP_APART, *ours[len(FIRST) :]]
 
 
 def elastic(name: str) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.tuned.conditions import AT, TASKS
-from benchmarks.tuned.entries import DDP_BF16, POST_LOCAL
-from benchmarks.tuned.page import Row, elastic_verdict, sections, told, verdicts
+from benchmarks.tuned.entries import DDP_BF16, PEER_NAMES, POST_LOCAL
+from benchmarks.tuned.page import DECISION, sections
 from benchmarks.tuned.records import Record
+from benchmarks.tuned.rows import Row, elastic_verdict, told, verdicts
+from benchmarks.tuned.rules import WORDS, marked, note
 
 BEGIN, END = "<!-- written by `python -m benchmarks.tuned publish` -->", "<!-- end of the tuned comparison -->"
 HEADER = (
@@ -29,18 +31,19 @@ def written_into(text: str, records: Sequence[Record]) -> str:
 def overview(records: Sequence[Record]) -> str:
     """Return a table with a row for each comparison on hosts that has a peer and a method of the catalogue."""
     lines = (_line(*at, found) for at, found in sections(records) if AT[at[2]].world != "virtual")
-    return "\n".join([HEADER, *filter(None, lines)])
+    rows = "\n".join([HEADER, *filter(None, lines)])
+    return f"{rows}\n\n{note(DECISION)}" if WORDS in rows else rows
 
 
 def _line(machine: str, task: str, place: str, effort: str, found: dict[str, Row]) -> str | None:
     peers = [peer.name for peer in (DDP_BF16, POST_LOCAL) if peer.name in found]
-    best = next((name for name in found if name not in peers), None)
+    best = next((name for name in found if name not in PEER_NAMES), None)
     if not peers or best is None:
         return None
     processor, _, _ = machine.partition(" (")
     cells = [
         f"{TASKS[task].title} to {TASKS[task].target:.1%}; {AT[place].title}; {processor}; {effort}",
-        f"{best}: {', '.join(found[best].seconds)}",
+        f"{found[best].title}: {', '.join(found[best].seconds)}",
         *(_over(peer.name, best, found) for peer in (DDP_BF16, POST_LOCAL)),
         _elastic(found),
     ]
@@ -57,4 +60,4 @@ def _elastic(found: dict[str, Row]) -> str:
     if verdict is None:
         return "not measured"
     first, other, said = verdict
-    return f"{told(first, said)}, over {other}"
+    return marked(f"{told(first, said)}, over {found[other].title}", found[first].outdated)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-
-from hooke.comparison.crossing import Crossing
-from hooke.comparison.effort import refuted
-from hooke.comparison.verdict import Verdict, compare_all
-from hooke.comparison.wording import short
 
 from benchmarks.evidence.machine import title_of
 from benchmarks.tuned.conditions import AT, BATCH, TASKS, Task
-from benchmarks.tuned.entries import PEER_NAMES, baseline_at, elastic, entry_of
+from benchmarks.tuned.entries import PEER_NAMES, baseline_at
 from benchmarks.tuned.records import Record
+from benchmarks.tuned.rows import ORIGINAL, Row, elastic_verdict, original_verdict, rows, told, verdicts
+from benchmarks.tuned.rules import WORDS, marked, note
 
 HEADER = (
     "| entry | chosen setting | trials on the hosts that met the target | seconds, by seed | thousand samples | "
@@ -45,101 +40,13 @@ decisions [38](../decisions/0038-virtual-time-proposes.md) and [82](../decisions
 
 At = tuple[str, str, str, str]
 """Machine, task, place and effort of the search."""
+ORIGINAL_HEADER = (
+    f"| where | fastest entry | {ORIGINAL} (exchanges in rank order), seconds, by seed | the fastest over it |\n"
+    "|---|---|---|---|"
+)
+DECISION = "../decisions/0096-evaluations-of-overlapped-methods.md"
 IN_WORDS = {"at least": "faster", "at most": "slower", "same": "practically the same"}
 """Claims with a bound only, in the count of all tables."""
-
-
-class Row:
-    """One entry's trials and reported runs for one task at one place."""
-
-    def __init__(self, name: str, records: Iterable[Record]) -> None:
-        self.name = name
-        trials: dict[int, dict[int, bool]] = defaultdict(lambda: defaultdict(bool))
-        self.runs: dict[int, Record] = {}
-        for record in records:
-            if record["rung"] is None:
-                self.runs[record["seed"]] = record
-            else:
-                trials[record["trial"]][record["seed"]] |= record["time_to_target"] is not None
-        self.tuning_seeds = max((len(seeds) for seeds in trials.values()), default=0)
-        self.trials, self.met = len(trials), sum(all(seeds.values()) for seeds in trials.values())
-
-    @property
-    def crossings(self) -> dict[int, Crossing]:
-        """Return the time to the target by seed."""
-        return {seed: _crossing(run) for seed, run in self.runs.items()}
-
-    @property
-    def refuted(self) -> str | None:
-        """Return why its chosen setting allows no claim, if it does not."""
-        told = {seed: bool(run["diverged"]) for seed, run in self.runs.items()}
-        return refuted(self.name, told, self.tuning_seeds)
-
-    @property
-    def times(self) -> list[float]:
-        """Return the times to the target of the seeds that met it, s."""
-        return [run["time_to_target"] for run in self.runs.values() if run["time_to_target"] is not None]
-
-    @property
-    def seconds(self) -> list[str]:
-        """Return the time to the target of each seed in words, s."""
-        return [_seconds(run) for _, run in sorted(self.runs.items())]
-
-    @property
-    def order(self) -> tuple[int, float]:
-        """Return a key that sorts the fastest first."""
-        return len(self.runs) - len(self.times), statistics.geometric_mean(self.times) if self.times else 0.0
-
-    def line(self, verdict: Verdict | None, baseline: bool) -> str:
-        """Return the row of the table, with the verdict if there is one."""
-        runs = self.runs.values()
-        samples = [run["samples_to_target"] for run in runs if run["samples_to_target"] is not None]
-        exposed = [run["communication_fraction"] for run in runs if run["communication_fraction"] is not None]
-        cells = [
-            self.name,
-            self.setting(),
-            f"{self.met} of {self.trials}",
-            ", ".join(self.seconds),
-            f"{statistics.fmean(samples) / 1000:.0f}" if samples else "-",
-            f"{statistics.fmean(exposed):.0%}" if exposed else "-",
-            told(self.name, verdict) if verdict else "baseline" if baseline else "-",
-        ]
-        return f"| {' | '.join(cells)} |"
-
-    def setting(self) -> str:
-        """Return the parameters that were searched or given; those at an edge of their space are marked."""
-        run = next(iter(self.runs.values()))
-        named = entry_of(self.name).on(TASKS[run["task"]]).named
-        own = {name: value for name, value in run["parameters"].items() if name in named}
-        values = {name: f"{v:.3g}" if isinstance(v, float) else v for name, v in own.items()}
-        return ", ".join(f"{name} {v}{' (edge)' if name in run['edges'] else ''}" for name, v in values.items())
-
-
-def rows(records: Iterable[Record]) -> dict[str, Row]:
-    """Return the entries that have reported runs, the fastest first."""
-    of_entry: dict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        of_entry[record["entry"]].append(record)
-    found = [row for name, own in of_entry.items() if (row := Row(name, own)).runs]
-    return {row.name: row for row in sorted(found, key=lambda row: row.order)}
-
-
-def verdicts(found: Mapping[str, Row], baseline: str) -> Mapping[str, Verdict]:
-    """Return the verdict on every other entry; none without the baseline."""
-    if baseline not in found:
-        return {}
-    others = {name: row.crossings for name, row in found.items() if name != baseline}
-    said = compare_all(found[baseline].crossings, others)
-    return {name: _fair(verdict, found[baseline].refuted or found[name].refuted) for name, verdict in said.items()}
-
-
-def _fair(verdict: Verdict, why: str | None) -> Verdict:
-    return replace(verdict, claim="no claim", unfair=why) if why else verdict
-
-
-def told(name: str, verdict: Verdict) -> str:
-    """Return a verdict on an entry in words."""
-    return f"{verdict.claim}: {verdict.unfair or short(name, verdict)}"
 
 
 def table(records: Iterable[Record], baseline: str) -> str:
@@ -153,7 +60,8 @@ def page(records: Sequence[Record]) -> str:
     """Return the page: a section for each machine, task, place and kind of search."""
     tables = sorted(_parts(records).items())
     real = [found for (_, _, place, _), found in sections(records) if AT[place].world != "virtual"]
-    return "\n\n".join([TITLE, *_answer(real), INTRODUCTION, *(_section(*at, own) for at, own in tables)]) + "\n"
+    head = [TITLE, *_answer(real), INTRODUCTION, *over_original(sections(records))]
+    return "\n\n".join([*head, *(_section(*at, own) for at, own in tables)]) + "\n"
 
 
 def sections(records: Sequence[Record]) -> list[tuple[At, dict[str, Row]]]:
@@ -173,10 +81,17 @@ def _answer(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
     said = [IN_WORDS.get(found[2].claim, found[2].claim) for each in tables if (found := elastic_verdict(each))]
     if said:
         counted = ", ".join(f"{number} {claim}" for claim, number in Counter(sorted(said)).items())
+        old = sum(_elastic_outdated(each) for each in tables)
         yield (
             f"**The fastest elastic method, over the fastest of all other entries, in {len(said)} tables of real "
             f"hosts: {counted}.** In simulated conditions: [where elastic averaging is faster](regimes.md)."
+            + (f" In {old} of these tables it was timed by an {WORDS}, which is explained there." if old else "")
         )
+
+
+def _elastic_outdated(found: Mapping[str, Row]) -> bool:
+    verdict = elastic_verdict(found)
+    return verdict is not None and found[verdict[0]].outdated
 
 
 def _section(machine: str, task_name: str, place: str, effort: str, records: Sequence[Record]) -> str:
@@ -191,6 +106,7 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
         *(f"- {sentence}" for sentence in _findings(found)),
         "",
         table(records, next((name for name in (baseline_at(AT[place]), *PEER_NAMES) if name in found), "")),
+        *(["", note(DECISION)] if any(row.outdated for row in found.values()) else []),
     ]
     return "\n".join(lines)
 
@@ -209,11 +125,14 @@ def _step(task: Task) -> str:
 
 
 def _cost(records: Sequence[Record]) -> str:
-    hours = sum(record["wall_seconds"] or 0.0 for record in records) / 3600
+    simulated = AT[records[0]["place"]].world == "virtual"
+    spent = [record.get("processor_seconds") if simulated else record["wall_seconds"] or 0.0 for record in records]
+    known = [seconds for seconds in spent if seconds is not None]
+    took = f", {sum(known) / 3600:.1f} h{' of a core' if simulated else ''}" if len(known) == len(spent) else ""
     pace = [record["machine_ms"] for record in records]
     commits = Counter(record["commit"] for record in records)
     return (
-        f"{len(records)} runs, {hours:.1f} h. A fixed piece of work took {min(pace):.1f} to {max(pace):.1f} ms "
+        f"{len(records)} runs{took}. A fixed piece of work took {min(pace):.1f} to {max(pace):.1f} ms "
         f"before them. Commit {', '.join(commits)}."
     )
 
@@ -223,31 +142,36 @@ def _findings(found: Mapping[str, Row]) -> Iterable[str]:
     for peer in PEER_NAMES:
         said = verdicts(found, peer)
         if best := next((name for name in found if name in said and name not in PEER_NAMES), None):
-            yield f"The fastest method of the catalogue, over {peer}: {told(best, said[best])}."
+            verdict = marked(told(best, said[best]), found[best].outdated)
+            yield f"The fastest method of the catalogue, over {peer}: {verdict}."
+    if original := original_verdict(found):
+        first, over = original
+        verdict = marked(told(first, over), found[first].outdated)
+        yield f"The fastest entry, over {ORIGINAL}, whose workers exchange in rank order: {verdict}."
     if of_elastic := elastic_verdict(found):
-        first, other, verdict = of_elastic
+        first, other, over = of_elastic
+        verdict = marked(told(first, over), found[first].outdated)
         yield (
-            f"The fastest elastic method, over {other}, the fastest of all others: "
-            f"{told(first, verdict)}, not corrected for the choice of these two."
+            f"The fastest elastic method, over {found[other].title}, the fastest of all others: {verdict}, not "
+            "corrected for the choice of these two."
         )
 
 
-def elastic_verdict(found: Mapping[str, Row]) -> tuple[str, str, Verdict] | None:
-    """Return the fastest elastic method, the fastest other entry, and the verdict on the first against it."""
-    first = next((name for name in found if elastic(name)), None)
-    other = next((name for name in found if not elastic(name)), None)
-    if not first or not other:
-        return None
-    return first, other, verdicts({name: found[name] for name in (other, first)}, other)[first]
+def over_original(tables: Iterable[tuple[At, Mapping[str, Row]]]) -> Iterable[str]:
+    """Yield the table of the fastest entry over Original EASGD by number of workers, where there is any."""
+    lines = []
+    for (machine, task, place, _), found in sorted(tables, key=lambda each: AT[each[0][2]].hosts):
+        if verdict := original_verdict(found):
+            first, said = verdict
+            times = ", ".join(found[ORIGINAL].seconds)
+            where = f"{TASKS[task].title} to {TASKS[task].target:.1%}, {place_title(place)}, {machine}"
+            others = len(found) - 1
+            cells = [where, f"{found[first].title}, the fastest of {others}", times, told(first, said)]
+            lines.append(f"| {' | '.join(cells)} |")
+    if lines:
+        yield "\n".join(["By number of workers:", "", ORIGINAL_HEADER, *lines])
 
 
-def _crossing(run: Record) -> Crossing:
-    if run["time_to_target"] is None:
-        return Crossing(run["train_seconds"] or 0.0, None, bool(run["diverged"]))
-    return Crossing(run["before"], run["time_to_target"])
-
-
-def _seconds(run: Record) -> str:
-    if run["diverged"]:
-        return "diverged"
-    return f"{run['time_to_target']:.1f}" if run["time_to_target"] is not None else "missed"
+def place_title(place: str) -> str:
+    """Return a place in words, which say whether it is simulated."""
+    return f"{AT[place].title}{' (simulated)' if AT[place].world == 'virtual' else ''}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.evidence.machine import name_of
 from benchmarks.tuned import records
+from benchmarks.tuned.missing import At, at_of, by_entry, lacks, newest
 from benchmarks.tuned.overview import written_into
 from benchmarks.tuned.page import page
 from benchmarks.tuned.records import Record
@@ -20,10 +21,20 @@ def published(results: Path) -> list[Record]:
 
 
 def publish(measured: Iterable[Record], results: Path) -> Path:
-    """Write page and raw data; new records of an entry replace those that it had. Return the page."""
-    measured = list(measured)
-    renewed = {_of(record) for record in measured}
-    merged = [record for record in published(results) if _of(record) not in renewed] + measured
+    """Write page and raw data; new records of an entry replace those that it had. Return the page.
+
+    Entries that are not complete are left out, which is printed.
+    """
+    before = published(results)
+    there, renewed = by_entry(before), dict[At, list[Record]]()
+    for at, found in by_entry(measured).items():
+        own = newest(found)
+        if why := lacks(own, there.get(at, [])):
+            print(f"left out: {', '.join(at[1:])}: {why}")
+        else:
+            renewed[at] = own
+    merged = [record for record in before if at_of(record) not in renewed]
+    merged += [record for own in renewed.values() for record in own]
     for machine in {name_of(record["hardware"]) for record in merged}:
         own = [record for record in merged if name_of(record["hardware"]) == machine]
         records.write(results / DATA / f"{machine}.jsonl", own)
@@ -32,7 +43,3 @@ def publish(measured: Iterable[Record], results: Path) -> Path:
     if index.exists():
         index.write_text(written_into(index.read_text(), published(results)))
     return path
-
-
-def _of(record: Record) -> tuple[str, str, str, str]:
-    return name_of(record["hardware"]), record["task"], record["place"], record["entry"]

@@ -16,6 +16,8 @@ RESULT = (
     *("diverged", "time_to_target", "samples_to_target", "validation_accuracy", "test_accuracy", "samples"),
     *("train_seconds", "wall_seconds", "communication_fraction", "wire_bytes"),
 )
+LATER = ("rule",), ("processor_seconds",)
+"""Of a run and its result, where they have been recorded: see `rules.RULE`; of all processes, simulated runs."""
 
 
 def collect(stored: Iterable[Mapping[str, Any]]) -> list[Record]:
@@ -29,7 +31,10 @@ def _record(run: Mapping[str, Any]) -> Record:
     met = result["time_to_target"]
     clocks = [each["train_seconds"] for each in result["evaluations"]]
     before = max((clock for clock in clocks if met is None or clock < met), default=0.0)
-    return {name: run[name] for name in COPIED} | {name: result[name] for name in RESULT} | {"before": before}
+    found = {name: run[name] for name in COPIED} | {name: result[name] for name in RESULT} | {"before": before}
+    for names, source in zip(LATER, (run, result), strict=True):
+        found |= {name: source[name] for name in names if source.get(name) is not None}
+    return found
 
 
 def write(path: Path, records: Iterable[Record]) -> None:

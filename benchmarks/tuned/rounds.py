@@ -14,6 +14,7 @@ from hooke.tuning.settings import edges
 from benchmarks.evidence.cells import key_of
 from benchmarks.tuned.conditions import PROPOSING, SEEDS, TRIALS, TUNING_SEEDS, Place, Task
 from benchmarks.tuned.entries import Entry
+from benchmarks.tuned.rules import RULE, overlaps
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,9 @@ class Play:
 
     @cached_property
     def key(self) -> str:
-        """Return what identifies a result."""
-        return key_of(self.place, self.document | ({"tuning": self.tuning} if self.tuning > 1 else {}))
+        """Return what identifies a result: also the rule of the clock, where it matters."""
+        ruled = {"rule": RULE} if overlaps(self.entry.method, self.parameters) else {}
+        return key_of(self.place, self.document | ({"tuning": self.tuning} if self.tuning > 1 else {}) | ruled)
 
     @property
     def edges(self) -> list[str]:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from benchmarks import speed
-from benchmarks.evidence.running import OVERTIME, BrokenClock, Overrun, faults, run, within
+from benchmarks.evidence.running import OVERTIME, BrokenClock, faults, run_within
 from benchmarks.evidence.store import over
 from benchmarks.netlab import lab as labs
 from benchmarks.tuned.conditions import MAX_SECONDS, Place
@@ -28,7 +28,8 @@ REPEATED = 3
 def run_all(rounds: Sequence[Rounds], place: Place, store: Store, minutes: float) -> int:
     """Run what is missing until nothing is, or `minutes` are over; return the number of runs.
 
-    A run that fails for a reason outside of its method is not repeated in this session. One whose journals violate
+    A run that fails for a reason outside of its method, such as the limit of this benchmark, is kept as a failure
+    that says so, is in no table, and is not repeated in this session. One whose journals violate
     the rules of the train clock is repeated at once, because a rank that waits for a core may leave a stop late;
     raises BrokenClock if that happens REPEATED times to the same run.
     """
@@ -37,11 +38,7 @@ def run_all(rounds: Sequence[Rounds], place: Place, store: Store, minutes: float
     with held as lab:
         while time.monotonic() < until and (play := following(rounds, store, failed)):
             began, journal, machine_ms = time.monotonic(), store.journal(play), speed.probe()
-            try:
-                with within(MAX_SECONDS + OVERTIME):
-                    result = run(play, lab, journal)
-            except Overrun as overrun:
-                result = {"state": "failed_infra", "why": str(overrun)}
+            result = run_within(MAX_SECONDS + OVERTIME, play, lab, journal)
             if result["state"] == "cancelled":  # Ctrl-C, which the run has caught to end its ranks in order
                 raise KeyboardInterrupt
             if over(result) and (wrong := faults(play, journal)):
@@ -57,6 +54,17 @@ def run_all(rounds: Sequence[Rounds], place: Place, store: Store, minutes: float
             shutil.rmtree(journal, ignore_errors=True)
             done += 1
             print(f"{play.title}: {_said(result)} ({time.monotonic() - began:.0f} s in all)", flush=True)
+    return done
+
+
+def run_in_turn(rounds: Sequence[Rounds], place: Place, store: Store, minutes: float) -> int:
+    """Run what is missing, entry by entry, until nothing is or `minutes` are over; return the number of runs.
+
+    For virtual time: there nothing is gained where runs of several entries are near to each other.
+    """
+    until, done = time.monotonic() + 60 * minutes, 0
+    for each in rounds:
+        done += run_all([each], place, store, (until - time.monotonic()) / 60)
     return done
 
 

@@ -12,11 +12,12 @@ from typing import Any
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import commit, over, write
 from benchmarks.tuned.rounds import Play
+from benchmarks.tuned.rules import RULE
 
 KEPT = (
     *("state", "diverged", "why", "time_to_target", "samples_to_target", "validation_accuracy", "test_accuracy"),
     *("samples", "train_seconds", "wall_seconds", "communication_fraction", "hidden_seconds", "wire_bytes"),
-    *("cpu_seconds", "parameters", "simulated", "oversubscribed", "evaluations"),
+    *("cpu_seconds", "processor_seconds", "parameters", "simulated", "oversubscribed", "evaluations"),
 )
 """Fields of a result that are stored."""
 
@@ -48,6 +49,7 @@ class Store:
             "effort": play.effort,
             "parameters": play.parameters,
             "edges": play.edges,
+            "rule": RULE,
             "document": play.document,
             "hardware": machine.hardware(),
             "commit": commit(),

@@ -5,15 +5,37 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any, NamedTuple
 
 import pytest
 
 from benchmarks.evidence import __main__ as command
 from benchmarks.evidence import machine, running
+from benchmarks.evidence.conditions import PLACES, Place
 from benchmarks.evidence.matrix import Matrix, Stage
-from benchmarks.evidence.store import ROOT, Store
+from benchmarks.evidence.store import ROOT, Store, over
 from benchmarks.netlab import lab as labs
 from tests.evidence.storing import DIVERGED
+
+DOCUMENT = {
+    "schema": "hooke.run/1",
+    "workload": {"name": "digits-mlp"},
+    "algorithm": {"name": "sync-sgd", "parameters": {"lr": 0.1}},
+    "batch": 16,
+    "workers": 2,
+    "world": "virtual",
+    "virtual": {},
+    "budget": {"samples": 320},
+    "evaluation": {"every": 320},
+    "checkpoint": "never",
+}
+
+
+class Simulated(NamedTuple):
+    """A run in virtual time."""
+
+    document: dict[str, Any]
+    place: Place = PLACES["virtual"]
 
 
 @pytest.fixture
@@ -166,6 +188,32 @@ def test_a_failure_that_is_no_divergence_says_nothing_of_a_method(monkeypatch, t
     monkeypatch.setattr(running, "faults", lambda *_: [])
     running.run_matrix(matrix, store, None, lambda _: True)
     assert [run["cell"]["label"] for run in store.load().values()] == ["plain PyTorch, fp32"]
+
+
+def test_processor_time_is_limited_and_waiting_is_not():
+    """What sleeps for longer than its limit goes on; what computes is ended, and so is what it has started."""
+    asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1.5)"])
+    busy = "while True: pass"
+    call = f"sys.exit(subprocess.call([sys.executable, '-c', {busy!r}]))"
+    nested = f"import subprocess, sys, time; time.sleep(0.3); {call}"
+    computing = [subprocess.Popen([sys.executable, "-c", program]) for program in (busy, nested)]
+    for process in (asleep, *computing):
+        running.limit_processor_time(process.pid, 1)
+    assert [process.wait(30) for process in computing] == [-signal.SIGXCPU, 256 - signal.SIGXCPU]
+    assert asleep.wait() == 0
+    running.limit_processor_time(asleep.pid, 1)  # has ended: nothing to do
+
+
+def test_a_simulated_run_is_ended_by_processor_time_and_says_by_whom(tmp_path):
+    """It is no result of the method, whatever the wall time; one that ends has a result."""
+    cell = Simulated(DOCUMENT | {"budget": {"samples": 1_000_000}})
+    found = running.run_within(1.0, cell, None, tmp_path / "long" / "run")
+    assert not over(found)
+    assert found["why"] == f"not over after 1 s of processor time: {running.OWN_LIMIT}"
+    assert 0.5 < found["processor_seconds"] < 20
+    found = running.run_within(300.0, Simulated(DOCUMENT), None, tmp_path / "short" / "run")
+    assert over(found)
+    assert found["processor_seconds"] > 0.5
 
 
 def test_a_run_that_hangs_is_ended_from_outside():

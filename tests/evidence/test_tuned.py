@@ -14,10 +14,11 @@ from benchmarks.peers.settings import Settings
 from benchmarks.tuned.conditions import AT, TASKS, TRIALS
 from benchmarks.tuned.entries import DDP, POST_LOCAL, TORCHFT, Entry, entries
 from benchmarks.tuned.overview import overview, written_into
-from benchmarks.tuned.page import page, rows, sections, table
+from benchmarks.tuned.page import page, sections, table
 from benchmarks.tuned.publishing import DATA, INDEX, PAGE, publish, published
 from benchmarks.tuned.records import collect
 from benchmarks.tuned.rounds import Proposed, Rounds
+from benchmarks.tuned.rows import rows
 from benchmarks.tuned.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]

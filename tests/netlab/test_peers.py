@@ -5,14 +5,18 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.evidence.conditions import Place
 from benchmarks.peers.invariants import SLACK, faults, violations
 from benchmarks.peers.running import run
 from benchmarks.peers.settings import METHODS, Settings
+from benchmarks.tuned.conditions import TASKS, TRIALS
+from benchmarks.tuned.entries import DDP_APART, MPI4PY, OF_PYTORCH
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -76,17 +80,35 @@ def test_a_peer_that_has_left_its_outcome_is_not_undone_by_the_end_of_its_interp
     assert json.loads((tmp_path / "outcome.0.json").read_text())["steps"] == 10
 
 
-TWO = {"workers": 2, "samples": 640, "every": 160, "target": None, "period": 4, "warmup": 4}
+TWO = Place("two", "two ranks", "here", 2)
+SHORT = replace(TASKS["mnist"], samples=640, every=320, target=1.0)
+CHOSEN = {"lr": 0.01, "momentum": 0.9, "period": 4, "warmup": 4}
 
 
-@pytest.fixture(scope="module", params=["ddp, all means", "post-local", "hierarchical", "mpi4py"])
-def pair(request, noise, tmp_path_factory):
-    """Return a real run of two ranks of a peer, its result and folder."""
-    means = {"wire": "bf16", "buckets": "one", "momentum": 0.9, "lr": 0.01} if "means" in request.param else {}
-    folder = tmp_path_factory.mktemp("pair")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOOKE_DATA", str(noise))
-        return run(Settings(request.param.partition(",")[0], **TWO, **means), None, folder), folder
+@pytest.fixture(scope="module")
+def carried_out(noise, tmp_path_factory):
+    """Return a function that carries out a real run of two ranks of an entry, once: its result and folder."""
+    found = {}
+
+    def of(entry):
+        if entry.name not in found:
+            trials = entry.settings(TRIALS, TWO.hosts)
+            (trial, *_) = (each for each in trials if each.get("accumulation", 1) <= 2)
+            trial |= {name: value for name, value in CHOSEN.items() if name in trial}
+            document = entry.document(SHORT, TWO, trial, SHORT.samples, 0)
+            folder = tmp_path_factory.mktemp("pair")
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("HOOKE_DATA", str(noise))
+                found[entry.name] = run(Settings(**document["settings"]), None, folder), folder
+        return found[entry.name]
+
+    return of
+
+
+@pytest.fixture(params=OF_PYTORCH, ids=lambda entry: entry.name)
+def pair(request, carried_out):
+    """Return a real run of two ranks of an entry of the tuned comparison, as one of its trials is."""
+    return carried_out(request.param)
 
 
 def test_the_records_of_a_peer_satisfy_the_rules_of_the_clock(pair):
@@ -96,7 +118,7 @@ def test_the_records_of_a_peer_satisfy_the_rules_of_the_clock(pair):
     ranks = [json.loads(path.read_text()) for path in sorted(folder.glob("outcome.*.json"))]
     assert len(ranks) == 2
     for rank in ranks:
-        assert [evaluation[0] for evaluation in rank["evaluations"]] == [0, 160, 320, 480, 640]
+        assert [evaluation[0] for evaluation in rank["evaluations"]] == [0, 320, 640]
         stood = sum(evaluation[4] for evaluation in rank["evaluations"]) + rank["test"][2]
         assert rank["wall"] - rank["clock"] == pytest.approx(rank["phases"]["evaluate"])
         assert rank["phases"]["evaluate"] == pytest.approx(stood, rel=0.05, abs=0.01), "measured apart"
@@ -112,6 +134,20 @@ def test_a_peer_is_judged_on_the_validation_part_and_scored_once_on_the_test_par
     for accuracy, count in ((result["validation_accuracy"], held_out), (result["test_accuracy"], test)):
         assert accuracy * count == pytest.approx(round(accuracy * count), abs=1e-9)
     assert result["test_loss"] != result["validation_loss"]
+
+
+def test_ddp_and_the_plain_loop_over_mpi_learn_the_same(carried_out):
+    """Both step along the mean of the same gradients; with accumulation, half as often."""
+    no_accumulation, accumulation = DDP_APART
+    weights = {}
+    for entry in (no_accumulation, accumulation, MPI4PY):
+        result, folder = carried_out(entry)
+        assert result["parameters"]["momentum"] == 0.9
+        weights[entry.name] = np.load(folder / "weights.0.npy")
+    apart = np.abs(weights[no_accumulation.name] - weights[MPI4PY.name]).max()
+    other = np.abs(weights[accumulation.name] - weights[MPI4PY.name]).max()
+    assert other > 1e-3
+    assert apart < 1e-3 * other
 
 
 def test_a_bucket_for_all_and_a_narrow_wire_are_settings_of_ddp_alone():

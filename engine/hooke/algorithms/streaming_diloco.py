@@ -60,13 +60,7 @@ class StreamingDiloco(Outer):
         x, c, m, delta = r.params, r.state("center", like=r.params), r.state("outer"), r.state("delta")
         step, comm, parts = self.local_step(r), r.comm.sending("updates"), fragments(r.layout, self.fragments)
         under_way: dict[int, Pending] = {}
-
-        def flush() -> None:
-            """Wait for the fragments under way; their outer steps come later."""
-            for pending in under_way.values():
-                pending.wait()
-
-        for t in r.steps(evaluated=c, flush=flush):
+        for t in r.steps(evaluated=c, flush=under_way.values):
             step.apply(step.gradient())
             for k in due(t + 1, parts, self.period):
                 under_way[k] = comm.iallreduce(delta[parts[k]].copy_(c[parts[k]]).sub_(x[parts[k]]))

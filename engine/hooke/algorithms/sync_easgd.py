@@ -37,7 +37,7 @@ class SyncEASGD(Periodic, Elastic):
     conserves = "weights and center"
     tested_together = [{"pipelined": True, "period": 3}]
     accesses = 3, 14
-    search = {"overlap": Space(choices=[False, True])}
+    search = {"overlap": Space(choices=[False, True], when={"pipelined": [False]})}
 
     overlap: bool = Field(False, title="Overlap", description="Exchange while the gradient is computed.")
     pipelined: bool = Field(False, title="Pipelined", description="Exchange behind all tau steps; same weights.")

@@ -99,7 +99,7 @@ def offer_of(
     variant: Variant, method: AlgorithmOffer, workload: WorkloadOffer, chosen: WorkloadChoice
 ) -> JoinedOffer:
     """Return what a variant of an experiment searches."""
-    named = {name for space in variant.search.values() if space is not None for name in space.when}
+    named = {name for space in variant.search.values() if space is not None for name in space.conditions}
     return JoinedOffer(method, workload, chosen, frozenset(n for each in named if (n := setting_name(each))))
 
 

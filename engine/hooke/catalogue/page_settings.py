@@ -90,10 +90,13 @@ def words(space: Space) -> str:
         values = f"{_number(space.low)} to {_number(space.high)}"
         values += "" if space.scale == "linear" else f" ({space.scale})"
     conditions = [f"{name} is {' or '.join(map(_word, allowed))}" for name, allowed in space.when.items()]
+    conditions += [f"{name} is not {' or '.join(map(_word, barred))}" for name, barred in space.unless.items()]
     return values + (f", if {' and '.join(conditions)}" if conditions else "")
 
 
 def _word(value: Any) -> str:
+    if isinstance(value, float):
+        return _number(value)
     return "empty" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from hooke.spec.specification import RunSpec
@@ -101,7 +101,7 @@ class Rank(Protocol):
     def steps(
         self,
         evaluated: Vector | Shared | Callable[[], Vector] | None = None,
-        flush: Callable[[], None] | None = None,
+        flush: Callable[[], Iterable[Pending] | None] | None = None,
     ) -> Iterator[int]:
         """Yield the number of each local step, from the restored one, until the run ends.
 
@@ -115,7 +115,8 @@ class Rank(Protocol):
         It is called before a checkpoint and the end, and in synchronous methods at an evaluation, while the clock
         stands: what a transfer still needs then, the rank waits for in its next operation on a vector, or in a
         further `wait` for that transfer. A method whose results are used later therefore keeps the transfer and
-        waits for it again. Lock-free methods are scored without it; in parameter-server methods it is not called.
+        waits for it again; one that begins further transfers before that returns those that it keeps, instead of
+        waiting for them. Lock-free methods are scored without it; in parameter-server methods it is not called.
         """
 
     def requests(

@@ -66,14 +66,15 @@ def check_search(variant: Variant, offer: Searchable, *prefix: object) -> Iterat
         faults = [why for value in tried for why in _refused(values, name, value, offer)]
         yield from (Fault(pointer(*place), why) for why in dict.fromkeys(faults))
         if space is not None:
-            for other, allowed in space.when.items():
-                whys = _of_condition(values, other, allowed, offer)
-                yield from (Fault(pointer(*place, "when", other), why) for why in dict.fromkeys(whys))
+            for kind, other, named in _conditions(space):
+                whys = _of_condition(values, other, named, offer)
+                yield from (Fault(pointer(*place, kind, other), why) for why in dict.fromkeys(whys))
     searched = {name: space for name, space in {**offer.spaces, **variant.search}.items() if space}
     free = {name: space for name, space in searched.items() if name not in values}
     for name in sorted(by_condition(free)[1] & variant.search.keys()):
         why = "the condition depends on the parameter itself, or on one that depends on it"
-        yield Fault(pointer(*prefix, "search", name, "when"), why)
+        kind = "when" if searched[name].when else "unless"
+        yield Fault(pointer(*prefix, "search", name, kind), why)
 
 
 def unknown_name(name: str, offer: Searchable, values: Mapping[str, Any] | None = None) -> str | None:
@@ -88,6 +89,12 @@ def unknown_name(name: str, offer: Searchable, values: Mapping[str, Any] | None 
 
 def _extremes(space: Space) -> list[Any]:
     return list(space.choices) if space.choices is not None else [space.at(0.0), space.at(ALMOST_ONE)]
+
+
+def _conditions(space: Space) -> Iterator[tuple[str, str, list[Any]]]:
+    """Yield the kind of each condition of a space, its parameter, and the values that it names."""
+    for kind, named in (("when", space.when), ("unless", space.unless)):
+        yield from ((kind, name, list(values)) for name, values in named.items())
 
 
 def _of_condition(have: Mapping[str, Any], name: str, values: list[Any], offer: Searchable) -> Iterator[str]:

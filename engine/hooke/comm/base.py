@@ -200,6 +200,9 @@ class Comm(Protocol):
     def pause(self, seconds: float) -> None:
         """Return after `seconds`: sleep under MPI, advance virtual time in the virtual world."""
 
+    def occupy(self, seconds: float) -> None:
+        """Let this rank's links carry nothing else for `seconds` of virtual time; no effect under MPI."""
+
     def alongside(self, work: Callable[[], T]) -> T:
         """Return `work()`. In the virtual world other ranks may run meanwhile, before this one in virtual time.
 

@@ -25,6 +25,7 @@ from hooke.errors import AlgorithmError
 from hooke.loop.clock import restart_clock
 from hooke.loop.recorder import RecordedRank, Stop
 from hooke.spec.further import reported
+from hooke.spec.specification import Part
 from hooke.trace.phases import Ledger, Phase
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _complete(r: RecordedRank, stopped: Stopped) -> float:
         return 0.0
     with r.comm.standing():
         before = r.ledger.enter(Phase.UPDATE)
-        r.flush()
+        r.comm.complete(r.flush())
         r.ledger.enter(before)
     worked = stopped.worked(r.ledger)
     with aside(r.comm, Phase.EVALUATE):
@@ -112,7 +113,7 @@ def evaluate_together(r: RecordedRank, stopped: Stopped | None = None, longest: 
         if not r.compared:
             compare(r, weights)
         trained = r.objective.training_sums()
-        score = _added(r, r.objective.evaluate(weights, start, stop))
+        score = _added(r, _scored(r, weights, start, stop, "validation"))
         training = _sums(r, trained)
         clock = _clock(r, longest - worked)
         _note(r, score, training, Stop(clock, stopped.since, restart_clock(r, stopped.since, worked, longest)))
@@ -186,7 +187,7 @@ def score_test(r: RecordedRank) -> None:
         start, stop = _share(r, r.objective.test_size)
         weights = evaluated(r)
         compare(r, weights)
-        score = _added(r, r.objective.evaluate(weights, start, stop, "test"))
+        score = _added(r, _scored(r, weights, start, stop, "test"))
         loss, accuracy = score.loss_sum / score.count, score.correct / score.count
         r.recorder.test_further = _further(r, score)
         r.recorder.test = loss, accuracy, r.comm.clock() - stopped
@@ -197,6 +198,13 @@ def _share(r: RecordedRank, size: int) -> tuple[int, int]:
     if r.algorithm.servers:
         return (0, size) if r.is_server else (0, 0)
     return size * r.rank // r.comm.size, size * (r.rank + 1) // r.comm.size
+
+
+def _scored(r: RecordedRank, weights: Vector, start: int, stop: int, part: Part) -> Score:
+    """Return the score of this rank's share; in a virtual world ranks may score theirs at the same time."""
+    if getattr(r.objective, "scores_apart", False):
+        return r.comm.alongside(lambda: r.objective.evaluate(weights, start, stop, part))
+    return r.objective.evaluate(weights, start, stop, part)
 
 
 def _added(r: RecordedRank, part: Score) -> Score:

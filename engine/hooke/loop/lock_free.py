@@ -113,7 +113,7 @@ class LockFreeLoop:
         r = self._r
         if r.flush is not None and not self.gone:
             r.ledger.enter(Phase.UPDATE)
-            r.flush()
+            r.comm.complete(r.flush())
             r.ledger.enter(Phase.IDLE)
 
     def _take(self, steps: int) -> int:

@@ -7,7 +7,7 @@ one from `buffer()` does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal
 
 from typing_extensions import override
@@ -77,7 +77,7 @@ class TrainingRank(RecordedRank):
     def steps(
         self,
         evaluated: Vector | Shared | Callable[[], Vector] | None = None,
-        flush: Callable[[], None] | None = None,
+        flush: Callable[[], Iterable[Pending] | None] | None = None,
     ) -> Iterator[int]:
         self.flush = flush
         if evaluated is not None:

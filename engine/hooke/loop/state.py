@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -15,7 +15,7 @@ from typing_extensions import override
 from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.rank import Rank
 from hooke.catalogue.workload import Objective
-from hooke.comm.base import Slice, Vector
+from hooke.comm.base import Pending, Slice, Vector
 from hooke.comm.elements import sendable
 from hooke.comm.shared import Shared
 from hooke.comm.touched import Touched
@@ -113,7 +113,7 @@ class RankState(Rank):
         self.evaluated: Vector | Callable[[], Vector] = self.params
         self.compared = False
         """Whether the ranks have compared the weights that they evaluate."""
-        self.flush: Callable[[], None] | None = None
+        self.flush: Callable[[], Iterable[Pending] | None] | None = None
         self.t = self.first = self.granted = 0
         self.turn = 0
         """Server: whose turn it is in rank order; part of a checkpoint."""

@@ -75,6 +75,6 @@ class SynchronousLoop:
         """Let the method complete pending operations, on the clock: before a checkpoint and at the end."""
         if self._r.flush is not None:
             before = self._r.ledger.enter(Phase.UPDATE)
-            self._r.flush()
+            self._r.comm.complete(self._r.flush())
             self._r.comm.pay()
             self._r.ledger.enter(before)

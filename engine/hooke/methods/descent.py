@@ -47,7 +47,9 @@ class Descent(Algorithm):
     search = {
         "lr": Space(low=0.003, high=1.0, scale="log"),
         "momentum": Space(low=0.0, high=0.97, scale="reverse-log", when={"optimizer": ["sgd", "muon"]}),
-        "momentum_kind": Space(choices=["heavy-ball", "nesterov"], when={"optimizer": ["sgd", "muon"]}),
+        "momentum_kind": Space(
+            choices=["heavy-ball", "nesterov"], when={"optimizer": ["sgd", "muon"]}, unless={"momentum": [0.0]}
+        ),
         "weight_decay": Space(
             low=0.001,
             high=0.3,

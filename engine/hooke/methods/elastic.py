@@ -29,7 +29,7 @@ class Elastic(Descent):
     """
 
     family: ClassVar[str] = "Elastic averaging"
-    search = {"beta": Space(low=0.1, high=1.5, scale="log", when={"alpha": [None]})}
+    search = {"beta": Space(low=0.1, high=1.5, scale="log", when={"alpha": [None], "rho": [1.0]})}
 
     rho: float = Field(
         1.0,

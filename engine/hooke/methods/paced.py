@@ -12,7 +12,7 @@ from hooke.spec.spaces import Space
 class Paced(Periodic):
     """A method whose server tells every worker how many steps its next period has; `period` is the first one."""
 
-    search = {"longest": Space(low=1, high=64, scale="log", integer=True)}
+    search = {"longest": Space(low=1, high=64, scale="log", integer=True, unless={"factor": [1.0]})}
 
     longest: int = Field(64, ge=1, le=10_000, title="Longest period", description="Most steps of a period.")
     factor: float = Field(2.0, ge=1, le=100, title="Factor", description="Of a change of period (f); 1: none.")

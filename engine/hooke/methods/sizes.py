@@ -22,7 +22,7 @@ OVERWRITING = 11
 class Sized(Algorithm):
     """A method whose server tells every worker how many batches its next update has."""
 
-    search = {"largest": Space(low=1, high=64, scale="log", integer=True)}
+    search = {"largest": Space(low=1, high=64, scale="log", integer=True, unless={"alpha": [1.0]})}
 
     sizes: tuple[Size, ...] = Field(
         (1,),

@@ -110,6 +110,12 @@ class FlatObjective:
         """Whether gradients use this rank's model only: after the first, which has tested the generators."""
         return self._trusted and self._task.independent and self.device.type == "cpu"
 
+    @property
+    def scores_apart(self) -> bool:
+        """Whether ranks that are threads of one process may score at once: they share no state, read no files."""
+        parts = (self.train, self.validation, self.test)
+        return self.independent and self._task.scores_apart and not any(part.slow for part in parts)
+
     def allocate(self) -> Tensor:
         """Return a new zero vector of all parameters; PyTorch aligns CPU memory to 64 bytes."""
         return torch.zeros(self._size, dtype=torch.float32, device=self.device)

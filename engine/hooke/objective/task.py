@@ -25,6 +25,8 @@ class Task:
     score: Callable[[Tensor, Tensor], Score]
     independent: bool = True
     """Whether ranks that are threads of one process may call `loss` at the same time."""
+    scores_apart: bool = True
+    """The same of `score`."""
 
 
 def cross_entropy(output: Tensor, labels: Tensor) -> Tensor:
@@ -68,7 +70,8 @@ def custom(
         count = len(labels)
         return Score(float(loss(output, labels)) * count, round(right(output, labels) * count), count)
 
-    return Task(loss, sums, _stateless(loss))
+    apart = _stateless(loss)
+    return Task(loss, sums, apart, apart and (score is None or _stateless(score)))
 
 
 def _share(value: float) -> float:
@@ -80,6 +83,6 @@ def _share(value: float) -> float:
     return value
 
 
-def _stateless(loss: Callable[[Tensor, Tensor], Tensor]) -> bool:
-    """Return whether a loss is a function without variables of its own, which ranks would share."""
-    return inspect.isfunction(loss) and loss.__closure__ is None and not vars(loss)
+def _stateless(function: Callable[..., object]) -> bool:
+    """Return whether a loss or score is a function without variables of its own, which ranks would share."""
+    return inspect.isfunction(function) and function.__closure__ is None and not vars(function)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, TypeGuard
 
 from pydantic import Field, StringConstraints, model_validator
@@ -23,7 +23,7 @@ EDGE = 0.05
 
 
 class Space(Frozen):
-    """An interval of numbers, or choices; with `when`, only for some values of other parameters."""
+    """An interval of numbers, or choices; with `when` and `unless`, only for some values of other parameters."""
 
     low: float | None = Field(None, title="Low", description="Lower end of the interval.")
     high: float | None = Field(None, title="High", description="Upper end of the interval.")
@@ -44,6 +44,11 @@ class Space(Frozen):
         default_factory=dict,
         title="Only when",
         description="Searched only where each of these parameters has one of these values; else left as it is.",
+    )
+    unless: dict[str, Annotated[list[Scalar], Field(min_length=1)]] = Field(
+        default_factory=dict,
+        title="Not when",
+        description="Not searched where one of these parameters has one of these values: there it has no effect.",
     )
 
     @model_validator(mode="after")
@@ -80,9 +85,21 @@ class Space(Frozen):
         """Return whether its values have an order, and so edges: intervals do, choices only if all are numbers."""
         return self.choices is None or all(_is_number(choice) for choice in self.choices)
 
+    @property
+    def conditions(self) -> frozenset[str]:
+        """Return the other parameters on which it depends."""
+        return frozenset(self.when.keys() | self.unless.keys())
+
     def applies(self, values: Mapping[str, Any]) -> bool:
         """Return whether the conditions on other parameters hold."""
-        return all(values.get(name) in allowed for name, allowed in self.when.items())
+        barred = any(values.get(name) in some for name, some in self.unless.items())
+        return not barred and all(values.get(name) in allowed for name, allowed in self.when.items())
+
+    def on(self, names: Collection[str]) -> Space:
+        """Return the space with its conditions on these parameters alone."""
+        when = {name: allowed for name, allowed in self.when.items() if name in names}
+        unless = {name: barred for name, barred in self.unless.items() if name in names}
+        return self.model_copy(update={"when": when, "unless": unless})
 
     def at(self, share: float) -> Scalar:
         """Return the value at a share in [0, 1) of the space."""
@@ -181,13 +198,23 @@ class Space(Frozen):
 def by_condition(spaces: Mapping[str, Space]) -> tuple[dict[str, Space], frozenset[str]]:
     """Return spaces, each after those on which its condition depends, and the names that depend on themselves.
 
-    Those without conditions come first; otherwise the order stays.
+    Those without `when` come first; otherwise the order stays, so that the points of the sequence do.
     """
     rest = dict(sorted(spaces.items(), key=lambda item: bool(item[1].when)))
     found: dict[str, Space] = {}
-    while ready := [name for name, space in rest.items() if not space.when.keys() & rest.keys()]:
+    while ready := _ready(rest):
         found |= {name: rest.pop(name) for name in ready}
     return found | rest, frozenset(rest)
+
+
+def _ready(rest: Mapping[str, Space]) -> list[str]:
+    """Return the names whose `when` depends on none of the rest, and `unless` on none that does not precede it."""
+    found: list[str] = []
+    for name, space in rest.items():
+        behind = space.unless.keys() & rest.keys() - set(found)
+        if not behind and not space.when.keys() & rest.keys():
+            found.append(name)
+    return found
 
 
 def same(one: Scalar, other: Scalar) -> bool:

@@ -34,19 +34,12 @@ def free_spaces(variant: Variant, offer: Searchable) -> dict[str, Space]:
     values = with_defaults(values, offer, free)
     while closed := [name for name, space in free.items() if not _may_apply(space, free, values)]:
         free = {name: space for name, space in free.items() if name not in closed}
-    return by_condition({name: _open(space, free) for name, space in free.items()})[0]
+    return by_condition({name: space.on(free.keys()) for name, space in free.items()})[0]
 
 
 def _may_apply(space: Space, free: Mapping[str, Space], values: Mapping[str, Any]) -> bool:
     """Return whether the conditions on parameters that are not searched hold."""
-    return all(name in free or values.get(name) in allowed for name, allowed in space.when.items())
-
-
-def _open(space: Space, free: Mapping[str, Space]) -> Space:
-    """Return a space with the conditions on parameters that are searched; the others hold."""
-    return space.model_copy(
-        update={"when": {name: allowed for name, allowed in space.when.items() if name in free}}
-    )
+    return space.on(space.conditions - free.keys()).applies(values)
 
 
 def settings(

@@ -80,6 +80,23 @@ describe("what becomes of a parameter", () => {
     expect(found.map(({ name }) => name)).toEqual(expected);
   });
 
+  it.each([
+    ["its default", {}, []],
+    ["a given value", { parameters: { momentum: 0 } }, []],
+    ["no other value", { parameters: { momentum: 0.5 } }, ["kind"]],
+    ["not all values that are searched", { search: { momentum: LR } }, ["momentum", "kind"]],
+  ])("is not searched where it has no effect: at %s of the other parameter", (_, variant, expected) => {
+    const fields = {
+      momentum: { type: "number", default: 0 },
+      kind: { enum: ["heavy-ball", "nesterov"], default: "heavy-ball" },
+    };
+    const parameters = { type: "object", properties: fields };
+    const search = { kind: { choices: ["heavy-ball", "nesterov"], unless: { momentum: [0] } } };
+    const found = searchedParameters(variant, { ...SEARCHED, parameters, search });
+    const searched = found.filter(({ state }) => state !== "given").map(({ name }) => name);
+    expect(searched).toEqual(expected);
+  });
+
   it("keeps the order of the form, its titles and defaults", () => {
     const found = searchedParameters({ search: { rho: LR, lr: null } }, SEARCHED);
     expect(found.map(({ name, title }) => [name, title])).toEqual([
@@ -155,12 +172,14 @@ describe("the document", () => {
   it("has a space without what says nothing", () => {
     const full = { low: 1, high: 2, scale: "linear", integer: false, choices: null, when: {} } as const;
     expect(compact(full)).toEqual({ low: 1, high: 2 });
-    expect(compact({ ...full, scale: "log", integer: true, when: { a: [1] } })).toEqual({
+    const conditions = { when: { a: [1] }, unless: { b: [0] } };
+    expect(compact({ ...full, unless: {} })).toEqual({ low: 1, high: 2 });
+    expect(compact({ ...full, scale: "log", integer: true, ...conditions })).toEqual({
       low: 1,
       high: 2,
       scale: "log",
       integer: true,
-      when: { a: [1] },
+      ...conditions,
     });
     expect(compact({ low: null, high: null, scale: "log", choices: [1] })).toEqual({ choices: [1] });
   });

@@ -30,6 +30,8 @@ it("conditions are told, where there are any", () => {
   expect(formatCondition({ low: 0, high: 1, when: { alpha: [null] } })).toBe("alpha is empty");
   const when = { inner: ["sgd", "adam"], period: [1] };
   expect(formatCondition({ low: 0, high: 1, when })).toBe("inner is sgd or adam and period is 1");
+  const space = { low: 0, high: 1, when: { inner: ["sgd"] }, unless: { momentum: [0] } };
+  expect(formatCondition(space)).toBe("inner is sgd and momentum is not 0");
 });
 
 it("an edge is told with the space that it ends", () => {

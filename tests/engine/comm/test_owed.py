@@ -195,6 +195,33 @@ def test_an_evaluation_does_not_do_the_work_of_a_rank_for_its_transfers(before, 
         assert one["communicate"] == pytest.approx(other["communicate"])
 
 
+def test_a_transfer_that_is_waited_for_again_holds_up_the_links_and_not_the_rank():
+    """The next sum begins when it would have ended, and the rank works meanwhile; alone both take as long."""
+
+    def main(timed: Timed, stops: bool) -> None:
+        first = timed.iallreduce(vector())
+        timed.charge(SUM / 5)
+        if stops:
+            timed.ledger.enter(Phase.EVALUATE)
+            with timed.standing():
+                timed.complete([first])
+            timed.charge(SCORING)
+            timed.ledger.enter(Phase.COMPUTE)
+            timed.owe()
+        timed.charge(SUM / 5)
+        second = timed.iallreduce(vector())
+        timed.charge(SUM / 5)
+        first.wait()
+        timed.charge(SUM / 5)
+        second.wait()
+
+    disturbed, alone = (played(lambda t, s=stops: main(t, s)) for stops in (True, False))
+    for one, other in zip(disturbed, alone, strict=True):
+        assert other["clock"] == pytest.approx(2 * SUM)
+        for figure in ("clock", "communicate", "hidden"):
+            assert one[figure] == pytest.approx(other[figure])
+
+
 def test_an_operation_that_a_method_calls_at_the_stop_is_on_the_clock():
     """One that exchanges what it has held back pays for it."""
 

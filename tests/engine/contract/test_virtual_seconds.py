@@ -10,7 +10,7 @@ from hooke.spec.journal import records, unpack
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import BATCH, NETWORK, Case, play_virtual
-from tests.engine.contract.objective import Quadratic
+from tests.engine.contract.objective import Quadratic, Quadratics
 from tests.engine.contract.traffic import seconds
 
 QUIET = (("compute_jitter", 0.0),)
@@ -169,6 +169,38 @@ def test_evaluations_delay_no_method(played, case, slow_network):
     if not early:
         assert often.done["hidden"] == pytest.approx(once.done["hidden"], rel=1e-6, abs=1e-9)
     assert often.clocks == sorted(often.clocks)
+
+
+LAYERS = ((4, (15_000, 30_000, 5_000, 10_000)), (4, (2_000, 56_000, 1_000, 1_000)), (2, (9, 9_000)))
+UNEQUAL = [
+    Case(
+        "streaming-diloco",
+        (("period", period), ("delay", delay), ("fragments", fragments)),
+        workers=workers,
+        steps=40,
+        objective=Quadratics(spread=0.3, layers=layers),
+    )
+    for period, delay, fragments in ((8, 5, 4), (8, 7, 4), (4, 3, 2), (6, 4, 3))
+    for workers, layers in LAYERS
+]
+"""Fragments of which one is under way when the next ones are sent: their messages follow each other."""
+
+
+@pytest.mark.property("P19")
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("case", UNEQUAL, ids=ids)
+def test_evaluations_do_not_delay_what_is_sent_while_a_transfer_is_under_way(played, case, every):
+    """A rank that begins a transfer after an evaluation goes on, and its messages follow those that are owed."""
+    (once, *_), _ = quiet(played, case, slow_network=False)
+    often = played(replace(case, network=QUIET, every=every * case.workers * BATCH, scoring=0.01), "virtual")
+    assert once.done["phases"]["communicate"] + once.done["hidden"] > 0.1 * once.done["clock"]
+    for report in often:
+        assert report.done["clock"] == pytest.approx(once.done["clock"], rel=1e-9)
+        for figure in (report.done["hidden"], report.done["phases"]["communicate"]):
+            assert figure >= 0
+        assert report.done["hidden"] == pytest.approx(once.done["hidden"], rel=1e-6, abs=1e-9)
+        assert report.clocks == sorted(report.clocks)
+    assert len(often[0].scores) > len(once.scores) + 5
 
 
 @pytest.mark.property("P19")

@@ -77,6 +77,49 @@ def test_a_condition_decides_what_is_searched():
     assert {(setting["alpha"], setting["beta"]) for setting in given} == {(0.1, None)}
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "given", "unused"),
+    [
+        ("local-sgd", {"momentum": 0.0}, "momentum_kind"),
+        ("diloco", {"optimizer": "sgd", "momentum": 0}, "momentum_kind"),
+        ("sync-easgd", {"rho": 0.3}, "beta"),
+        ("sync-easgd", {"pipelined": True}, "overlap"),
+        ("hogbatch", {"alpha": 1.0}, "largest"),
+        ("heterogeneous-easgd", {"factor": 1.0}, "longest"),
+    ],
+)
+def test_what_has_no_effect_beside_a_given_value_is_not_searched(algorithm, given, unused):
+    """All trials differ in what has an effect; where nothing is given, it is searched."""
+    others = {name: value for name, value in given.items() if name == "optimizer"}
+    assert unused in free_spaces(variant(algorithm, parameters=others), offer(algorithm))
+    chosen = variant(algorithm, parameters=given)
+    assert unused not in free_spaces(chosen, offer(algorithm))
+    found = [setting | {unused: None} for setting in settings(8, chosen, offer(algorithm), 2)]
+    assert len(found) == 8
+    assert all(setting not in found[:k] for k, setting in enumerate(found))
+
+
+def test_a_space_is_left_out_at_the_points_at_which_it_has_no_effect():
+    search = {"momentum": {"choices": [0.0, 0.5]}, "lr": None, "period": None}
+    found = settings(12, variant("local-sgd", search=search), offer("local-sgd"), 2)
+    kinds = sorted((setting["momentum"], setting["momentum_kind"]) for setting in found)
+    assert kinds == [(0.0, "heavy-ball"), (0.5, "heavy-ball"), (0.5, "nesterov")]
+    dropped = variant("local-sgd", search={"momentum": None})
+    assert list(free_spaces(dropped, offer("local-sgd"))) == ["lr", "period"], "its default is 0"
+
+
+def test_an_exception_is_decided_after_what_it_depends_on():
+    """But otherwise it does not move a parameter in the sequence, whose points would be others."""
+    spaces = free_spaces(variant("local-sgd"), offer("local-sgd"))
+    assert list(spaces) == ["lr", "momentum", "momentum_kind", "period"]
+    later = {"lr": {"low": 0.1, "high": 1, "unless": {"period": [8]}}, "period": {"choices": [4, 8]}}
+    chosen = variant("local-sgd", search=later | {"momentum": None})
+    assert list(free_spaces(chosen, offer("local-sgd"))) == ["period", "lr"]
+    found = settings(12, chosen, offer("local-sgd"), 2)
+    assert {setting["lr"] for setting in found if setting["period"] == 8} == {0.05}
+    assert len({setting["lr"] for setting in found if setting["period"] == 4}) > 3
+
+
 def test_one_trial_where_nothing_is_free():
     fixed = {"lr": 0.1, "momentum": 0.0, "momentum_kind": "heavy-ball"}
     assert len(settings(9, variant("sync-sgd", parameters=fixed), offer("sync-sgd"), 2)) == 1
@@ -124,6 +167,16 @@ def test_no_setting_is_tried_twice():
         (
             {"lr": {"low": 0.1, "high": 1, "when": {"momentum_kind": ["fast"]}}},
             "/variants/0/search/lr/when/momentum_kind",
+            "does not take 'fast'",
+        ),
+        (
+            {"lr": {"low": 0.1, "high": 1, "unless": {"lr": [0.1]}}},
+            "/variants/0/search/lr/unless",
+            "the parameter itself",
+        ),
+        (
+            {"lr": {"low": 0.1, "high": 1, "unless": {"momentum_kind": ["fast"]}}},
+            "/variants/0/search/lr/unless/momentum_kind",
             "does not take 'fast'",
         ),
         (

@@ -103,6 +103,41 @@ def test_gradients_are_computed_at_once():
     assert sorted(calls[2:]) == [2, 2, 3, 3]
 
 
+def test_shares_are_scored_at_once():
+    """Two ranks meet in their scores of the validation and of the test part, which neither could leave alone."""
+    spec = {"workload": {"name": "parallel"}, "algorithm": {"name": "sync-sgd"}, "batch": 8, "workers": 2}
+    spec |= {"world": "virtual", "virtual": {}, "budget": {"samples": 48}, "evaluation": {"every": 48}}
+    meeting, trained, calls = threading.Barrier(2), threading.Event(), []
+
+    class Meeting(nn.Linear):
+        def forward(self, x):
+            if self.training:
+                trained.set()
+            elif trained.is_set():  # at first, nothing is known of the model yet
+                meeting.wait(20)
+                calls.append(len(x))
+            return super().forward(x)
+
+    def make():
+        return nn.Sequential(nn.Flatten(), Meeting(144, 4))
+
+    with offered(workload_of(Given(make, DATA, DATA), "parallel")):
+        run_spec_virtual(validate_run(spec), cores=2)
+    assert len(calls) == 4
+    assert sum(calls) == 12 + 120
+
+
+def test_scores_of_users_are_computed_by_one_rank_at_a_time():
+    assert objective(loss=None).scores_apart
+    assert objective(loss=plain).scores_apart
+    counted = []
+    made = workload_of(Given(model, DATA, DATA, score=lambda y, t: counted.append(1) or 0.5), "parallel")()
+    found = made.build(Place(Compute(device="cpu")))
+    found.gradient(found.pick(range(8)))
+    assert found.independent
+    assert not found.scores_apart
+
+
 def test_what_ranks_share_is_used_by_one_at_a_time():
     assert objective().independent
     assert objective(loss=None).independent

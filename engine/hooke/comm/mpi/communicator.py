@@ -99,6 +99,9 @@ class MpiComm:
         """Sleep for `seconds`."""
         time.sleep(seconds)
 
+    def occupy(self, seconds: float) -> None:
+        """Do nothing: real links are what they are."""
+
     def alongside(self, work: Callable[[], T]) -> T:
         """Return `work()`: other ranks are processes of their own."""
         return work()

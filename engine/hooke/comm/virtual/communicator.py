@@ -101,6 +101,11 @@ class VirtualComm:
         """Advance this rank's virtual time by `seconds`."""
         self.charge(seconds)
 
+    def occupy(self, seconds: float) -> None:
+        """Let this rank's links carry no message that begins within `seconds`."""
+        self._baton.turn(self._me)
+        self._group.links.occupy(self._me, self._baton.time[self._me] + seconds)
+
     def alongside(self, work: Callable[[], T]) -> T:
         """Return `work()`, while ranks that precede this one in virtual time take their turns."""
         return self._baton.alongside(self._me, work)

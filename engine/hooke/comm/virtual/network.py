@@ -59,6 +59,11 @@ class Network:
         self._receive_free.append(0.0)
         return len(self._send_free) - 1
 
+    def occupy(self, rank: int, until: float) -> None:
+        """Let both links of a rank be taken until a time, s."""
+        for free in (self._send_free, self._receive_free):
+            free[rank] = max(free[rank], until)
+
     def surcharge(self, source: int, target: int, size: int, operation: Operation | None, adds: bool) -> float:
         """Return the seconds of a message beyond latency and bytes; negative where its operation takes less."""
         own = self._operations.get(operation) if operation else None

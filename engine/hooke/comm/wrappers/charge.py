@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from hooke.comm.arrays import Array
-from hooke.comm.base import Comm, Vector
+from hooke.comm.base import Comm, Pending, Vector
 from hooke.comm.wrappers.touched_sums import Supports
 from hooke.comm.wrappers.wrapper import Wrapper
 from hooke.trace.phases import Ledger, Phase
@@ -21,6 +21,8 @@ class Owed(Protocol):
 
     due: float
     """Train clock at which it would have been complete otherwise; in seconds."""
+    again: bool
+    """Whether the method waits for it again, at the time at which it would have otherwise."""
 
     def wait(self) -> None:
         """Return when the train clock has reached `due`."""
@@ -104,8 +106,10 @@ class Charged(Wrapper):
 
         What a transfer still needs then, it needs again after `owe`: the rank waits for it in the next operation
         on a vector or in a further `wait` for it, unless the train clock has passed that time by then. Evaluations
-        therefore neither delay a method nor complete its transfers for it. All ranks must have stopped. Operations
-        on vectors that begin in the body are on the clock.
+        therefore neither delay a method nor complete its transfers for it. In virtual time one that the method
+        waits for again (`complete`) does not hold up the rank's next operation: its messages take the links of the
+        rank, so that the next ones begin after it, as they would have. All ranks must have stopped. Operations on
+        vectors that begin in the body are on the clock.
         """
         self.account.stood = self.ledger.clock(), self.ledger.train()
         try:
@@ -115,17 +119,30 @@ class Charged(Wrapper):
         finally:
             self.account.stood = None
 
+    def complete(self, left: Iterable[Pending] | None) -> None:
+        """Wait for transfers that a method leaves under way: it waits for them again when it needs them."""
+        waited = set[int]()
+        for pending in tuple(left or ()):
+            pending.wait()
+            waited.add(id(pending))
+        for owed in self.account.owed:
+            owed.again = owed.again or id(owed) in waited
+
     def owe(self) -> None:
         """Let transfers that were waited for while the clock stood be under way again: it runs."""
         now = self.ledger.train()
         self.account.owed = [owed for owed in self.account.owed if owed.due > now]
         for owed in self.account.owed:
             owed.resume(owed.due - now)
+        later = [owed.due - now for owed in self.account.owed if owed.again]
+        if later and self.account.simulated:
+            self.inner.occupy(max(later))
 
-    def pay(self) -> None:
-        """Wait for the transfers that are owed."""
+    def pay(self, also_later: bool = True) -> None:
+        """Wait for the transfers that are owed; `also_later`: for those that the method waits for again, too."""
         for owed in tuple(self.account.owed):
-            owed.wait()
+            if also_later or not owed.again:
+                owed.wait()
 
     @contextmanager
     def charged(self, what: str, peer: int = NOBODY, x: Vector | None = None) -> Iterator[None]:
@@ -135,7 +152,7 @@ class Charged(Wrapper):
         """
         ledger, trace, traffic = self.ledger, self.trace, self.traffic
         if self.account.owed and x is not None and self.account.phase is Phase.COMMUNICATE:
-            self.pay()
+            self.pay(also_later=not self.account.simulated)
         phase = Phase.COMMUNICATE if self.account.stood and x is not None else self.account.phase
         before = ledger.interrupt(phase)
         entered = ledger.since

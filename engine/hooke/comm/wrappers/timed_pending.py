@@ -27,6 +27,8 @@ class TimedPending:
         """Seconds that this transfer has added to the ledger."""
         self.due = float("-inf")
         """Train clock at which it would have been complete, if it was waited for while the clock stood."""
+        self.again = False
+        """Whether the method waits for it again after that."""
         self._waited = False
 
     def wait(self) -> None:

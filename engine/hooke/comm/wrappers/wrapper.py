@@ -54,6 +54,10 @@ class Wrapper:
         """Return after `seconds`."""
         self.inner.pause(seconds)
 
+    def occupy(self, seconds: float) -> None:
+        """Let this rank's links carry nothing else for `seconds`, in virtual time."""
+        self.inner.occupy(seconds)
+
     def alongside(self, work: Callable[[], T]) -> T:
         """Return `work()`, while other ranks may run."""
         return self.inner.alongside(work)

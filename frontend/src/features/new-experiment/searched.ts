@@ -32,12 +32,13 @@ export function tunes(draft: Json): boolean {
 
 /** As a document needs it: without what says nothing. */
 export function compact(space: Space): Space {
-  const { low, high, scale, integer, choices, when } = space;
+  const { low, high, scale, integer, choices, when, unless } = space;
   return {
     ...(choices ? { choices } : { low, high }),
     ...(!choices && scale && scale !== "linear" ? { scale } : {}),
     ...(integer ? { integer } : {}),
     ...(when && Object.keys(when).length > 0 ? { when } : {}),
+    ...(unless && Object.keys(unless).length > 0 ? { unless } : {}),
   };
 }
 
@@ -54,12 +55,13 @@ export function searchedParameters(variant: unknown, algorithm: AlgorithmView): 
   const names = [...fields.map((field) => field.name), ...Object.keys(own)];
   const varies = (name: string) =>
     !(name in values) && (isJson(own[name]) || (name in algorithm.search && own[name] !== null));
-  const holds = (name: string, allowed: readonly unknown[]) => {
+  const has = (name: string, some: readonly unknown[]) => {
     const field = fields.find((one) => one.name === name);
-    return !field || allowed.includes((name in values ? values[name] : field.default) ?? null);
+    return field && some.includes((name in values ? values[name] : field.default) ?? null);
   };
   const mayApply = (space: Space) =>
-    Object.entries(space.when ?? {}).every(([other, allowed]) => varies(other) || holds(other, allowed));
+    Object.entries(space.when ?? {}).every(([other, some]) => varies(other) || has(other, some) !== false) &&
+    Object.entries(space.unless ?? {}).every(([other, some]) => varies(other) || !has(other, some));
   return [...new Set(names)].flatMap((name) => {
     const declared = algorithm.search[name];
     const mentioned = name in own;

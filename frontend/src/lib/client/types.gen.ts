@@ -4624,7 +4624,7 @@ export type SignIn = {
 /**
  * Space
  *
- * An interval of numbers, or choices; with `when`, only for some values of other parameters.
+ * An interval of numbers, or choices; with `when` and `unless`, only for some values of other parameters.
  */
 export type Space = {
     /**
@@ -4657,6 +4657,14 @@ export type Space = {
      * Values are uniform in x, in log x, or in log(1 - x), for parameters that approach 1.
      */
     scale?: 'linear' | 'log' | 'reverse-log';
+    /**
+     * Not when
+     *
+     * Not searched where one of these parameters has one of these values: there it has no effect.
+     */
+    unless?: {
+        [key: string]: Array<boolean | number | number | string | null>;
+    };
     /**
      * Only when
      *

@@ -28,11 +28,13 @@ export function formatSpace(space: Space): string {
   return [ends, space.integer ? "whole" : "", scale?.label ?? ""].filter(Boolean).join(", ");
 }
 
-/** "inner is sgd", or nothing where a space holds always. */
+/** "inner is sgd and momentum is not 0", or nothing where a space holds always. */
 export function formatCondition(space: Space): string {
-  return Object.entries(space.when ?? {})
-    .map(([name, values]) => `${name} is ${values.map(formatValue).join(" or ")}`)
-    .join(" and ");
+  const said = (some: Space["when"], is: string) =>
+    Object.entries(some ?? {}).map(
+      ([name, values]) => `${name} ${is} ${values.map(formatValue).join(" or ")}`,
+    );
+  return [...said(space.when, "is"), ...said(space.unless, "is not")].join(" and ");
 }
 
 /** "lr = 0.29 lies at the upper edge of its space (0.003 to 0.3, log)". */
