@@ -23,7 +23,7 @@ from sqlalchemy.orm import Session
 from hooke_api.base.errors import Invalid, ResourceNotFound
 from hooke_api.comparisons.compare_schemas import ComparedExperiment, ComparedRow, ComparedRows, ContrastView
 from hooke_api.comparisons.entries import in_words
-from hooke_api.comparisons.extended import extended
+from hooke_api.comparisons.extended import extended, made_by
 from hooke_api.comparisons.figures import reported_runs
 from hooke_api.comparisons.run_settings import conditions, flat_settings, setting, settings_of
 from hooke_api.comparisons.selection import Place, Selection, chosen, parse
@@ -149,7 +149,7 @@ def _part(session: Session, experiment: Experiment, selections: Sequence[Selecti
     for run in runs:
         cells.setdefault(_place(run), Cell(run.variant, [])).runs.append(run)
     rows = {_place(row.first): row for row in found.rows}
-    documents = _documents(session, experiment.id)
+    documents, makers = _documents(session, experiment.id), _makers(session, experiment.id)
     wanted = chosen(selections, rows)
     return _Part(
         experiment,
@@ -157,7 +157,10 @@ def _part(session: Session, experiment: Experiment, selections: Sequence[Selecti
         found,
         extended(session, experiment),
         complete=not experiment.planning and all(run.state in TERMINAL for run in runs),
-        rows=[_row(experiment, spec, effort, rows[each], cells[each], documents[each]) for each in wanted],
+        rows=[
+            _row(experiment, spec, effort, rows[each], cells[each], documents[each], makers[each])
+            for each in wanted
+        ],
     )
 
 
@@ -174,8 +177,26 @@ def _documents(session: Session, experiment_id: str) -> dict[Place, dict[str, An
     return {(cluster, workers, variant): spec for cluster, workers, variant, spec in session.execute(query)}
 
 
-def _row(
-    experiment: Experiment, spec: ExperimentSpec, effort: Effort, row: Row, cell: Cell, document: dict[str, Any]
+def _makers(session: Session, experiment_id: str) -> dict[Place, dict[str, frozenset[str]]]:
+    """Return by what the reported runs of each row were made, as they told."""
+    query = select(Run.cluster, Run.workers, Run.variant, Run.simulated, Run.hardware, Run.versions)
+    found: dict[Place, dict[str, frozenset[str]]] = defaultdict(dict)
+    mine = (Run.experiment_id == experiment_id, Run.rung.is_(None))
+    for cluster, workers, variant, *told in session.execute(query.where(*mine)):
+        row = found[cluster, workers, variant]
+        for name, value in made_by(*told).items():
+            row[name] = row.get(name, frozenset()) | {value}
+    return dict(found)
+
+
+def _row(  # noqa: PLR0913 - what is known of a row
+    experiment: Experiment,
+    spec: ExperimentSpec,
+    effort: Effort,
+    row: Row,
+    cell: Cell,
+    document: dict[str, Any],
+    makers: Mapping[str, frozenset[str]],
 ) -> _Row:
     side = Side(
         experiment=experiment.number,
@@ -187,6 +208,7 @@ def _row(
         trials=effort.trials_of(cell) if effort.tuning else None,
         of_trials=of_trials(spec),
         refuted=effort.refuted_setting(cell),
+        made_by=makers,
     )
     task = json.dumps([document.get("workload"), document.get("target")], sort_keys=True)
     return _Row(experiment, row, side, flat_settings(spec, document), task)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from hooke.comparison.contrasts import PROCESSOR
 from hooke.comparison.wording import count, listed
 from hooke.spec.states import RunState
 from sqlalchemy import func, select
@@ -34,6 +35,14 @@ def extended(session: Session, experiment: Experiment) -> str | None:
         versions = [*(each["spec"] for each in experiment.earlier), experiment.spec]
         told += [*_of_seeds(versions), *_of_variants(versions), *_of_machines(session, experiment)]
     return " ".join(told) or None
+
+
+def made_by(simulated: bool, hardware: Document | None, versions: Document | None) -> dict[str, str]:
+    """Return by name what a run told of the programs that made it and, of a real one, of its processor."""
+    facts = dict(versions or {})
+    if not simulated and hardware:
+        facts[PROCESSOR] = hardware.get("cpu")
+    return {name: str(value) for name, value in facts.items() if value}
 
 
 def _of_retries(session: Session, experiment: Experiment) -> Iterator[str]:
@@ -87,11 +96,8 @@ def _of_machines(session: Session, experiment: Experiment) -> Iterator[str]:
     )
     seen: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for cluster, simulated, hardware, versions in rows:
-        facts = dict(versions or {})
-        if not simulated and hardware:
-            facts["processor"] = hardware.get("cpu")
-        for name, value in facts.items():
-            seen[name, cluster] |= {str(value): None} if value else {}
+        for name, value in made_by(simulated, hardware, versions).items():
+            seen[name, cluster] |= {value: None}
     several = {place: list(values) for place, values in seen.items() if len(values) > 1}
     told = [
         f"{name} on {cluster} ({', '.join(values[:MOST_SHOWN])})" for (name, cluster), values in several.items()

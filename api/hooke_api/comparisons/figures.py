@@ -8,8 +8,8 @@ from typing import Any
 
 from hooke.comparison.figures import PhaseSums, RankSums, RunFigures, add_up
 from hooke.trace.phases import PHASES
-from sqlalchemy import and_, case, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import and_, case, exists, func, or_, select
+from sqlalchemy.orm import Session, aliased
 
 from hooke_api.models import RankTotals, Run, StoredEvaluation
 from hooke_api.storage.energy import Energy, energy_of
@@ -44,14 +44,24 @@ def figures(
 
 
 def _accuracies(session: Session, experiment_id: str) -> dict[str, tuple[float | None, float | None]]:
-    """Return the accuracy at the target and the best one of every reported run, in its newest attempt."""
-    met = and_(StoredEvaluation.reached, StoredEvaluation.clock == Run.time_to_target)
-    at_target = func.max(case((met, StoredEvaluation.accuracy)))
+    """Return the accuracy at the target and the best one of every reported run.
+
+    Of earlier attempts count the evaluations that come before those of the next one: it went on from there.
+    """
+    of, later = StoredEvaluation, aliased(StoredEvaluation)
+    met = and_(of.reached, of.attempt == Run.attempt, of.clock == Run.time_to_target)
+    repeated = exists().where(
+        later.run_id == of.run_id,
+        later.attempt > of.attempt,
+        later.attempt <= Run.attempt,
+        later.samples <= of.samples,
+    )
+    counts = or_(of.attempt == Run.attempt, and_(of.attempt.between(Run.resume_from, Run.attempt), ~repeated))
     query = (
-        select(Run.id, at_target, func.max(StoredEvaluation.accuracy))
-        .select_from(StoredEvaluation)
-        .join(Run, (Run.id == StoredEvaluation.run_id) & (Run.attempt == StoredEvaluation.attempt))
-        .where(Run.experiment_id == experiment_id, Run.rung.is_(None))
+        select(Run.id, func.max(case((met, of.accuracy))), func.max(of.accuracy))
+        .select_from(of)
+        .join(Run, Run.id == of.run_id)
+        .where(Run.experiment_id == experiment_id, Run.rung.is_(None), counts)
         .group_by(Run.id)
     )
     return {run: (target, best) for run, target, best in session.execute(query)}

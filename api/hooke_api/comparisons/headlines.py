@@ -29,6 +29,8 @@ from hooke_api.storage.outbox import announce
 KINDS = ("run", "experiment")
 """Events after which the answer of a comparison may be another one; points alone do not end a run."""
 TERM = timedelta(seconds=15)
+RULE = 1
+"""Of what is computed, stored with it: changed with the rule, it makes stored answers stale."""
 PAUSES = 9.0
 """The next look begins after at least so many times what one took: large experiments cost a tenth of a core."""
 
@@ -86,7 +88,7 @@ def _stale(session: Session) -> list[str]:
         Experiment.headlines_at.is_(None),
         Experiment.finished_at.is_(None),
         Experiment.headlines_at <= Experiment.finished_at,
-        cast(Experiment.headlines, Text).like("[%"),  # stored before there were curves
+        cast(Experiment.headlines, Text).not_like(f'%"rule": {RULE}}}'),  # by an earlier version
     )
     query = select(Experiment.id).where(Experiment.deleted_at.is_(None), old)
     return list(session.scalars(query.order_by(Experiment.number.desc())))
@@ -99,16 +101,16 @@ def _changed(session: Session, seen: int) -> list[str]:
 
 
 def _answer(session: Session, experiment: Experiment) -> dict[str, Any]:
-    """Return what is stored: `lines`, and the `curve` of the best variant or None."""
+    """Return what is stored: `lines`, the `curve` of the best variant or None, and RULE, last."""
     try:
         found = reported(session, experiment)
         ended = experiment.finished_at is not None
         lines = headlines(found.report, experiment.baseline, found.spec.target is not None, ended)
-        return {"lines": lines, "curve": best_curve(session, experiment, found)}
+        return {"lines": lines, "curve": best_curve(session, experiment, found), "rule": RULE}
     except SQLAlchemyError:
         raise
     except (HookeError, ValueError):  # what it continues is gone, or its document is of another version
         pass
     except Exception:  # any other error: one experiment must not keep the others from their lines
         log.exception("an experiment has no headline", experiment=experiment.id)
-    return {"lines": [], "curve": None}
+    return {"lines": [], "curve": None, "rule": RULE}

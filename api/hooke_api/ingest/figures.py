@@ -11,7 +11,7 @@ import structlog
 from hooke.spec.events import Done, Dropped, Evaluation, Start
 from hooke.spec.further import FurtherMetric
 from hooke.trace.phases import PHASES, communication_fraction
-from sqlalchemy import func, insert, select
+from sqlalchemy import and_, func, insert, or_, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.documents import storable_text
@@ -148,11 +148,20 @@ class Figures:
         return range(self.run.workers + self.run.servers)
 
     def _evaluated_before(self, evaluation: Evaluation) -> float:
-        """Return the train clock of the previous evaluation, also of an earlier attempt; 0 if there is none."""
-        clocks = select(func.max(StoredEvaluation.clock)).where(StoredEvaluation.run_id == self.run.id)
-        counted = StoredEvaluation.attempt >= self.run.resume_from  # a later attempt may have started over
-        before = self.session.scalar(clocks.where(StoredEvaluation.samples < evaluation.samples, counted))
-        return min(before or 0.0, evaluation.clock)
+        """Return the train clock of the previous evaluation, also of an earlier attempt; 0 if there is none.
+
+        Those of an earlier attempt behind the checkpoint that this one goes on from were at another clock.
+        """
+        of, first, mine = StoredEvaluation, self.run.resume_from, self.attempt.number
+        restored = select(func.max(Checkpoint.samples)).where(
+            Checkpoint.run_id == self.run.id, Checkpoint.attempt.between(first, mine - 1)
+        )
+        earlier = and_(of.attempt.between(first, mine - 1), of.samples <= restored.scalar_subquery())
+        counted = select(of.clock).where(
+            of.run_id == self.run.id, of.samples < evaluation.samples, or_(of.attempt == mine, earlier)
+        )
+        newest = counted.order_by(of.attempt.desc(), of.samples.desc(), of.seq.desc())
+        return min(self.session.scalar(newest.limit(1)) or 0.0, evaluation.clock)
 
     def _new_rank(self, rank: int) -> RankTotals:
         zero: dict[str, Any] = dict.fromkeys((*SUMMED, "steps", "samples", "clock", "wall"), 0)
@@ -234,9 +243,16 @@ class Figures:
 
 
 def mean_fraction(ranks: list[RankTotals]) -> float | None:
-    """Return the communication fraction, mean over the workers that have one."""
+    """Return the communication fraction, mean over the workers that have one.
+
+    Until a resumed attempt ends, its phases are those since its checkpoint, and so is the time that they sum to.
+    """
     workers = [rank for rank in ranks if rank.role == "worker"]
-    found = [communication_fraction(rank.communicate, rank.wall, rank.evaluate) for rank in workers]
+    recorded = [math.fsum(getattr(rank, phase) for phase in PHASES) for rank in workers]
+    found = [
+        communication_fraction(rank.communicate, wall, rank.evaluate)
+        for rank, wall in zip(workers, recorded, strict=True)
+    ]
     fractions = [fraction for fraction in found if fraction is not None]
     return sum(fractions) / len(fractions) if fractions else None
 

@@ -89,12 +89,15 @@ def rounded(seconds: float) -> float:
 
 
 def _sizes(session: Session, runs: Sequence[Facts]) -> dict[str, tuple[int, float]]:
-    """Return the steps of all ranks of each run, and its wall time, s."""
-    found: dict[str, tuple[int, float]] = {}
+    """Return the steps of all ranks of each run, and its wall time, s: those of its newest attempt with any step.
+
+    An attempt counts on from its checkpoint, if it has one; otherwise the time of those before it is gone.
+    """
+    of, found = RankTotals, dict[str, tuple[int, float]]()
     for ids in parts(runs):
-        query = select(RankTotals.run_id, func.sum(RankTotals.steps), func.max(RankTotals.wall))
-        query = query.where(RankTotals.run_id.in_(ids)).group_by(RankTotals.run_id)
-        found.update({run: (int(steps), float(wall)) for run, steps, wall in session.execute(query)})
+        query = select(of.run_id, func.sum(of.steps), func.max(of.wall)).where(of.run_id.in_(ids), of.steps > 0)
+        rows = session.execute(query.group_by(of.run_id, of.attempt).order_by(of.run_id, of.attempt))
+        found.update({run: (int(steps), float(wall)) for run, steps, wall in rows})
     return found
 
 

@@ -73,7 +73,7 @@ class Experiment(Owned, Base):
     purge_at: Mapped[datetime | None]
     """Until when it can be restored; after that its rows are removed."""
     headlines: Mapped[dict[str, Any] | list[str]] = mapped_column(JSON(), default=dict)
-    """The answer of its comparison: `lines`, one for each place, and the `curve` of its best variant or null.
+    """The answer of its comparison: `lines`, one for each place, `curve` of its best variant or null, and `rule`.
 
     `hooke_api.comparisons.headlines` computes it. A list: the lines alone, stored before there were curves.
     """

@@ -9,7 +9,7 @@ contrasts that are judged together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from hooke.comparison.cells import Cell
@@ -20,6 +20,8 @@ from hooke.comparison.wording import count, listed, sentence
 
 OF_THE_WORKLOAD = "workload "
 """Beginning of the names of settings of the workload among those of a side."""
+PROCESSOR = "processor"
+"""Its name among what made the runs of a side."""
 Positions = tuple[int, int]
 """Of the side whose time is divided, and of the one whose time it is divided by."""
 
@@ -44,6 +46,8 @@ class Side:
     """How these trials were made (`hooke.comparison.effort.of_trials`)."""
     refuted: str | None = None
     """Why its tuned setting allows no claim (`hooke.comparison.effort.refuted`)."""
+    made_by: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The versions of programs and the processors that its runs told, by name; without names that none told."""
 
     @property
     def run(self) -> RunFigures:
@@ -170,7 +174,18 @@ def _marks(one: Side, other: Side) -> str:
     marks = ", simulated" if one.run.simulated else ""
     runs = [run for side in (one, other) for run in side.cell.runs]
     marks += ", oversubscribed" if any(run.oversubscribed for run in runs) else ""
-    return marks + (", overlapped with other runs" if any(run.overlap is not None for run in runs) else "")
+    marks += ", overlapped with other runs" if any(run.overlap is not None for run in runs) else ""
+    if one.place == other.place and one.experiment != other.experiment and not one.run.simulated:
+        marks += ", not measured in turn"
+    unlike = [
+        name for name in sorted(one.made_by.keys() & other.made_by.keys()) if _made_otherwise(name, one, other)
+    ]
+    return marks + (f", with another {listed(unlike)}" if unlike else "")
+
+
+def _made_otherwise(name: str, one: Side, other: Side) -> bool:
+    """Return whether two sides were made by other things of this name; clusters are to have other processors."""
+    return one.made_by[name] != other.made_by[name] and (name != PROCESSOR or one.place == other.place)
 
 
 def _names(one: Side, other: Side) -> tuple[str, str]:

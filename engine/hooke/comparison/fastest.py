@@ -15,7 +15,10 @@ AHEAD = ("faster", "at least")
 
 @dataclass(frozen=True)
 class Fastest:
-    """The variant with the largest speed-up over the baseline, or the baseline if none has one above 1."""
+    """The variant with the largest speed-up over the baseline, or the baseline if none has one above 1.
+
+    If any variant is shown to be faster than the baseline, it is one of these.
+    """
 
     variant: str
     verdict: Verdict
@@ -34,18 +37,15 @@ def fastest(
     """
     if baseline not in cells:
         return None
-    known = {
-        name: ratio
-        for name, v in verdicts.items()
-        if v.pairs >= LEAST_PAIRS and not v.unfair and (ratio := v.ratio or v.low or v.high) is not None
-    }
+    able = {name: v for name, v in verdicts.items() if v.pairs >= LEAST_PAIRS and not v.unfair}
+    known = {name: v.ratio for name, v in able.items() if v.ratio is not None}
     if not known:
         return None
-    best = max(known, key=lambda name: known[name])
+    best = max(known, key=lambda name: (able[name].claim in AHEAD, known[name]))
     if known[best] <= 1:
         best = baseline
-    others = [name for name in known if name != best]
-    apart = _apart(cells, best, list(known), effort) if best != baseline else {}
+    others = [name for name in able if name != best]  # also those of which neither ratio nor bound is known
+    apart = _apart(cells, best, list(able), effort) if best != baseline else {}
     against = {name: verdicts[name].swapped if best == baseline else apart[name] for name in others}
     if best != baseline:
         against[baseline] = verdicts[best]

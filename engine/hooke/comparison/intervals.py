@@ -43,3 +43,15 @@ def interval(values: Sequence[float]) -> Interval:
     variance = math.fsum((v - mean) ** 2 for v in values) / (n - 1)
     half = t_quantile(n - 1) * math.sqrt(variance / n)
     return Interval(mean, mean - half, mean + half, n)
+
+
+def p_value(found: Interval) -> float | None:
+    """Return the two-sided p value of a mean being 0, by the t test of its interval; None without an interval."""
+    if found.mean is None or found.low is None or found.high is None:
+        return None
+    from scipy.special import stdtr
+
+    error = (found.high - found.low) / 2 / t_quantile(found.n - 1)
+    if error == 0:
+        return float(found.mean == 0)
+    return 2 * float(stdtr(found.n - 1, -abs(found.mean) / error))

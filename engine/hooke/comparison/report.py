@@ -13,8 +13,16 @@ from hooke.comparison.cells import Cell
 from hooke.comparison.effort import Effort
 from hooke.comparison.fastest import Fastest, fastest
 from hooke.comparison.figures import FAILED, FINISHED, PhaseSums, RunFigures, throughput
-from hooke.comparison.intervals import Interval, interval
-from hooke.comparison.verdict import Verdict, compare_all, compare_values, holm, paired_difference
+from hooke.comparison.intervals import CONFIDENCE, Interval, interval, p_value
+from hooke.comparison.verdict import (
+    LEAST_PAIRS,
+    Verdict,
+    compare_all,
+    compare_values,
+    holm,
+    holm_adjusted,
+    paired_difference,
+)
 from hooke.spec.specification import Target
 from hooke.spec.states import TERMINAL
 from hooke.trace.phases import PHASES
@@ -189,7 +197,10 @@ class _Group:
         return wording.sentence(name, baseline, verdict, _marks(cell), unpaired)
 
     def _without_target(self) -> dict[str, str]:
-        """Return the conclusion on each variant for an experiment without a target, paired by seed."""
+        """Return the conclusion on each variant for an experiment without a target, paired by seed.
+
+        Claims are corrected for the number of variants: those on throughput, and those on accuracy.
+        """
         base = self.cells[self._baseline]
         others = {name: cell for name, cell in self.cells.items() if name != self._baseline}
         compared = {
@@ -201,9 +212,14 @@ class _Group:
             sides = [side.finished(lambda run: run.accuracy) for side in (base, cell)]
             return paired_difference(sides[0], sides[1])
 
+        scores = {name: accuracy(cell) for name, cell in others.items()}
+        tested = {n: p for n, each in scores.items() if each.n >= LEAST_PAIRS and (p := p_value(each)) is not None}
+        shown = {name for name, p in holm_adjusted(tested).items() if p < 1 - CONFIDENCE}
         return {
-            name: wording.without_target(name, accuracy(cell), speeds[name], self._verdicts[name].unfair)
-            for name, cell in others.items()
+            name: wording.without_target(
+                name, scores[name], speeds[name], self._verdicts[name].unfair, name in shown
+            )
+            for name in others
         }
 
     def sentence(self) -> str:

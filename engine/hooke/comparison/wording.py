@@ -250,24 +250,29 @@ def group_sentence(
     return f"{place}, time to {target} against {baseline}, 95% intervals{corrected}: {'; '.join(parts)}."
 
 
-def without_target(variant: str, accuracy: Interval, throughput: Verdict, unfair: str | None = None) -> str:
+def without_target(
+    variant: str, accuracy: Interval, throughput: Verdict, unfair: str | None = None, shown: bool = True
+) -> str:
     """Return one variant's accuracy and throughput relative to the baseline, if there is no target.
 
-    `unfair`: why their tuning does not allow a claim.
+    `unfair`: why their tuning does not allow a claim. `shown`: whether the difference of accuracies is one after
+    correction for the number of variants.
     """
     if unfair:
         return f"{variant} (no claim: {unfair})"
     n = min(accuracy.n, throughput.pairs)
     if n < LEAST_PAIRS:
         return f"{variant} (no claim: {count(n, 'pair')} of finished seeds, but {LEAST_PAIRS} are needed)"
-    return f"{variant} {_points(accuracy)} and {_speed(throughput)} (n={n})"
+    return f"{variant} {_points(accuracy, shown)} and {_speed(throughput)} (n={n})"
 
 
-def _points(accuracy: Interval) -> str:
+def _points(accuracy: Interval, shown: bool) -> str:
     low, high = (100 * (v or 0.0) for v in (accuracy.low, accuracy.high))
     ends = f"({low:+.2g} to {high:+.2g} points)"
     if low <= 0 <= high:
         return f"accuracy difference not shown {ends}"
+    if not shown:
+        return f"accuracy difference not shown after correction {ends}"
     return f"final accuracy {100 * (accuracy.mean or 0.0):+.2g} points {ends}"
 
 

@@ -69,6 +69,8 @@ def _save(r: RecordedRank, place: Path, stopped: float) -> None:
         **r.compute_time.state(r.comm.traffic.payload),
         **({} if r.dispatch is None else {"dispatch": r.dispatch.state()}),
         "seconds": {str(phase): seconds for phase, seconds in r.ledger.seconds.items()},
+        "counted": r.recorder.counted(r),
+        "staleness": dict(r.recorder.staleness),
     }
     path = place / f"rank.{r.rank}.npz"
     temporary = path.with_suffix(".tmp")
@@ -147,3 +149,4 @@ def restore(r: RecordedRank, place: Path) -> None:
         r.dispatch.restore(meta["dispatch"])
     r.compute_time.restore(meta, r.comm.traffic.payload)
     r.restored_seconds = {Phase(name): seconds for name, seconds in meta["seconds"].items()}
+    r.recorder.restore(meta.get("counted", {}), meta.get("staleness", {}))

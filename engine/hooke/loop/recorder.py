@@ -59,6 +59,8 @@ class Recorder:
         """Loss and accuracy of the final center on the test part, and seconds for which the clock stood."""
         self.test_further: dict[str, float] = {}
         """Further metrics of the final center on the test part."""
+        self._restored: dict[str, float] = {}
+        """Of a resumed run: hidden seconds and traffic up to its checkpoint, as `counted` returned them."""
         self._held: tuple[float, ...] | None = None
         self._running = False
         """Whether the clock has been started."""
@@ -103,6 +105,22 @@ class Recorder:
                 further_metrics=list(r.objective.further_metrics),
             )
         )
+
+    def counted(self, r: RankState) -> dict[str, float]:
+        """Return hidden seconds, bytes and messages since the start of the run, also of earlier attempts."""
+        traffic, began, before = r.comm.traffic, self._at_start, self._restored
+        return {
+            "hidden": r.ledger.hidden + before.get("hidden", 0.0),
+            **{
+                name: getattr(traffic, name) - getattr(began, name) + int(before.get(name, 0))
+                for name in ("payload", "wire", "messages")
+            },
+        }
+
+    def restore(self, counted: dict[str, float], staleness: dict[str, int]) -> None:
+        """Continue from the counts of a checkpoint; those of earlier versions have none."""
+        self._restored = counted
+        self.staleness.update({int(each): number for each, number in staleness.items()})
 
     def _totals(self, r: RankState) -> tuple[float, ...]:
         seconds, traffic = r.ledger.seconds, r.comm.traffic
@@ -223,7 +241,7 @@ class Recorder:
             clock = max(clock, self.latest_clock)
         last = self.evaluations[-1] if self.evaluations and r.deciding else None
         loss, accuracy, stood = self.test or (None, None, 0.0)
-        traffic = r.comm.traffic
+        counted = self.counted(r)
 
         def make(seq: int) -> Done:
             return Done(
@@ -234,10 +252,10 @@ class Recorder:
                 clock=clock,
                 wall=r.ledger.since - r.ledger.began,
                 phases={str(phase): seconds for phase, seconds in r.ledger.seconds.items()},
-                hidden=r.ledger.hidden,
-                payload=traffic.payload - self._at_start.payload,
-                wire=traffic.wire - self._at_start.wire,
-                messages=traffic.messages - self._at_start.messages,
+                hidden=counted["hidden"],
+                payload=int(counted["payload"]),
+                wire=int(counted["wire"]),
+                messages=int(counted["messages"]),
                 final_loss=last.loss if last else None,
                 final_accuracy=last.accuracy if last else None,
                 test_loss=loss if r.deciding else None,

@@ -46,3 +46,21 @@ it("groups runs under their variant and place, with what the reported ones show 
   await user.click(screen.getByTestId("group-runs"));
   expect(await screen.findAllByTestId("run-row")).toHaveLength(5);
 });
+
+it("counts a target that was missed as a longer time, as the comparison does", async () => {
+  const ended = { state: "succeeded", variant: "Sync EASGD", time_to_target: null } as const;
+  const other = { ...ended, variant: "Original EASGD" } as const;
+  server.on("GET /runs", {
+    items: [
+      ...[2, 4, null].map((time, seed) => runSummary(21 + seed, { ...ended, seed, time_to_target: time })),
+      ...[2, null, null].map((time, seed) => runSummary(31 + seed, { ...other, seed, time_to_target: time })),
+    ],
+    next_cursor: null,
+  });
+  openApp(server, "/experiments/exp_7?group=variant");
+  const groups = await screen.findAllByTestId("run-group");
+  expect(groups.map((group) => [texts(group)[1], texts(group)[8]])).toEqual([
+    ["Original EASGD", "– (1 of 3)"],
+    ["Sync EASGD", "4 s (2 of 3)"],
+  ]);
+});

@@ -133,6 +133,19 @@ def test_other_kinds_of_workers_are_another_cluster(service):
     assert across["sentence"].startswith("Sync EASGD on local (#2) takes")
 
 
+def test_rows_that_were_measured_apart_are_marked(service):
+    first, second = submit(service, LOCAL), submit(service, LOCAL)
+    finish(service, first, "local", "Sync EASGD", [4.0, 3.0, 5.0])
+    finish(service, second, "local", "Sync EASGD", [2.0, 1.5, 2.5])
+    with service.database.write() as session:
+        for made, torch, cpu in ((first, "2.1", "Old"), (second, "2.2", "New")):
+            for run in session.scalars(select(Run).where(Run.experiment_id == made["id"])):
+                run.versions, run.hardware = {"hooke": "1", "torch": torch}, {"cpu": cpu}
+    (contrast,) = ask(service, "1///Sync EASGD", "2///Sync EASGD", against="1///Sync EASGD")["contrasts"]
+    assert contrast["speed_up"]["claim"] == "faster"
+    assert "3 seeds, not measured in turn, with another processor and torch)" in contrast["sentence"]
+
+
 def test_one_row_against_the_others(service):
     made = submit(service, LOCAL)
     again = submit(service, LOCAL, budget={"samples": 20_000})

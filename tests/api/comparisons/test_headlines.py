@@ -1,7 +1,9 @@
 """The answers that lists show: stored when runs have changed, and by nobody who only reads."""
 
+from datetime import timedelta
+
 from hooke_api.comparisons.headlines import Headlines
-from hooke_api.models import Experiment
+from hooke_api.models import Experiment, now
 from sqlalchemy import update
 
 from tests.api.databases import ONE_KIND
@@ -64,3 +66,25 @@ def test_an_experiment_that_cannot_be_judged_does_not_stop_the_others(service):
         session.execute(update(Experiment).where(Experiment.id == broken).values(spec=spec))
     Headlines(service.database, service.settings).look()
     assert stored(service, other) != []
+
+
+def test_answers_of_an_earlier_version_are_made_anew(service):
+    experiments = [service.submit(**THREE | {"name": name})["id"] for name in ("first", "second", "third")]
+    play(service, seconds)
+    thread = Headlines(service.database, service.settings)
+    thread.look()
+    thread.close()
+    lines = [stored(service, each) for each in experiments]
+    earlier = (["Old"], {"lines": ["Old"], "curve": None})
+    with service.database.write() as session:
+        for experiment, answer in zip(experiments, earlier, strict=False):
+            session.execute(update(Experiment).where(Experiment.id == experiment).values(headlines=answer))
+        later = {"headlines_at": now() + timedelta(hours=1)}
+        session.execute(update(Experiment).values(**later))
+    assert [stored(service, each) for each in experiments[:2]] == [["Old"]] * 2
+    thread = Headlines(service.database, service.settings)
+    looked, made = [], thread._update
+    thread._update = lambda experiment: (looked.append(experiment), made(experiment))
+    thread.look()
+    assert set(looked) == set(experiments[:2])
+    assert [stored(service, each) for each in experiments] == lines

@@ -173,3 +173,48 @@ def test_the_bins_of_a_long_run_stay_while_it_goes_on(service, made, monkeypatch
     monkeypatch.setattr(phases, "ROUNDED_STEPS", 400)
     [row] = service.get(f"/experiments/{made}/phases", bins=8)["rows"]
     assert (row["span"], row["end"]) == (1.625, pytest.approx(1.6))
+
+
+def again(service, supervisor, resume):
+    """End an attempt as a failure, and return the supervisor of the next one, which runs."""
+    supervisor.report("failed_user", exit_code=3)
+    service.client.post(f"/runs/{supervisor.id}/retry", json={"resume": resume}).raise_for_status()
+    second = service.next()
+    second.report("starting", "running")
+    return second
+
+
+def span_and_shares(service, supervisor):
+    experiment = service.run(supervisor.id)["experiment_id"]
+    [row] = service.get(f"/experiments/{experiment}/phases", bins=8)["rows"]
+    return row["span"], row["end"], np.sum(row["shares"], axis=0)
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_the_time_of_an_attempt_that_does_not_count_is_not_shown(service, resume):
+    """400 steps to 4 s, then a second attempt to 1 s: from the beginning, or from step 50 on."""
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    for number in (0, 1):
+        ship(supervisor, number, start(), steps(1, 400))
+    second = again(service, supervisor, resume)
+    for number in (0, 1):
+        told = (start(restored_step=50), steps(1, 50, first=51)) if resume else (start(), steps(1, 100))
+        ship(second, number, *told)
+    span, end, shares = span_and_shares(service, second)
+    assert (span, end) == (pytest.approx(1.0), pytest.approx(1.0))
+    assert shares == pytest.approx(np.ones(8), abs=1e-3)
+
+
+@ONE_KIND
+def test_an_attempt_without_a_step_leaves_those_before_its_checkpoint(service):
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    for number in (0, 1):
+        ship(supervisor, number, start(), steps(1, 400))
+    second = again(service, supervisor, True)
+    for number in (0, 1):
+        ship(second, number, start(restored_step=200))
+    span, end, shares = span_and_shares(service, second)
+    assert (span, end) == (pytest.approx(4.0), pytest.approx(2.0))
+    assert shares == pytest.approx([1.0] * 4 + [0.0] * 4, abs=1e-3)

@@ -176,7 +176,10 @@ def test_a_trace_sums_to_the_ledger(tmp_path):
     assert [each.name for each in found.transfers] == ["all-reduce", "all-reduce"]
 
 
-@pytest.mark.parametrize(("before", "packing"), [(0.2, "one"), (3.0, "one"), (3.0, "buckets")])
+@pytest.mark.parametrize(
+    ("before", "packing"),
+    [(0.2, "one"), (0.95, "one"), (3.0, "one"), (0.2, "buckets"), (0.95, "buckets"), (3.0, "buckets")],
+)
 @pytest.mark.parametrize("after", [0.1, 2.0])
 def test_an_evaluation_does_not_do_the_work_of_a_rank_for_its_transfers(before, after, packing):
     """What a transfer takes from the computation is on the clock, whether it had arrived at the stop or not."""

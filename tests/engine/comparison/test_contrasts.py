@@ -129,6 +129,25 @@ def test_simulated_and_crowded_sides_are_marked():
     assert ", oversubscribed)" in only(side(), crowded).sentence
 
 
+def test_what_was_measured_apart_or_by_other_programs_is_marked():
+    """Runs of one experiment alternate; those of two do not, and a program may have become faster in between."""
+    old, new = ({"hooke": frozenset({v}), "processor": frozenset({cpu})} for v, cpu in (("1", "A"), ("2", "B")))
+    here = side(made_by=old)
+    other = {"variant": "b", "setting": SETTING | {"lr": 0.2}}
+    same = only(here, side(made_by=old, **other), reference=0).sentence
+    assert "5 seeds" in same and "turn" not in same and "another" not in same
+    later = only(here, side(made_by=old, experiment=8, **other), reference=0).sentence
+    assert "5 seeds, not measured in turn" in later and "another" not in later
+    made = only(here, side(made_by=new, experiment=8, **other), reference=0).sentence
+    assert "5 seeds, not measured in turn, with another hooke and processor" in made
+    elsewhere = only(here, side("hpc", made_by=new, experiment=8)).sentence
+    assert "5 seeds, with another hooke" in elsewhere and "processor" not in elsewhere
+    virtual = side(simulated=True, made_by={"hooke": frozenset({"1"})})
+    again = side(simulated=True, made_by={}, experiment=8, **other)
+    assert "5 seeds, simulated" in (said := only(virtual, again, reference=0).sentence)
+    assert "turn" not in said and "another" not in said
+
+
 def test_unequal_tuning_makes_no_claim():
     best = side(seconds=5.0, variant="b", setting=SETTING | {"lr": 0.2}, trials=16)
     found = only(side(), best, reference=0)

@@ -73,6 +73,16 @@ def test_what_would_be_shown_alone_is_not_after_the_correction_for_all_pairs():
     assert "close" in fastest(base=BASE, half=HALF, close=close, again=again, third=third).unseparated
 
 
+def test_one_that_is_shown_to_be_faster_comes_before_one_that_only_may_be():
+    """`wild` has three times the speed in the mean, and nothing is shown of it."""
+    wild = [0.8, 30.0, 2.0, 9.0, 1.5]
+    assert statistics.geometric_mean(BASE) / statistics.geometric_mean(wild) > 2.5
+    assert p_value(BASE, wild) > 0.1
+    found = fastest(base=BASE, half=HALF, wild=wild)
+    assert (found.variant, found.verdict.claim, found.unseparated) == ("half", "faster", ("wild",))
+    assert fastest(base=BASE, wild=wild, noisy=[time * 1.9 for time in NOISY]).variant == "wild"
+
+
 def test_it_is_the_baseline_where_no_ratio_is_above_one():
     found = fastest(base=HALF, slow=SLOW, noisy=[time * 1.3 for time in NOISY])
     assert found.variant == "base" and found.verdict.claim == "baseline"
@@ -82,6 +92,20 @@ def test_it_is_the_baseline_where_no_ratio_is_above_one():
 def test_a_baseline_that_misses_the_target_leaves_a_bound():
     found = fastest(base=[None, 40.0, None, 41.0, None], half=HALF)
     assert (found.variant, found.verdict.claim, found.unseparated) == ("half", "at least", ())
+
+
+def test_a_variant_of_which_no_bound_is_known_may_be_as_fast():
+    """`sprints` is twenty times as fast, but missed the target with a seed with which the baseline did, too."""
+    base = [10.2, 11.9, 9.7, None, None]
+    sprints = [0.5, 0.6, 0.5, 0.6, None]
+    half = [*HALF[:3], 24.0, 26.0]
+    unknown = report(runs(base=base, sprints=sprints), "base", TARGET, Effort()).rows[1].verdict
+    assert (unknown.claim, unknown.ratio, unknown.pairs) == ("not shown", None, 4)
+    found = fastest(base=base, half=half, sprints=sprints)
+    assert (found.variant, found.verdict.claim) == ("half", "at least")
+    assert found.unseparated == ("sprints",)
+    slow = fastest(base=base, slow=[*SLOW[:3], 105.0, 95.0], sprints=sprints)
+    assert "sprints" in slow.unseparated
 
 
 @pytest.mark.parametrize("times", [{"base": BASE[:2], "half": HALF[:2]}, {"half": HALF}, {"base": BASE}])

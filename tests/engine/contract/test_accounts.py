@@ -82,6 +82,21 @@ def test_a_restart_spends_no_sample_twice(played, case, world):
     assert scored == sorted(set(scored))
 
 
+@pytest.mark.property("P19", "P23")
+@pytest.mark.parametrize("case", suite.restarted("virtual"), ids=ids)
+def test_a_restart_counts_what_was_sent_and_hidden_before_it(played, case):
+    """A checkpoint costs no message: methods that step together send what they send in one attempt."""
+    reports = played(suite.TWINS["halted and restarted"](case), "virtual")
+    for report in reports:
+        for what in ("payload", "wire", "messages", "hidden"):
+            assert report.done[what] >= report.first[what]
+        assert sum(report.done["staleness"].values()) >= sum(report.first["staleness"].values())
+    if case.kind.coordination == "synchronous" and case.kind.deterministic:
+        straight = played(suite.straight(case), "virtual")
+        for what in ("payload", "wire", "messages"):
+            assert total(reports, what) == total(straight, what)
+
+
 @pytest.mark.parametrize("case", suite.family((2, 4)), ids=ids)
 def test_evaluations_keep_their_cadence(played, case):
     """At 0, after each `every` samples or as soon as the method can, and at the end."""

@@ -37,6 +37,8 @@ class Baton:
         self.size = size
         self._places = threading.BoundedSemaphore(cores) if cores > 1 and size > 1 else None
         self.time = [0.0] * size
+        self.worked = [0.0] * size
+        """Seconds that transfers behind a computation have taken from each rank itself, in its waits for them."""
         self.failure: BaseException | None = None
         self._failed_rank: int | None = None
         self._agenda: list[tuple[float, int, int, Callable[[float], None] | None]] = []

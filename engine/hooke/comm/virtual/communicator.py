@@ -93,6 +93,10 @@ class VirtualComm:
         """Return this rank's virtual seconds."""
         return self._baton.time[self._me]
 
+    def worked(self) -> float:
+        """Return the seconds that transfers behind a computation have taken from this rank itself so far."""
+        return self._baton.worked[self._me]
+
     def charge(self, seconds: float) -> None:
         """Advance this rank's virtual time by `seconds`."""
         self._baton.charge(self._me, seconds)

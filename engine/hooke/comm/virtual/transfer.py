@@ -38,6 +38,7 @@ class Transfer:
         if self._waited:
             return
         self._baton.time[self._owner] += self.busy
+        self._baton.worked[self._owner] += self.busy
         entered = self._baton.time[self._owner]
         if self._end is None:
             self._asleep = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -49,8 +49,8 @@ class Account:
     """Rows that the rank's vectors consist of, where only those are summed."""
     stood: tuple[float, float] | None = None
     """Time and train clock at which the clock was stopped; None while it runs."""
-    simulated: bool = False
-    """Whether times are virtual: then those of transfers are exact."""
+    worked: Callable[[], float] | None = None
+    """In virtual time: returns the seconds that the rank itself has worked in waits for transfers so far."""
     works_until: float | None = None
     """Until when the rank itself works in the current wait; None: it has not been told."""
     owed: list[Owed] = field(default_factory=list)

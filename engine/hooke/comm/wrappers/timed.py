@@ -51,7 +51,7 @@ def connect(
     supports = Supports() if communication.rows == "touched" else None
     if supports is not None:
         inner = TouchedSums(inner, supports, layout, collective=communication.collective)
-    account = Account(supports=supports, simulated=isinstance(comm, VirtualComm))
+    account = Account(supports=supports, worked=comm.worked if isinstance(comm, VirtualComm) else None)
     return Timed(inner, ledger, account, residuals)
 
 

@@ -39,14 +39,14 @@ class TimedPending:
         """
         if self._waited:
             return
-        timed = self._timed
-        asked = timed.clock()
+        timed, worked = self._timed, self._timed.account.worked
+        asked, before = timed.clock(), worked() if worked else 0.0
         with timed.charged("wait for " + self._what, self._peer):
             self._inner.wait()
             observed = self._posted + self._inner.hidden
             complete = observed < asked - _TICK
-            if timed.account.stood is not None and (complete or timed.account.simulated):
-                timed.works(None if complete else observed)
+            if timed.account.stood is not None and (complete or worked):
+                timed.works(None if complete or not worked else asked + worked() - before)
         self._waited = True
         start = max(self._posted, timed.account.counted)
         hidden = timed.account.count(self._posted, min(observed, asked))

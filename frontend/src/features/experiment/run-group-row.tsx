@@ -66,7 +66,7 @@ const CELLS: { readonly [key in RunKey]?: (props: RunGroupRowProps) => Cell } = 
   accuracy: ({ group }) => ({ content: formatPercent(group.accuracy, 2), title: MEAN }),
   test: ({ group }) => ({ content: formatPercent(group.test, 2), title: MEAN }),
   time: ({ group: { first, time, reached, reported } }) => ({
-    title: "Median of the reported runs that met the target",
+    title: "Median of the reported runs; those that ended without the target take longer",
     content: (
       <>
         {formatSeconds(time)}

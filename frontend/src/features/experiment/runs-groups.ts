@@ -11,7 +11,10 @@ export interface RunGroup {
   readonly failed: number;
   /** Mean share of the budget that was used. */
   readonly share: number;
-  /** Median over those that met the target; of how many reported ones. */
+  /**
+   * Median over those that met the target, and those that ended by themselves without it, which take longer; null if
+   * these are half of them or more, as in the comparison. Of how many reported ones.
+   */
   readonly time: number | null;
   readonly reached: number;
   readonly reported: number;
@@ -27,6 +30,7 @@ export type Entry =
   | { readonly kind: "run"; readonly key: string; readonly run: RunSummary };
 
 const FAILED = new Set(["failed_user", "failed_infra"]);
+const FINISHED = new Set(["succeeded", "timed_out"]);
 
 function known(values: readonly (number | null)[]): number[] {
   return values.filter((value) => value !== null);
@@ -41,7 +45,13 @@ function median(values: readonly (number | null)[]): number | null {
   const found = known(values).sort((a, b) => a - b);
   const low = found[Math.floor((found.length - 1) / 2)];
   const high = found[Math.floor(found.length / 2)];
-  return low === undefined || high === undefined ? null : (low + high) / 2;
+  return low === undefined || high === undefined || high === Number.POSITIVE_INFINITY
+    ? null
+    : (low + high) / 2;
+}
+
+function timeToTarget({ state, time_to_target: time }: RunSummary): number | null {
+  return time === null && FINISHED.has(state) ? Number.POSITIVE_INFINITY : time;
 }
 
 function summed(key: string, first: RunSummary, runs: readonly RunSummary[]): RunGroup {
@@ -52,7 +62,7 @@ function summed(key: string, first: RunSummary, runs: readonly RunSummary[]): Ru
     ended: runs.filter((run) => isTerminal(run.state)).length,
     failed: runs.filter((run) => FAILED.has(run.state)).length,
     share: mean(runs.map((run) => Math.min(1, run.samples / Math.max(1, run.budget)))) ?? 0,
-    time: median(times),
+    time: median(reported.map(timeToTarget)),
     reached: known(times).length,
     accuracy: mean(reported.map((run) => run.accuracy)),
     test: mean(reported.map((run) => run.test_accuracy)),
