@@ -56,6 +56,11 @@ class Account:
     owed: list[Owed] = field(default_factory=list)
     """Transfers that were not complete when the clock was stopped."""
 
+    @property
+    def simulated(self) -> bool:
+        """Return whether times are virtual: then those of transfers are exact."""
+        return self.worked is not None
+
     def count(self, posted: float, completed: float) -> float:
         """Return the hidden seconds of a completed transfer that have not been counted yet."""
         start, self.counted = max(posted, self.counted), max(completed, self.counted)
