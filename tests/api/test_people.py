@@ -137,7 +137,7 @@ def test_a_change_of_password_ends_the_other_sessions(service):
     other = browser(service)
     assert ana.sign_in(client=other).status_code == 200
     body = {"current": "wrong", "password": "another one, longer"}
-    assert "present password" in problem(ana.client.put("/me/password", json=body), 401)["detail"]
+    assert "current password" in problem(ana.client.put("/me/password", json=body), 401)["detail"]
     assert ana.client.put("/me/password", json=body | {"current": PASSWORD}).status_code == 204
     assert ana.client.get("/me").status_code == 200
     problem(other.get("/me"), 401)
