@@ -98,7 +98,8 @@ BEYOND = """() => {
                 found.push(`cut by what holds it: ${name}`);
     }
     const pressed = "#root > header nav, [aria-haspopup], [role=switch], [class*=Button-root]";
-    for (const each of document.querySelectorAll(pressed)) if (each.checkVisibility()) found.push(`a control: ${each.textContent}`);
+    for (const each of document.querySelectorAll(pressed))
+        if (each.checkVisibility()) found.push(`a control: ${each.textContent}`);
     return [...new Set(found)];
 }"""
 COLUMNS = "variant.method.cluster.seed.state.started.duration.budget.samples.accuracy.loss.test.test_loss.time"
