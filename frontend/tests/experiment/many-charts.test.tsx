@@ -25,6 +25,7 @@ it("the pointer on a chart changes the table of its values, and renders nothing"
         toggle={() => undefined}
         close={false}
         log={false}
+        smooth={false}
         show={undefined}
         crossings={[]}
       />

@@ -42,7 +42,11 @@ export function AddedCurve(props: AddedCurveProps) {
   return (
     <div ref={place}>
       {failed ? (
-        <ErrorPanel what="This chart could not be loaded." error={query.error} retry={() => query.refetch()} />
+        <ErrorPanel
+          what="This chart could not be loaded."
+          error={query.error}
+          retry={() => query.refetch()}
+        />
       ) : (
         <MetricChart
           {...look}
