@@ -33,6 +33,8 @@ from hooke_api.metrics.loading import (
 
 LOCKS = 64
 """For runs: of one of them, one request at a time reads new steps, and those that wait need not."""
+MANY = 1000
+"""Evaluations of a run from which on they are read when it is its turn."""
 _Key = tuple[str, str]
 """What it is, id of the run."""
 
@@ -138,13 +140,17 @@ class CurveStore:
         return kept.value if kept is not None and isinstance(kept.value, Growing) else None
 
     def _told(self, session: Session, runs: Sequence[Facts], keys: Mapping[str, Key]) -> dict[str, Told]:
-        """Read what is known of runs beside their steps; their evaluations only if there are new ones."""
+        """Read what is known of runs beside their steps; their evaluations only if there are few new ones.
+
+        Those of a run with many are read when it is its turn, so that not those of all runs are in memory.
+        """
         begun, left = read_begun(session, runs), read_left(session, runs)
         known = {run.id: self._growing(run.id) for run in runs}
         same = {name for name, old in known.items() if old is not None and old.key[2] == keys[name][2]}
-        scored = read_evaluations(session, parts([run for run in runs if run.id not in same]))
+        later = same | {run.id for run in runs if keys[run.id][2] > MANY}
+        scored = read_evaluations(session, parts([run for run in runs if run.id not in later]))
         return {
-            run.id: Told(begun[run.id], left[run.id], None if run.id in same else scored[run.id]) for run in runs
+            run.id: Told(begun[run.id], left[run.id], None if run.id in later else scored[run.id]) for run in runs
         }
 
     def _curves(self, kind: str, run: Facts, key: Key) -> Curves | None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,10 @@ from sqlalchemy.orm import Session
 
 from hooke_api.metrics.table import Floats
 from hooke_api.models import StoredEvaluation
+
+Row = tuple[Any, ...]
+ROWS = 1000
+"""Rows that are read from the database at a time."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ class Evaluations:
         return sum(int(array.nbytes) for array in arrays)
 
 
-def joined(rows: Sequence[tuple[Any, ...]]) -> Evaluations:
+def joined(rows: Sequence[Row]) -> Evaluations:
     """Return rows (attempt, samples, clock, wall, loss, accuracy, further) as columns."""
     numbers = np.array([row[1:6] for row in rows], dtype=np.float64).reshape(-1, 5)
     names = dict.fromkeys(name for row in rows for name in row[6])
@@ -43,16 +50,29 @@ def joined(rows: Sequence[tuple[Any, ...]]) -> Evaluations:
     return Evaluations(samples, clock, wall, loss, accuracy, further)
 
 
-def read_evaluations(session: Session, parts: Iterable[list[str]]) -> dict[str, list[tuple[Any, ...]]]:
-    """Return (attempt, samples, clock, wall, loss, accuracy, further) of all evaluations of each run, in order.
+def evaluations_by_run(session: Session, parts: Iterable[list[str]]) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the id and the rows of each run that has evaluations, in order of samples; one run after the other.
 
+    A row is (attempt, samples, clock, wall, loss, accuracy, further). Only the rows of one run are in memory.
     `parts`: ids of the runs, as many at a time as a query may have.
     """
     of = StoredEvaluation
-    columns = (of.attempt, of.samples, of.clock, of.wall, of.loss, of.accuracy)
-    found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    columns = (of.run_id, of.attempt, of.samples, of.clock, of.wall, of.loss, of.accuracy, of.further)
     for ids in parts:
-        query = select(of.run_id, of.further, *columns).where(of.run_id.in_(ids))
-        for run, further, *row in session.execute(query.order_by(of.run_id, of.attempt, of.samples, of.seq)):
-            found[run].append((*(np.nan if value is None else value for value in row), further or {}))
-    return found
+        query = select(*columns).where(of.run_id.in_(ids))
+        query = query.order_by(of.run_id, of.attempt, of.samples, of.seq).execution_options(yield_per=ROWS)
+        with closing(session.execute(query)) as rows:
+            for run, own in groupby(rows, key=itemgetter(0)):
+                yield (
+                    run,
+                    [(*(np.nan if value is None else value for value in row[1:7]), row[7] or {}) for row in own],
+                )
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def read_evaluations(session: Session, parts: Iterable[list[str]]) -> dict[str, list[Row]]:
+    """Return the rows of all evaluations of each run, as `evaluations_by_run`; for few of them."""
+    return defaultdict(list, evaluations_by_run(session, parts))

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session, aliased
 
 from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
-from hooke_api.metrics.evaluations import Evaluations, joined, read_evaluations
+from hooke_api.metrics.evaluations import Evaluations, evaluations_by_run, joined, read_evaluations
 from hooke_api.metrics.table import (
     COLUMNS,
     NOTHING,
@@ -162,20 +162,20 @@ def read_keys(session: Session, runs: Sequence[Facts]) -> dict[str, Key]:
 def load(session: Session, runs: Sequence[Facts]) -> Iterator[tuple[str, Curves]]:
     """Yield the curves of these runs, by id, with every row; one after the other, as steps may be very many."""
     begun, left = read_begun(session, runs), read_left(session, runs)
-    evaluations = read_evaluations(session, parts(runs))
     for run in runs:
-        columns = read_columns(session, run.id)
-        yield run.id, _curves(run, columns, begun[run.id], evaluations[run.id], left[run.id])
+        columns, evaluations = read_columns(session, run.id), read_evaluations(session, [[run.id]])[run.id]
+        yield run.id, _curves(run, columns, begun[run.id], evaluations, left[run.id])
 
 
 def without_steps(session: Session, runs: Sequence[Facts]) -> dict[str, Curves]:
     """Return the evaluations of those runs of which no step is needed for them: all are of one attempt."""
-    begun, evaluations = read_begun(session, runs), read_evaluations(session, parts(runs))
-    found = {}
-    for run in runs:
-        attempts = {each.number for each in begun[run.id]} | {row[0] for row in evaluations[run.id]}
-        if len(attempts) <= 1:
-            found[run.id] = Curves(NOTHING, joined(evaluations[run.id]))
+    begun = read_begun(session, runs)
+    found = {run.id: Curves(NOTHING, joined(())) for run in runs if len(begun[run.id]) <= 1}
+    for run, rows in evaluations_by_run(session, parts(runs)):
+        if len({each.number for each in begun[run]} | {row[0] for row in rows}) <= 1:
+            found[run] = Curves(NOTHING, joined(rows))
+        else:
+            found.pop(run, None)
     return found
 
 
