@@ -108,7 +108,7 @@ def test_a_message_that_is_no_order_is_left_out_and_not_logged(agent, caplog, do
     with caplog.at_level(logging.DEBUG):
         agent.tasks.by_name[broker.TASKS["launch"]](document)
     assert (agent.api.claims, agent.files()) == ([], [])
-    assert "is no order" in caplog.text
+    assert "is not an order" in caplog.text
     assert "hunter2" not in caplog.text
 
 

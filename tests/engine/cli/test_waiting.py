@@ -92,7 +92,7 @@ def test_a_server_that_is_away_for_a_while_ends_no_wait(capsys):
     with serving([None, (503, BUSY), (429, BUSY), (200, {"state": "succeeded"})]) as remote:
         assert submit._patient(remote, "/experiments/1") == {"state": "succeeded"}
     said = capsys.readouterr().err
-    assert said.count("asked again") == 1
+    assert said.count("retrying for") == 1
     assert "cannot be reached" in said
 
 
