@@ -63,7 +63,9 @@ describe("sorting", () => {
     openApp(server, "/?sort=-name");
     await waitFor(() => expect(ids()[0]).toBe("exp_250"));
     await waitFor(() => expect(ids().length).toBeLessThan(60));
-    expect(screen.getAllByTestId("experiment-item")[0]).toHaveAttribute("aria-setsize", "250");
+    await waitFor(() => {
+      expect(screen.getAllByTestId("experiment-item")[0]).toHaveAttribute("aria-setsize", "250");
+    });
   });
 });
 
