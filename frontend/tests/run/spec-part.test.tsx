@@ -106,7 +106,7 @@ describe("the specification beside its defaults", () => {
     expect(cells).toContainEqual(["seed", "3", ""]);
     expect(cells.map(([name]) => name)).not.toContain("algorithm lr");
     expect(cells.map(([name]) => name)).not.toContain("schema");
-    expect(screen.getByText("4 settings have their default value")).toBeVisible();
+    expect(screen.getByText("4 settings are at the default")).toBeVisible();
   });
 
   it("says why where the defaults cannot be read", async () => {
