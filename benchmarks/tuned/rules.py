@@ -23,9 +23,8 @@ OVERLAPPED: Mapping[str, str | None] = {
 WORDS = "earlier rule"
 """Marks an entry that was timed under rule 1, and that it concerns."""
 NOTE = (
-    f"*{WORDS}*: timed before [decision 96](LINK), and not again since then. At each evaluation a run waited, on "
-    "the clock, for what it had under way: seconds of the entry, or of some of its trials, are too many, by at "
-    "most one exchange per evaluation."
+    f"*{WORDS}*: timed before [decision 96](LINK). At each evaluation the clock also ran for what a run had under "
+    "way: the entry may take less, by at most one exchange per evaluation."
 )
 
 
