@@ -33,7 +33,8 @@ describe("the page of an experiment", () => {
     server.on("GET /experiments/*", experiment({ starred: true }));
     await user.click(marks.getByTestId("star"));
     await waitFor(() => expect(marks.getByTestId("star")).toHaveAttribute("aria-pressed", "true"));
-    expect(server.askedFor("PATCH /experiments/*").map(({ body }) => body)).toEqual([{ starred: true }]);
+    const asked = () => server.askedFor("PATCH /experiments/*").map(({ body }) => body);
+    await waitFor(() => expect(asked()).toEqual([{ starred: true }])); // the star does not wait for it
   });
 
   it("offers to add a first note", async () => {
