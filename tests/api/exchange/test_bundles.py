@@ -175,7 +175,7 @@ def test_the_commands(service, monkeypatch, tmp_path):
     assert f"{made['id']}.hooke.zip" in hooke("export", made["id"], "--logs", "--traces")
     parts = parts_of((tmp_path / f"{made['id']}.hooke.zip").read_bytes())
     assert {"logs.jsonl", "files.jsonl"} < parts.keys()
-    assert "there is such a file" in hooke("export", made["id"], status=1)
+    assert "this file exists" in hooke("export", made["id"], status=1)
     told = hooke("import", f"{made['id']}.hooke.zip")
     assert "is number 2: first, imported from experiment 1 of owner on " in told
     assert [path.name for path in tmp_path.iterdir()] == [f"{made['id']}.hooke.zip"]
