@@ -204,7 +204,8 @@ def tune(page: Page) -> None:
     field(page, "/tuning/trials").fill("4")
     for edit in page.get_by_test_id("edit-variant").all():  # one is open at a time
         edit.click()
-        others = page.get_by_test_id("search-spaces").get_by_test_id("space-row").filter(has_not_text="Learning rate")
+        rows = page.get_by_test_id("search-spaces").get_by_test_id("space-row")
+        others = rows.filter(has_not_text="Learning rate")
         searched = others.get_by_role("button", name="Keep default")
         while searched.count():  # one that is kept may leave another without effect, whose row goes
             searched.first.click()
