@@ -55,10 +55,11 @@ def test_no_secret_is_stored(service):
     pending = invite(service, unique("eva"))
     token = ana.token()
     cookie = next(iter(ana.client.cookies.values()))
+    rows = []
     with service.database.read() as session:
-        stored = "".join(
-            repr(row) for table in Base.metadata.sorted_tables for row in session.execute(select(table))
-        )
+        for table in Base.metadata.sorted_tables:
+            rows += map(repr, session.execute(select(table)))
+    stored = "".join(rows)
     assert ana.name in stored
     for secret in (PASSWORD, pending, token, cookie, service.settings.token):
         assert secret not in stored
