@@ -125,7 +125,7 @@ def _effort(problem: Problem, size: Size) -> Any:
             "clusters": [{"name": "local", "workers": [1], "seeds": size.seeds}],
             "budget": {"samples": size.samples},
             "target": {"value": problem.target},
-            "evaluation": {"every": size.every},
+            "evaluation": {"every": problem.every},
             "tuning": {"trials": size.trials, "search": "halving"},
         }
     )
