@@ -122,7 +122,7 @@ class Layer:
         return {name: setting[name] for name in ("lr", *self.spaces)}
 
     def document(
-        self, problem: Problem, setting: Mapping[str, Any], size: Size, samples: int, seed: int, threads: int
+        self, problem: Problem, setting: Mapping[str, Any], samples: int, seed: int, threads: int
     ) -> dict[str, Any]:
         """Return the run with a setting; `samples` below the budget of the size: of a trial."""
         own = {name: setting[name] for name in self.spaces}
