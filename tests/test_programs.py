@@ -1,7 +1,9 @@
 """What tests/conftest.py promises: a missing program is loud, and tests that share are on one worker."""
 
 import os
+import random
 import shutil
+import string
 import subprocess
 import sys
 from collections import defaultdict
@@ -50,6 +52,20 @@ def test_required_programs(tmp_path, require, outcome):
     assert outcome in done.stdout, done.stdout
     assert "'hooke-no-such-program' is not installed" in done.stdout
     assert done.returncode == (1 if "error" in outcome else 0)
+
+
+@pytest.mark.parametrize("operation", ["==", "not in"])
+def test_a_difference_of_long_texts_is_told_in_seconds(request, monkeypatch, operation):
+    """Compared character by character these take minutes."""
+    monkeypatch.setenv("CI", "true")
+    draw = random.Random(1)
+    text = "".join(draw.choices(string.printable, k=400_000))
+    part = text[200_000:200_020]
+    other = part if operation == "not in" else text.replace(part, "")
+    compare = request.node.ihook.pytest_assertrepr_compare
+    (told,) = (each for each in compare(config=request.config, op=operation, left=other, right=text) if each)
+    assert len("".join(told)) < 3000
+    assert os.environ["CI"] == "true"
 
 
 def test_a_group_runs_on_one_worker(tmp_path):
