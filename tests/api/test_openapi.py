@@ -91,10 +91,10 @@ def operations():
 
 
 def requests_of(name, kind):
-    """Return requests made from the schema of an operation: on PostgreSQL such that fit it, on SQLite such that do not.
+    """Return requests to an operation: on PostgreSQL such that fit its schema, on SQLite such that do not.
 
-    Those are refused before the database is asked, or do there what a request that fits does. PostgreSQL takes less
-    than SQLite does. Where it is not installed, SQLite gets both.
+    Those are refused before the database is asked, or do there what a request that fits does. PostgreSQL accepts
+    less than SQLite does. Where it is not installed, SQLite gets both.
     """
     from schemathesis import GenerationMode
 

@@ -220,7 +220,7 @@ def _merged(experiment: Experiment, told: list[Fault]) -> list[dict[str, Any]]:
 def _check_limits(
     session: Session, experiment: Experiment, spec: ExperimentSpec, hosts: Iterable[str], *, lock: bool = False
 ) -> None:
-    """Raise SpecError if the owner of the experiment would have too many waiting runs; `hosts`: of the new ones."""
+    """Raise SpecError if the owner would have too many waiting runs; `hosts`: those of the new ones."""
     named = [each.host for each in spec.clusters]
     check_limits(session, experiment.created_by, named, Counter(hosts), lock=lock)
 

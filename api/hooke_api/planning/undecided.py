@@ -1,7 +1,7 @@
 """Searches that an extension had begun and that were cancelled: the next extension goes on with them.
 
-Nothing was chosen by what their trials had shown, and the cancelled ones have not had their budget: that they are tried
-again changes no result that anybody has seen.
+Nothing was chosen by what their trials had shown, and the cancelled ones have not had their budget: that these are
+tried again changes no result that anybody has seen.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _rungs(spec: ExperimentSpec, trials: Sequence[Run], search: Where) -> list[i
 
 
 def locked(session: Session, runs: Collection[str]) -> list[Run]:
-    """Return these runs and let nobody change them until the transaction ends: before their experiment is locked."""
+    """Return runs, which nobody changes until the transaction ends; call it before their experiment is locked."""
     if not runs:
         return []
     query = select(Run).where(Run.id.in_(runs)).order_by(Run.id)
