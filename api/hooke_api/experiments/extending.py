@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from hooke.catalogue.expand import PlannedRun
 from hooke.comparison.wording import listed
 from hooke.errors import Fault, SpecError
 from hooke.spec.specification import ExperimentSpec, fingerprint
@@ -147,7 +148,7 @@ def _prepare(session: Session, experiment: Experiment, asked: Extension) -> _Pre
             step = further(session, plan, experiment.id)
             check_fit(session, spec, step.runs)
             again = [run.id for run in cancelled]
-            _check_limits(session, experiment, spec, [run.host for run in (*step.runs, *cancelled)])
+            _check_limits(session, experiment, spec, step.runs, cancelled)
             told = warnings(session, spec, step.runs)
             sent = plain.as_sent(told)
     except SpecError as error:
@@ -218,11 +219,17 @@ def _merged(experiment: Experiment, told: list[Fault]) -> list[dict[str, Any]]:
 
 
 def _check_limits(
-    session: Session, experiment: Experiment, spec: ExperimentSpec, hosts: Iterable[str], *, lock: bool = False
+    session: Session,
+    experiment: Experiment,
+    spec: ExperimentSpec,
+    planned: Sequence[PlannedRun],
+    again: Sequence[Run],
+    *,
+    lock: bool = False,
 ) -> None:
-    """Raise SpecError if the owner would have too many waiting runs; `hosts`: those of the new ones."""
-    named = [each.host for each in spec.clusters]
-    check_limits(session, experiment.created_by, named, Counter(hosts), lock=lock)
+    """Raise SpecError if the owner would have too many waiting runs; `again`: those that are tried again."""
+    added = Counter(run.host for run in planned) + Counter(run.host for run in again)
+    check_limits(session, experiment.created_by, [each.host for each in spec.clusters], added, lock=lock)
 
 
 def _store(
@@ -234,7 +241,7 @@ def _store(
     who: str,
 ) -> None:
     spec, step, at = prepared.spec, prepared.step, database_time(session)
-    _check_limits(session, experiment, spec, [run.host for run in (*step.runs, *trials)], lock=True)
+    _check_limits(session, experiment, spec, step.runs, trials, lock=True)
     version = len(experiment.earlier) + 2
     kept = {"spec": experiment.spec, "fingerprint": experiment.fingerprint, "at": at.isoformat(), "by": who}
     experiment.earlier = [*experiment.earlier, kept]
