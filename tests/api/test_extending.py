@@ -71,6 +71,7 @@ def settings_of(service, run):
     return {name: value for name, value in spec.items() if name != "seed"}
 
 
+@ONE_KIND
 def test_more_seeds_count_with_the_earlier_ones(service):
     experiment = ended(service)
     first = service.get(f"/experiments/{experiment}")

@@ -88,6 +88,7 @@ def test_a_process_that_knows_nothing_reads_only_the_steps_that_came_since(datab
     assert answers(database, CurveStore(), run) == expected
 
 
+@ONE_KIND
 def test_it_is_stored_again_when_there_are_a_quarter_more_steps(database, run, thinner):
     thinner.look()
     for rank in range(3):
@@ -138,6 +139,7 @@ def test_what_does_not_fit_is_ignored(database, run, thinner, change, monkeypatc
     check(database, CurveStore(), run)
 
 
+@ONE_KIND
 def test_a_restart_makes_it_useless_and_levels_take_its_place_at_the_end(database, run, thinner):
     thinner.look()
     run.again(100)
