@@ -31,12 +31,13 @@ for name, value in {"PYDANTIC_DISABLE_PLUGINS": "__all__", "TORCH_DEVICE_BACKEND
 hundreds of processes that tests start this would take longer than some of them run."""
 
 DEAREST = (
-    *("api/", "engine/contract/", "e2e/test_up.py", "cluster/acceptance/", "netlab/test_peers.py"),
-    *("e2e/test_demo.py", "cluster/test_slurm", "engine/comm/", "engine/trace/", "engine/loop/"),
+    *("api/ files, sqlite", "api/ folders, sqlite", "engine/contract/", "api/ folders, postgres"),
+    *("api/ files, postgres", "e2e/test_up.py", "cluster/acceptance/", "netlab/test_peers.py", "e2e/test_demo.py"),
+    *("cluster/test_slurm", "engine/comm/", "engine/trace/", "engine/loop/"),
 )
 """Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server.
-Those of the API are two groups, one for each kind of database: a single one would end minutes after all others."""
-WAITING = ("e2e/", "cluster/", "soak/", "look/", "deployment/", "netlab/")
+Those of the API that share a server are four groups: a single one would end minutes after all others."""
+WAITING = ("api/", "e2e/", "cluster/", "soak/", "look/", "deployment/", "netlab/")
 """Folders whose tests wait for other processes: their files come next, or some would run alone at the end."""
 
 COMMANDS = {
@@ -84,9 +85,12 @@ def required() -> frozenset[str]:
     return frozenset(filter(None, re.split(r"[,\s]+", os.environ.get("HOOKE_REQUIRE", ""))))
 
 
-def group_of(path: Path) -> str:
-    """Return the group of a test file: a folder of DEAREST that holds it, or the file itself."""
+def group_of(path: Path, test: str) -> str:
+    """Return the group of a test: a folder of DEAREST that holds it, its file, or of the API its database."""
     file = path.relative_to(Path(__file__).parent).as_posix()
+    kind = {"sqlite", "postgres"}.intersection(re.split(r"[\[\]-]", test)[1:])
+    if file.startswith("api/") and kind:
+        return f"api/ {'folders' if file.count('/') > 1 else 'files'}, {kind.pop()}"
     return next((group for group in DEAREST if file.startswith(group)), file)
 
 
@@ -95,7 +99,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {group: place for place, group in enumerate(DEAREST)}
 
     def place(item: pytest.Item) -> int:
-        group = group_of(item.path)
+        group = group_of(item.path, item.name)
         return places.get(group, len(DEAREST) + (not group.startswith(WAITING)))
 
     items.sort(key=place)
@@ -114,6 +118,25 @@ def import_apart(config: pytest.Config) -> None:
     for file in (*files[first:], *files[:first]):
         with contextlib.suppress(Exception, pytest.skip.Exception):  # told when it is collected
             importlib.import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
+
+
+LONG = 20_000
+"""Characters of two texts from which on pytest does not compare every one of them with every other."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_assertrepr_compare(left: object, right: object) -> Iterator[None]:
+    """Let a test that compares long texts fail in seconds, also in continuous integration.
+
+    There (`CI` is set) pytest explains a difference from the whole of both; of 200,000 characters this takes more
+    time than a test may, and the signal that ends it then ends pytest. Elsewhere it takes where they first differ.
+    """
+    told = [each for each in (left, right) if isinstance(each, str)]
+    with pytest.MonkeyPatch.context() as patch:
+        if len(told) == 2 and sum(map(len, told)) > LONG:
+            for name in ("CI", "BUILD_NUMBER"):
+                patch.delenv(name, raising=False)
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -170,8 +193,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     class Groups(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path, _, test = nodeid.partition("::")
-            group, parameters = group_of(config.rootpath / path), re.split(r"[\[\]-]", test)[1:]
-            return f"{group} on PostgreSQL" if group == "api/" and "postgres" in parameters else group
+            return group_of(config.rootpath / path, test)
 
     config.option.loadscopereorder = False  # by what they cost, not by how many they are
     return Groups(config, log)

@@ -36,6 +36,7 @@ def calibrate(service, **changes):
     return answer.json()["id"]
 
 
+@ONE_KIND
 def test_a_calibration_waits_for_the_run_and_keeps_others_waiting(service):
     supervisor = service.launch(**ALONE)
     first = service.client.post(PATH, json={"workloads": ["digits-mlp"], "workers": 2}).json()
@@ -60,6 +61,7 @@ def test_a_calibration_waits_for_the_run_and_keeps_others_waiting(service):
     assert (shown["state"], shown["calibration"]["workers"], shown["drift"]) == ("succeeded", 2, [])
 
 
+@ONE_KIND
 def test_drift_is_told(service):
     service.hello()
     calibrate(service)
@@ -69,6 +71,7 @@ def test_drift_is_told(service):
     assert any("1.50 times as long as before" in text for text in newest["drift"])
 
 
+@ONE_KIND
 def test_a_failure_is_stored_with_its_reason(service):
     service.hello()
     asked = service.client.post(PATH, json={}).json()
@@ -82,6 +85,7 @@ def test_a_failure_is_stored_with_its_reason(service):
     assert service.get(PATH)["items"][0]["state"] == "failed"
 
 
+@ONE_KIND
 def test_without_a_result_it_fails_and_the_queue_goes_on(service):
     service.submit(**ALONE)
     service.client.post(PATH, json={})
@@ -97,6 +101,7 @@ def test_without_a_result_it_fails_and_the_queue_goes_on(service):
     assert len(service.line.launched) == 1
 
 
+@ONE_KIND
 def test_like_takes_the_latest_calibration_and_stays_what_it_was(service):
     service.hello()
     refused = service.client.post("/experiments", json=SPEC | VIRTUAL)
@@ -134,6 +139,7 @@ def test_wrong_requests_are_refused(service, path, body, status):
     assert service.client.post(path, json=body).status_code == status
 
 
+@ONE_KIND
 def test_only_agents_report(service):
     service.hello()
     asked = service.client.post(PATH, json={}).json()
@@ -145,6 +151,7 @@ def test_only_agents_report(service):
     assert service.agent.post("/agents/calibration", json={"id": asked["id"]}).status_code == 422
 
 
+@ONE_KIND
 def test_who_waits_is_told_of_the_calibration(service):
     supervisor = service.launch(**ALONE)
     service.submit(name="second", **ALONE)
@@ -181,6 +188,7 @@ def test_what_is_left_of_a_calibration_counts_from_its_begin_not_from_the_last_n
     assert found.left == pytest.approx((left.seconds, left.spread))
 
 
+@ONE_KIND
 def test_a_failed_calibration_is_none(service):
     service.hello()
     asked = service.client.post(PATH, json={}).json()
@@ -190,6 +198,7 @@ def test_a_failed_calibration_is_none(service):
     assert "no cluster has been calibrated yet" in fault["message"]
 
 
+@ONE_KIND
 def test_drift_is_against_the_last_one_that_succeeded(service, monkeypatch):
     monkeypatch.setattr("hooke_api.calibration.service.SHOWN", 1)
     service.hello()
@@ -215,6 +224,7 @@ def test_a_cluster_that_has_other_hardware_than_its_calibration_is_warned_about(
     )
 
 
+@ONE_KIND
 def test_what_is_done_is_told_and_counts_as_a_sign_of_life(service):
     service.hello()
     asked = service.client.post(PATH, json={}).json()
@@ -252,6 +262,7 @@ def test_a_queued_calibration_is_cancelled_at_once_and_one_that_measures_by_its_
     assert len(service.line.launched) == 1
 
 
+@ONE_KIND
 def test_an_agent_that_does_not_answer_keeps_no_cancelled_calibration_open(service):
     service.hello()
     id = service.client.post(PATH, json={}).json()["id"]

@@ -59,6 +59,7 @@ def test_the_list_of_algorithms_has_the_schemas_of_an_experiments_settings(servi
     assert set(service.get("/algorithms")[settings]["properties"]) == set(model.model_fields)
 
 
+@ONE_KIND
 def test_an_algorithm_that_only_a_cluster_has_is_listed_and_planned(lab):
     listed = {item["name"]: item for item in lab.get("/algorithms")["items"]}
     assert (listed["my-sgd"]["origin"], listed["my-sgd"]["hash"]) == ("file", HASH)
@@ -101,6 +102,7 @@ def test_every_cluster_must_offer_it(lab):
     assert told["/variants/0/algorithm"].startswith("bare offers no algorithm called 'my-sgd'")
 
 
+@ONE_KIND
 def test_two_clusters_with_different_sources_of_one_name(lab):
     lab.hello("other", algorithms=[*built_ins("algorithm"), own(digest=OTHER)], workloads=built_ins("workload"))
     both = [{"name": "local", "workers": [2]}, {"name": "other", "workers": [2]}]
@@ -112,6 +114,7 @@ def test_two_clusters_with_different_sources_of_one_name(lab):
     assert listed["my-sgd"]["offers"] == {"local": HASH, "other": OTHER}
 
 
+@ONE_KIND
 def test_a_schema_that_is_none_is_a_fault_and_reaches_no_network(service):
     broken = own(schema={"properties": {"rate": {"type": "no such type"}}})
     service.hello(algorithms=[broken], workloads=built_ins("workload"))
@@ -132,6 +135,7 @@ def test_an_unreadable_file_is_shown_and_explains_why_its_name_is_unknown(servic
     assert service.get("/clusters")["items"][0]["problems"] == []
 
 
+@ONE_KIND
 def test_an_own_workload_is_validated_and_its_target_may_be_unknown(service):
     service.hello(algorithms=built_ins("algorithm"), workloads=[own("mine", target=None)])
     assert [w["target"] for w in service.get("/workloads")["items"] if w["name"] == "mine"] == [None]
@@ -160,6 +164,7 @@ def test_plain_stores_are_refused_by_what_the_agent_reports(service, declared, f
     assert service.client.post("/experiments/dry-run", json=safe).status_code == 200
 
 
+@ONE_KIND
 def test_warnings_of_a_method_are_kept_with_the_experiment(service):
     service.hello(cores=8)
     loose = [{"name": "loose", "algorithm": "sync-easgd", "parameters": {"lr": 1.0, "rho": 1.0}}]
@@ -171,6 +176,7 @@ def test_warnings_of_a_method_are_kept_with_the_experiment(service):
     assert service.get(f"/experiments/{made['id']}")["warnings"] == told
 
 
+@ONE_KIND
 @pytest.mark.parametrize("servers", ["two", [1], 10**30, -1, None])
 def test_a_number_of_servers_that_is_none_breaks_no_list_and_no_plan(service, servers):
     service.hello(algorithms=[*built_ins("algorithm"), own(servers=servers)], workloads=built_ins("workload"))
@@ -181,6 +187,7 @@ def test_a_number_of_servers_that_is_none_breaks_no_list_and_no_plan(service, se
     assert {run["servers"] for run in planned.json()["runs"]} == {0}
 
 
+@ONE_KIND
 def test_the_api_runs_no_file_of_users(lab, tmp_path, monkeypatch):
     """Its environment has the token, the address of the database and that of the broker."""
     folder, ran = tmp_path / "algorithms", tmp_path / "ran"

@@ -6,6 +6,8 @@ import json
 import httpx
 import pytest
 
+from tests.api.databases import ONE_KIND
+
 HEADERS = {"accept-encoding": "identity"}
 
 
@@ -20,6 +22,7 @@ def raw(service):
     return read
 
 
+@ONE_KIND
 def test_a_large_answer_is_compressed_for_who_accepts_it(service, raw):
     plain, body = raw("/algorithms")
     assert "content-encoding" not in plain.headers and len(body) > 10_000
@@ -30,6 +33,7 @@ def test_a_large_answer_is_compressed_for_who_accepts_it(service, raw):
     assert json.loads(gzip.decompress(bytes_sent)) == json.loads(body)
 
 
+@ONE_KIND
 def test_an_answer_that_the_client_has_does_not_travel(service, raw):
     first, _ = raw("/experiments")
     assert first.headers["cache-control"] == "private, no-cache"
@@ -41,6 +45,7 @@ def test_an_answer_that_the_client_has_does_not_travel(service, raw):
     assert changed.headers["etag"] != first.headers["etag"]
 
 
+@ONE_KIND
 def test_refusals_and_changes_have_no_tag(service, raw):
     answer, _ = raw("/experiments/exp_none")
     assert answer.status_code == 404 and "etag" not in answer.headers

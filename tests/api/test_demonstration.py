@@ -6,7 +6,10 @@ from hooke.cli.verdict import show
 from hooke_api.local.demonstration import show_warnings
 from rich.console import Console
 
+from tests.api.databases import ONE_KIND
 
+
+@ONE_KIND
 def test_every_warning_of_an_accepted_experiment_is_printed_with_its_place(service):
     made = service.submit(target=None)
     assert {warning["pointer"] for warning in made["warnings"]} >= {"/clusters/0/seeds", "/target"}
@@ -16,6 +19,7 @@ def test_every_warning_of_an_accepted_experiment_is_printed_with_its_place(servi
     assert printed.getvalue().splitlines() == told
 
 
+@ONE_KIND
 def test_names_that_look_like_markup_are_printed_as_they_are(service):
     """Rich would leave out `[tau=4]`, and fail at `[/]`."""
     names = ["EASGD [tau=4]", "closed [/]"]

@@ -38,6 +38,7 @@ def assert_nothing_stored(service):
     assert service.get("/livez") == {"live": True}
 
 
+@ONE_KIND
 def test_dry_run_lists_the_runs_and_stores_nothing(service):
     service.hello(cores=2)
     document = SPEC | {"clusters": [{"name": "local", "seeds": 2}, VIRTUAL]}
@@ -82,6 +83,7 @@ def lasting(view):
     return {name: value for name, value in view.items() if name != "waiting"}
 
 
+@ONE_KIND
 def test_create_stores_experiment_runs_transitions_and_event(service):
     made = service.submit(clusters=[{"name": "local", "workers": [2], "seeds": 2}, VIRTUAL])
     assert made["state"] == "queued"
@@ -104,6 +106,7 @@ def test_create_stores_experiment_runs_transitions_and_event(service):
     ]
 
 
+@ONE_KIND
 def test_create_answers_with_its_address(service):
     service.hello()
     answer = service.client.post("/experiments", json=SPEC)
@@ -270,6 +273,7 @@ def test_a_cursor_of_another_list_is_refused(service):
     assert pointers(service.client.get("/experiments", params={"cursor": cursor})) == {"query/cursor"}
 
 
+@ONE_KIND
 def test_unknown_experiment_is_404(service):
     for method, path in (("GET", "/experiments/exp_none"), ("POST", "/experiments/exp_none/cancel")):
         problem(service.client.request(method, path), 404)

@@ -71,6 +71,7 @@ def settings_of(service, run):
     return {name: value for name, value in spec.items() if name != "seed"}
 
 
+@ONE_KIND
 def test_more_seeds_count_with_the_earlier_ones(service):
     experiment = ended(service)
     first = service.get(f"/experiments/{experiment}")
@@ -288,27 +289,6 @@ def test_a_tuning_that_was_cancelled_is_not_extended(service):
     service.client.post(f"/experiments/{experiment}/cancel").raise_for_status()
     detail = problem(extend(service, experiment, seeds=1), 409)["detail"]
     assert "the tuning of local and sync did not end" in detail
-
-
-@ONE_KIND
-def test_a_search_that_an_extension_began_and_that_was_cancelled_is_named(service):
-    experiment = service.submit(**FEW)["id"]
-    finish(service)
-    extend(service, experiment, variants=[{"name": "mean", "algorithm": "sync-sgd"}]).raise_for_status()
-    service.scheduler.look()
-    order = service.line.launched[-1][1][0]
-    supervisor = Supervisor(service, order)
-    supervisor.tell("starting", "running")
-    supervisor.send(rank(0, start(), scored(1, 1000, 0.95, clock=1.0, reached=True), done(2, clock=1.0)))
-    supervisor.report("succeeded")
-    service.client.post(f"/experiments/{experiment}/cancel").raise_for_status()
-    while open_ := [run for run in service.runs() if run["state"] == "dispatched"]:
-        for run in open_:
-            order = next(o for _, orders in service.line.launched for o in orders if o.run == run["id"])
-            Supervisor(service, order).report("starting", "cancelled")
-    assert service.get(f"/experiments/{experiment}")["finished_at"] is not None
-    detail = problem(extend(service, experiment, seeds=1), 409)["detail"]
-    assert "the tuning of mean did not end" in detail
 
 
 @ONE_KIND

@@ -7,8 +7,10 @@ from hooke_api.models import Experiment, Run
 from sqlalchemy import select
 
 from tests.api.databases import ONE_KIND
-from tests.api.hands import Supervisor
-from tests.api.test_extending import THIRD, TWO, ended, extend, finish
+from tests.api.hands import Supervisor, done, scored, start
+from tests.api.planning.test_tuning import reported, trials
+from tests.api.test_extending import FEW, THIRD, TWO, ended, extend, finish, preview, settings_of
+from tests.api.test_ingest import rank
 
 
 def at_once(*requests):
@@ -98,3 +100,42 @@ def test_the_same_setting_under_another_name_is_practically_the_same(service):
     assert rows["local, again"]["speed_up"]["ratio"] == pytest.approx(1)
     assert rows["local, again"]["speed_up"]["claim"] in ("same", "not shown")
     assert rows["sync"]["speed_up"]["comparisons"] == 2
+
+
+@ONE_KIND
+def test_a_search_that_an_extension_began_and_that_was_cancelled_goes_on_with_the_next_one(service):
+    experiment = service.submit(**FEW)["id"]
+    finish(service)
+    extend(service, experiment, variants=[{"name": "mean", "algorithm": "sync-sgd"}]).raise_for_status()
+    service.scheduler.look()
+    order = service.line.launched[-1][1][0]
+    supervisor = Supervisor(service, order)
+    supervisor.tell("starting", "running")
+    supervisor.send(rank(0, start(), scored(1, 1000, 0.95, clock=1.0, reached=True), done(2, clock=1.0)))
+    supervisor.report("succeeded")
+    service.client.post(f"/experiments/{experiment}/cancel").raise_for_status()
+    for run in service.runs(state="dispatched"):
+        order = next(o for _, orders in service.line.launched for o in orders if o.run == run["id"])
+        Supervisor(service, order).report("starting", "cancelled")
+    assert service.get(f"/experiments/{experiment}")["finished_at"] is not None
+    numbers = {run["number"] for run in service.runs()}
+    plan = preview(service, experiment, seeds=1).json()
+    assert (plan["runs"], plan["trial_runs"], plan["reported_runs"]) == ([], 2, 6)
+    assert "the search of mean goes on: 2 cancelled trials will run again" in str(plan["warnings"])
+    assert {run["state"] for run in trials(service)} == {"succeeded", "cancelled"}, "nothing is stored"
+    view = extend(service, experiment, seeds=1).json()
+    assert (view["version"], view["state"]) == (3, "running")
+    assert {run["number"] for run in service.runs()} == numbers, "the others wait for its choice"
+    finish(service)
+    made = [run for run in trials(service) if run["variant"] == "mean"]
+    assert sorted((run["trial"], run["attempt"], run["state"]) for run in made) == [
+        (1, 1, "succeeded"),
+        (2, 2, "succeeded"),
+        (3, 2, "succeeded"),
+    ]
+    seeds = {(run["variant"], run["seed"]) for run in reported(service)}
+    assert seeds == {(name, seed) for name in ("sync", "local", "mean") for seed in range(4)}
+    assert len({str(settings_of(service, run)) for run in reported(service) if run["variant"] == "mean"}) == 1
+    assert service.get(f"/experiments/{experiment}")["state"] == "succeeded"
+    tuning = service.get(f"/experiments/{experiment}/comparison")["tuning"]
+    assert "best of 3 trials per variant" in tuning

@@ -14,6 +14,8 @@ from hooke_api.experiments.service import derived_state
 from hooke_api.models import Experiment, ExperimentTag, Project, Run
 from sqlalchemy import select
 
+from tests.api.databases import ONE_KIND
+
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
 
@@ -88,6 +90,7 @@ def test_a_fault_is_told_with_its_column(text, column, words):
     assert words in str(caught.value)
 
 
+@ONE_KIND
 def test_a_fault_is_a_problem_of_the_request(service):
     answer = service.client.get("/experiments", params={"filter": "state = runing"})
     assert answer.status_code == 422

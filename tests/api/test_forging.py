@@ -10,6 +10,7 @@ from hooke_api.base.security import digest
 from hooke_api.models import Attempt, AttemptToken, Run, Transition
 from sqlalchemy import delete, select, update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC, done, start, steps
 from tests.api.test_ingest import rank
 from tests.api.test_joining import detail, hello, make
@@ -39,6 +40,7 @@ def derived(secret: str, run: str, attempt: int) -> str:
     return hmac.new(key, f"{run}.{attempt}".encode(), hashlib.sha256).hexdigest()
 
 
+@ONE_KIND
 def test_the_token_of_an_attempt_follows_from_no_other_secret(service, two):
     tokens, found = two
     victim = found["hpc"]
@@ -50,6 +52,7 @@ def test_the_token_of_an_attempt_follows_from_no_other_secret(service, two):
     assert send(service, "/ingest", victim.order.token, body).status_code == 200
 
 
+@ONE_KIND
 def test_tokens_of_attempts_are_random_and_stored_as_hashes(service, two):
     _, found = two
     tokens = [each.order.token for each in found.values()]
@@ -63,6 +66,7 @@ def test_tokens_of_attempts_are_random_and_stored_as_hashes(service, two):
         assert not [token for token in tokens if token in dump]
 
 
+@ONE_KIND
 def test_each_kind_of_token_is_refused_where_another_belongs(service, two):
     tokens, found = two
     mine = found["lab"]
@@ -76,6 +80,7 @@ def test_each_kind_of_token_is_refused_where_another_belongs(service, two):
         assert service.sender.get(f"{service.url}/api/v1/runs", headers=headers).status_code == 401
 
 
+@ONE_KIND
 def test_another_cluster_s_run_is_not_ended_by_proof_or_by_a_failed_launch(service, two):
     tokens, found = two
     victim = found["hpc"]
@@ -105,6 +110,7 @@ def test_the_agent_of_the_cluster_reports_a_failed_launch(service, two):
     assert len(service.line.launched) == 2
 
 
+@ONE_KIND
 def test_the_server_s_own_token_does_not_speak_for_a_cluster_that_has_one(service, two):
     """`hooke up` gives it to its own agent: whoever reads that file must not be every cluster."""
     tokens, _ = two
@@ -117,6 +123,7 @@ def test_the_server_s_own_token_does_not_speak_for_a_cluster_that_has_one(servic
     assert "was revoked" in detail(hello(service, "hpc", tokens["hpc"]), 401)
 
 
+@ONE_KIND
 def test_a_death_of_an_attempt_that_has_reported_is_proven_with_its_own_token_too(service, two):
     """The token of the cluster and the identity of its agent, both stolen, are not enough."""
     tokens, found = two
@@ -142,6 +149,7 @@ def test_an_order_that_did_not_arrive_is_proven_by_the_agent_alone(service, two)
     assert (run["state"], run["attempt"], run["failures"]) == ("queued", 2, 0)
 
 
+@ONE_KIND
 def test_success_needs_the_done_record_of_every_rank(service):
     """Even from the holder of the attempt's token: set `succeeded` with nothing behind it."""
     supervisor = service.launch(retry={"attempts": 1})
@@ -165,6 +173,7 @@ def test_success_waits_for_records_that_are_still_to_come(service):
     assert service.run(supervisor.id)["state"] == "succeeded"
 
 
+@ONE_KIND
 @pytest.mark.parametrize("reason", ["cancelled", "timed_out"])
 def test_success_needs_regular_ends(service, reason):
     supervisor = service.launch(retry={"attempts": 1})

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import SPEC, Supervisor, done, lines, scored, start, steps
 from tests.api.test_experiments import pointers, problem
 
@@ -45,6 +46,7 @@ def everything(service):
     return found
 
 
+@ONE_KIND
 def test_steps_are_stored_as_they_were_sent(service):
     supervisor = service.launch()
     answer = supervisor.send(rank(0, start(), steps(1, n=3), steps(2, n=2, first=4)), rank(1, start()))
@@ -75,6 +77,7 @@ def test_replay_changes_nothing(service):
     assert (everything(service), service.run(supervisor.id)) == before
 
 
+@ONE_KIND
 @settings(max_examples=25)
 @given(cuts=st.lists(st.integers(0, 12), max_size=8), seed=st.integers(0, 2**16))
 def test_any_cut_and_repetition_gives_the_same_series(service, cuts, seed):
@@ -95,6 +98,7 @@ def test_any_cut_and_repetition_gives_the_same_series(service, cuts, seed):
     supervisor.report("starting", "cancelled")
 
 
+@ONE_KIND
 def test_a_gap_is_not_stored_and_not_acknowledged(service):
     supervisor = service.launch()
     assert supervisor.send(rank(0, start(), steps(1), steps(3, first=9))).acknowledged == {0: 1}
@@ -121,6 +125,7 @@ def test_totals_are_sums_until_the_rank_says_its_own(service):
     assert service.run(supervisor.id)["communication_fraction"] == pytest.approx(2 / 9.5)
 
 
+@ONE_KIND
 def test_a_server_does_not_count_in_the_communication_fraction(service):
     supervisor = service.launch(variants=SPEC["variants"][1:], baseline="original")
     assert service.run(supervisor.id)["servers"] == 1
@@ -133,6 +138,7 @@ def test_a_server_does_not_count_in_the_communication_fraction(service):
     assert service.run(supervisor.id)["communication_fraction"] == pytest.approx(0.2)
 
 
+@ONE_KIND
 def test_checkpoints_keep_path_size_and_hash(service):
     supervisor = service.launch()
     record = Checkpointed(seq=1, step=5, samples=320, path="checkpoints/5", bytes=12, sha256="a" * 64)
@@ -157,6 +163,7 @@ def test_events_carry_ids_and_figures(service):
     assert runs == ["dispatched", "starting", "running"]
 
 
+@ONE_KIND
 def test_a_rank_that_does_not_exist_is_refused(service):
     supervisor = service.launch()
     body = supervisor.request(rank(2, start())).model_dump_json().encode()
@@ -181,6 +188,7 @@ def test_bodies_that_cannot_be_read(service):
     problem(supervisor.post(b"{}"), 422)
 
 
+@ONE_KIND
 def test_a_decompression_bomb_is_refused(service):
     supervisor = service.launch()
     bomb = gzip.compress(b" " * (service.settings.inflated_limit + 1))
@@ -188,6 +196,7 @@ def test_a_decompression_bomb_is_refused(service):
     problem(supervisor.post(b" " * (service.settings.ingest_limit + 1)), 413)
 
 
+@ONE_KIND
 def test_tokens(service):
     supervisor = service.launch()
     body = supervisor.request().model_dump_json().encode()
@@ -202,6 +211,7 @@ def test_tokens(service):
     assert supervisor.order.token not in repr(vars(attempt))  # only its hash is kept
 
 
+@ONE_KIND
 def test_reports_are_applied_once_and_illegal_ones_refused(service):
     supervisor = service.launch(retry={"attempts": 1})
     assert supervisor.report("starting").reports == 1
@@ -216,6 +226,7 @@ def test_reports_are_applied_once_and_illegal_ones_refused(service):
     assert [t["state"] for t in run["history"]] == ["queued", "dispatched", "starting", "running", "failed_infra"]
 
 
+@ONE_KIND
 def test_a_scheduler_s_further_reasons_for_waiting_are_in_the_history(service):
     supervisor = service.launch()
     supervisor.report("starting")
@@ -226,6 +237,7 @@ def test_a_scheduler_s_further_reasons_for_waiting_are_in_the_history(service):
     assert run["history"][-1]["why"] == "job 7 waits in Slurm's queue: PENDING (Priority)"
 
 
+@ONE_KIND
 def test_data_after_the_end_is_still_stored(service):
     supervisor = service.launch()
     supervisor.report("starting", "running", "failed_user")
@@ -271,6 +283,7 @@ def _kinds(service):
         return session.scalars(select(Event.kind)).all()
 
 
+@ONE_KIND
 def test_redis_down_after_the_commit_is_harmless(service):
     """The commit is the promise; the hint after it may be lost."""
     assert service.app.state.bus.answers() is not None  # there is no Redis at all in these tests
@@ -293,6 +306,7 @@ def test_a_crash_between_commit_and_publish_is_harmless(service, monkeypatch):
     assert _kinds(service).count("points") == 1
 
 
+@ONE_KIND
 def test_steps_of_any_rank_need_no_start(service):
     """A rank whose first record was lost to a disk is not stored: seq 0 is missing."""
     supervisor = service.launch()

@@ -6,11 +6,13 @@ import pytest
 from hooke.spec.events import Checkpointed
 from hooke_api.models import Run
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import scored, start
 from tests.api.test_ingest import rank
 from tests.api.test_scheduler import end_pauses
 
 
+@ONE_KIND
 def test_time_to_target_is_the_first_that_reached_it(service):
     supervisor = service.launch()
     supervisor.send(rank(0, start(), scored(1, 64, 0.5), scored(2, 128, 0.95, reached=True, clock=1.5)))
@@ -25,6 +27,7 @@ def crossing(service, run):
         return row.target_after, row.time_to_target, row.diverged
 
 
+@ONE_KIND
 def test_the_last_evaluation_before_the_target_is_kept(service):
     supervisor = service.launch()
     supervisor.send(rank(0, start(), scored(1, 64, 0.5, clock=0.5)))
@@ -35,6 +38,7 @@ def test_the_last_evaluation_before_the_target_is_kept(service):
     assert crossing(service, supervisor.id) == (1.0, 1.5, False)
 
 
+@ONE_KIND
 def test_all_evaluations_of_one_request_count(service):
     supervisor = service.launch()
     met = scored(3, 192, 0.95, reached=True, clock=1.5)
@@ -42,6 +46,7 @@ def test_all_evaluations_of_one_request_count(service):
     assert crossing(service, supervisor.id) == (1.0, 1.5, False)
 
 
+@ONE_KIND
 def test_a_target_met_by_the_first_evaluation_was_met_after_the_start(service):
     supervisor = service.launch()
     supervisor.send(rank(0, start(), scored(1, 64, 0.95, reached=True, clock=0.5)))
@@ -76,6 +81,7 @@ def resumed(service, supervisor):
     return service.next()
 
 
+@ONE_KIND
 def test_evaluations_behind_the_checkpoint_of_a_further_attempt_do_not_count(service):
     """The first attempt was slow: what it saw behind the checkpoint was at other clocks than the second one's."""
     supervisor = service.launch()
@@ -100,6 +106,7 @@ def test_a_further_attempt_that_meets_the_target_at_once_has_seen_it_missed_befo
     assert crossing(service, second.id) == (1.0, 4.5, False)
 
 
+@ONE_KIND
 def test_an_attempt_that_starts_over_has_not_seen_what_the_one_before_saw(service):
     supervisor = service.launch()
     supervisor.report("starting", "running")

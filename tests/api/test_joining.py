@@ -37,6 +37,7 @@ def detail(answer: httpx.Response, status: int) -> str:
     return answer.json()["detail"]
 
 
+@ONE_KIND
 def test_a_token_joins_its_cluster_and_no_other(service):
     made = make(service, "hpc", "login node")
     welcome = hello(service, "hpc", made["token"]).raise_for_status().json()
@@ -47,6 +48,7 @@ def test_a_token_joins_its_cluster_and_no_other(service):
     assert "does not know this token" in detail(hello(service, "hpc", made["token"] + "x"), 401)
 
 
+@ONE_KIND
 def test_a_token_is_shown_once_and_stored_hashed(service):
     made = make(service, "hpc", "login node")
     (listed,) = service.get("/clusters/hpc/tokens")["items"]
@@ -81,6 +83,7 @@ def test_tokens_of_agents_open_nothing_else(service):
         assert answer.status_code == 401
 
 
+@ONE_KIND
 def test_a_proof_of_death_is_accepted_only_for_runs_of_the_own_cluster(service):
     token = make(service, "hpc")["token"]
     supervisor = service.launch()
@@ -129,6 +132,7 @@ def test_a_copied_home_folder_is_refused_while_the_original_reports_or_has_runs(
     hello(service, "local", service.settings.agents, agent=ONE, place="n1:/home").raise_for_status()
 
 
+@ONE_KIND
 def test_only_the_agent_of_the_cluster_proves_a_death(service):
     """Another one, refused or earlier, does not know what the present one has started."""
     service.hello(agent=ONE)
@@ -143,6 +147,7 @@ def test_only_the_agent_of_the_cluster_proves_a_death(service):
     assert service.run(run)["attempt"] == 2
 
 
+@ONE_KIND
 def test_a_cluster_is_offline_as_soon_as_the_token_of_its_agent_is_revoked(service):
     used, other = make(service, "hpc"), make(service, "hpc")
     hello(service, "hpc", used["token"]).raise_for_status()
@@ -200,6 +205,7 @@ def test_versions_that_cannot_work_together_are_told_on_both_sides(service, prot
         assert service.get("/clusters")["items"] == []
 
 
+@ONE_KIND
 def test_a_drained_cluster_finishes_what_it_has_and_gets_nothing_new(service):
     supervisor = service.launch()
     assert service.client.post("/clusters/local/drain").json()["draining"] is True
@@ -214,6 +220,7 @@ def test_a_drained_cluster_finishes_what_it_has_and_gets_nothing_new(service):
     assert len(service.line.launched) == 2
 
 
+@ONE_KIND
 def test_a_cluster_is_removed_with_its_tokens_once_its_runs_have_ended(service):
     token = make(service, "hpc")["token"]
     hello(service, "hpc", token).raise_for_status()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import MetaData, insert, select
 
-from tests.api.databases import MIGRATIONS
+from tests.api.databases import MIGRATIONS, ONE_KIND
 from tests.api.hands import lines
 from tests.api.test_parts import filled
 
@@ -62,6 +62,7 @@ def test_pages_have_every_line_once_and_in_order(service, limit):
     assert service.get(f"/runs/{supervisor.id}/logs", after=positions[-1])["lines"] == []
 
 
+@ONE_KIND
 def test_lines_that_follow_do_not_move_those_that_were_read(service):
     supervisor = service.launch()
     supervisor.send(logs=lines(0, 5))
@@ -100,6 +101,7 @@ def test_too_much_output_is_cut_in_the_middle_and_says_so(service, monkeypatch):
     assert sum(block.cut_lines or block.n for block in stored) == count
 
 
+@ONE_KIND
 def test_output_takes_less_than_its_text(service):
     """Lines as programs write them; as rows they took eight times their text."""
     chance, supervisor, count = random.Random(1), service.launch(), 0
@@ -156,6 +158,7 @@ def test_migrating_keeps_every_line(database):
     assert sorted(texts) == sorted(f"{number} ü" for number in range(6000))
 
 
+@ONE_KIND
 def test_the_whole_output_as_text(service, monkeypatch):
     monkeypatch.setattr("hooke_api.runs.output.PAGE", 7)
     supervisor = service.launch()

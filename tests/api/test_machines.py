@@ -10,6 +10,7 @@ from hooke_api.scheduling.queued import choose
 from sqlalchemy import update
 
 from tests.api.comparisons.test_leaderboard import left_out, measured
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC, Supervisor
 from tests.api.test_experiments import VIRTUAL
 from tests.api.test_scheduler import end_pauses
@@ -68,6 +69,7 @@ def test_a_machine_is_timed_on_by_one_cluster_at_a_time_and_the_others_are_told(
     assert active(two) == ["far", "local"]
 
 
+@ONE_KIND
 def test_clusters_take_turns_on_their_machine(two):
     """Not in the order of their names: a long queue of the first would keep the second one waiting forever."""
     for cluster in ("lab", "lab", "local"):
@@ -78,6 +80,7 @@ def test_clusters_take_turns_on_their_machine(two):
         end(two, expected)
 
 
+@ONE_KIND
 def test_a_cluster_whose_attempts_fail_does_not_keep_the_other_one_waiting(two):
     for cluster in ("lab", "local"):
         submit(two, cluster)
@@ -118,6 +121,7 @@ def test_turns_are_fair_whatever_order_the_clusters_ask_in():
     assert history == list("abc" * 3)
 
 
+@ONE_KIND
 @pytest.mark.parametrize(("first", "told"), [("lab", "computes a virtual run"), ("local", "is timing a run")])
 def test_a_virtual_run_is_load_too(two, first, told):
     submit(two, first, **(virtual("lab") if first == "lab" else {}))
@@ -129,6 +133,7 @@ def test_a_virtual_run_is_load_too(two, first, told):
     assert reason(two, other) == f"another cluster on the same machine, {first}, {told}"
 
 
+@ONE_KIND
 def test_a_calibration_and_a_run_take_turns_too(two):
     submit(two, "local")
     two.scheduler.look()
@@ -144,6 +149,7 @@ def test_a_calibration_and_a_run_take_turns_too(two):
     assert reason(two, "local").startswith("another cluster on the same machine, lab, is being calibrated until ")
 
 
+@ONE_KIND
 def test_a_lost_run_of_a_cluster_that_is_gone_keeps_no_machine(two):
     """Nobody can prove that it is dead, so others would wait forever; if it lives, the overlap is marked."""
     submit(two, "lab")
@@ -172,6 +178,7 @@ def test_what_another_process_has_sent_meanwhile_counts(two):
         assert len(choose(session, "local")) == 1
 
 
+@ONE_KIND
 def test_an_overlap_is_marked_in_runs_and_verdicts(two):
     """Of agents that tell their machines too late, for example."""
     two.hello("local", machines=[])
@@ -228,6 +235,7 @@ def test_orders_name_their_agent(two):
     assert sorted(cluster for cluster, _ in two.line.launched) == sorted(agents)
 
 
+@ONE_KIND
 @pytest.mark.parametrize(
     ("hello", "workers", "words"),
     [

@@ -100,6 +100,7 @@ def test_connections_to_sqlite_keep_few_pages_and_few_are_in_use(tmp_path):
     database.close()
 
 
+@ONE_KIND
 def test_all_caches_of_an_application_have_one_limit(service):
     from hooke_api.metrics.endpoints import curve_store, increments, phase_store
     from hooke_api.timeline.endpoints import timeline_store

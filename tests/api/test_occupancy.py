@@ -8,6 +8,7 @@ from hooke_api.clusters.occupancy import shares
 from hooke_api.models import Cluster, Run, now
 from sqlalchemy import update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import SPEC, Supervisor
 from tests.api.test_experiments import VIRTUAL, problem
 
@@ -42,6 +43,7 @@ def ran(service, run_id, begin, end):
         session.execute(update(Run).where(Run.id == run_id).values(**values))
 
 
+@ONE_KIND
 def test_runs_hold_their_slots_from_start_to_end(service):
     service.submit(**SPEC)
     joined(service, 30)
@@ -83,6 +85,7 @@ def test_a_simulated_run_holds_the_whole_host_and_the_time_before_it_joined_is_u
     assert sum(found[25:]) == pytest.approx(2, abs=0.02)
 
 
+@ONE_KIND
 def test_of_no_cluster_and_of_no_period(service):
     problem(service.client.get("/clusters/nowhere/occupancy"), 404)
     service.hello()

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import threading
 from datetime import timedelta
 
@@ -62,8 +63,8 @@ def test_no_secret_is_stored(service):
     stored = "".join(rows)
     assert ana.name in stored
     for secret in (PASSWORD, pending, token, cookie, service.settings.token):
-        assert secret not in stored
-        assert secret.rpartition("_")[2] not in stored
+        own = re.sub("^hooke_(invite|token|session)_", "", secret)  # it may have underscores, also near its end
+        assert len(own) >= 20 and own not in stored
     listed = ana.client.get("/tokens").text + service.client.get("/users").text + service.client.get("/audit").text
     assert all(secret not in listed for secret in (PASSWORD, pending, token, cookie))
 

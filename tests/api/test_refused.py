@@ -62,6 +62,7 @@ def test_a_record_that_cannot_be_stored_is_set_aside_and_shown(service, name):
     assert service.count(StoredEvaluation) == 0
 
 
+@ONE_KIND
 def test_what_has_no_number_has_pointers_and_stores_nothing(service):
     supervisor = service.launch()
     before = everything(service)
@@ -132,6 +133,7 @@ def test_a_clock_that_is_wrong_keeps_nothing_back(service):
     assert service.run(supervisor.id)["state"] == "starting"
 
 
+@ONE_KIND
 def test_only_the_first_refusals_are_kept(service):
     supervisor = service.launch()
     records = [{"kind": "dance", "seq": seq} for seq in range(50)]

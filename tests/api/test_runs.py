@@ -34,6 +34,7 @@ def table(answer):
     return list(csv.DictReader(io.StringIO(answer.text)))
 
 
+@ONE_KIND
 def test_the_runs_of_a_list_as_a_table(service, monkeypatch):
     monkeypatch.setattr("hooke_api.runs.table.PAGE", 3)
     variant = {"name": 'a "quoted", name', "algorithm": "sync-easgd", "parameters": {"lr": 0.25}}
@@ -93,6 +94,7 @@ def test_bad_queries_point_to_the_parameter(service, query, pointer):
     assert pointers(service.client.get("/runs", params=query)) == {pointer}
 
 
+@ONE_KIND
 def test_unknown_run_is_404(service):
     for path in ("/runs/run_none", "/runs/run_none/logs"):
         problem(service.client.get(path), 404)
@@ -131,6 +133,7 @@ def supervisor_rank(rank, *records):
     return RankRecords(rank=rank, records=list(records))
 
 
+@ONE_KIND
 def test_cancel_of_a_running_run_is_a_wish_until_confirmed(service):
     supervisor = service.launch()
     supervisor.report("starting", "running")
@@ -147,6 +150,7 @@ def test_cancel_of_a_running_run_is_a_wish_until_confirmed(service):
     assert service.client.post(f"/runs/{supervisor.id}/cancel").json()["state"] == "cancelled"
 
 
+@ONE_KIND
 def test_cancel_of_a_dispatched_run_waits_for_the_agents_proof(service):
     supervisor = service.launch()
     service.client.post(f"/runs/{supervisor.id}/cancel")
@@ -183,6 +187,7 @@ def test_a_checkpoint_is_asked_for_once_and_shown_when_it_lies_there(service):
     assert "is cancelled" in problem(service.client.post(path), 409)["detail"]
 
 
+@ONE_KIND
 def test_logs_page_by_position(service):
     supervisor: Supervisor = service.launch()
     assert supervisor.send(logs=lines(0, 7)).logs == 6

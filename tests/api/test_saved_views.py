@@ -2,6 +2,7 @@
 
 from hooke_api.people import saved_views
 
+from tests.api.databases import ONE_KIND
 from tests.api.persons import bearing, person
 from tests.api.test_audit_trail import told
 from tests.api.test_experiments import pointers, problem
@@ -43,6 +44,7 @@ def test_a_view_is_kept_changed_and_deleted(service):
     ]
 
 
+@ONE_KIND
 def test_a_view_follows_its_user_and_nobody_else_sees_it(service):
     ana, ben = person(service), person(service, "admin", "ben")
     view = save(ana.client).json()
@@ -64,6 +66,7 @@ def test_two_views_of_a_user_have_two_names(service):
     assert names(ana.client) == ["Other", "Running"]
 
 
+@ONE_KIND
 def test_only_pages_of_the_dashboard_can_be_saved(service):
     for path in (
         "https://example.org/",

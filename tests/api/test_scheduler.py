@@ -13,6 +13,7 @@ from hooke_api.scheduling.scheduler import PAUSE, TRIM_SECONDS, Leadership, Sche
 from hooke_api.storage.database import Database
 from sqlalchemy import select, update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import Supervisor, scored, start, steps
 from tests.api.test_experiments import VIRTUAL
 from tests.api.test_ingest import rank, series
@@ -56,6 +57,7 @@ def test_real_runs_go_out_by_experiment_in_order(service):
     assert states(service) == ["succeeded"] * 8
 
 
+@ONE_KIND
 def test_real_and_virtual_runs_do_not_go_out_together(service):
     service.submit(clusters=[VIRTUAL, {"name": "local", "workers": [2], "seeds": 1}])
     service.scheduler.look()
@@ -67,6 +69,7 @@ def test_real_and_virtual_runs_do_not_go_out_together(service):
     assert {order.spec["world"] for order in service.line.launched[1][1]} == {"mpi"}
 
 
+@ONE_KIND
 def test_virtual_runs_of_an_experiment_go_out_together(service):
     service.submit(clusters=[VIRTUAL | {"seeds": 40}])
     service.submit(name="younger", clusters=[VIRTUAL])
@@ -91,6 +94,7 @@ def test_clusters_do_not_wait_for_each_other(service):
     assert sorted(cluster for cluster, _ in service.line.launched) == ["one", "two"]
 
 
+@ONE_KIND
 def test_an_offline_cluster_gets_nothing(service):
     service.submit()
     with service.database.write() as session:
@@ -135,6 +139,7 @@ def test_an_order_that_could_not_be_sent_is_sent_later(service, later):
     assert len(service.line.launched) == 1
 
 
+@ONE_KIND
 def test_a_dispatched_run_that_does_not_start_is_sent_again(service):
     supervisor = service.launch()
     service.scheduler.look()
@@ -149,6 +154,7 @@ def test_a_dispatched_run_that_does_not_start_is_sent_again(service):
     assert len(service.line.launched) == 2
 
 
+@ONE_KIND
 def test_one_that_waits_with_a_lease_is_not_sent_again(service):
     service.submit(clusters=[VIRTUAL])
     service.scheduler.look()
@@ -160,6 +166,7 @@ def test_one_that_waits_with_a_lease_is_not_sent_again(service):
     assert set(states(service)) == {"dispatched"}
 
 
+@ONE_KIND
 def test_silence_makes_a_run_lost_and_a_word_brings_it_back(service):
     supervisor = service.launch()
     supervisor.report("starting", "running")
@@ -184,6 +191,7 @@ def test_one_lost_before_it_ran_comes_back_as_starting(service):
     assert states(service)[0] == "starting"
 
 
+@ONE_KIND
 def test_nothing_expires_until_the_api_was_up_for_a_lease(service):
     supervisor = service.launch()
     supervisor.report("starting", "running")
@@ -198,6 +206,7 @@ def test_nothing_expires_until_the_api_was_up_for_a_lease(service):
     assert states(service)[0] == "running"
 
 
+@ONE_KIND
 def test_proven_death_starts_the_next_attempt_and_fences_the_old_one(service):
     old = service.launch()
     old.report("starting", "running")
@@ -223,6 +232,7 @@ def test_proven_death_starts_the_next_attempt_and_fences_the_old_one(service):
     assert not new.send().fenced
 
 
+@ONE_KIND
 def test_attempts_are_not_endless(service):
     for attempt in (1, 2, 3):
         end_pauses(service)
@@ -245,6 +255,7 @@ def test_proof_without_an_expired_lease(service):
     assert [t["state"] for t in run["history"]][-2:] == ["lost", "queued"]
 
 
+@ONE_KIND
 def test_proofs_that_say_nothing_new(service):
     supervisor = service.launch()
     supervisor.report("starting", "running", "succeeded")
@@ -258,6 +269,7 @@ def test_proofs_that_say_nothing_new(service):
     assert service.run(queued)["state"] == "queued"
 
 
+@ONE_KIND
 def test_a_lost_run_that_was_to_end_is_cancelled_by_proof(service):
     supervisor = service.launch()
     supervisor.report("starting", "running")

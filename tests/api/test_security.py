@@ -177,6 +177,7 @@ def test_headers_of_every_answer(service, anyone):
         assert answer.headers["x-request-id"]
 
 
+@ONE_KIND
 def test_unknown_addresses_and_methods(service):
     problem(service.client.get("/nothing"), 404)
     problem(service.client.delete("/runs"), 405)

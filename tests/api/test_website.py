@@ -4,6 +4,8 @@ import gzip
 
 import pytest
 
+from tests.api.databases import ONE_KIND
+
 
 @pytest.fixture
 def root(service):
@@ -26,6 +28,7 @@ def built(service):
     folder.rmdir()
 
 
+@ONE_KIND
 def test_not_built(root):
     client, url = root
     answer = client.get(f"{url}/")
@@ -33,6 +36,7 @@ def test_not_built(root):
     assert "not been built" in answer.text
 
 
+@ONE_KIND
 def test_every_page_is_the_dashboard(root, built):
     client, url = root
     for path in ("/", "/experiments/exp_1", "/runs/run_1?axis=clock", "/index.html", "/no-such-file"):
@@ -43,6 +47,7 @@ def test_every_page_is_the_dashboard(root, built):
     assert client.post(f"{url}/").status_code == 405
 
 
+@ONE_KIND
 def test_hashed_files_never_change(root, built):
     client, url = root
     answer = client.get(f"{url}/assets/index-abc123.js")
@@ -53,6 +58,7 @@ def test_hashed_files_never_change(root, built):
     assert client.get(f"{url}/assets/index-old.js").status_code == 404
 
 
+@ONE_KIND
 def test_files_travel_as_the_build_has_compressed_them(root, built):
     client, url = root
     script = "console.log(1)" * 500
@@ -67,6 +73,7 @@ def test_files_travel_as_the_build_has_compressed_them(root, built):
     assert "content-encoding" not in plain.headers and plain.text == script
 
 
+@ONE_KIND
 @pytest.mark.parametrize(
     "path",
     [
@@ -85,6 +92,7 @@ def test_nothing_outside_the_folder_is_served(root, built, path):
     assert "root:" not in answer.text
 
 
+@ONE_KIND
 def test_the_reference_names_every_operation(service, root):
     client, url = root
     page = client.get(f"{url}/api/docs").text

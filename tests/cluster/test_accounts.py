@@ -76,6 +76,9 @@ def spy():
         "other ranks folder": tried(os.rename, os.getcwd(), ours + "/aside"),
         "rights of the agent": tried(os.seteuid, 0),
         "signal": tried(os.kill, supervisor, 0),
+        "priority": tried(os.setpriority, os.PRIO_PROCESS, supervisor, 19),
+        "processors": tried(os.sched_setaffinity, supervisor, os.sched_getaffinity(0)),
+        "policy": tried(os.sched_setscheduler, supervisor, os.SCHED_BATCH, os.sched_param(0)),
         "environment": tried(open, f"/proc/{{supervisor}}/environ"),
         "memory": tried(open, f"/proc/{{supervisor}}/mem"),
         "descriptors": tried(os.listdir, f"/proc/{{supervisor}}/fd"),
@@ -187,7 +190,7 @@ def test_users_code_reaches_nothing_of_the_service_and_its_run_succeeds(foreign)
     foreign.finish(foreign.supervise(job))
     assert foreign.api.states(run) == ["starting", "running", "succeeded"], foreign.api.reports
     me, told = NOBODY.pw_uid, [json.loads(line) for line in seen.read_text().splitlines()]
-    assert [len(each["found"]) for each in told] == [1, 1, 16], (
+    assert [len(each["found"]) for each in told] == [1, 1, 19], (
         "who checks the specification, then the rank, twice"
     )
     for each in told:

@@ -33,12 +33,12 @@ QUICK = {
 """One run of a second."""
 ENDLESS = QUICK | {
     "name": "endless",
-    "clusters": [{"name": "local", "workers": [2], "seeds": 2}],
+    "clusters": [{"name": "local", "workers": [{"kind": "cpu", "count": 2, "speed": 0.05}], "seeds": 2}],
     "budget": {"samples": 10**9},
     "evaluation": {"every": 10**6},
     "target": None,
 }
-"""Two runs that nobody waits for."""
+"""Two runs that nobody waits for: slow, because they would take all cores from what is started meanwhile."""
 
 
 class Running:

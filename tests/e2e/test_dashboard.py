@@ -5,9 +5,10 @@ import time
 
 import pytest
 from browsing import opened, running
+from instances import Running
 from playwright.sync_api import Page, expect
 
-from tests.waiting import LIMIT
+from tests.waiting import LIMIT, free_port
 
 pytestmark = pytest.mark.needs("browser")
 
@@ -19,6 +20,16 @@ ENDED = ("succeeded", "failed", "cancelled")
 def chromium(program_path):
     with running(program_path("browser")) as browser:
         yield browser
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory):
+    """Return a running `hooke up` without experiments, for a stranger and then for the first user."""
+    up = Running(tmp_path_factory.mktemp("up") / "home", "up", port=free_port())
+    up.ready().close()
+    yield up
+    up.stop()
+    up.sweep()
 
 
 @pytest.fixture
@@ -130,10 +141,18 @@ def leaves(page: Page, chart: str, how: str) -> bytes:
     return download.value.path().read_bytes()
 
 
-def test_from_the_form_to_the_verdict(hooke, browsing):
-    up = hooke("up")
-    up.ready().close()
-    page = browsing.page
+def test_a_stranger_sees_how_to_sign_in_and_nothing_else(platform, browsing):
+    browsing.page.goto(f"{platform.url}/new")
+    expect(browsing.page.locator("body")).to_contain_text("token")
+    assert browsing.page.get_by_test_id("form").count() == 0
+    browsing.page.goto(f"{platform.url}/login?token=wrong")
+    expect(browsing.page.locator("body")).to_contain_text("token")
+    assert browsing.page.context.cookies() == []
+    browsing.accessible()
+
+
+def test_from_the_form_to_the_verdict(platform, browsing):
+    up, page = platform, browsing.page
 
     page.goto(f"{up.url}/login?token={up.token}")
     expect(page).to_have_url(f"{up.url}/")
@@ -261,15 +280,3 @@ def test_a_tuned_experiment_from_the_form_to_its_clone(hooke, browsing):
     expect(page.get_by_test_id("plan-total")).to_have_text("8 trial runs at most, 6 reported runs")
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert browsing.complaints == []
-
-
-def test_a_stranger_sees_how_to_sign_in_and_nothing_else(hooke, browsing):
-    up = hooke("up")
-    up.ready().close()
-    browsing.page.goto(f"{up.url}/new")
-    expect(browsing.page.locator("body")).to_contain_text("token")
-    assert browsing.page.get_by_test_id("form").count() == 0
-    browsing.page.goto(f"{up.url}/login?token=wrong")
-    expect(browsing.page.locator("body")).to_contain_text("token")
-    assert browsing.page.context.cookies() == []
-    browsing.accessible()

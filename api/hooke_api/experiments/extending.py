@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from hooke.catalogue.expand import PlannedRun
 from hooke.comparison.wording import listed
 from hooke.errors import Fault, SpecError
 from hooke.spec.specification import ExperimentSpec, fingerprint
@@ -34,6 +35,7 @@ from hooke_api.experiments.warnings import warnings
 from hooke_api.models import Experiment, Run, database_time
 from hooke_api.planning.rows import add_runs
 from hooke_api.planning.steps import further, plan_of, reported_cells
+from hooke_api.planning.undecided import cancelled_trials, first_variants, locked, try_again
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, wake_scheduler
 from hooke_api.storage.present import present_experiment
@@ -60,6 +62,8 @@ class _Prepared:
     """Those of the extended experiment."""
     told: list[Fault]
     """Those about what is added, with pointers into the request."""
+    again: list[str]
+    """Ids of cancelled trials that are tried again, because the search that they belong to goes on."""
 
 
 def extend(
@@ -73,13 +77,15 @@ def extend(
     with database.read() as session:
         prepared = _checked(session, experiment_id, asked)[1]
     with database.write() as session:
+        trials = locked(session, prepared.again)
         experiment = present_experiment(session, experiment_id)
         session.refresh(experiment, with_for_update={"key_share": True})
         present_experiment(session, experiment_id)  # it may have been deleted or moved meanwhile
         _check_extensible(session, experiment, asked)
         if experiment.fingerprint != prepared.before:
             raise Conflict(f"experiment {experiment.number} was extended meanwhile: read it again")
-        _store(session, experiment, prepared, asked, who)
+        _store(session, experiment, prepared, trials, asked, who)
+        try_again(session, trials, who, len(experiment.earlier) + 1)
         return view(session, experiment, silence)
 
 
@@ -91,7 +97,7 @@ def dry_run(session: Session, experiment_id: str, asked: Extension) -> DryRun:
     reported = plan.reported_runs - len(reported_cells(session, experiment.id)) if spec.tuning else len(planned)
     return DryRun(
         runs=[planned_view(run) for run in planned],
-        trial_runs=plan.trial_runs_of(added),
+        trial_runs=plan.trial_runs_of(added) + len(prepared.again),
         reported_runs=reported,
         warnings=prepared.told,
         durations=durations(session, spec, planned),
@@ -135,21 +141,32 @@ def _prepare(session: Session, experiment: Experiment, asked: Extension) -> _Pre
         with plain.telling() as spec:
             if lacking := missing_data(session, spec):
                 raise SpecError(lacking)
-            plan = plan_of(session, spec, experiment)
+            cancelled = cancelled_trials(session, experiment, before)
+            plan = plan_of(session, spec, experiment, {run.id for run in cancelled})
             if changed := plan.changed_sources():
                 raise SpecError(changed)
             step = further(session, plan, experiment.id)
             check_fit(session, spec, step.runs)
-            _check_limits(session, experiment, spec, step)
+            again = [run.id for run in cancelled]
+            _check_limits(session, experiment, spec, step.runs, cancelled)
             told = warnings(session, spec, step.runs)
             sent = plain.as_sent(told)
     except SpecError as error:
         raise SpecError(list(_as_asked(error.faults, before))) from None
     _check_trials(session, experiment, before, step)
-    if not step.runs:
+    if not step.runs and not again:
         raise Invalid("the extension adds no run", [Fault("", "all of its runs exist already")])
     about = [fault for fault in _as_asked(sent, before) if fault.pointer]  # not those of present variants
-    return _Prepared(experiment.fingerprint, spec, step, plan, _merged(experiment, told), about)
+    about += _goes_on(cancelled)
+    return _Prepared(experiment.fingerprint, spec, step, plan, _merged(experiment, told), about, again)
+
+
+def _goes_on(cancelled: Sequence[Run]) -> Iterator[Fault]:
+    """Yield that cancelled trials are tried again."""
+    if cancelled:
+        names = listed(list(dict.fromkeys(run.variant for run in cancelled)))
+        said = "1 cancelled trial" if len(cancelled) == 1 else f"{len(cancelled)} cancelled trials"
+        yield Fault("", f"the search of {names} goes on: {said} will run again")
 
 
 def _document(experiment: Experiment, asked: Extension) -> dict[str, Any]:
@@ -164,7 +181,7 @@ def _check_trials(session: Session, experiment: Experiment, before: ExperimentSp
     """Raise Conflict where the searches of the present variants have not ended: it was cancelled, or stopped."""
     if before.tuning is None:
         return
-    present = {variant.name for variant in before.variants}
+    present = first_variants(experiment)
     ends = {cluster.name: before.first_seed + cluster.seeds for cluster in before.clusters}
     lacking = [
         run
@@ -202,16 +219,29 @@ def _merged(experiment: Experiment, told: list[Fault]) -> list[dict[str, Any]]:
 
 
 def _check_limits(
-    session: Session, experiment: Experiment, spec: ExperimentSpec, step: Step, *, lock: bool = False
+    session: Session,
+    experiment: Experiment,
+    spec: ExperimentSpec,
+    planned: Sequence[PlannedRun],
+    again: Sequence[Run],
+    *,
+    lock: bool = False,
 ) -> None:
-    """Raise SpecError if the owner of the experiment would have too many waiting runs."""
-    added = Counter(run.host for run in step.runs)
+    """Raise SpecError if the owner would have too many waiting runs; `again`: those that are tried again."""
+    added = Counter(run.host for run in planned) + Counter(run.host for run in again)
     check_limits(session, experiment.created_by, [each.host for each in spec.clusters], added, lock=lock)
 
 
-def _store(session: Session, experiment: Experiment, prepared: _Prepared, asked: Extension, who: str) -> None:
+def _store(
+    session: Session,
+    experiment: Experiment,
+    prepared: _Prepared,
+    trials: Sequence[Run],
+    asked: Extension,
+    who: str,
+) -> None:
     spec, step, at = prepared.spec, prepared.step, database_time(session)
-    _check_limits(session, experiment, spec, step, lock=True)
+    _check_limits(session, experiment, spec, step.runs, trials, lock=True)
     version = len(experiment.earlier) + 2
     kept = {"spec": experiment.spec, "fingerprint": experiment.fingerprint, "at": at.isoformat(), "by": who}
     experiment.earlier = [*experiment.earlier, kept]
@@ -224,7 +254,8 @@ def _store(session: Session, experiment: Experiment, prepared: _Prepared, asked:
     experiment.finished_at = None
     session.flush()
     add_runs(session, experiment, step.runs, who, f"added by version {version}")
-    about = {"version": version, "seeds": asked.seeds, "variants": added, "runs": len(step.runs)}
+    about = {"version": version, "seeds": asked.seeds, "variants": added}
+    about["runs"] = len(step.runs) + len(trials)
     tell(session, before={"version": version - 1}, after=about)
     announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
     wake_scheduler(session)

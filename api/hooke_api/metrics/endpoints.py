@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
 
+from hooke_api.base.caches import Budget
 from hooke_api.base.parquet import ParquetAnswer, parquet_answer
 from hooke_api.base.tables import CsvAnswer, csv_answer
 from hooke_api.metrics import export, phases, service, workers
@@ -27,33 +29,25 @@ from hooke_api.storage.database import DatabaseOf
 router = APIRouter(tags=["metrics"])
 
 
-def curve_store(request: Request) -> CurveStore:
-    """Return the application's curve store; created by the first request."""
-    state = request.app.state
-    if not hasattr(state, "curves"):
-        state.curves = CurveStore(state.caches)
-    store: CurveStore = state.curves
-    return store
+T = TypeVar("T")
 
 
-def increments(request: Request) -> Increments:
-    """Return the application's newest answers; created by the first request."""
-    state = request.app.state
-    if not hasattr(state, "increments"):
-        state.increments = Increments(state.caches)
-    found: Increments = state.increments
+def _kept(name: str, make: Callable[[Budget], T]) -> Callable[[Request], T]:
+    """Return a dependency: something of the application, made by the first request that needs it."""
+
+    def found(request: Request) -> T:
+        state = request.app.state
+        if not hasattr(state, name):
+            setattr(state, name, make(state.caches))
+        made: T = getattr(state, name)
+        return made
+
     return found
 
 
-def phase_store(request: Request) -> PhaseStore:
-    """Return the application's store of seconds of phases; created by the first request."""
-    state = request.app.state
-    if not hasattr(state, "phases"):
-        state.phases = PhaseStore(state.caches)
-    found: PhaseStore = state.phases
-    return found
-
-
+curve_store = _kept("curves", CurveStore)
+increments = _kept("increments", Increments)
+phase_store = _kept("phases", PhaseStore)
 Store = Annotated[CurveStore, Depends(curve_store)]
 
 

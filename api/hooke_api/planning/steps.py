@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 
 import structlog
 from hooke.catalogue.expand import Cell
@@ -18,7 +19,7 @@ from sqlalchemy.orm import Session
 from hooke_api.clusters.catalogues import offered
 from hooke_api.models import Cluster, Experiment, Run
 from hooke_api.planning.rows import add_runs
-from hooke_api.planning.trials import earlier_of, trial_runs, tried, undelivered
+from hooke_api.planning.trials import earlier_of, results_of, trial_runs, tried, undelivered
 from hooke_api.scheduling import lifecycle
 from hooke_api.scheduling.lifecycle import finish_experiment
 from hooke_api.storage.database import Database
@@ -36,10 +37,13 @@ PATIENCE_SECONDS = 60.0
 log = structlog.get_logger("hooke.planning")
 
 
-def plan_of(session: Session, spec: ExperimentSpec, experiment: Experiment | None = None) -> Plan:
+def plan_of(
+    session: Session, spec: ExperimentSpec, experiment: Experiment | None = None, again: Collection[str] = ()
+) -> Plan:
     """Return the plan of an experiment on the registered clusters; `experiment`: it has been submitted already.
 
-    Cores and the settings of trials are then those of its submission. Raises SpecError for anything that one of
+    Cores and the settings of trials are then those of its submission. `again`: ids of its trials that have ended
+    and are to be tried again, so that they count as not ended. Raises SpecError for anything that one of
     its clusters does not offer, or that violates its schema.
     """
     catalogues = offered(session, {cluster.host for cluster in spec.clusters})
@@ -52,7 +56,7 @@ def plan_of(session: Session, spec: ExperimentSpec, experiment: Experiment | Non
             raise SpecError(changed)
         return plan
     cores = {name: experiment.cores.get(name, count) for name, count in cores.items()}
-    results = known(spec, trial_runs(session, spec, experiment.id))
+    results = results_of(session, spec, experiment.id, again)
     return Plan(spec, cores, catalogues, tried(session, experiment.id), earlier, results)
 
 

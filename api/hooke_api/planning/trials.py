@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable
 
 from hooke.catalogue.joined import joined
 from hooke.comparison.figures import FINISHED
+from hooke.comparison.trials import known, where
 from hooke.comparison.wording import count
 from hooke.errors import Fault, SpecError
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import RunState
 from hooke.tuning.plan import Earlier, Tried, Where
+from hooke.tuning.search import TrialKey, TrialResult
 from sqlalchemy import ColumnElement, and_, exists, or_, select
 from sqlalchemy.orm import Session
 
@@ -64,6 +66,18 @@ def trial_runs(session: Session, spec: ExperimentSpec, experiment_id: str | None
     for each in counting:
         query = select(Run).where(Run.experiment_id == each, Run.rung.is_not(None))
         found += session.scalars(query.order_by(Run.number))
+    return found
+
+
+def results_of(
+    session: Session, spec: ExperimentSpec, experiment_id: str, again: Collection[str]
+) -> dict[Where, dict[TrialKey, TrialResult | None]]:
+    """Return the results of all trials that count in an experiment; `again`: ids of those to be tried again."""
+    runs = trial_runs(session, spec, experiment_id)
+    found = known(spec, runs)
+    for run in runs:
+        if run.id in again:
+            found[where(run)][TrialKey(run.trial or 0, run.rung or 0, run.seed)] = None
     return found
 
 

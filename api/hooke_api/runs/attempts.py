@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from hooke_api.base.errors import Conflict, ResourceNotFound
 from hooke_api.models import Cluster, Experiment, Run, database_time
 from hooke_api.scheduling.lifecycle import Cause, move
-from hooke_api.scheduling.retries import UNTRAINED
+from hooke_api.scheduling.retries import try_anew
 from hooke_api.storage.outbox import announce
 from hooke_api.storage.present import keep_present
 
@@ -42,17 +42,9 @@ def retry(session: Session, run_id: str, who: str, resume: bool) -> None:
     cluster = session.get(Cluster, run.host)
     if cluster is None:
         raise Conflict(f"the cluster {run.host!r} of run {run_id} has been removed: join it again under this name")
-    changes = {
-        "attempt": run.attempt + 1,
-        "failures": 0,
-        "not_before": None,
-        "cancel_requested": False,
-        "finished_at": None,
-        "resume_from": run.resume_from if resume else run.attempt + 1,
-    }
     start = "from its latest checkpoint, if it has one" if resume else "from the beginning"
     keep_present(session, run)
-    move(session, run, RunState.QUEUED, Cause(who, f"retried, {start}"), **changes, **UNTRAINED)
+    try_anew(session, run, Cause(who, f"retried, {start}"), resume=resume)
     reopened = update(Experiment).where(Experiment.id == run.experiment_id, Experiment.finished_at.is_not(None))
     session.execute(reopened.values(finished_at=None).execution_options(synchronize_session="fetch"))
     announce(session, "experiment", {"id": run.experiment_id}, experiment_id=run.experiment_id)

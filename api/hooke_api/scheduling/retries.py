@@ -101,6 +101,22 @@ def queue_again(
     return move(session, run, RunState.QUEUED, replace(evidence, why=why), **changes, **UNTRAINED)
 
 
+def try_anew(session: Session, run: Run, evidence: Cause, *, resume: bool = False) -> bool:
+    """Queue another attempt of a run that has ended without success, with as many failures allowed as at first.
+
+    `resume`: from its latest complete checkpoint, if it has one. Return False if its state has changed meanwhile.
+    """
+    changes = {
+        "attempt": run.attempt + 1,
+        "failures": 0,
+        "not_before": None,
+        "cancel_requested": False,
+        "finished_at": None,
+        "resume_from": run.resume_from if resume else run.attempt + 1,
+    }
+    return move(session, run, RunState.QUEUED, evidence, **changes, **UNTRAINED)
+
+
 def _progressed(session: Session, run: Run) -> bool:
     """Return whether the present attempt has a complete checkpoint with more samples than earlier ones."""
     query = select(Checkpoint.attempt, Checkpoint.rank, Checkpoint.samples, Checkpoint.path)

@@ -1,5 +1,6 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { nextLook } from "@/features/experiment/phases-look";
 import type { PhasesRow } from "@/lib/client/types.gen";
 import { comparison, row } from "../support/fixtures/experiment";
 import { apiServer, Refusal } from "../support/server";
@@ -97,5 +98,15 @@ describe("phases over time", () => {
     server.on("GET /experiments/*/phases", { phases: [], bins: BINS, rows: [phasesRow("Sync EASGD")] });
     await user.click(within(alert).getByRole("button", { name: "Try again" }));
     await waitFor(() => expect(areas()).toHaveLength(2));
+  });
+
+  it.each([
+    ["running", null, 20, 1500],
+    ["running", null, 3600, 6000],
+    ["succeeded", "2026-11-20T10:00:00Z", 20, 1500],
+    ["succeeded", "2026-11-20T09:59:40Z", 20, false],
+  ] as const)("of an experiment that is %s since %s, of %i s, are read again after %s ms", (...of) => {
+    const [state, finished_at, span, expected] = of;
+    expect(nextLook({ state, finished_at }, span, Date.parse("2026-11-20T10:00:10Z"))).toBe(expected);
   });
 });

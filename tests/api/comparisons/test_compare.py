@@ -52,6 +52,7 @@ def setting(answer, name) -> dict:
     return next(each for each in answer["settings"] if each["name"] == name)
 
 
+@ONE_KIND
 def test_rows_of_several_experiments(service):
     first, second = submit(service, LOCAL, PAPER), submit(service, LOCAL, batch=64)
     finish(service, first, "local", "Sync EASGD", [4.0, 3.0, 5.0])
@@ -74,6 +75,7 @@ def test_rows_of_several_experiments(service):
     assert (measured["samples"]["mean"], measured["samples"]["unit"]) == (9000, "samples")
 
 
+@ONE_KIND
 def test_settings_are_told_apart_with_their_defaults(service):
     submit(service, LOCAL)
     submit(service, LOCAL, SLOW, variants=[VARIANTS[1] | {"parameters": {"lr": 0.5}}])
@@ -89,6 +91,7 @@ def test_settings_are_told_apart_with_their_defaults(service):
     assert not any("seed" in each["name"] for each in answer["settings"])
 
 
+@ONE_KIND
 def test_clusters_are_compared_over_experiments_and_the_rest_is_explained(service):
     first = submit(service, LOCAL, PAPER)
     second = submit(service, SLOW)
@@ -114,6 +117,7 @@ def test_clusters_are_compared_over_experiments_and_the_rest_is_explained(servic
     )
 
 
+@ONE_KIND
 def test_other_kinds_of_workers_are_another_cluster(service):
     """The same name, and two workers each: times tell of method and machine together."""
     kinds = LOCAL | {"workers": [{"kind": "cpu"}, {"kind": "cpu", "speed": 0.25}]}
@@ -146,6 +150,7 @@ def test_rows_that_were_measured_apart_are_marked(service):
     assert "3 seeds, not measured in turn, with another processor and torch)" in contrast["sentence"]
 
 
+@ONE_KIND
 def test_one_row_against_the_others(service):
     made = submit(service, LOCAL)
     again = submit(service, LOCAL, budget={"samples": 20_000})
@@ -178,6 +183,7 @@ def test_what_names_no_row_is_refused_with_its_place(service, rows, said):
     assert found["errors"][0]["pointer"] == "query/rows/1"
 
 
+@ONE_KIND
 def test_an_unknown_experiment_and_too_many_rows(service, monkeypatch):
     submit(service, LOCAL)
     assert refused(service, "1", "5", status=404)["detail"] == "no experiment has the number 5"

@@ -81,6 +81,7 @@ def end(service, made, variant, seeds, state):
         session.execute(update(Run).where(*of_runs).values(state=state))
 
 
+@ONE_KIND
 def test_scores_over_two_workloads(service):
     digits = measured(service, {"sync": [4.0, 5.0, 4.5], "local 4": [9.0, 9.0, 9.0], "local 8": [8.0, 9.0, 10.0]})
     other = {"name": "mnist-lenet"}
@@ -105,6 +106,7 @@ def test_scores_over_two_workloads(service):
     assert (sync["tau"], sync["rho"]) == ([1, 1, 1, 2, 2, 4], [0, 0, 0.5, 0.5, 1, 1])
 
 
+@ONE_KIND
 def test_experiments_that_do_not_count_are_named_with_the_reason(service):
     times = {"sync": [1.0] * 3, "local 4": [2.0] * 3}
     two = VARIANTS[:2]
@@ -152,6 +154,7 @@ def test_a_method_that_lacks_a_workload_is_not_ranked_and_one_without_a_setting_
     )
 
 
+@ONE_KIND
 def test_without_experiments_there_is_no_board(service):
     assert service.get("/leaderboard") == {"tau_max": 4.0, "boards": [], "left_out": []}
 

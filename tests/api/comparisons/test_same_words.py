@@ -11,6 +11,7 @@ from hooke.spec.states import DIVERGED, RunState
 from hooke_api.comparisons.figures import figures
 from hooke_api.models import Run
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import Supervisor
 from tests.engine.notebook.data import GIVEN, QUICK
 
@@ -72,6 +73,7 @@ def test_a_server_plans_the_same_runs_and_says_the_same(service, made):
             assert {k: row[name][k] for k in wanted} == pytest.approx(wanted)
 
 
+@ONE_KIND
 def test_a_server_that_lacks_the_workload_says_what_to_put_there(service):
     made = hooke.compare(["sgd"], **GIVEN, **QUICK | {"samples": 16, "evaluate_every": None}, name="my-net")
     service.hello()

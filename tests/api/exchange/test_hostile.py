@@ -16,6 +16,7 @@ from tests.api.exchange.test_damage import edited, setting
 from tests.api.test_experiments import problem
 
 
+@ONE_KIND
 def test_another_specification_is_another_measurement(service):
     """Whoever imports a changed bundle first must not make the true one impossible to import."""
     made = measured(service)

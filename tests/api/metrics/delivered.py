@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
+import pytest
 from hooke.spec.events import STEP_COLUMNS
 from hooke.spec.states import RunState
-from hooke_api.metrics import service
+from hooke_api.metrics import brackets, growth, service, thinning
 from hooke_api.metrics.axes import curve
 from hooke_api.metrics.loading import load, read_facts, read_keys
 from hooke_api.metrics.m4 import m4
@@ -34,6 +35,16 @@ METRICS = (*OF_STEPS, "validation_accuracy", "validation_loss", "p_at_3")
 BATCH = 8
 WHO = {"created_by": "test", "fingerprint": ""}
 _numbers = count(1)
+
+
+def let_few_steps_be_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lower every limit from which on a run is long."""
+    monkeypatch.setattr(thinning, "LEVELS", (32, 64))
+    monkeypatch.setattr(thinning, "LEAST_STEPS", 64)
+    monkeypatch.setattr(growth, "FOLD_STEPS", 100)
+    monkeypatch.setattr(growth, "LEAST_ROWS", 3)
+    for module in (brackets, service):
+        monkeypatch.setattr(module, "CELLS", 64)
 
 
 def add_experiment(database: Database) -> str:

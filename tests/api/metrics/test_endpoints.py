@@ -47,6 +47,7 @@ def series(service, run: str, metric: str, axis: str = "clock", points: int = 50
     return found["series"][0] | {"unit": found["unit"]}
 
 
+@ONE_KIND
 def test_train_loss_is_the_mean_over_workers_as_far_as_all_have_reported(service, running):
     found = series(service, running.id, "train_loss", "step")
     assert found["x"] == [1, 2, 3, 4, 5, 6]
@@ -54,6 +55,7 @@ def test_train_loss_is_the_mean_over_workers_as_far_as_all_have_reported(service
     assert (found["n"], found["of"], found["run"], found["unit"]) == (6, 6, running.id, "steps per worker")
 
 
+@ONE_KIND
 def test_the_bytes_of_all_ranks_are_a_metric_and_an_axis(service, running):
     found = series(service, running.id, "bytes_sent", "samples")
     assert found["y"] == [4000.0 * s for s in range(1, 7)]
@@ -65,6 +67,7 @@ def test_the_bytes_of_all_ranks_are_a_metric_and_an_axis(service, running):
     assert dict(zip(band["x"], band["mean"], strict=True))[64.0] == 4000.0
 
 
+@ONE_KIND
 def test_every_axis(service, running):
     for axis, step, unit in (
         ("clock", 0.01, "s"),
@@ -102,6 +105,7 @@ def test_all_points_as_a_table(service, running):
     assert service.client.get(path, params={"run": "run_none"}).status_code == 404
 
 
+@ONE_KIND
 def test_a_step_of_several_batches_counts_their_samples(service):
     """Batch 32, two workers, two gradients per step: 128 samples."""
     variant = {"name": "original", "algorithm": "sync-easgd", "parameters": {"accumulation": 2}}
@@ -112,6 +116,7 @@ def test_a_step_of_several_batches_counts_their_samples(service):
     assert series(service, supervisor.id, "train_loss", "step")["x"] == [1, 2, 3, 4]
 
 
+@ONE_KIND
 def test_evaluations_on_every_axis(service, running):
     for axis, expected in (
         ("clock", [0, 0.256, 0.512]),
@@ -125,6 +130,7 @@ def test_evaluations_on_every_axis(service, running):
         assert found["y"] == pytest.approx([0.1, 0.5, 0.75][: len(expected)])
 
 
+@ONE_KIND
 def test_new_points_follow_on_the_old_ones(service, running):
     before = series(service, running.id, "train_loss", "step")
     ship(running, 1, steps(2, 4, first=7, loss=np.full(4, 3.0)))
@@ -143,6 +149,7 @@ def test_gaps_are_null_and_staleness_has_points_only_where_known(service, runnin
     assert (found["x"], found["y"]) == ([7], [3.0])
 
 
+@ONE_KIND
 def test_at_most_so_many_points_and_the_spike_is_among_them(service, running):
     loss = np.ones(3000)
     loss[1234] = 99.0
@@ -155,6 +162,7 @@ def test_at_most_so_many_points_and_the_spike_is_among_them(service, running):
     assert max(found["y"]) == 50.0
 
 
+@ONE_KIND
 @pytest.mark.parametrize(
     ("algorithm", "has_server", "expected"),
     [
@@ -176,6 +184,7 @@ def test_a_row_is_a_round_as_the_pace_says(service, algorithm, has_server, expec
     assert series(service, supervisor.id, "train_loss", "step")["y"][:2] == pytest.approx(expected)
 
 
+@ONE_KIND
 @pytest.mark.parametrize("bad", [0, 1])
 def test_the_live_curve_goes_on_without_a_worker_that_left(service, bad):
     """Worker 0 writes the evaluations of a lock-free method, and goes on doing so when it has left."""
@@ -212,6 +221,7 @@ def test_the_pace_is_what_the_cluster_said_of_it(service):
     assert series(service, supervisor.id, "train_loss", "step")["y"][:2] == pytest.approx([1.5, 3.5])
 
 
+@ONE_KIND
 def test_a_new_attempt_hides_what_it_supersedes(service, running):
     second = Supervisor(service, running.order.model_copy(update={"attempt": 2, "token": "second"}))
     _begin_attempt(service, running.id)
@@ -274,6 +284,7 @@ def _newest(service) -> int:
         return session.scalar(select(func.max(Event.position)))
 
 
+@ONE_KIND
 def test_an_experiment_without_points_has_bands_without_points(service):
     made = service.submit()
     answer = service.get(f"/experiments/{made['id']}/bands")
@@ -299,6 +310,7 @@ def test_bad_queries_point_to_the_field(service):
         assert pointer in {fault["pointer"] for fault in answer.json()["errors"]}
 
 
+@ONE_KIND
 def test_unknown_runs_and_experiments_are_404(service):
     answer = service.client.post("/series", json={"runs": ["run_none"], "metrics": ["train_loss"]})
     assert answer.status_code == 404 and "run_none" in answer.json()["detail"]
@@ -319,6 +331,7 @@ def merged(old: dict, answer: dict) -> list[list]:
     return found
 
 
+@ONE_KIND
 def test_bands_come_as_increments_to_who_says_what_it_has(service, running):
     address = f"/experiments/{service.run(running.id)['experiment_id']}/bands"
     first = service.get(address, metric=["validation_accuracy", "validation_loss"])

@@ -11,6 +11,7 @@ from hooke_api.metrics.schemas import CommonMetric
 from pydantic import ValidationError
 
 from tests.api.conftest import scored, start, steps
+from tests.api.databases import ONE_KIND
 
 P3 = FurtherMetric(name="p_at_3", title="P@3", unit="share", description="Precision at 3.", better="higher")
 RECALL = FurtherMetric(name="recall", title="Recall", unit="share")
@@ -39,6 +40,7 @@ def series(service, run, metric, axis="clock"):
     return answer.json()["series"][0]
 
 
+@ONE_KIND
 def test_declarations_of_an_experiment(service, running):
     experiment = service.run(running.id)["experiment_id"]
     answer = service.client.get(f"/experiments/{experiment}/metrics").json()
@@ -54,6 +56,7 @@ def test_declarations_of_an_experiment(service, running):
     assert service.client.get("/experiments/exp_none/metrics").status_code == 404
 
 
+@ONE_KIND
 def test_an_experiment_without_them(service):
     supervisor = service.launch()
     supervisor.report("starting", "running")
@@ -63,6 +66,7 @@ def test_an_experiment_without_them(service):
     assert series(service, supervisor.id, "p_at_3")["x"] == []
 
 
+@ONE_KIND
 @pytest.mark.parametrize(
     ("axis", "x"), [("clock", [0, 0.256]), ("wall", [0, 256 / 900]), ("samples", [0, 256]), ("step", [0, 4])]
 )
@@ -71,11 +75,13 @@ def test_a_series_over_every_axis(service, running, axis, x):
     assert found["x"] == pytest.approx(x) and found["y"] == [0.2, 0.3]
 
 
+@ONE_KIND
 def test_a_missing_value_is_no_point(service, running):
     found = series(service, running.id, "recall", "bytes")
     assert (found["x"], found["y"]) == ([16_000], [0.75])
 
 
+@ONE_KIND
 def test_bands_and_the_table(service, running):
     experiment = service.run(running.id)["experiment_id"]
     (first, *_) = service.client.get(
@@ -96,6 +102,7 @@ def test_values_that_are_not_finite_are_not_stored(service, running):
     assert series(service, running.id, "recall")["y"] == [0.75, 0.5]
 
 
+@ONE_KIND
 def test_a_name_that_no_metric_can_have_is_refused(service, running):
     answer = service.client.post("/series", json={"runs": [running.id], "metrics": ["P@3"]})
     assert answer.status_code == 422

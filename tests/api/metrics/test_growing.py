@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hooke.spec.states import RunState
 from hooke_api.base.caches import Budget
-from hooke_api.metrics import brackets, curves, growth, service, thinning
+from hooke_api.metrics import curves, growth, service, thinning
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.growing import Growing
 from hooke_api.metrics.loading import load, read_facts, read_keys
@@ -25,23 +25,14 @@ from tests.api.metrics.delivered import (
     Delivered,
     add_experiment,
     bands,
+    let_few_steps_be_many,
     series,
     true_bands,
     true_series,
 )
 
 POINTS = (16, 20, 32, 50, 64)
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Let few steps be many."""
-    monkeypatch.setattr(thinning, "LEVELS", (32, 64))
-    monkeypatch.setattr(thinning, "LEAST_STEPS", 64)
-    monkeypatch.setattr(growth, "FOLD_STEPS", 100)
-    monkeypatch.setattr(growth, "LEAST_ROWS", 3)
-    for module in (brackets, service):
-        monkeypatch.setattr(module, "CELLS", 64)
+small = pytest.fixture(autouse=True)(let_few_steps_be_many)
 
 
 @pytest.fixture
@@ -135,6 +126,7 @@ def test_only_new_steps_are_read(database, counted):
     assert counted == {"anew": 1, "whole": 0}
 
 
+@ONE_KIND
 @pytest.mark.parametrize("restored", [100, None])
 @pytest.mark.parametrize("algorithm", ["sync-sgd", "original-easgd"])
 def test_a_restart_hides_what_it_supersedes_at_every_look(database, algorithm, restored):
@@ -171,6 +163,7 @@ def test_a_restart_hides_what_it_supersedes_at_every_look(database, algorithm, r
         check(database, store, run, draw)
 
 
+@ONE_KIND
 @pytest.mark.parametrize(("worker", "step"), [(0, 60), (2, 0), (1, 90)])
 def test_rows_go_on_without_a_worker_that_left(database, worker, step):
     draw = random.Random(step)
@@ -187,6 +180,7 @@ def test_rows_go_on_without_a_worker_that_left(database, worker, step):
         check(database, store, run, draw)
 
 
+@ONE_KIND
 def test_a_server_that_was_silent_and_one_that_goes_on_without_steps(database, counted):
     draw = random.Random(1)
     run = Delivered(database, add_experiment(database), "original-easgd", 2, 1)
@@ -207,6 +201,7 @@ def test_a_server_that_was_silent_and_one_that_goes_on_without_steps(database, c
     assert counted == {"anew": 2, "whole": 0}
 
 
+@ONE_KIND
 def test_steps_that_go_back_in_time_are_read_whole(database, counted):
     draw, store = random.Random(4), CurveStore()
     run = Delivered(database, add_experiment(database), "hogwild-sgd", 2)
@@ -223,6 +218,7 @@ def test_steps_that_go_back_in_time_are_read_whole(database, counted):
     assert counted["whole"] > 0
 
 
+@ONE_KIND
 def test_a_band_has_the_ends_of_its_seeds_wherever_the_others_are(database):
     """One has ended before the third is looked at, one meanwhile, before and behind where it is."""
     draw, experiment, store = random.Random(3), add_experiment(database), CurveStore()
@@ -258,6 +254,7 @@ def test_a_band_of_more_points_than_are_kept_is_read_whole(database, counted):
     assert counted["whole"] == 1
 
 
+@ONE_KIND
 def test_an_evaluation_that_comes_late_has_the_bytes_of_its_row(database):
     run, store = Delivered(database, add_experiment(database), "sync-sgd", 2), CurveStore()
     scores = ("validation_accuracy", "train_loss")

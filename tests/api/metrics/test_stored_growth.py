@@ -4,26 +4,30 @@ import random
 
 import pytest
 from hooke.spec.states import RunState
-from hooke_api.metrics import brackets, growth, service, stored_growth, thinning
+from hooke_api.metrics import stored_growth, thinning
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.loading import read_facts
 from hooke_api.metrics.thinner import Thinner
 from hooke_api.models import Chunk, RankTotals, Run, ThinnedSeries
 from sqlalchemy import select, update
 
-from tests.api.metrics.delivered import AXES, Delivered, add_experiment, bands, series, true_bands, true_series
+from tests.api.databases import ONE_KIND
+from tests.api.metrics.delivered import (
+    AXES,
+    Delivered,
+    add_experiment,
+    bands,
+    let_few_steps_be_many,
+    series,
+    true_bands,
+    true_series,
+)
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Let few steps be many."""
-    monkeypatch.setattr(thinning, "LEVELS", (32, 64))
-    monkeypatch.setattr(thinning, "LEAST_STEPS", 64)
-    monkeypatch.setattr(growth, "FOLD_STEPS", 100)
-    monkeypatch.setattr(growth, "LEAST_ROWS", 3)
+    let_few_steps_be_many(monkeypatch)
     monkeypatch.setattr(stored_growth, "LEAST_STEPS", 200)
-    for module in (brackets, service):
-        monkeypatch.setattr(module, "CELLS", 64)
 
 
 @pytest.fixture
@@ -84,6 +88,7 @@ def test_a_process_that_knows_nothing_reads_only_the_steps_that_came_since(datab
     assert answers(database, CurveStore(), run) == expected
 
 
+@ONE_KIND
 def test_it_is_stored_again_when_there_are_a_quarter_more_steps(database, run, thinner):
     thinner.look()
     for rank in range(3):
@@ -104,6 +109,7 @@ def test_it_is_stored_again_when_there_are_a_quarter_more_steps(database, run, t
     assert {row.run_id for row in rows(database)} == {run.id}, "the other one is short"
 
 
+@ONE_KIND
 @pytest.mark.parametrize("change", ["cut", "noise", "empty", "version", "shape", "nothing of it"])
 def test_what_does_not_fit_is_ignored(database, run, thinner, change, monkeypatch):
     thinner.look()
@@ -133,6 +139,7 @@ def test_what_does_not_fit_is_ignored(database, run, thinner, change, monkeypatc
     check(database, CurveStore(), run)
 
 
+@ONE_KIND
 def test_a_restart_makes_it_useless_and_levels_take_its_place_at_the_end(database, run, thinner):
     thinner.look()
     run.again(100)
@@ -165,6 +172,7 @@ def test_an_ended_run_with_such_a_row_alone_still_gets_levels(database, run, thi
     assert {row.most for row in rows(database)} == {32, 64}
 
 
+@ONE_KIND
 def test_of_irregular_steps_nothing_is_stored_but_their_number(database, run, thinner):
     walls = run.written[0]["wall"].copy()
     run.written[0]["wall"] = walls[::-1].copy()

@@ -13,6 +13,7 @@ from hooke_api.models import Chunk, StoredEvaluation, ThinnedSeries
 from sqlalchemy import select, update
 
 from tests.api.conftest import scored, start, steps
+from tests.api.databases import ONE_KIND
 from tests.api.metrics.delivered import AXES, Delivered, add_experiment, series, true_series
 
 N = 200
@@ -77,6 +78,7 @@ def levels(service) -> set:
         return {tuple(row) for row in session.execute(select(ThinnedSeries.run_id, ThinnedSeries.most))}
 
 
+@ONE_KIND
 def test_answers_are_the_same_and_read_no_steps(service, thinner):
     supervisor = reported(service)
     supervisor.report("starting", "running", "succeeded")
@@ -98,6 +100,7 @@ def test_answers_are_the_same_and_read_no_steps(service, thinner):
     assert service.get(f"/experiments/{experiment}/bands", **bands)["bands"] == band
 
 
+@ONE_KIND
 def test_bytes_are_read_whole_as_no_level_has_them(service, thinner):
     supervisor = reported(service)
     supervisor.report("starting", "running", "succeeded")
@@ -143,6 +146,7 @@ def test_only_ended_and_long_runs_get_levels_and_each_once(service, thinner):
         assert set(session.scalars(select(ThinnedSeries.n))) == {1}, "computed again without a reason"
 
 
+@ONE_KIND
 def test_runs_from_before_are_found_and_a_spoilt_one_keeps_no_other_from_its_levels(service, thinner):
     first = reported(service)
     first.report("starting", "running", "succeeded")
@@ -154,6 +158,7 @@ def test_runs_from_before_are_found_and_a_spoilt_one_keeps_no_other_from_its_lev
     assert thinner.fault() is None
 
 
+@ONE_KIND
 def test_evaluations_need_no_steps(database):
     run, store = Delivered(database, add_experiment(database), "sync-sgd", 2), CurveStore()
     for rank in (0, 1):

@@ -11,6 +11,7 @@ from hooke_api.metrics.worker_times import PARTS, kinds_of, over_time_of, sample
 from hooke_api.metrics.workers import updates_of
 
 from tests.api.conftest import done, start, steps
+from tests.api.databases import ONE_KIND
 
 
 def rows(**columns):
@@ -94,6 +95,7 @@ def served(service):
     return supervisor.id
 
 
+@ONE_KIND
 def test_the_work_of_each_worker(service, served):
     found = service.client.get(f"/runs/{served}/workers").json()["workers"]
     assert [each["worker"] for each in found] == [0, 1]
@@ -146,6 +148,7 @@ def test_the_work_of_each_kind(service):
     assert [row["kind"] for row in csv.DictReader(io.StringIO(text))] == ["hogwild-cpu:2"] * 2 + ["cpu@0.5"] * 2
 
 
+@ONE_KIND
 def test_what_workers_did_over_time_as_a_table(service, served):
     answer = service.client.get(f"/runs/{served}/workers.csv", params={"of": "time"})
     assert "workers-over-time" in answer.headers["content-disposition"]
@@ -157,6 +160,7 @@ def test_what_workers_did_over_time_as_a_table(service, served):
     assert service.client.get(f"/runs/{served}/workers.csv", params={"of": "x"}).status_code == 422
 
 
+@ONE_KIND
 def test_workers_without_rows_count_among_the_updates(service):
     """Of many workers only the first and the last write rows; shares are of all updates."""
     supervisor = service.launch(
@@ -176,6 +180,7 @@ def test_workers_without_rows_count_among_the_updates(service):
     assert [each["share_of_updates"] for each in found] == [pytest.approx(1 / 4), None, pytest.approx(1 / 4)]
 
 
+@ONE_KIND
 def test_every_update_as_a_table(service, served):
     answer = service.client.get(f"/runs/{served}/workers.csv")
     assert answer.headers["content-type"].startswith("text/csv")
@@ -184,6 +189,7 @@ def test_every_update_as_a_table(service, served):
     assert [float(row["staleness"]) for row in found] == [0, 3, 1]
 
 
+@ONE_KIND
 def test_without_a_server_there_are_no_updates(service):
     supervisor = service.launch()
     supervisor.report("starting", "running")

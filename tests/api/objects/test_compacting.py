@@ -260,6 +260,7 @@ def test_what_happens_meanwhile_wins(service, monkeypatch, meanwhile):
     assert objects(service) == [] and service.count(LooseObject) == 0
 
 
+@ONE_KIND
 def test_only_runs_that_ended_long_ago_and_are_silent_are_due(service):
     first, second, third = ended(service), ended(service), ended(service)
     running = reported(service)

@@ -304,6 +304,7 @@ def test_without_a_provider_everything_else_goes_on(site):
     assert person(site.service).sign_in().status_code == 200
 
 
+@ONE_KIND
 def test_a_sign_in_that_began_too_long_ago_is_over(site, monkeypatch):
     named(site)
     client = site.browser()

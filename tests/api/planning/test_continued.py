@@ -1,5 +1,6 @@
 """A choice at the edge of its space: the space is widened, and the trials that were made count."""
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import SPEC
 from tests.api.planning.test_tuning import TUNED, play, rate, trials
 
@@ -34,6 +35,7 @@ def test_a_wider_space_keeps_the_trials(service):
     assert service.get(f"/experiments/{first}/tuning")["searches"][0]["earlier_trials"] == 0
 
 
+@ONE_KIND
 def test_an_experiment_that_is_not_there_cannot_be_continued(service):
     service.hello()
     document = SPEC | TUNED | {"tuning": {"trials": 8, "continues": "exp_0"}}

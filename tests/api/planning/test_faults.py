@@ -11,6 +11,7 @@ from hooke_api.planning.steps import Planner
 from hooke_api.scheduling.lifecycle import Cause, move
 from sqlalchemy import select, text, update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import Supervisor, done, scored, start
 from tests.api.planning.test_tuning import TUNED, by_rate, play, reported, trials
 from tests.api.test_ingest import rank
@@ -50,6 +51,7 @@ def test_an_error_while_planning_is_not_the_end(service):
     assert len(reported(service)) == 6
 
 
+@ONE_KIND
 def test_a_trial_is_judged_when_its_records_have_arrived(service):
     """A supervisor that could not reach the API for a while sends its last state with the first of its records."""
     late = before_the_last(service)
@@ -66,6 +68,7 @@ def test_a_trial_is_judged_when_its_records_have_arrived(service):
     assert chosen == {service.run(late.id)["trial"]}, "it is by far the fastest"
 
 
+@ONE_KIND
 def test_records_that_never_arrive_do_not_stop_a_tuning(service):
     late = before_the_last(service)
     late.report("starting", "running")

@@ -2,6 +2,7 @@
 
 from hooke_api.planning.steps import Planner
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import SPEC, Supervisor
 from tests.api.planning.test_faults import end
 from tests.api.test_catalogues import OTHER, SCHEMA, built_ins, own
@@ -54,6 +55,7 @@ def test_a_source_that_changed_after_its_trials_is_not_measured_with_their_choic
     assert "No setting was chosen" in service.get(f"/experiments/{experiment}/comparison")["tuning"]
 
 
+@ONE_KIND
 def test_settings_are_those_that_were_tried_also_if_other_spaces_are_declared_now(service):
     experiment = submit(service)
     play(service)
@@ -70,6 +72,7 @@ def test_settings_are_those_that_were_tried_also_if_other_spaces_are_declared_no
     assert len(search["trials"]) == len(tried)
 
 
+@ONE_KIND
 def test_spaces_that_cannot_be_read_are_told(service):
     """Of an agent of another version: nothing of them fails, and a parameter without a space is not searched."""
     unreadable = {

@@ -1,10 +1,12 @@
 """A swept variant over REST: it is stored as the variants that it stands for."""
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import SPEC
 
 SWEPT = [SPEC["variants"][1], {"name": "local", "algorithm": "local-sgd", "sweep": {"period": [4, 16]}}]
 
 
+@ONE_KIND
 def test_an_experiment_has_the_variants_of_its_sweeps(service):
     made = service.submit(variants=SWEPT, baseline="local")
     names = ["original", "local (period 4)", "local (period 16)"]
@@ -14,6 +16,7 @@ def test_an_experiment_has_the_variants_of_its_sweeps(service):
     assert {run["variant"] for run in service.runs()} == set(names)
 
 
+@ONE_KIND
 def test_a_fault_and_a_warning_are_told_where_they_are_in_the_document(service):
     service.hello()
     wrong = [SWEPT[0], SWEPT[1] | {"sweep": {"period": [4, 0]}}]

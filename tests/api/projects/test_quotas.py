@@ -66,6 +66,7 @@ def test_points_are_counted_in_rows_and_in_objects(service, filled):
     assert give(service, name, 50)["points"] == POINTS
 
 
+@ONE_KIND
 def test_it_is_warned_of_from_four_fifths_on(service, filled):
     name, _ = filled
     give(service, name, POINTS * 5 // 4 + 1)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC
 from tests.api.queue.test_queue_service import submit, took
 from tests.api.test_experiments import VIRTUAL
@@ -21,6 +22,7 @@ def test_nothing_is_predicted_before_a_similar_run_has_ended(service):
     assert predicted(service, 6) == {"cluster": "local", "host": "local", "runs": 6, "unlike": 6} | nothing
 
 
+@ONE_KIND
 def test_a_dry_run_takes_as_long_as_similar_runs_did(service):
     """Three runs took 40 s each: six more take 240 s, and those with half the budget about half of it."""
     service.hello()

@@ -6,6 +6,7 @@ import pytest
 from hooke_api.models import Experiment, now
 from sqlalchemy import update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import Supervisor
 from tests.api.queue.test_queue_service import names, policy, submit
 
@@ -34,6 +35,7 @@ def old_and_extended(service):
     return old, waits
 
 
+@ONE_KIND
 @pytest.mark.parametrize(
     ("order", "more"),
     [

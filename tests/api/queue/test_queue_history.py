@@ -9,6 +9,7 @@ from hooke_api.scheduling import history, usage
 from hooke_api.scheduling.queued import choose
 from sqlalchemy import insert, select, update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import Supervisor
 from tests.api.queue.test_queue_service import names, policy, submit, took
 
@@ -127,6 +128,7 @@ def test_a_huge_budget_with_a_wall_limit_is_predicted_by_the_limit(service):
     assert service.client.get("/experiments").status_code == 200
 
 
+@ONE_KIND
 def test_first_come_lets_what_has_begun_go_on_as_the_queue_shows(service):
     service.hello()
     policy(service, "priority", max_active_runs=1)

@@ -12,6 +12,7 @@ from hooke_api.models import Attempt, Cluster, Experiment, Run, now
 from hooke_api.waiting.limits import check_limits
 from sqlalchemy import select, update
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC, Supervisor
 from tests.api.test_experiments import VIRTUAL
 
@@ -52,6 +53,7 @@ def took(service, seconds):
             session.execute(update(Run).where(Run.id == order.run).values(started_at=began, finished_at=at))
 
 
+@ONE_KIND
 def test_a_policy_is_set_read_and_refused(service):
     service.hello()
     assert service.get("/clusters/local/queue")["policy"]["order"] == "first-come"
@@ -81,12 +83,14 @@ def test_the_scheduler_takes_the_highest_priority_and_it_may_change_while_waitin
     put(service, f"/experiments/{first}/priority", {"priority": -1})
 
 
+@ONE_KIND
 def test_an_experiment_may_be_submitted_with_a_priority(service):
     service.hello()
     made = service.client.post("/experiments?priority=7", json=SPEC | ALONE).json()
     assert (made["priority"], made["user"]) == (7, "owner")
 
 
+@ONE_KIND
 def test_fair_share_goes_by_what_users_have_used(service):
     service.hello()
     submit(service, "hers", "ada")
@@ -100,6 +104,7 @@ def test_fair_share_goes_by_what_users_have_used(service):
     assert service.get("/clusters/local/queue")["active"][0]["user"] == "bob"
 
 
+@ONE_KIND
 def test_fair_share_counts_a_run_that_goes_on_by_what_it_has_taken(service):
     """What waits of Ada comes after that of Bob while her run goes on, as it does once it has ended."""
     service.hello()
@@ -121,6 +126,7 @@ def test_fair_share_counts_a_run_that_goes_on_by_what_it_has_taken(service):
     assert names(service) == ["his", "hers"]
 
 
+@ONE_KIND
 def test_shortest_service_goes_by_the_history_of_similar_runs(service):
     service.hello()
     submit(service, "long one", seeds=3)
@@ -139,6 +145,7 @@ def test_shortest_service_goes_by_the_history_of_similar_runs(service):
     assert {run["experiment_id"] for run in service.runs(state="dispatched")} == {entries[0]["experiment"]}
 
 
+@ONE_KIND
 def test_waiting_runs_know_position_reason_and_times(service):
     service.hello()
     submit(service, "known", seeds=2)
@@ -171,6 +178,7 @@ def test_waiting_runs_know_position_reason_and_times(service):
     assert [run["waiting"] for run in service.runs(experiment=active)] == [None] * 3
 
 
+@ONE_KIND
 def test_later_runs_of_an_experiment_wait_for_those_before_them(service):
     service.hello()
     submit(service, "known")
@@ -191,6 +199,7 @@ def test_later_runs_of_an_experiment_wait_for_those_before_them(service):
     assert gap.total_seconds() == pytest.approx(80, rel=0.1)
 
 
+@ONE_KIND
 def test_without_history_nothing_is_predicted(service):
     service.hello()
     submit(service, "active")
@@ -200,6 +209,7 @@ def test_without_history_nothing_is_predicted(service):
     assert (told["starts"], told["ends"]) == (None, None)
 
 
+@ONE_KIND
 def test_too_many_waiting_runs_are_refused_before_anything_is_stored(service):
     service.hello()
     policy(service, max_waiting_runs=3)
@@ -216,6 +226,7 @@ def test_too_many_waiting_runs_are_refused_before_anything_is_stored(service):
     assert len(service.get("/experiments")["items"]) == 2
 
 
+@ONE_KIND
 def test_a_limit_of_active_runs_makes_launches_smaller(service):
     service.hello()
     policy(service, max_active_runs=2)
@@ -229,6 +240,7 @@ def test_a_limit_of_active_runs_makes_launches_smaller(service):
     assert [len(launch[1]) for launch in service.line.launched] == [2, 1]
 
 
+@ONE_KIND
 @pytest.mark.parametrize("order", ["first-come", "priority", "fair-share", "shortest-service"])
 def test_runs_of_an_experiment_stay_together_and_interleaved_over_seeds(service, order):
     """Launches of at most 3: a second experiment does not come between; every seed has both variants in turn."""
@@ -251,6 +263,7 @@ def test_runs_of_an_experiment_stay_together_and_interleaved_over_seeds(service,
     assert [run.variant for run in of_one] == ["sync", "original"] * 3
 
 
+@ONE_KIND
 def test_a_simulated_run_needs_the_whole_cluster(service):
     service.hello(cores=4)
     service.submit(clusters=[VIRTUAL])

@@ -14,6 +14,7 @@ from hooke_api.timeline.messages import meetings_of, messages_of
 from hooke_api.timeline.store import Timeline
 from hooke_api.timeline.straggler import straggler_of
 
+from tests.api.databases import ONE_KIND
 from tests.api.timeline.traces import PHASES, Made, lockstep
 
 
@@ -43,6 +44,7 @@ def test_parts_are_stored_once_and_in_order(service):
     assert service.count(StoredFilePart) == 2
 
 
+@ONE_KIND
 def test_a_part_that_is_not_what_it_says_is_refused(service):
     supervisor = service.launch()
     good = packed("trace.0", 0, b"abc")
@@ -65,6 +67,7 @@ def test_a_part_that_is_not_what_it_says_is_refused(service):
     assert service.count(StoredFilePart) == 0
 
 
+@ONE_KIND
 def test_of_an_attempt_so_much_is_kept_and_the_rest_is_acknowledged(service):
     supervisor = service.launch(trace=True)
     made = Made(0, 2)
@@ -85,6 +88,7 @@ def test_of_an_attempt_so_much_is_kept_and_the_rest_is_acknowledged(service):
     assert found["complete"] is False
 
 
+@ONE_KIND
 def test_a_run_without_a_timeline_says_so(service):
     supervisor = service.launch()
     found = service.get(f"/runs/{supervisor.id}/timeline")
@@ -166,6 +170,7 @@ def test_many_ranks_get_fewer_bins_and_many_messages_are_counted_instead():
     assert near.messages.bytes == [8] * 4
 
 
+@ONE_KIND
 def test_a_damaged_file_hides_nothing_else(service):
     supervisor = service.launch(trace=True)
     delivered(supervisor, lockstep([1.0], [1.0])[:1])
@@ -200,6 +205,7 @@ def test_the_trace_as_a_file_for_perfetto(service):
     assert sum(event.get("cat") == "message" for event in found["traceEvents"]) == 4
 
 
+@ONE_KIND
 def test_the_file_has_what_can_be_read_and_says_what_is_missing(service):
     supervisor = service.launch(trace=True)
     delivered(supervisor, lockstep([1.0], [1.0])[:1])

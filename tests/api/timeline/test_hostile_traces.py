@@ -11,6 +11,7 @@ from hooke.trace.reading import parse
 from hooke.trace.records import CHANGE, IS_CHANGE, IS_MOVE, IS_OPERATION, MOVE, OPERATION
 from hooke_api.models import StoredFilePart
 
+from tests.api.databases import ONE_KIND
 from tests.api.timeline.traces import Made, lockstep
 
 
@@ -64,6 +65,7 @@ def test_a_damaged_trace_is_told(name):
         parse(DAMAGED[name], "trace.1")
 
 
+@ONE_KIND
 def test_none_hides_the_others_or_fails(service):
     supervisor = service.launch(trace=True)
     content = {
@@ -86,6 +88,7 @@ def test_a_trace_of_another_rank_is_none_of_this_one(service):
     assert (found["ranks"], found["complete"]) == ([], False)
 
 
+@ONE_KIND
 def test_a_rank_that_the_run_has_not_is_refused(service):
     supervisor = service.launch(trace=True)
     body = supervisor.request(files=[packed("trace.2", 0, b"x")]).model_dump_json().encode()
@@ -108,6 +111,7 @@ def test_moves_of_time_that_there_is_not_end_soon():
     assert time.process_time() - began < 3
 
 
+@ONE_KIND
 def test_samples_that_are_no_numbers_are_left_out(service):
     supervisor = service.launch()
     good = {"unix": 1.0, "host": "h", "ranks": {"0": [1.0, 2.0]}, "network": [1, 2]}

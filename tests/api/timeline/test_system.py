@@ -12,6 +12,7 @@ from hooke_api.storage import files
 from hooke_api.storage.energy import sample_of, summed
 from hooke_api.timeline.system import rates, thinned
 
+from tests.api.databases import ONE_KIND
 from tests.api.hands import start
 
 
@@ -37,6 +38,7 @@ def lines(*samples):
     return b"".join(json.dumps(each).encode() + b"\n" for each in samples)
 
 
+@ONE_KIND
 def test_samples_of_a_run(service):
     supervisor = service.launch()
     nothing = service.get(f"/runs/{supervisor.id}/system")
@@ -62,6 +64,7 @@ def energy(unix, joules, **more):
     return sample(unix, joules=joules, since=float(unix), **more)
 
 
+@ONE_KIND
 def test_energy_is_that_of_the_last_sample(service):
     supervisor = service.launch()
     assert service.run(supervisor.id)["energy_j"] is None
@@ -88,6 +91,7 @@ def test_energy_is_that_of_the_last_sample(service):
     assert row["energy_shared"] == 0
 
 
+@ONE_KIND
 def test_energy_that_is_not_known_says_why_and_enters_no_comparison(service):
     supervisor = service.launch()
     why = "not readable here: permission denied on /sys/class/powercap/intel-rapl:0/energy_uj"
@@ -142,6 +146,7 @@ def test_a_share_beyond_its_limits_and_text_that_cannot_be_stored(service):
     assert service.get(f"/runs/{supervisor.id}/system")["energy"]["joules"] is None
 
 
+@ONE_KIND
 def test_a_run_that_went_on_from_a_checkpoint_has_the_energy_of_both_attempts(service):
     supervisor = service.launch()
     with service.database.write() as session:
@@ -157,6 +162,7 @@ def test_a_run_that_went_on_from_a_checkpoint_has_the_energy_of_both_attempts(se
     assert service.run(supervisor.id)["energy_j"] == 2
 
 
+@ONE_KIND
 def test_of_a_virtual_run_only_the_process(service):
     virtual = {"clusters": [{"name": "v", "computed_on": "local", "workers": [2], "seeds": 1, "virtual": {}}]}
     supervisor = service.launch(**virtual)

@@ -94,6 +94,7 @@ def test_a_run_is_told_from_its_start_to_its_end(webhooks, receiver):
     assert all(events[each["position"]] == each["event"] for each in found)
 
 
+@ONE_KIND
 def test_a_webhook_of_a_project_is_told_of_nothing_else(webhooks, receivers):
     service, receiver, every, other = webhooks.service, receivers(), receivers(), receivers()
     for name in ("vision", "text"):

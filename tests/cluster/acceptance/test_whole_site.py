@@ -28,7 +28,8 @@ def states(run):
 def test_kill_of_every_kind_of_process_of_a_run(site):
     """One experiment, one seed for each victim: the next run starts when the one before has ended."""
     victims = ["rank 0", "rank 1", "mpirun", "hydra_pmi_proxy"]
-    runs = site.submit(comparison(ENDLESS, seeds=len(victims)) | {"retry": {"attempts": 1}})
+    endless = comparison(ENDLESS, seeds=len(victims), workload=PATIENT)
+    runs = site.submit(endless | {"retry": {"attempts": 1}})
     for run, victim in zip(runs, victims, strict=True):
         site.wait_training(run)
         tree = Tree(site.supervisor(run))

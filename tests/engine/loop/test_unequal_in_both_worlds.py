@@ -84,7 +84,8 @@ def test_workers_update_equally_often_and_work_by_their_speed(played, name, worl
     blocks = [block.columns["worker"] for block in journal(run.folder, 2, "steps")]
     order = [int(worker) for block in blocks for worker in unpack("worker", block)]
     late = Counter(order[len(order) // 2 :])
-    assert 0.5 <= late[0] / late[1] <= 2
+    most = 3 if world == "mpi" else 2  # others may take the cores of one of them; without adaptation it were 4
+    assert 1 / most <= late[0] / late[1] <= most
     fast, slow = (report.done.step for report in run.first[:2])
     assert fast + slow == run.setup.steps
     assert fast / slow == pytest.approx(4, rel=0.3 if world == "virtual" else 0.5)

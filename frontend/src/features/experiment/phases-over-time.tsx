@@ -12,19 +12,17 @@ import { formatCount, formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { PHASES } from "@/lib/theme/palette";
 import { ErrorPanel } from "@/lib/ui/error-panel";
-import { isTerminal } from "@/lib/ui/states";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import answer from "./answer.module.css";
 import styles from "./experiment.module.css";
 import { type Group, groupLabel } from "./groups";
+import { nextLook } from "./phases-look";
 import { PhasesTable } from "./phases-table";
 import { overTimeSheet } from "./verdict-sheets";
 
 /** Equal parts of the time that are drawn. */
 const BINS = 60;
-/** Between two looks while runs go on, ms. */
-const GOING_MS = 6000;
 const COMMUNICATE = PHASES.indexOf("communicate");
 
 /** What a variant's row says of a part of the time, or where nothing was pointed at of its beginning and end. */
@@ -60,7 +58,7 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
       path: { experiment_id: experiment.id },
       query: { cluster, workers, bins: BINS },
     }),
-    refetchInterval: isTerminal(experiment.state) ? false : GOING_MS,
+    refetchInterval: ({ state }) => nextLook(experiment, state.data?.rows[0]?.span ?? 0, Date.now()),
   });
   const [at, point] = useState<number>();
   const rows = query.data?.rows ?? [];
