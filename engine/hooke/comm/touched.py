@@ -34,15 +34,20 @@ class Rows:
         """Return the whole slice of a vector as a view of shape (rows, elements of a row)."""
         return vector[self.part.start : self.part.stop].view(self.count, -1)
 
+    def near(self, tensor: Any) -> Any:
+        """Return the ids on the device of a tensor: what other ranks tell is in main memory. Not of all rows."""
+        return self.ids if self.ids.device == tensor.device else self.ids.to(tensor.device)
+
     def of(self, vector: Vector) -> Any:
         """Return these rows of a vector: a copy of shape (number of rows, elements); all of them: a view."""
         whole = self.matrix(vector)
-        return whole if self.ids is None else whole.index_select(0, self.ids)
+        return whole if self.ids is None else whole.index_select(0, self.near(whole))
 
     def put(self, vector: Vector, values: Any) -> None:
         """Write values, as `of` returns them, to these rows of a vector."""
         if self.ids is not None:
-            self.matrix(vector).index_copy_(0, self.ids, values)
+            matrix = self.matrix(vector)
+            matrix.index_copy_(0, self.near(matrix), values)
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,8 @@ class Touched:
             if each.ids is None:
                 each.matrix(vector).zero_()
             else:
-                each.matrix(vector).index_fill_(0, each.ids, 0.0)
+                matrix = each.matrix(vector)
+                matrix.index_fill_(0, each.near(matrix), 0.0)
 
     def add(self, x: Vector, g: Vector, rate: float) -> None:
         """Add rate g to x, of which g differs from zero only here: the bits of `x.add_(g, alpha=rate)`."""

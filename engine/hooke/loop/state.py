@@ -71,6 +71,7 @@ class RankState(Rank):
     """
 
     word = 0.0
+    _buffers = 0
     _joined = False
     """Whether the gradient belongs to the batch of the one before."""
     _counted = (-1, 0)
@@ -105,8 +106,8 @@ class RankState(Rank):
         self.schedule = RunSchedule(spec, algorithm.gradients_per_step())
         self.params = objective.initial(spec.seed)
         start = comm if spec.communication.wire in ("fp32", "bf16", "fp16") else comm.in_full()
-        start.broadcast(sendable(self.params))
         comm.label(self.params, "params")
+        start.broadcast(sendable(self.params))
         self.states: dict[str, Vector] = {"params": self.params}
         self.restored: dict[str, Vector] = {}
         self.restored_seconds: dict[Phase, float] | None = None
@@ -121,9 +122,10 @@ class RankState(Rank):
         self.loss = math.nan
         self._gradient = objective.allocate()
         comm.label(self._gradient, "gradient")
-        self._buffers = 0
         objective.bind(self.params, self._gradient)
         self._sum = objective.allocate() if self.schedule.accumulation > 1 else None
+        if not self.is_server and (warm := getattr(objective, "warm", None)) is not None:
+            warm(spec.batch)  # before the clock starts
         self.batches, self.dispatch = self._data()
         self.compute_time = ComputeTime(spec, self.rank)
         if (supports := comm.account.supports) is not None:
@@ -190,6 +192,7 @@ class RankState(Rank):
         more = self._counted[1] if self._counted[0] == self.t else 0
         if at is not None:
             self.objective.bind(at, self._gradient)
+        self.objective.synchronize()  # what a method has begun is not charged to the gradient
         before = self.ledger.enter(Phase.DATA)
         loss = self._next_gradient() if total is None else self._accumulated(total)
         self.loss = loss if not more else self.loss + (loss - self.loss) / (more + 1)
@@ -235,9 +238,8 @@ class RankState(Rank):
 
     def _accumulated(self, total: Vector) -> float:
         """Write the mean gradient of the next batches to the bound vector; return the mean of their losses."""
-        count = self.schedule.accumulation
+        count, loss = self.schedule.accumulation, 0.0
         total.zero_()
-        loss = 0.0
         for _ in range(count):
             self.ledger.enter(Phase.DATA)
             loss += self._next_gradient()

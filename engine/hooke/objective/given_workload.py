@@ -72,6 +72,7 @@ class GivenWorkload(Workload):
             task=custom(given.loss or cross_entropy, given.score),
             initialise="own",
             place=place,
+            repeats=False,
         )
 
 

@@ -1,0 +1,83 @@
+"""Gradients as CUDA graphs: recorded once, then begun by one call.
+
+The host needs about 10 us to begin an operation on a device. The gradient of a small network consists of some
+hundred that take 2 to 5 us each, so that the device waits for the host. A graph of them, which reads and writes
+the same memory whenever it is launched, is begun at once. It computes what was recorded, with the same bits.
+
+Recorded is what runs on the device. A model whose Python code does something else in every step, such as drawing
+from a generator of its own or writing notes, must not be recorded: users' models are not, nor those with dropout.
+`HOOKE_CUDA_GRAPHS=0` turns it off.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+import torch
+from torch import Tensor
+
+WARM = 3
+"""Computations before the recording, in which libraries choose algorithms and load kernels."""
+MOST = 8
+"""Recordings that are kept: of pairs of vectors that a method binds, and of sizes of batches."""
+
+
+def wanted() -> bool:
+    """Return whether gradients may be recorded at all."""
+    return os.environ.get("HOOKE_CUDA_GRAPHS", "1") != "0"
+
+
+class Replayed:
+    """Begins to compute gradients, and returns the loss: a scalar on the device that the next one overwrites.
+
+    `compute` begins one operation after the other for a batch; `kept` are tensors that it changes as it goes
+    along, such as running statistics, which a recording leaves as they are.
+    """
+
+    def __init__(self, compute: Callable[[Any], Tensor], kept: Iterable[Tensor]) -> None:
+        self._compute, self._kept = compute, list(kept)
+        self._recorded: dict[tuple[Any, ...], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+        self._pool: Any = None
+        self.refused = ""
+        """Why nothing is recorded any more; empty: recordings are used."""
+
+    def __call__(self, batch: Any, *bound: Tensor) -> Tensor:
+        """Compute the gradient of a batch; `bound`: the vectors that are read and written."""
+        key = tuple((each.data_ptr(), each.shape, each.dtype) for each in (*bound, batch.inputs, batch.labels))
+        found = self._recorded.get(key)
+        if found is None:
+            if self.refused or len(self._recorded) >= MOST:
+                return self._compute(batch)
+            found = self._record(batch)
+            if found is None:
+                return self._compute(batch)
+            self._recorded[key] = found
+        found[0].replay()
+        return found[1]
+
+    def _record(self, batch: Any) -> tuple[torch.cuda.CUDAGraph, Tensor] | None:
+        """Record the work of a batch; None, and `refused` says why, if PyTorch cannot."""
+        before = [each.clone() for each in self._kept]
+        here, aside = torch.cuda.current_stream(), torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        aside.wait_stream(here)
+        with torch.cuda.stream(aside):
+            for _ in range(WARM):
+                self._compute(batch)
+        here.wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph, pool=self._pool, stream=aside, capture_error_mode="thread_local"):
+                loss = self._compute(batch)
+        except RuntimeError as error:
+            self.refused = str(error).splitlines()[0]
+            with suppress(RuntimeError):
+                torch.cuda.synchronize()
+            return None
+        finally:
+            for each, value in zip(self._kept, before, strict=True):
+                each.copy_(value)
+        self._pool = graph.pool()
+        return graph, loss
