@@ -14,10 +14,9 @@ import torch
 
 from hooke.errors import LaunchError
 from hooke.hardware.description import bf16_unit
+from hooke.hardware.gpus import DEVICE_ID
 from hooke.spec.specification import Compute
 
-DEVICE_ID = "device id"
-"""Note that names the CUDA device of a rank; `hooke.cluster.gpus` looks for it."""
 LOCAL_RANK = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK")
 """Environment variables in which launchers pass the local rank."""
 

@@ -56,7 +56,7 @@ def test_a_device_and_threads_of_the_cpu_train_one_model(tmp_path):
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
     assert found["lost_mass"] < 0.01
-    assert found["final_accuracy"] > 0.8
+    assert found["test_accuracy"] > 0.8
 
 
 @pytest.mark.needs("cuda")
