@@ -38,18 +38,14 @@ class Sampler:
         started: Mapping[int, Start],
         clock: Callable[[], float] = time.monotonic,
         root: Path = Path("/"),
-        gpus: GpuMeter | None = None,
     ) -> None:
-        """`started`: rank -> its first record, which grows; `root`: where `proc` and `sys` are.
-
-        `gpus`: what reads the ranks' devices, for tests.
-        """
+        """`started`: rank -> its first record, which grows; `root`: where `proc` and `sys` are."""
         self._path, self._started, self._clock, self._root = path, started, clock, root
         self._host = os.uname().nodename
         self._began: float | None = None
         self._due = 0.0
         self._stopped = False
-        self._meter, self._gpus = EnergyMeter(root), gpus or GpuMeter()
+        self._meter, self._gpus = EnergyMeter(root), GpuMeter()
         self._used: dict[int, tuple[float, float]] = {}
         """Rank -> seconds of processor time at its first and at its latest sample."""
         self._busy: tuple[float, float] | None = None
