@@ -91,7 +91,7 @@ class FlatObjective:
         self._full = self._bind_low()
         seen = torch.bfloat16 if self._lowers else torch.float32
         last = devices.channels_last(compute, self.device)
-        self._loader = Loader(train, self.device, seen, last)
+        self._loader = Loader(train, self.device, seen, last, deferred=True)
         self.reads_ahead = self._loader.worthwhile
         plain, *held = (Loader(part, self.device, seen, last) for part in (train, validation, test))
         scored: dict[Part, Loader] = {"validation": held[0], "test": held[1]}
@@ -213,6 +213,8 @@ class FlatObjective:
 
     def _queue(self, batch: Batch) -> Tensor:
         """Begin to compute the gradient; return the loss."""
+        if batch.begin is not None:
+            batch.begin()
         if self._low is not None:
             self._low.copy_(self._weights)  # one pass, instead of a cast per layer and direction
         with self._autocast():

@@ -1,20 +1,23 @@
 """Loads batches from a data set to the device of the model.
 
-On a CPU, a batch is gathered into one buffer and scaled into another. On a CUDA device, it is gathered into
-page-locked memory, copied on a side stream and scaled there, so that one byte per pixel crosses the bus.
-`prefetch` reads the next batch in a thread while the current one is in use.
+On a CPU, a batch is gathered into one buffer and scaled into another. Of a part that a CUDA device holds, it is
+gathered there. Of others, and with augmentation, it is gathered into page-locked memory, copied on a side stream
+and scaled on the device, so that one byte per pixel crosses the bus; `prefetch` reads the next batch in a thread
+while the current one is in use.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hooke.objective.held import Held
 from hooke.objective.samples import Source
 
 
@@ -27,6 +30,8 @@ class Batch:
 
     inputs: Tensor
     labels: Tensor
+    begin: Callable[[], None] | None = None
+    """Begins to write them, and has to be called before they are used; None: that has been done."""
 
 
 class _Buffers:
@@ -51,9 +56,8 @@ class _Buffers:
 class _Seen:
     """The batch as the model sees it; on a device always in the same memory while batches have as many items."""
 
-    def __init__(self, room: _Buffers, dtype: torch.dtype, last: bool) -> None:
-        """`last`: images in channels-last order."""
-        there, cuda = room.there, room.copied is not None
+    def __init__(self, there: Tensor, labels: Tensor, dtype: torch.dtype, last: bool, cuda: bool) -> None:
+        """`there`, `labels`: the batch as stored, on the device; `last`: images in channels-last order."""
         if there.dim() == 4 and not last:
             there = there.permute(0, 3, 1, 2)
         if there.dtype != torch.int64:
@@ -61,16 +65,40 @@ class _Seen:
         else:
             inputs = torch.empty_like(there) if cuda else there
         self.inputs = inputs
-        self.labels = torch.empty_like(room.labels_there) if cuda else room.labels_there
+        self.labels = torch.empty_like(labels) if cuda else labels
         self.batch = Batch(inputs.permute(0, 3, 1, 2) if inputs.dim() == 4 and last else inputs, self.labels)
+
+
+class _Gathered:
+    """Buffers for batches of one size that are gathered on the device."""
+
+    def __init__(self, loader: Loader, held: Held, items: int) -> None:
+        rows, labels = held.rows, held.labels
+        self.places = torch.zeros(items, dtype=torch.int64, device=rows.device)
+        there = rows.new_empty((items, *rows.shape[1:]))
+        seen = loader.seen(there, labels.new_empty((items, *labels.shape[1:])), True)
+
+        def begin() -> None:
+            held.gather(self.places, there, seen.labels)
+            loader.show(there, seen)
+
+        self.batch = replace(seen.batch, begin=begin)
 
 
 class Loader:
     """Reads batches of one source for one device. `dtype` is what the model sees: float32 or bfloat16."""
 
     def __init__(
-        self, source: Source, device: torch.device, dtype: torch.dtype, channels_last: bool = True
+        self,
+        source: Source,
+        device: torch.device,
+        dtype: torch.dtype,
+        channels_last: bool = True,
+        *,
+        deferred: bool = False,
+        holds: bool | None = None,
     ) -> None:
+        """`deferred`: whoever uses a batch calls its `begin`; `holds`: by default on CUDA devices."""
         self._source, self._device, self._dtype, self._last = source, device, dtype, channels_last
         self._buffers: list[_Buffers] = []
         self._ahead: tuple[Any, Future[_Buffers]] | None = None
@@ -83,12 +111,17 @@ class Loader:
         self._scale, self._shift = (
             x.to(device).view(image) if isinstance(x, Tensor) else x for x in (source.scale, source.shift)
         )
-        self.worthwhile = source.slow or cuda
+        self._held = Held.of(source, device) if (cuda if holds is None else holds) else None
+        self._gathered: _Gathered | None = None
+        self._deferred = deferred
+        self.worthwhile = source.slow or (cuda and (self._held is None or source.augments))
         """Whether reading ahead pays off; gathering from memory is cheaper than a thread."""
 
     def load(self, at: Any, random: np.random.Generator | None = None) -> Batch:
         """Return the items `at`, augmented with `random` if given; valid until the next `load`."""
         at = torch.as_tensor(at, dtype=torch.int64)
+        if self._held is not None and (random is None or not self._source.augments):
+            return self._gather(at, self._held)
         ahead, self._ahead = self._ahead, None
         room = ahead[1].result() if ahead is not None else None
         if ahead is None or room is None or not torch.equal(ahead[0], at):
@@ -96,25 +129,39 @@ class Loader:
         if room.copied is not None:
             torch.cuda.current_stream(self._device).wait_event(room.copied)
         seen = self._seen_of(room)
-        self._show(room, seen)
+        if seen.labels is not room.labels_there:
+            seen.labels.copy_(room.labels_there)
+        self.show(room.there, seen)
         if room.used is not None:
             room.used.record(torch.cuda.current_stream(self._device))
         return seen.batch
 
+    def _gather(self, at: Tensor, held: Held) -> Batch:
+        """Return items that the device holds."""
+        if self._gathered is None or len(self._gathered.places) != len(at):
+            self._gathered = _Gathered(self, held, len(at))
+        found = self._gathered
+        found.places.copy_(held.places(at))
+        if not self._deferred and found.batch.begin is not None:
+            found.batch.begin()
+        return found.batch
+
     def _seen_of(self, room: _Buffers) -> _Seen:
-        key = 0 if room.copied is not None else id(room)
+        key, cuda = (0, True) if room.copied is not None else (id(room), False)
         seen = self._seen.get(key)
         if seen is None or len(seen.labels) != len(room.labels):
-            seen = self._seen[key] = _Seen(room, self._dtype, self._last)
+            seen = self._seen[key] = self.seen(room.there, room.labels_there, cuda)
         return seen
 
-    def _show(self, room: _Buffers, seen: _Seen) -> None:
-        """Write a batch to where the model sees it."""
-        if seen.labels is not room.labels_there:
-            seen.labels.copy_(room.labels_there)
-        if seen.inputs is room.there:
+    def seen(self, there: Tensor, labels: Tensor, cuda: bool) -> _Seen:
+        """Return where the model sees a batch that is stored like this."""
+        return _Seen(there, labels, self._dtype, self._last, cuda)
+
+    def show(self, there: Tensor, seen: _Seen) -> None:
+        """Begin to write items, as stored, to where the model sees them."""
+        if seen.inputs is there:
             return
-        there = room.there.permute(0, 3, 1, 2) if room.there.dim() == 4 and not self._last else room.there
+        there = there.permute(0, 3, 1, 2) if there.dim() == 4 and not self._last else there
         if there.dtype == torch.int64:
             seen.inputs.copy_(there)
             return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -154,8 +155,8 @@ def batches_are_those_of_the_cpu(device: str) -> None:
     for name, source in sources.items():
         for dtype in (torch.float32, torch.bfloat16):
             plain = Loader(source, torch.device("cpu"), dtype)
-            for last in (True, False):
-                other = Loader(source, torch.device(device), dtype, last)
+            for last, holds in itertools.product((True, False), (True, False)):
+                other = Loader(source, torch.device(device), dtype, last, holds=holds)
                 for turn in range(12):
                     draw, size = np.random.default_rng(turn), (32, 32, 7)[turn % 3]
                     at = draw.integers(0, len(source), size)
@@ -165,8 +166,8 @@ def batches_are_those_of_the_cpu(device: str) -> None:
                         other.prefetch(at[::-1].copy(), np.random.default_rng([9]))  # in vain
                     mine = other.load(at, np.random.default_rng([turn]))
                     truth = plain.load(at, np.random.default_rng([turn]))
-                    assert torch.equal(mine.inputs.cpu(), truth.inputs), (name, dtype, last, turn)
-                    assert torch.equal(mine.labels.cpu(), truth.labels), (name, dtype, last, turn)
+                    assert torch.equal(mine.inputs.cpu(), truth.inputs), (name, last, holds, turn)
+                    assert torch.equal(mine.labels.cpu(), truth.labels), (name, last, holds, turn)
                 other.close()
 
 
