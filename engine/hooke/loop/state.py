@@ -112,12 +112,10 @@ class RankState(Rank):
         self.restored: dict[str, Vector] = {}
         self.restored_seconds: dict[Phase, float] | None = None
         self.evaluated: Vector | Callable[[], Vector] = self.params
-        self.compared = False
-        """Whether the ranks have compared the weights that they evaluate."""
+        self.compared = False  # whether the ranks have compared the weights that they evaluate
         self.flush: Callable[[], Iterable[Pending] | None] | None = None
         self.t = self.first = self.granted = 0
-        self.turn = 0
-        """Server: whose turn it is in rank order; part of a checkpoint."""
+        self.turn = 0  # of a server: whose turn it is in rank order; part of a checkpoint
         self.samples = 0
         self.loss = math.nan
         self._gradient = objective.allocate()
@@ -200,9 +198,11 @@ class RankState(Rank):
         self.ledger.enter(before)
         if at is not None:
             self.objective.bind(self.params, self._gradient)
-        touched = self.objective.touched if total is None else None
-        self._touched = touched, getattr(self._gradient, "_version", None)
-        self.check(self._gradient, "the gradient")
+        one = total is None
+        known = getattr(self.objective, "total", None) if one else None
+        self._touched = self.objective.touched if one else None, getattr(self._gradient, "_version", None)
+        if known is None or not math.isfinite(known):
+            self.check(self._gradient, "the gradient")
         return self._gradient
 
     @override
@@ -232,8 +232,7 @@ class RankState(Rank):
             return self.objective.gradient(batch)
 
     def _read_ahead(self) -> None:
-        ahead = self.batches.peek()
-        if ahead is not None:  # else it has not been granted yet
+        if (ahead := self.batches.peek()) is not None:  # else it has not been granted yet
             self.objective.prefetch(ahead)
 
     def _accumulated(self, total: Vector) -> float:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -55,6 +55,8 @@ class FlatObjective:
 
     touched: Touched | None = None
     """Every weight has a gradient."""
+    total: float | None = None
+    """The sum of the elements of the latest gradient, where it was recorded; None: not known."""
     further_metrics: tuple[FurtherMetric, ...] = ()
 
     def __init__(
@@ -96,10 +98,9 @@ class FlatObjective:
         plain, *held = (Loader(part, self.device, seen, last) for part in (train, validation, test))
         scored: dict[Part, Loader] = {"validation": held[0], "test": held[1]}
         self._scorer = Scorer(self.model, task, (len(train), plain), scored, self._autocast)
-        self._picked = self._computed = 0
-        self._trusted = False
+        self._picked, self._computed, self._trusted = 0, 0, False
         fixed = repeats and self.device.type == "cuda" and not self._dropouts and wanted()
-        self._replayed = Replayed(self._queue, self.model.buffers()) if fixed else None
+        self._replayed = Replayed(self._queue_with_total, self.model.buffers()) if fixed else None
         self._gradient: Vector | None = None
         self.bind(self.allocate(), self.allocate())
 
@@ -209,7 +210,13 @@ class FlatObjective:
         self._computed += 1
         if self._replayed is None or self._gradient is None:
             return self._queue(batch).item()
-        return self._replayed(batch, self._weights, self._gradient).item()  # waits for the device
+        loss, self.total = self._replayed(batch, self._weights, self._gradient).tolist()  # waits for the device
+        return loss
+
+    def _queue_with_total(self, batch: Batch) -> Tensor:
+        """Begin to compute the gradient; return the loss and the sum of the elements."""
+        loss = self._queue(batch)
+        return torch.stack((loss, cast("Tensor", self._gradient).sum()))
 
     def _queue(self, batch: Batch) -> Tensor:
         """Begin to compute the gradient; return the loss."""
@@ -232,7 +239,6 @@ class FlatObjective:
         self._replayed(batch, x, g)
         float(g.copy_(x).sub_(x).mul_(0.5).add_(x, alpha=0.5).sum())  # what steps are made of
         g.zero_()
-        self.synchronize()
 
     def _distrust(self, before: list[Tensor]) -> None:
         if not all(map(torch.equal, before, devices.global_draws(self.device))):
@@ -259,9 +265,8 @@ class FlatObjective:
 
     def local_state(self) -> dict[str, Any]:
         """Return the state that outlives a step besides the vectors, as arrays: buffers and generator states."""
-        counters = {"drawn": np.array([self._picked, self._computed], dtype=np.int64)}
         buffers = {f"buffer.{name}": b.detach().cpu().numpy().copy() for name, b in self.model.named_buffers()}
-        return counters | buffers
+        return {"drawn": np.array([self._picked, self._computed], dtype=np.int64)} | buffers
 
     def restore_local(self, state: dict[str, Any]) -> None:
         """Continue from the result of `local_state`. Raises CheckpointError for the state of another model."""

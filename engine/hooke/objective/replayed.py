@@ -31,16 +31,16 @@ def wanted() -> bool:
 
 
 class Replayed:
-    """Begins to compute gradients, and returns the loss: a scalar on the device that the next one overwrites.
+    """Begins to compute gradients; returns the loss and what else is told, which the next one overwrites.
 
-    `compute` begins one operation after the other for a batch; `kept` are tensors that it changes as it goes
-    along, such as running statistics, which a recording leaves as they are.
+    `compute` begins one operation after the other for a batch, and returns a tensor on the device; `kept` are
+    tensors that it changes as it goes along, such as running statistics, which a recording leaves as they are.
     """
 
     def __init__(self, compute: Callable[[Any], Tensor], kept: Iterable[Tensor]) -> None:
         self._compute, self._kept = compute, list(kept)
         self._recorded: dict[tuple[Any, ...], tuple[torch.cuda.CUDAGraph, Tensor, Any]] = {}
-        """The graph, its loss, and the batch whose memory it reads."""
+        """The graph, its result, and the batch whose memory it reads."""
         self._pool: Any = None
         self.refused = ""
         """Why nothing is recorded any more; empty: recordings are used."""
@@ -74,7 +74,7 @@ class Replayed:
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph, pool=self._pool, stream=aside, capture_error_mode="thread_local"):
-                loss = self._compute(batch)
+                told = self._compute(batch)
         except RuntimeError as error:
             self.refused = str(error).splitlines()[0]
             with suppress(RuntimeError):
@@ -84,4 +84,4 @@ class Replayed:
             for each, value in zip(self._kept, before, strict=True):
                 each.copy_(value)
         self._pool = graph.pool()
-        return graph, loss, batch
+        return graph, told, batch
