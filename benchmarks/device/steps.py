@@ -107,9 +107,10 @@ def ours(net: Net, batch: int, device: str, steps: int, recorded: bool, precisio
 
 
 def plain(net: Net, batch: int, device: str, steps: int, **how: bool) -> dict[str, Any]:
-    """Return steps per second of a plain loop; `how`: waits, last (channels), tf32."""
+    """Return steps per second of a plain loop; `how`: waits, last (channels), defaults (of PyTorch)."""
     exactly()
-    torch.backends.cudnn.allow_tf32 = how.get("tf32", False)
+    torch.backends.cudnn.allow_tf32 = how.get("defaults", False)
+    torch.backends.cudnn.deterministic = not how.get("defaults", False)
     train = items(net, ITEMS)
     data, labels = train.inputs.to(device), train.labels.to(device)
     model = net.make().to(device)
@@ -132,7 +133,7 @@ def plain(net: Net, batch: int, device: str, steps: int, **how: bool) -> dict[st
         if how.get("waits"):
             loss.item()
     wait(device)
-    torch.backends.cudnn.allow_tf32 = False
+    exactly()
     return {"steps_per_second": (steps - steps // 10) / (time.perf_counter() - began)}
 
 
@@ -184,7 +185,7 @@ def ways(net: Net, device: str) -> dict[str, Callable[[int, int], dict[str, Any]
     }
     if len(net.shape) == 3:
         found["plain PyTorch, channels last"] = lambda b, n: plain(net, b, device, n, last=True)
-        found["plain PyTorch, TF32 in convolutions"] = lambda b, n: plain(net, b, device, n, tf32=True)
+        found["plain PyTorch, TF32, not deterministic"] = lambda b, n: plain(net, b, device, n, defaults=True)
     if device == "cuda":
         found["plain PyTorch, one CUDA graph"] = lambda b, n: plain_recorded(net, b, device, n)
         found["Hooke, bf16"] = lambda b, n: ours(net, b, device, n, True, "bf16")

@@ -235,8 +235,8 @@ class FlatObjective:
         """Record the gradient of so many items, if it is to be: else the first step of a run would wait for it."""
         if self._replayed is None or self._gradient is None:
             return
-        batch, g, x = self._loader.load(np.arange(items) % self.train_size), self._gradient, self._weights
-        self._replayed(batch, x, g)
+        g, x, at = self._gradient, self._weights, np.arange(items) % self.train_size
+        self._replayed(self._loader.load(at, self._augmentation()), x, g)  # the batch as `pick` loads it
         float(g.copy_(x).sub_(x).mul_(0.5).add_(x, alpha=0.5).sum())  # what steps are made of
         g.zero_()
 
