@@ -37,7 +37,7 @@ def cells(row: Row) -> tuple[str, ...]:
 def line(row: Row) -> str:
     """Return one line on a run that has been compared with its equations."""
     case, worst = row.case, _number(_worst(row)) or "clocks alone"
-    told = f"{case.method} {case.title}, {row.world}, P={case.workers}: {worst}, tolerance {_number(row.tolerance)}"
+    told = f"{case.method} {case.title}, {row.world}, P={case.workers}: {worst} of {_number(row.tolerance)}"
     return "\n    ! ".join([told, *row.faults])
 
 

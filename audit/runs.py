@@ -71,7 +71,7 @@ def all_of(cases: Iterable[Case], place: Path, how: How) -> list[Audited]:
     rows = ((case, {world: Row(case, world) for world in case.worlds}) for case in cases)
     audited = [Audited(case, place / case.key, each) for case, each in rows]
     cores = how.abreast("virtual")
-    for world in ("virtual", "mpi"):
+    for world in ("virtual", "mpi") if how.until == math.inf else ("mpi", "virtual"):  # what counts most, first
         todo = [each for each in audited if world in each.case.worlds]
         how.say(f"{len(todo)} runs, {world}")
         shared, abreast = [each for each in todo if not each.case.alone], how.abreast(world)

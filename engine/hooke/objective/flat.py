@@ -49,8 +49,8 @@ class FlatObjective:
     weights of normalisations are one, biases zero; `"own"` keeps the weights that the constructor draws from a
     seeded generator. `place` sets device, precision and threads; `notes` describes the result. Without a
     `validation` part one is split off `train` (see `hooke.objective.parts`). Raises DataInvalid if `train` is too
-    small. The parts are attributes. `repeats`: model and loss do the same in every step, so that on a device the
-    work of a gradient may be recorded (see `hooke.objective.replayed`).
+    small. The parts are attributes. On a device the work of a gradient may be recorded (see
+    `hooke.objective.replayed`).
     """
 
     touched: Touched | None = None
@@ -70,7 +70,6 @@ class FlatObjective:
         task: Task = CLASSES,
         initialise: Callable[[nn.Module, torch.Generator], None] | Literal["own"] | None = None,
         place: Place = ALONE,
-        repeats: bool = True,
     ) -> None:
         compute, rank = place.compute, place.rank
         torch.set_num_threads(devices.threads(compute))  # of this thread; sums on several are not reproducible
@@ -99,7 +98,7 @@ class FlatObjective:
         scored: dict[Part, Loader] = {"validation": held[0], "test": held[1]}
         self._scorer = Scorer(self.model, task, (len(train), plain), scored, self._autocast)
         self._picked, self._computed, self._trusted = 0, 0, False
-        fixed = repeats and self.device.type == "cuda" and not self._dropouts and wanted()
+        fixed = task.repeats and self.device.type == "cuda" and not self._dropouts and wanted()
         self._replayed = Replayed(self._queue_with_total, self.model.buffers()) if fixed else None
         self._gradient: Vector | None = None
         self.bind(self.allocate(), self.allocate())
@@ -208,9 +207,12 @@ class FlatObjective:
             for position, dropout in enumerate(self._dropouts):
                 dropout.reseed(drawn + position)
         self._computed += 1
-        if self._replayed is None or self._gradient is None:
+        if self._replayed is None:
             return self._queue(batch).item()
-        loss, self.total = self._replayed(batch, self._weights, self._gradient).tolist()  # waits for the device
+        told = self._replayed(
+            batch, self._weights, cast("Tensor", self._gradient)
+        ).tolist()  # waits for the device
+        loss, self.total = float(told[0]), float(told[1])
         return loss
 
     def _queue_with_total(self, batch: Batch) -> Tensor:
@@ -233,9 +235,9 @@ class FlatObjective:
 
     def warm(self, items: int) -> None:
         """Record the gradient of so many items, if it is to be: else the first step of a run would wait for it."""
-        if self._replayed is None or self._gradient is None:
+        if self._replayed is None:
             return
-        g, x, at = self._gradient, self._weights, np.arange(items) % self.train_size
+        g, x, at = cast("Tensor", self._gradient), self._weights, np.arange(items) % self.train_size
         self._replayed(self._loader.load(at, self._augmentation()), x, g)  # the batch as `pick` loads it
         float(g.copy_(x).sub_(x).mul_(0.5).add_(x, alpha=0.5).sum())  # what steps are made of
         g.zero_()
@@ -297,4 +299,3 @@ class FlatObjective:
                 f"not {vector.dtype} of shape {tuple(vector.shape)}"
             )
         return vector
-

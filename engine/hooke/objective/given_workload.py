@@ -72,7 +72,6 @@ class GivenWorkload(Workload):
             task=custom(given.loss or cross_entropy, given.score),
             initialise="own",
             place=place,
-            repeats=False,
         )
 
 

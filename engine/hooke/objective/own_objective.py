@@ -31,8 +31,7 @@ def build(module: Any, path: Path, model: dict[str, Any], data: dict[str, Any], 
         return checked_model(module.model(**model), f"{path}: model()")
 
     task = custom(module.loss, getattr(module, "score", None))
-    options: dict[str, Any] = {"validation": validation, "task": task, "initialise": "own", "repeats": False}
-    objective = FlatObjective(make, train, test, place=place, **options)
+    objective = FlatObjective(make, train, test, validation=validation, task=task, initialise="own", place=place)
     objective.notes["workload"] = str(path)
     return objective
 

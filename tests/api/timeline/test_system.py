@@ -131,7 +131,7 @@ def test_energy_over_attempts_and_marks():
     assert summed([None, told(1.0)], ended=True).joules is None
     assert summed([told(0.0, lacking="no counter"), told(1.0)], ended=True).note == "no counter"
     for samples, joules, note in (
-        ([told(1.0) | {"gpus": (2.0, "")}, told(1.0) | {"gpus": (3.0, "")}], 7, "its GPUs used 5 J of it; of 2 attempts"),
+        ([told(1.0) | {"gpus": (n, "")} for n in (2.0, 3.0)], 7, "its GPUs used 5 J of it; of 2 attempts"),
         ([told(0.0, lacking="no counter") | {"gpus": (2.0, "")}], None, "no counter; its GPUs used 2 J"),
         ([told(1.0) | {"gpus": (0.0, "no driver")}], None, "GPUs: no driver"),
     ):

@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+from hooke.objective.loader import Loader
+from hooke.objective.replayed import Replayed
 
 from tests.engine.device import checks
 
@@ -64,3 +67,29 @@ def test_without_a_device_it_says_what_to_do(tmp_path):
     run = ended(tmp_path, [{"kind": "cuda"}, {"kind": "cpu"}], CUDA_VISIBLE_DEVICES="")
     assert run.returncode != 0
     assert "PyTorch finds no CUDA device on this host: ask for `auto` or `cpu`" in run.stderr + run.stdout
+
+
+def test_a_gradient_of_held_data_reads_the_places_of_its_batch(monkeypatch):
+    """What a recording does, on the CPU: it computes again whatever the memory holds that it was made with."""
+
+    class Again:
+        def __init__(self, work):
+            self.work, self.told = work, work()
+
+        def replay(self):
+            self.told.copy_(self.work())
+
+    made = []
+
+    def record(self, batch):
+        made.append(Again(lambda: self._compute(batch)))
+        return made[-1], made[-1].told, batch
+
+    monkeypatch.setattr(Replayed, "_record", record)
+    plain, mine = checks.objective("lenet", "cpu"), checks.objective("lenet", "cpu")
+    mine._loader = Loader(mine.train, mine.device, torch.float32, deferred=True, holds=True)
+    mine._replayed = Replayed(mine._queue_with_total, mine.model.buffers())
+    assert torch.equal(checks.trained(mine, 5), checks.trained(plain, 5))
+    assert len(made) == 1
+    assert mine.total == pytest.approx(float(mine._gradient.sum()), abs=1e-5)
+    assert plain.total is None
