@@ -49,8 +49,7 @@ class FlatObjective:
     weights of normalisations are one, biases zero; `"own"` keeps the weights that the constructor draws from a
     seeded generator. `place` sets device, precision and threads; `notes` describes the result. Without a
     `validation` part one is split off `train` (see `hooke.objective.parts`). Raises DataInvalid if `train` is too
-    small. The parts are attributes. On a device the work of a gradient may be recorded (see
-    `hooke.objective.replayed`).
+    small. The parts are attributes. On a device gradients may be recorded (see `hooke.objective.replayed`).
     """
 
     touched: Touched | None = None
