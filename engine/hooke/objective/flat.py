@@ -237,7 +237,7 @@ class FlatObjective:
         if self._replayed is None:
             return
         g, x, at = cast("Tensor", self._gradient), self._weights, np.arange(items) % self.train_size
-        self._replayed(self._loader.load(at, self._augmentation()), x, g)  # the batch as `pick` loads it
+        self._replayed.warm(self._loader.load(at, self._augmentation()), x, g)  # the batch as `pick` loads it
         float(g.copy_(x).sub_(x).mul_(0.5).add_(x, alpha=0.5).sum())  # what steps are made of
         g.zero_()
 

@@ -62,6 +62,16 @@ class Replayed:
         found[0].replay()
         return found[1]
 
+    def warm(self, batch: Any, *bound: Tensor) -> None:
+        """Record the work of a batch, and do it once: the first launch takes longer. Leaves `kept` as it is."""
+        before = [each.clone() for each in self._kept]
+        self(batch, *bound)
+        self._restore(before)
+
+    def _restore(self, before: list[Tensor]) -> None:
+        for each, value in zip(self._kept, before, strict=True):
+            each.copy_(value)
+
     def _record(self, batch: Any) -> tuple[torch.cuda.CUDAGraph, Tensor, Any] | None:
         """Record the work of a batch; None, and `refused` says why, if PyTorch cannot."""
         before = [each.clone() for each in self._kept]
@@ -81,7 +91,6 @@ class Replayed:
                 torch.cuda.synchronize()
             return None
         finally:
-            for each, value in zip(self._kept, before, strict=True):
-                each.copy_(value)
+            self._restore(before)
         self._pool = graph.pool()
         return graph, told, batch

@@ -156,7 +156,8 @@ def batches_are_those_of_the_cpu(device: str) -> None:
         for dtype in (torch.float32, torch.bfloat16):
             plain = Loader(source, torch.device("cpu"), dtype)
             for last, holds in itertools.product((True, False), (True, False)):
-                other = Loader(source, torch.device(device), dtype, last, holds=holds)
+                place = torch.device(device, 0) if device == "cuda" else torch.device(device)
+                other = Loader(source, place, dtype, last, holds=holds)
                 for turn in range(12):
                     draw, size = np.random.default_rng(turn), (32, 32, 7)[turn % 3]
                     at = draw.integers(0, len(source), size)
@@ -188,7 +189,9 @@ def recorded_gradients_have_the_same_bits(device: str) -> None:
         for recorded in (True, False, True):
             of = objective(kind, device, recorded=recorded)
             of.bind(of.initial(0), of.allocate())
+            before = of.local_state()
             of.warm(32)
+            assert all(np.array_equal(before[name], value) for name, value in of.local_state().items()), kind
             x = trained(of, 6)
             results.append((x.cpu(), of.local_state()))
             if device == "cuda" and recorded and kind != "dropout":

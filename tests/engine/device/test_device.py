@@ -69,23 +69,40 @@ def test_without_a_device_it_says_what_to_do(tmp_path):
     assert "PyTorch finds no CUDA device on this host: ask for `auto` or `cpu`" in run.stderr + run.stdout
 
 
-def test_a_gradient_of_held_data_reads_the_places_of_its_batch(monkeypatch):
+@pytest.fixture
+def made(monkeypatch):
     """What a recording does, on the CPU: it computes again whatever the memory holds that it was made with."""
 
     class Again:
         def __init__(self, work):
-            self.work, self.told = work, work()
+            self.work, self.told = work, torch.zeros(2)
 
         def replay(self):
             self.told.copy_(self.work())
 
-    made = []
+    found = []
 
     def record(self, batch):
-        made.append(Again(lambda: self._compute(batch)))
-        return made[-1], made[-1].told, batch
+        found.append(Again(lambda: self._compute(batch)))
+        return found[-1], found[-1].told, batch
 
     monkeypatch.setattr(Replayed, "_record", record)
+    return found
+
+
+def test_nothing_outlives_a_gradient_that_warms_up(made):
+    of = checks.objective("resnet", "cpu")
+    of._replayed = Replayed(of._queue_with_total, of.model.buffers())
+    before = of.local_state()
+    of.warm(16)
+    assert len(made) == 1
+    assert made[0].told.all(), "it was not launched"
+    assert not of._gradient.any()
+    for name, value in of.local_state().items():
+        assert value.tobytes() == before[name].tobytes(), name
+
+
+def test_a_gradient_of_held_data_reads_the_places_of_its_batch(made):
     plain, mine = checks.objective("lenet", "cpu"), checks.objective("lenet", "cpu")
     mine._loader = Loader(mine.train, mine.device, torch.float32, deferred=True, holds=True)
     mine._replayed = Replayed(mine._queue_with_total, mine.model.buffers())
