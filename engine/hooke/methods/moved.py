@@ -29,7 +29,7 @@ class Account:
             if rows is None or rows.ids is None:
                 resting.zero_()
             else:
-                resting.index_fill_(0, rows.near(resting), 0.0)
+                resting.index_fill_(0, rows.at(resting), 0.0)
 
     def take(self) -> Touched | None:
         """Return the rows noted since this was called before; None: all. From now on none is."""

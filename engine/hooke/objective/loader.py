@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -19,6 +19,10 @@ from torch import Tensor
 
 from hooke.objective.held import Held
 from hooke.objective.samples import Source
+
+Kept = TypeVar("Kept")
+SIZES = 32
+"""Sizes of batches whose memory is kept: methods with batches of several sizes come back to them."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,16 @@ class _Buffers:
                 each.record_stream(side)  # and it goes to nobody else before the side stream is done with it
 
 
+def _keep(found: dict[int, Kept], key: int, value: Kept) -> Kept:
+    """Add a value to a dictionary that does not grow without end, and return it."""
+    if len(found) >= SIZES:
+        found.clear()
+    found[key] = value
+    return value
+
+
 class _Seen:
-    """The batch as the model sees it; on a device always in the same memory while batches have as many items."""
+    """The batch as the model sees it; on a device in the same memory for all batches of as many items."""
 
     def __init__(self, there: Tensor, labels: Tensor, dtype: torch.dtype, last: bool, cuda: bool) -> None:
         """`there`, `labels`: the batch as stored, on the device; `last`: images in channels-last order."""
@@ -103,7 +115,7 @@ class Loader:
         self._buffers: list[_Buffers] = []
         self._ahead: tuple[Any, Future[_Buffers]] | None = None
         self._seen: dict[int, _Seen] = {}
-        """For each set of buffers on a CPU; on a device the same for both."""
+        """On a CPU for each set of buffers; on a device for each size of batches, at most SIZES."""
         self._thread: ThreadPoolExecutor | None = None
         cuda = device.type == "cuda"
         self._side = torch.cuda.Stream(device) if cuda else None  # type: ignore[no-untyped-call]
@@ -112,7 +124,7 @@ class Loader:
             x.to(device).view(image) if isinstance(x, Tensor) else x for x in (source.scale, source.shift)
         )
         self._held = Held.of(source, device) if (cuda if holds is None else holds) else None
-        self._gathered: _Gathered | None = None
+        self._gathered: dict[int, _Gathered] = {}
         self._deferred = deferred
         self.worthwhile = source.slow or (cuda and (self._held is None or source.augments))
         """Whether reading ahead pays off; gathering from memory is cheaper than a thread."""
@@ -138,20 +150,19 @@ class Loader:
 
     def _gather(self, at: Tensor, held: Held) -> Batch:
         """Return items that the device holds."""
-        if self._gathered is None or len(self._gathered.places) != len(at):
-            self._gathered = _Gathered(self, held, len(at))
-        found = self._gathered
+        found = self._gathered.get(len(at))
+        if found is None:
+            found = _keep(self._gathered, len(at), _Gathered(self, held, len(at)))
         found.places.copy_(held.places(at))
         if not self._deferred and found.batch.begin is not None:
             found.batch.begin()
         return found.batch
 
     def _seen_of(self, room: _Buffers) -> _Seen:
-        key, cuda = (0, True) if room.copied is not None else (id(room), False)
+        cuda = room.copied is not None
+        key = len(room.labels) if cuda else id(room)
         seen = self._seen.get(key)
-        if seen is None or len(seen.labels) != len(room.labels):
-            seen = self._seen[key] = self.seen(room.there, room.labels_there, cuda)
-        return seen
+        return _keep(self._seen, key, self.seen(room.there, room.labels_there, cuda)) if seen is None else seen
 
     def seen(self, there: Tensor, labels: Tensor, cuda: bool) -> _Seen:
         """Return where the model sees a batch that is stored like this."""

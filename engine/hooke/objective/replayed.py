@@ -21,7 +21,7 @@ from torch import Tensor
 
 WARM = 3
 """Computations before the recording, in which libraries choose algorithms and load kernels."""
-MOST = 8
+MOST = 24
 """Recordings that are kept: of pairs of vectors that a method binds, and of sizes of batches."""
 
 
