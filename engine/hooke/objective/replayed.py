@@ -39,8 +39,9 @@ class Replayed:
 
     def __init__(self, compute: Callable[[Any], Tensor], kept: Iterable[Tensor]) -> None:
         self._compute, self._kept = compute, list(kept)
-        self._recorded: dict[tuple[Any, ...], tuple[torch.cuda.CUDAGraph, Tensor, Any]] = {}
+        self._recorded: dict[tuple[int, ...], tuple[torch.cuda.CUDAGraph, Tensor, Any]] = {}
         """The graph, its result, and the batch whose memory it reads."""
+        self._met: set[tuple[int, ...]] = set()
         self._pool: Any = None
         self.refused = ""
         """Why nothing is recorded any more; empty: recordings are used."""
@@ -48,12 +49,14 @@ class Replayed:
     def __call__(self, batch: Any, *bound: Tensor) -> Tensor:
         """Compute the gradient of a batch; `bound`: the vectors that are read and written.
 
-        A loader that shows batches in the same memory returns the same object.
+        A loader that shows batches in the same memory returns the same object. What comes a second time is
+        recorded: it costs as much as some dozen gradients.
         """
-        key = (id(batch), *(each.data_ptr() for each in bound))
+        key = self._key(batch, bound)
         found = self._recorded.get(key)
         if found is None:
-            if self.refused or len(self._recorded) >= MOST:
+            if key not in self._met or self.refused or len(self._recorded) >= MOST:
+                self._met.add(key)
                 return self._compute(batch)
             found = self._record(batch)
             if found is None:
@@ -65,8 +68,13 @@ class Replayed:
     def warm(self, batch: Any, *bound: Tensor) -> None:
         """Record the work of a batch, and do it once: the first launch takes longer. Leaves `kept` as it is."""
         before = [each.clone() for each in self._kept]
+        self._met.add(self._key(batch, bound))
         self(batch, *bound)
         self._restore(before)
+
+    @staticmethod
+    def _key(batch: Any, bound: tuple[Tensor, ...]) -> tuple[int, ...]:
+        return (id(batch), *(each.data_ptr() for each in bound))
 
     def _restore(self, before: list[Tensor]) -> None:
         for each, value in zip(self._kept, before, strict=True):
