@@ -7,11 +7,21 @@ process. Source: NVIDIA, NVML API Reference Guide.
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any
 
 DEVICE_ID = "device id"
 """Note of a rank that names its device: GPU-..., as `nvidia-smi -L` shows it."""
 LIBRARY = "libnvidia-ml.so.1"
+
+
+def device_id(device: Any) -> str:
+    """Return the id of a CUDA device that PyTorch uses in this process, GPU-...; empty where it is not told."""
+    torch: Any = sys.modules.get("torch")  # which has made the device; what only reads ids needs no PyTorch
+    if torch is None or not str(device).startswith("cuda"):
+        return ""
+    known = str(getattr(torch.cuda.get_device_properties(device), "uuid", ""))
+    return f"GPU-{known}" if known and not known.startswith(("GPU-", "MIG-")) else known
 
 
 class _Utilization(ctypes.Structure):

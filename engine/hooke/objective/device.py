@@ -14,7 +14,6 @@ import torch
 
 from hooke.errors import LaunchError
 from hooke.hardware.description import bf16_unit
-from hooke.hardware.gpus import DEVICE_ID
 from hooke.spec.specification import Compute
 
 LOCAL_RANK = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK")
@@ -62,12 +61,6 @@ def channels_last(compute: Compute, device: torch.device) -> bool:
     return device.type == "cpu" or compute.precision == "bf16"
 
 
-def uuid(device: torch.device) -> str:
-    """Return the identity of a CUDA device, as NVIDIA's tools show it: GPU-...; empty where it is not told."""
-    known = str(getattr(torch.cuda.get_device_properties(device), "uuid", ""))
-    return f"GPU-{known}" if known and not known.startswith(("GPU-", "MIG-")) else known
-
-
 def global_draws(device: torch.device) -> list[torch.Tensor]:
     """Return the states of the global generators that a computation on this device may draw from."""
     states = [torch.get_rng_state()]
@@ -87,7 +80,6 @@ def notes(compute: Compute, device: torch.device) -> dict[str, str]:
     if device.type == "cuda":
         said["device"] = f"{device}, {torch.cuda.get_device_name(device)}"
         said["precision"] = "fp32, TF32 off"
-        said |= {DEVICE_ID: known} if (known := uuid(device)) else {}
     if compute.precision == "bf16":
         said["precision"] = "bf16 autocast, weights and sums of updates fp32"
         if device.type == "cpu" and bf16_unit() == "emulated":

@@ -3,11 +3,14 @@
 import ctypes
 import shutil
 import subprocess
+from types import SimpleNamespace
 
 import pytest
+import torch
 from hooke.cluster.gpus import USE_EVERY, GpuMeter, of_both
 from hooke.hardware import gpus
 from hooke.hardware.gpus import DEVICE_ID, Nvml
+from hooke.hardware.placing import notes_of
 from hooke.spec.events import Start
 
 SOURCE = """
@@ -88,6 +91,18 @@ def test_energy_is_what_the_ranks_devices_used_since_the_first_reading(driver):
     driver.set(energy=(5_003_000, 9_999_250))
     meter.read([rank(), rank("GPU-b")], "here")
     assert meter.joules == pytest.approx(3.25)
+
+
+@pytest.mark.parametrize(
+    ("told", "known"), [("3713df95-95c9", "GPU-3713df95-95c9"), ("MIG-1", "MIG-1"), (None, "")]
+)
+def test_a_rank_names_the_device_that_pytorch_uses(monkeypatch, told, known):
+    properties = SimpleNamespace() if told is None else SimpleNamespace(uuid=told)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    assert gpus.device_id("cuda:1") == known
+    assert gpus.device_id(torch.device("cpu")) == ""
+    found = notes_of(None, SimpleNamespace(layout=(), device="cuda:1"), staged=True)
+    assert found.get(DEVICE_ID, "") == known
 
 
 def test_use_is_a_mean_over_time_and_devices(driver):
