@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from hooke.hardware import affinity, binding
 from hooke.hardware.description import usable_cores
 from hooke.hardware.exchange import cuda_awareness, path
-from hooke.hardware.gpus import DEVICE_ID, device_id
 from hooke.hardware.files import status, write_list
+from hooke.hardware.gpus import DEVICE_ID, device_id
 from hooke.hardware.memory import choose
 from hooke.hardware.placement import Placement, Share, plan, said
 from hooke.hardware.topology import Topology, read
