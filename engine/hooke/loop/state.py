@@ -198,9 +198,8 @@ class RankState(Rank):
         self.ledger.enter(before)
         if at is not None:
             self.objective.bind(self.params, self._gradient)
-        one = total is None
-        known = getattr(self.objective, "total", None) if one else None
-        self._touched = self.objective.touched if one else None, getattr(self._gradient, "_version", None)
+        known = None if total is not None else getattr(self.objective, "total", None)
+        self._touched = self.objective.touched if total is None else None, getattr(self._gradient, "_version", None)
         if known is None or not math.isfinite(known):
             self.check(self._gradient, "the gradient")
         return self._gradient
