@@ -199,7 +199,8 @@ class RankState(Rank):
         if at is not None:
             self.objective.bind(self.params, self._gradient)
         known = None if total is not None else getattr(self.objective, "total", None)
-        self._touched = self.objective.touched if total is None else None, getattr(self._gradient, "_version", None)
+        version = getattr(self._gradient, "_version", None)
+        self._touched = self.objective.touched if total is None else None, version
         if known is None or not math.isfinite(known):
             self.check(self._gradient, "the gradient")
         return self._gradient
@@ -271,10 +272,7 @@ class RankState(Rank):
         self.notes[key] = text
 
     def decide(self) -> Decision:
-        """Return the decision of this rank, from the budget and from events that signals set.
-
-        Only the deciding rank returns CHECKPOINT, once per request.
-        """
+        """Return the decision of this rank, by budget and signals; CHECKPOINT on the deciding one, once."""
         asked = self.asked()
         return asked if asked is Decision.CANCEL else self.limited() or asked
 
