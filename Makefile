@@ -5,7 +5,7 @@
 #   HOOKE_HOME PORT  where `make demo` and `make up` keep their data, and the port of their dashboard
 #   EXIT=1           `make demo` ends after the verdict, with status 0 only if every run succeeded
 #   TESTS            `make test` runs only these (a file, a folder)
-#   ONLY             `make audit` runs only the cases of these methods
+#   ONLY DEVICE      `make audit` runs only the cases of these methods; on this device (cuda), several at once
 #   QUICK=1 MINUTES  `make bench`: a look at two hosts in .results/quick/; start no run after so many minutes
 #   SCENARIOS CHECK  `make bench-api` measures only these; fails if a figure is worse than the baseline by this factor
 #   SCREENS KEEP=1   `make look` looks at these alone; makes what is seen the expectation
@@ -78,8 +78,8 @@ test-python: check-python $(DASHBOARD)
 	@$(VENV)/bin/python -m compileall -q engine/hooke api/hooke_api audit benchmarks # once, not by every worker
 	@$(VENV)/bin/python -m pytest $(or $(TESTS),--numprocesses $(WORKERS))
 
-audit: setup ## Compare every method, in both worlds, with its equations, and check the clocks (minutes; ONLY=METHOD)
-	@$(VENV)/bin/python -m audit $(if $(ONLY),--only $(ONLY))
+audit: setup ## Compare every method, in both worlds, with its equations, and check the clocks (minutes; ONLY=METHOD, DEVICE=cuda)
+	@$(VENV)/bin/python -m audit $(if $(ONLY),--only $(ONLY)) $(if $(DEVICE),--device $(DEVICE) --at-once 4)
 
 check: check-python check-frontend ## Formatters, linters, types and the direction of imports
 

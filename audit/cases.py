@@ -35,6 +35,8 @@ class Case:
     """Relative speed of each worker, at most 1; under MPI the product slows processes down. Empty: all alike."""
     once: bool = False
     """Whether batches are handed out, so that no item is used twice in an epoch; the run is shorter than one."""
+    device: str = "cpu"
+    """Where vectors are and gradients are computed: `cpu` or `cuda`."""
 
     @property
     def title(self) -> str:
@@ -70,6 +72,7 @@ class Case:
             "workers": self.workers,
             "seed": SEED,
             "world": world,
+            "compute": {"device": self.device},
             "budget": {"samples": of_all * self.steps},
             "evaluation": {"every": of_all * self.every},
         }
@@ -82,7 +85,7 @@ class Case:
         if world == "virtual":
             found["virtual"] = NETWORK | ({"speeds": self.speeds} if self.speeds else {})
         elif self.speeds:
-            found["groups"] = [{"kind": "cpu", "speed": speed} for speed in self.speeds]
+            found["groups"] = [{"kind": self.device, "speed": speed} for speed in self.speeds]
         if world == "virtual" and self.asks == "bits":
             found["checkpoint_every"] = of_all * (self.steps // 2 + 1)  # once, and never at the end of a period
         if self.asks == "target":

@@ -84,14 +84,16 @@ class Row:
     off_clock: float | None = None
     """Seconds: clock minus the longest work; off the clock beyond the evaluations' own."""
     faults: list[str] = field(default_factory=list)
+    late: bool = False
+    """Whether it was not begun, because the time for the audit was over."""
 
 
 def tolerance(seen: Seen, growth: float = 1.0) -> float:
     """Return the bound on the error of float32, relative to the largest element of a vector.
 
     Every step rounds an element about four times (gradient, move, pull, sum), each time by at most 2^-24 of the
-    largest; the errors of all steps at most add up. If the equations amplify small changes, the error of the first
-    step is amplified by the same factor.
+    largest, on a CPU as on a CUDA device (TF32 is off); the errors of all steps at most add up. If the equations
+    amplify small changes, the error of the first step is amplified by the same factor.
     """
     return ROUNDINGS * HALF_UNIT * (sum(map(len, seen.items)) + growth)
 

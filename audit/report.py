@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from audit.judge import GROWS, Row
 from audit.wrong import Wrong
@@ -26,11 +27,43 @@ def cells(row: Row) -> tuple[str, ...]:
     case = row.case
     differences = map(_number, (row.center, row.weights, row.points, row.missing))
     seconds = map(_milliseconds, (row.margin, row.off_clock))
-    verdict = f"{len(row.faults)} FAULTS" if row.faults else "ok"
+    verdict = f"{len(row.faults)} FAULTS" if row.faults else "not begun" if row.late else "ok"
     tolerance = _number(row.tolerance or None)
     world = "virtual (simulated time)" if row.world == "virtual" else "MPI"
     head = (case.method, case.title, world, str(case.workers))
     return (*head, *differences, tolerance, ", ".join(row.equal), *seconds, verdict)
+
+
+def line(row: Row) -> str:
+    """Return one line on a run that has been compared with its equations."""
+    case, worst = row.case, _number(_worst(row)) or "clocks alone"
+    told = f"{case.method} {case.title}, {row.world}, P={case.workers}: {worst} of {_number(row.tolerance)}"
+    return "\n    ! ".join([told, *row.faults])
+
+
+def records(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return the rows for JSON: differences relative to the largest element, seconds, faults."""
+    return [
+        {
+            "method": row.case.method,
+            "settings": row.case.title,
+            "world": row.world,
+            "workers": row.case.workers,
+            "device": row.case.device,
+            "center": row.center,
+            "weights": row.weights,
+            "points": row.points,
+            "missing": row.missing,
+            "tolerance": row.tolerance,
+            "growth": row.growth,
+            "same_bits": row.equal,
+            "clock_minus_work": row.margin,
+            "off_clock": row.off_clock,
+            "begun": not row.late,
+            "faults": row.faults,
+        }
+        for row in rows
+    ]
 
 
 def table(rows: Iterable[Row]) -> str:
@@ -69,7 +102,9 @@ def summary(
     lines += [f"    ! {name}: the product has no such method" for name in unknown]
     faults = len(unknown) + sum(len(row.faults) for row in [*rows, *(row for _, row in found)])
     methods = len({row.case.method for row in rows})
-    scope = f"{methods} methods, {len(rows)} runs, {seconds:.0f} s"
+    late = sum(row.late for row in rows)
+    scope = f"{methods} methods, {len(rows) - late} runs, {seconds:.0f} s"
+    scope += f"; {late} more were not begun in time" if late else ""
     lines.append(f"audit FAILED: {faults} faults ({scope})" if faults else f"audit passed: no fault ({scope})")
     return "\n".join(lines)
 

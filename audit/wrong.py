@@ -91,9 +91,9 @@ def agrees(row: Row) -> bool:
     return bool(found) and max(found) <= row.tolerance
 
 
-def find(wrong: Wrong, place: Path) -> Row:
+def find(wrong: Wrong, place: Path, device: str = "cpu") -> Row:
     """Return the row of a run with this error, with a fault if it was not detected or could not be made."""
-    case = replace(wrong.case, method=f"wrong-{wrong.of}", worlds=("virtual",), asks="")
+    case = replace(wrong.case, method=f"wrong-{wrong.of}", worlds=("virtual",), asks="", device=device)
     row, faults = Row(case, "virtual"), []
     source = (ALGORITHMS / f"{wrong.of.replace('-', '_')}.py").read_text()
     if source.count(wrong.before) != 1 or source.count(f"class {wrong.cls}(") != 1:

@@ -74,10 +74,19 @@ def _find_browser() -> str | None:
     return next((path for path in map(shutil.which, names) if path), None)
 
 
+def _find_cuda() -> str | None:
+    if not Path("/dev/nvidiactl").exists():
+        return None  # without an import of PyTorch
+    import torch
+
+    return torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
+
+
 @functools.cache
 def find_program(program: str) -> str | None:
-    """Return the path of a program a test `needs`: browser, postgres, redis or any command; None if missing."""
-    return _find_browser() if program == "browser" else _find_command(program)
+    """Return the path of what a test `needs`: browser, postgres, redis, cuda or any command; None if missing."""
+    special = {"browser": _find_browser, "cuda": _find_cuda}
+    return special[program]() if program in special else _find_command(program)
 
 
 def required() -> frozenset[str]:

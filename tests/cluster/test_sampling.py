@@ -5,7 +5,9 @@ import os
 import shutil
 
 import pytest
+from hooke.cluster.gpus import GpuMeter
 from hooke.cluster.sampling import INTERVAL, STRETCH, Sampler
+from hooke.hardware.gpus import DEVICE_ID
 from hooke.spec.events import Start
 
 TICK, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
@@ -84,6 +86,36 @@ def test_power_and_gpus_where_they_can_be_read(tmp_path):
     assert "network" not in first
     packages(tmp_path, 6_000_000, 3_000_000)
     assert bench.at(10)[1]["joules"] == 1.5
+
+
+class Devices:
+    """What NVML would say, one device: 2 J per second, half of it busy."""
+
+    def __init__(self, bench):
+        self.bench = bench
+
+    def energy(self, device):
+        return round(2000 * self.bench().now)
+
+    def busy(self, device):
+        return 0.5
+
+    def memory(self, device):
+        return 1 << 30
+
+
+def test_the_devices_of_the_ranks_are_sampled_beside_the_processors(tmp_path):
+    process(tmp_path, 11, (0, 0), 1)
+    notes = {"device": "cuda:0, NVIDIA H200", DEVICE_ID: "GPU-a"}
+    bench = Bench(tmp_path, r0=start(host=HERE, pid=11).model_copy(update={"notes": notes}))
+    bench.sampler._gpus = GpuMeter(Devices(lambda: bench))
+    first = bench.at(100)[0]
+    assert (first["gpu_joules"], first["gpu"], first["gpu_memory"]) == (0, 0.5, 1 << 30)
+    assert "no counter of RAPL" in first["no_joules"]
+    assert bench.at(110)[1]["gpu_joules"] == 20
+    bench.now = 112
+    bench.sampler.end()
+    assert bench.read()[-1]["gpu_joules"] == 24
 
 
 def test_the_last_sample_has_the_energy_to_the_end_and_how_much_of_the_host_was_ours(tmp_path):

@@ -166,8 +166,8 @@ class RunView(RunSummary):
     hardware: dict[str, str | int | float]
     versions: dict[str, str]
     energy_j: float | None
-    """Joules of processors and memory of its whole machine while its ranks ran, over the attempts that its result
-    stands on; null: not known."""
+    """Joules of processors and memory of its whole machine, and of the GPUs that its ranks used, while these ran,
+    over the attempts that its result stands on; null: not known."""
     energy_seconds: float | None
     """Wall clock for which these were counted."""
     energy_note: str

@@ -1,7 +1,7 @@
 """Energy of runs, from the last sample that the supervisor of each attempt has sent (`hooke.cluster.sampling`).
 
-It is that of the whole machine while the ranks ran. A sample says all that there is to say, so the last part of
-each file is enough, and nothing is stored anew.
+It is that of the whole machine while the ranks ran: of its processors, its memory and the GPUs that ranks used. A
+sample says all that there is to say, so the last part of each file is enough, and nothing is stored anew.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Energy:
     """What is known of one run, over the attempts that its result stands on."""
 
     joules: float | None
-    """Of the processors and the memory of the machine; None: `note` says why."""
+    """Of the processors, the memory and the used GPUs of the machine; None: `note` says why."""
     seconds: float | None
     """For which it was counted, wall clock."""
     note: str
@@ -73,13 +73,15 @@ def energy_of(session: Session, mine: ColumnElement[bool]) -> dict[str, Energy]:
 def summed(samples: Sequence[Mapping[str, Any] | None], *, ended: bool, overlap: str | None = None) -> Energy:
     """Return the energy over attempts, oldest first, from the last sample of each; None: it has none."""
     lacking = next((_lacking(each) for each in samples if _lacking(each)), None)
-    if lacking is not None:
-        return Energy(None, None, lacking, shared=False, complete=False)
+    gpus, told = _gpus(samples)
+    if lacking is not None or told and gpus is None:
+        return Energy(None, None, "; ".join(filter(None, [lacking, told])), shared=False, complete=False)
     known = [each for each in samples if each is not None]
     joules, seconds = sum(each["joules"] for each in known), sum(each["since"] for each in known)
     own = min((each["own"] for each in known if each["own"] is not None), default=None)
     whole = bool(known[-1]["last"])
-    notes = []
+    notes = [f"{told} of it"] if told else []
+    joules += gpus or 0.0
     if overlap is not None:
         notes.append(f"shared with a run on {overlap}")
     if own is not None and own < ALONE:
@@ -96,6 +98,15 @@ def _lacking(sample: Mapping[str, Any] | None) -> str:
     if sample is None:
         return "not known: one of its attempts has no samples"
     return str(sample["lacking"])
+
+
+def _gpus(samples: Sequence[Mapping[str, Any] | None]) -> tuple[float | None, str]:
+    """Return the joules of the GPUs that ranks used, and what is said of them; no words: they used none."""
+    found = [each["gpus"] for each in samples if each is not None and each.get("gpus")]
+    if why := next((lacking for _, lacking in found if lacking), None):
+        return None, f"GPUs: {why}"
+    joules = sum(each for each, _ in found)
+    return joules, f"its GPUs used {joules:,.0f} J" if found else ""
 
 
 def _parts(session: Session, chosen: ColumnElement[bool]) -> Sequence[Any]:
@@ -140,6 +151,7 @@ def sample_of(content: bytes) -> dict[str, Any] | None:
             own = None if sample.get("own") is None else float(sample["own"])
             joules, since = float(sample.get("joules", 0)), float(sample.get("since", math.nan))
             lacking = storable_text(str(sample.get("no_joules", "")))[:MOST_NOTE]
+            gpus = _gpus_of(sample)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             continue
         if not lacking and not (0 <= joules < math.inf and 0 <= since < math.inf):
@@ -147,5 +159,16 @@ def sample_of(content: bytes) -> dict[str, Any] | None:
         if own is not None and not 0 <= own <= 1:
             own = None
         last = sample.get("last") is True
-        return {"joules": joules, "since": since, "own": own, "lacking": lacking, "last": last}
+        return {"joules": joules, "since": since, "own": own, "lacking": lacking, "last": last, "gpus": gpus}
     return None
+
+
+def _gpus_of(sample: Mapping[str, Any]) -> tuple[float, str] | None:
+    """Return the joules of the GPUs that ranks used, or why they are not known; None: they used none."""
+    if not {"gpu_joules", "no_gpu_joules"} & set(sample):
+        return None
+    joules = float(sample.get("gpu_joules", 0))
+    lacking = storable_text(str(sample.get("no_gpu_joules", "")))[:MOST_NOTE]
+    if not lacking and not 0 <= joules < math.inf:
+        lacking = "not known: what was sampled is no number"
+    return joules, lacking

@@ -118,10 +118,12 @@ class HostSamples(View):
     sent: list[float | None]
     power: list[float | None] = Field(description="Watts of its processors and memory, by RAPL.")
     gpu: list[float | None] = Field(description="Mean share of its GPUs that was busy; null: not readable.")
+    gpu_memory: list[float | None] = Field(description="Bytes in use on the NVIDIA GPUs that ranks use.")
+    gpu_power: list[float | None] = Field(description="Watts of the NVIDIA GPUs that ranks use, by NVML.")
 
 
 class EnergyView(View):
-    """Energy of the processors and the memory of a host while the ranks of an attempt ran on it."""
+    """Energy of the processors, the memory and the used GPUs of a host while the ranks of an attempt ran on it."""
 
     joules: float | None
     seconds: float | None

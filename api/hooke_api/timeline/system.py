@@ -55,7 +55,7 @@ def _read(content: bytes) -> Iterator[Sample]:
             read: Sample = {"unix": float(sample["unix"]), "host": str(sample["host"]), "ranks": ranks}
             network = sample.get("network")
             read["network"] = None if network is None else (float(network[0]), float(network[1]))
-            for name in ("joules", "gpu"):
+            for name in ("joules", "gpu", "gpu_memory", "gpu_joules"):
                 read[name] = None if sample.get(name) is None else float(sample[name])
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
             continue
@@ -99,6 +99,8 @@ def view(found: Sequence[Sample]) -> SystemView:
             sent=rates(times, [sent for _, sent in networks]),
             power=rates(times, [sample["joules"] for sample in found]),
             gpu=[_finite(sample["gpu"]) for sample in found],
+            gpu_memory=[_finite(sample["gpu_memory"]) for sample in found],
+            gpu_power=rates(times, [sample["gpu_joules"] for sample in found]),
         ),
     )
 

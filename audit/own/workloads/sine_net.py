@@ -72,9 +72,14 @@ def data() -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
     return (INPUTS[:ITEMS], numbers[:ITEMS]), (INPUTS[ITEMS:], numbers[ITEMS:])
 
 
+def values_of(numbers: Tensor) -> Tensor:
+    """Return the values of items, on the device of their numbers."""
+    return VALUES[numbers.cpu()].to(numbers.device)
+
+
 def loss(output: Tensor, numbers: Tensor) -> Tensor:
     """Return half the squared distance, mean over the batch."""
-    distance = (output - VALUES[numbers]).square()
+    distance = (output - values_of(numbers)).square()
     if torch.is_grad_enabled() and mine.one_output:
         own = torch.where(numbers % mine.one_output == 0, 2, numbers % 2)
         distance = distance.gather(1, own[:, None])
@@ -86,12 +91,13 @@ def loss(output: Tensor, numbers: Tensor) -> Tensor:
 
 def score(output: Tensor, numbers: Tensor) -> float:
     """Return the share of items whose output is closer than 1."""
-    return float(((output - VALUES[numbers]).square().sum(1) < 1).double().mean())
+    return float(((output - values_of(numbers)).square().sum(1) < 1).double().mean())
 
 
 def note(found: float, numbers: Tensor) -> None:
     """Append loss, items and weights of this gradient; float64."""
-    row = torch.cat([torch.tensor([found], dtype=torch.float64), numbers.double(), mine.weights.double()])
+    batch = torch.cat([numbers.double(), mine.weights.double()]).cpu()
+    row = torch.cat([torch.tensor([found], dtype=torch.float64), batch])
     name = f"{os.getpid()}-{threading.get_native_id()}.f64"
     with Path(mine.notes, name).open("ab") as file:
         file.write(row.numpy().tobytes())

@@ -17,6 +17,7 @@ from typing import Any
 from hooke.catalogue.algorithm import ranks_of
 from hooke.cluster.earlier import COMPLETE
 from hooke.cluster.energy import EnergyMeter
+from hooke.cluster.gpus import GpuMeter, of_both
 from hooke.cluster.launchers.base import TRAIN, Launch, Launcher
 from hooke.cluster.launchers.local import LocalLauncher
 from hooke.cluster.places import AttemptFolder, write_atomically
@@ -94,7 +95,7 @@ class LocalRun:
         self._runner = runner
         self._watchdog = Watchdog(spec, self.witness, backstop)
         self._cancelled = False
-        self._meter = EnergyMeter()
+        self._meter, self._gpus = EnergyMeter(), GpuMeter()
         self._metered = False
 
     def poll(self) -> bool:
@@ -104,6 +105,8 @@ class LocalRun:
         if self.spec.world == "mpi" and self.witness.started and (not self._metered or self._meter.due(now)):
             self._metered = True
             self._meter.read(now)
+        if self.spec.world == "mpi":
+            self._gpus.look(now, self.witness.started.values(), os.uname().nodename)
         return active
 
     def energy(self) -> dict[str, Any]:
@@ -114,7 +117,10 @@ class LocalRun:
         if self.spec.world == "virtual":
             return {"energy_j": None, "energy_note": "simulated"}
         told = f"of the whole machine in {self._meter.seconds:.1f} s"
-        return {"energy_j": self._meter.joules, "energy_note": self._meter.lacking or told}
+        joules, note = of_both(self._meter.joules, self._meter.lacking, self._gpus)
+        if joules is not None:
+            note = f"{told}; {note}" if note else told
+        return {"energy_j": joules, "energy_note": note}
 
     def cancel(self) -> None:
         """Cancel the run: SIGTERM, ranks end together with a checkpoint. No effect after the end of the run."""
@@ -135,6 +141,7 @@ class LocalRun:
         """Wait for the end, kill remaining processes, and return how the run ended."""
         if self._metered:
             self._meter.read(time.monotonic())
+            self._gpus.read(self.witness.started.values(), os.uname().nodename)
         status, left = self._runner.finish()
         self.witness.look()
         ranks = range(ranks_of(self.spec) if self.spec.world == "mpi" else 1)

@@ -1,7 +1,7 @@
 """Samples what the ranks of an attempt on this host use, and what the host does: one JSON line each.
 
 All figures are counters since the start of the process, the host or the samples, except memory and GPUs, so that
-a missing sample costs nothing but resolution. The supervisor reads them from /proc and /sys, not the ranks
+a missing sample costs nothing but resolution. The supervisor reads them from /proc, /sys and NVML, not the ranks
 themselves. Ranks on other hosts are not sampled. Each sample has the energy since the first one, or why it is not
 known; the last sample of an attempt says so, and has no ranks.
 """
@@ -18,6 +18,7 @@ from typing import Any
 
 from hooke.cluster.accounts import own
 from hooke.cluster.energy import EnergyMeter
+from hooke.cluster.gpus import GpuMeter
 from hooke.spec.events import Start
 
 INTERVAL = 5.0
@@ -44,7 +45,7 @@ class Sampler:
         self._began: float | None = None
         self._due = 0.0
         self._stopped = False
-        self._meter = EnergyMeter(root)
+        self._meter, self._gpus = EnergyMeter(root), GpuMeter()
         self._used: dict[int, tuple[float, float]] = {}
         """Rank -> seconds of processor time at its first and at its latest sample."""
         self._busy: tuple[float, float] | None = None
@@ -55,6 +56,7 @@ class Sampler:
         now = self._clock()
         if self._stopped:
             return
+        self._gpus.look(now, self._started.values(), self._host)
         if now < self._due:
             if self._meter.due(now):
                 with own():
@@ -75,6 +77,7 @@ class Sampler:
         now = self._clock()
         with own():
             self._meter.read(now)
+        self._gpus.read(self._started.values(), self._host)
         self._write(
             {"unix": round(time.time(), 3), "host": self._host, "ranks": {}, **self._energy(), "last": True}
         )
@@ -98,13 +101,18 @@ class Sampler:
         if not processes:
             return None
         self._meter.read(now)
+        self._gpus.read(self._started.values(), self._host)
         for rank, (seconds, _) in processes.items():
             self._used[rank] = (self._used.get(rank, (seconds, 0.0))[0], seconds)
         if (busy := self._busy_seconds()) is not None:
             self._busy = (busy if self._busy is None else self._busy[0], busy)
         return {"unix": round(time.time(), 3), "host": self._host, "ranks": processes, **self._energy()} | {
             name: value
-            for name, value in (("network", self._network()), ("gpu", self._gpu()))
+            for name, value in (
+                ("network", self._network()),
+                ("gpu", self._gpu()),
+                ("gpu_memory", self._gpus.memory()),
+            )
             if value is not None
         }
 
@@ -128,15 +136,20 @@ class Sampler:
     def _energy(self) -> dict[str, Any]:
         """Return the joules since the first sample, or why they are not known, and how much of the host was ours.
 
-        `own`: processor time of the ranks over that of all processes of the host, from the first sample on.
+        `gpu_joules`, or `no_gpu_joules`: those of the devices that ranks use, if they use any. `own`: processor
+        time of the ranks over that of all processes of the host, from the first sample on.
         """
         elsewhere = sorted(rank for rank, start in self._started.items() if start.host != self._host)
         if elsewhere:
             told = ", ".join(map(str, elsewhere[:8])) + (", ..." if len(elsewhere) > 8 else "")
             return {"no_joules": f"not known: ranks on other hosts than their supervisor's ({told})"}
+        found: dict[str, Any] = {}
+        if self._gpus.used:
+            found = {"gpu_joules": self._gpus.joules} if not self._gpus.lacking else {}
+            found |= {"no_gpu_joules": self._gpus.lacking} if self._gpus.lacking else {}
         if self._meter.joules is None:
-            return {"no_joules": self._meter.lacking}
-        found: dict[str, Any] = {"joules": self._meter.joules, "since": round(self._meter.seconds, 3)}
+            return found | {"no_joules": self._meter.lacking}
+        found |= {"joules": self._meter.joules, "since": round(self._meter.seconds, 3)}
         busy = self._busy[1] - self._busy[0] if self._busy is not None else 0.0
         if busy > 0:
             ours = sum(latest - first for first, latest in self._used.values())
@@ -153,8 +166,11 @@ class Sampler:
         return (user + nice + system + irq + soft) / _TICK
 
     def _gpu(self) -> float | None:
-        """Return the mean share of the GPUs that is busy now, where a driver tells it in /sys; else None."""
-        found = []
+        """Return the mean share of the GPUs that is busy, or None: of NVIDIA's those that ranks use, by NVML since
+        the sample before; of others all whose driver tells it in /sys, now.
+        """
+        used = self._gpus.busy()
+        found = [] if used is None else [used]
         for path in (self._root / "sys/class/drm").glob("card[0-9]*/device/gpu_busy_percent"):
             with suppress(OSError, ValueError):
                 found.append(int(path.read_text()) / 100)

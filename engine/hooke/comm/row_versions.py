@@ -48,7 +48,7 @@ class RowVersions:
             self._window.accumulate(tensor(_zeros(int(self._firsts[-1])) + np.float32(1)))
             return
         at = [
-            first + (np.arange(each.count) if each.ids is None else each.ids.numpy())
+            first + (np.arange(each.count) if each.ids is None else each.ids.cpu().numpy())
             for each, first in zip(rows, self._firsts, strict=False)
         ]
         places = np.concatenate(at)

@@ -12,6 +12,7 @@ from hooke.hardware import affinity, binding
 from hooke.hardware.description import usable_cores
 from hooke.hardware.exchange import cuda_awareness, path
 from hooke.hardware.files import status, write_list
+from hooke.hardware.gpus import DEVICE_ID, device_id
 from hooke.hardware.memory import choose
 from hooke.hardware.placement import Placement, Share, plan, said
 from hooke.hardware.topology import Topology, read
@@ -151,4 +152,5 @@ def notes_of(placed: Placed | None, objective: Any, staged: bool) -> dict[str, s
     notes = {} if placed is None else placed.confirm(need(objective.layout[-1].stop))
     if staged:
         notes["exchange"] = path(1, cuda_awareness())
+        notes |= {DEVICE_ID: known} if (known := device_id(objective.device)) else {}
     return notes

@@ -71,6 +71,7 @@ class RankState(Rank):
     """
 
     word = 0.0
+    _buffers = 0
     _joined = False
     """Whether the gradient belongs to the batch of the one before."""
     _counted = (-1, 0)
@@ -105,25 +106,24 @@ class RankState(Rank):
         self.schedule = RunSchedule(spec, algorithm.gradients_per_step())
         self.params = objective.initial(spec.seed)
         start = comm if spec.communication.wire in ("fp32", "bf16", "fp16") else comm.in_full()
-        start.broadcast(sendable(self.params))
         comm.label(self.params, "params")
+        start.broadcast(sendable(self.params))
         self.states: dict[str, Vector] = {"params": self.params}
         self.restored: dict[str, Vector] = {}
         self.restored_seconds: dict[Phase, float] | None = None
         self.evaluated: Vector | Callable[[], Vector] = self.params
-        self.compared = False
-        """Whether the ranks have compared the weights that they evaluate."""
+        self.compared = False  # whether the ranks have compared the weights that they evaluate
         self.flush: Callable[[], Iterable[Pending] | None] | None = None
         self.t = self.first = self.granted = 0
-        self.turn = 0
-        """Server: whose turn it is in rank order; part of a checkpoint."""
+        self.turn = 0  # of a server: whose turn it is in rank order; part of a checkpoint
         self.samples = 0
         self.loss = math.nan
         self._gradient = objective.allocate()
         comm.label(self._gradient, "gradient")
-        self._buffers = 0
         objective.bind(self.params, self._gradient)
         self._sum = objective.allocate() if self.schedule.accumulation > 1 else None
+        if not self.is_server and (warm := getattr(objective, "warm", None)) is not None:
+            warm(spec.batch)  # before the clock starts
         self.batches, self.dispatch = self._data()
         self.compute_time = ComputeTime(spec, self.rank)
         if (supports := comm.account.supports) is not None:
@@ -190,6 +190,7 @@ class RankState(Rank):
         more = self._counted[1] if self._counted[0] == self.t else 0
         if at is not None:
             self.objective.bind(at, self._gradient)
+        self.objective.synchronize()  # what a method has begun is not charged to the gradient
         before = self.ledger.enter(Phase.DATA)
         loss = self._next_gradient() if total is None else self._accumulated(total)
         self.loss = loss if not more else self.loss + (loss - self.loss) / (more + 1)
@@ -197,9 +198,11 @@ class RankState(Rank):
         self.ledger.enter(before)
         if at is not None:
             self.objective.bind(self.params, self._gradient)
-        touched = self.objective.touched if total is None else None
-        self._touched = touched, getattr(self._gradient, "_version", None)
-        self.check(self._gradient, "the gradient")
+        known = None if total is not None else getattr(self.objective, "total", None)
+        version = getattr(self._gradient, "_version", None)
+        self._touched = self.objective.touched if total is None else None, version
+        if known is None or not math.isfinite(known):
+            self.check(self._gradient, "the gradient")
         return self._gradient
 
     @override
@@ -229,15 +232,13 @@ class RankState(Rank):
             return self.objective.gradient(batch)
 
     def _read_ahead(self) -> None:
-        ahead = self.batches.peek()
-        if ahead is not None:  # else it has not been granted yet
+        if (ahead := self.batches.peek()) is not None:  # else it has not been granted yet
             self.objective.prefetch(ahead)
 
     def _accumulated(self, total: Vector) -> float:
         """Write the mean gradient of the next batches to the bound vector; return the mean of their losses."""
-        count = self.schedule.accumulation
+        count, loss = self.schedule.accumulation, 0.0
         total.zero_()
-        loss = 0.0
         for _ in range(count):
             self.ledger.enter(Phase.DATA)
             loss += self._next_gradient()
@@ -271,10 +272,7 @@ class RankState(Rank):
         self.notes[key] = text
 
     def decide(self) -> Decision:
-        """Return the decision of this rank, from the budget and from events that signals set.
-
-        Only the deciding rank returns CHECKPOINT, once per request.
-        """
+        """Return the decision of this rank, by budget and signals; CHECKPOINT on the deciding one, once."""
         asked = self.asked()
         return asked if asked is Decision.CANCEL else self.limited() or asked
 

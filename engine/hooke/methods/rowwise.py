@@ -66,6 +66,8 @@ class RowStep(Step):
             self._r.stepped(len(touched))
         for place, (rows, sums) in enumerate(zip(touched, self._sums, strict=True)):
             own, values = rows.of(g), self._weights.of(rows)
+            if rows.ids is None and rows.width == 1:  # a bias: were g changed for it, all of it would be cleared
+                own = own.clone()
             if self._decay:
                 still = _without_gradient(own)
                 values.mul_(own.new_full(still.shape, 1 - self.lr * self._decay).masked_fill_(still, 1.0))
@@ -79,14 +81,16 @@ class RowStep(Step):
 
     def _step(self, rows: Rows, sums: Any, g: Any, mean: float) -> Any:
         """Return the step of some rows, in place of their gradient, and renew their sums."""
-        g.mul_(mean)
+        if mean != 1.0:  # else the pass over the gradient would change nothing
+            g.mul_(mean)
         squares = g.square().mean(dim=1)
         if rows.ids is None:
             sums.add_(squares)
             total = sums
         else:
-            total = sums.index_select(0, rows.ids).add_(squares)
-            sums.index_copy_(0, rows.ids, total)
+            at = rows.at(sums)
+            total = sums.index_select(0, at).add_(squares)
+            sums.index_copy_(0, at, total)
         return g.mul_((-self.lr / (total.sqrt() + EPSILON))[:, None])
 
 
@@ -152,7 +156,7 @@ class LazyAdamStep(Step):
             if not moving.all():
                 at = moving.nonzero().flatten()
                 own = own.index_select(0, at)
-                rows = Rows(rows.part, at if rows.ids is None else rows.ids.index_select(0, at))  # noqa: PLW2901
+                rows = Rows(rows.part, at if rows.ids is None else rows.at(at).index_select(0, at))  # noqa: PLW2901
             found.append((place, rows, own.mul(mean)))
         self._note(Touched(tuple(rows for _, rows, _ in found)))
         return found
@@ -215,9 +219,9 @@ def _without_gradient(g: Any) -> Any:
 
 def _of(state: Any, rows: Rows) -> Any:
     """Return one number per row: a copy for some rows, a view for all."""
-    return state if rows.ids is None else state.index_select(0, rows.ids)
+    return state if rows.ids is None else state.index_select(0, rows.at(state))
 
 
 def _put(state: Any, rows: Rows, values: Any) -> None:
     if rows.ids is not None:
-        state.index_copy_(0, rows.ids, values)
+        state.index_copy_(0, rows.at(state), values)

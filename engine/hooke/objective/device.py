@@ -1,4 +1,10 @@
-"""The device and the number of threads of a rank: resolves `Compute`, with notes for the journal."""
+"""The device and the number of threads of a rank: resolves `Compute`, with notes for the journal.
+
+On a CUDA device fp32 is float32: TF32, which PyTorch uses in convolutions unless told otherwise, has 10 bits of
+precision instead of 23 and is off, in the whole process. cuDNN is asked for algorithms whose results do not depend
+on the order in which threads end, so that a run that goes on from a checkpoint has the bits of one that was not
+interrupted.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +37,7 @@ def choose(compute: Compute, rank: int) -> torch.device:
     if count:
         device = torch.device("cuda", local_rank(rank) % count)
         torch.cuda.set_device(device)
+        exactly()
         return device
     if compute.device == "cuda":
         raise LaunchError(
@@ -38,6 +45,20 @@ def choose(compute: Compute, rank: int) -> torch.device:
             "ask for `auto` or `cpu`, or look at the driver and at CUDA_VISIBLE_DEVICES"
         )
     return torch.device("cpu")
+
+
+def exactly() -> None:
+    """Compute float32 in float32 on CUDA devices, and the same bits again and again; for the whole process."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS: results do not depend on its workspace
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = False  # algorithms chosen by time would differ from run to run
+    torch.backends.cudnn.deterministic = True
+
+
+def channels_last(compute: Compute, device: torch.device) -> bool:
+    """Return whether images are in channels-last order, the faster one on a CPU and for the units for bf16."""
+    return device.type == "cpu" or compute.precision == "bf16"
 
 
 def global_draws(device: torch.device) -> list[torch.Tensor]:
@@ -53,10 +74,12 @@ def threads(compute: Compute) -> int:
 
 def notes(compute: Compute, device: torch.device) -> dict[str, str]:
     """Return notes on the choices, for the journal."""
-    where = "cpu"
+    said = {"device": "cpu", "threads": str(threads(compute))}
+    said["images"] = "channels last" if channels_last(compute, device) else "channels first"
+    said["precision"] = "fp32"
     if device.type == "cuda":
-        where = f"{device}, {torch.cuda.get_device_name(device)}"
-    said = {"device": where, "threads": str(threads(compute)), "images": "channels last", "precision": "fp32"}
+        said["device"] = f"{device}, {torch.cuda.get_device_name(device)}"
+        said["precision"] = "fp32, TF32 off"
     if compute.precision == "bf16":
         said["precision"] = "bf16 autocast, weights and sums of updates fp32"
         if device.type == "cpu" and bf16_unit() == "emulated":

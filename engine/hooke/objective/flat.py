@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -27,6 +27,8 @@ from hooke.objective import device as devices
 from hooke.objective.given import check_own
 from hooke.objective.loader import Batch, Loader
 from hooke.objective.models.layers import Dropout, kaiming, localise
+from hooke.objective.parameters import layout_of, lowered
+from hooke.objective.replayed import Replayed, wanted
 from hooke.objective.samples import Source, split_off
 from hooke.objective.scorer import Scorer, as_float
 from hooke.objective.task import CLASSES, Task
@@ -47,11 +49,13 @@ class FlatObjective:
     weights of normalisations are one, biases zero; `"own"` keeps the weights that the constructor draws from a
     seeded generator. `place` sets device, precision and threads; `notes` describes the result. Without a
     `validation` part one is split off `train` (see `hooke.objective.parts`). Raises DataInvalid if `train` is too
-    small. The parts are attributes.
+    small. The parts are attributes. On a device gradients may be recorded (see `hooke.objective.replayed`).
     """
 
     touched: Touched | None = None
     """Every weight has a gradient."""
+    total: float | None = None
+    """The sum of the elements of the latest gradient, where it was recorded; None: not known."""
     further_metrics: tuple[FurtherMetric, ...] = ()
 
     def __init__(
@@ -67,9 +71,7 @@ class FlatObjective:
         place: Place = ALONE,
     ) -> None:
         compute, rank = place.compute, place.rank
-        torch.set_num_threads(
-            devices.threads(compute)
-        )  # of this thread; sums on several threads are not reproducible
+        torch.set_num_threads(devices.threads(compute))  # of this thread; sums on several are not reproducible
         self.device = devices.choose(compute, rank)
         self.notes = devices.notes(compute, self.device)
         if validation is None:
@@ -83,18 +85,20 @@ class FlatObjective:
         self.model = self._constructed(0).to(self.device)
         self._parameters = list(self.model.parameters())
         self._dropouts = [m for m in self.model.modules() if isinstance(m, Dropout)]
-        self.layout = _layout(self.model)
+        self.layout = layout_of(self.model)
         self._size = self.layout[-1].stop
         self._low = torch.empty(self._size, dtype=torch.bfloat16, device=self.device) if self._lowers else None
         self._full = self._bind_low()
         seen = torch.bfloat16 if self._lowers else torch.float32
-        self._loader = Loader(train, self.device, seen)
+        last = devices.channels_last(compute, self.device)
+        self._loader = Loader(train, self.device, seen, last, deferred=True)
         self.reads_ahead = self._loader.worthwhile
-        plain, *held = (Loader(part, self.device, seen) for part in (train, validation, test))
+        plain, *held = (Loader(part, self.device, seen, last) for part in (train, validation, test))
         scored: dict[Part, Loader] = {"validation": held[0], "test": held[1]}
         self._scorer = Scorer(self.model, task, (len(train), plain), scored, self._autocast)
-        self._picked = self._computed = 0
-        self._trusted = False
+        self._picked, self._computed, self._trusted = 0, 0, False
+        fixed = task.repeats and self.device.type == "cuda" and not self._dropouts and wanted()
+        self._replayed = Replayed(self._queue_with_total, self.model.buffers()) if fixed else None
         self._gradient: Vector | None = None
         self.bind(self.allocate(), self.allocate())
 
@@ -146,11 +150,11 @@ class FlatObjective:
         pairs = list(zip(self._parameters, self.layout, strict=True))
         if self._low is None:
             return pairs
-        lowered, low = _lowered(self.model), self._cut(self._low)
+        low_names, low = lowered(self.model), self._cut(self._low)
         for parameter, part in pairs:
-            if part.name in lowered:
+            if part.name in low_names:
                 parameter.data = low[part.name]
-        return [(parameter, part) for parameter, part in pairs if part.name not in lowered]
+        return [(parameter, part) for parameter, part in pairs if part.name not in low_names]
 
     def bind(self, weights: Vector, gradient: Vector) -> None:
         """Use these vectors, each of shape (n,), for the weights and the gradient from now on."""
@@ -197,19 +201,45 @@ class FlatObjective:
         return loss
 
     def _computed_gradient(self, batch: Batch) -> float:
-        if self._low is not None:
-            self._low.copy_(self._weights)  # one pass, instead of a cast per layer and direction
         if self._dropouts:
             drawn = int(self._stream(DROPOUT, self._computed).integers(2**62))
             for position, dropout in enumerate(self._dropouts):
                 dropout.reseed(drawn + position)
         self._computed += 1
+        if self._replayed is None:
+            return self._queue(batch).item()
+        told = self._replayed(
+            batch, self._weights, cast("Tensor", self._gradient)
+        ).tolist()  # waits for the device
+        loss, self.total = float(told[0]), float(told[1])
+        return loss
+
+    def _queue_with_total(self, batch: Batch) -> Tensor:
+        """Begin to compute the gradient; return the loss and the sum of the elements."""
+        loss = self._queue(batch)
+        return torch.stack((loss, cast("Tensor", self._gradient).sum()))
+
+    def _queue(self, batch: Batch) -> Tensor:
+        """Begin to compute the gradient; return the loss."""
+        if batch.begin is not None:
+            batch.begin()
+        if self._low is not None:
+            self._low.copy_(self._weights)  # one pass, instead of a cast per layer and direction
         with self._autocast():
             output = self.model(batch.inputs)
         loss = self._task.loss(as_float(output), batch.labels)
         found = torch.autograd.grad(loss, self._parameters, allow_unused=True, materialize_grads=True)
         torch._foreach_copy_(self._views, found)
-        return loss.item()
+        return loss.detach()
+
+    def warm(self, items: int) -> None:
+        """Record the gradient of so many items, if it is to be: else the first step of a run would wait for it."""
+        if self._replayed is None:
+            return
+        g, x, at = cast("Tensor", self._gradient), self._weights, np.arange(items) % self.train_size
+        self._replayed.warm(self._loader.load(at, self._augmentation()), x, g)  # the batch as `pick` loads it
+        float(g.copy_(x).sub_(x).mul_(0.5).add_(x, alpha=0.5).sum())  # what steps are made of
+        g.zero_()
 
     def _distrust(self, before: list[Tensor]) -> None:
         if not all(map(torch.equal, before, devices.global_draws(self.device))):
@@ -229,20 +259,15 @@ class FlatObjective:
         return {}
 
     def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
-        """Score `weights`, shape (n,), on items start..stop of a part with a second model; bound state is
-        unchanged.
-
-        Batch statistics are computed for these weights; see `hooke.objective.scorer`.
-        """
+        """Score `weights`, shape (n,), on items start..stop of a part; see `hooke.objective.scorer`."""
         for parameter, view in zip(self._scorer.parameters, self.views(weights).values(), strict=True):
             parameter.data = view
         return self._scorer.score(part, start, stop)
 
     def local_state(self) -> dict[str, Any]:
         """Return the state that outlives a step besides the vectors, as arrays: buffers and generator states."""
-        counters = {"drawn": np.array([self._picked, self._computed], dtype=np.int64)}
         buffers = {f"buffer.{name}": b.detach().cpu().numpy().copy() for name, b in self.model.named_buffers()}
-        return counters | buffers
+        return {"drawn": np.array([self._picked, self._computed], dtype=np.int64)} | buffers
 
     def restore_local(self, state: dict[str, Any]) -> None:
         """Continue from the result of `local_state`. Raises CheckpointError for the state of another model."""
@@ -273,23 +298,3 @@ class FlatObjective:
                 f"not {vector.dtype} of shape {tuple(vector.shape)}"
             )
         return vector
-
-
-def _layout(model: nn.Module) -> tuple[Slice, ...]:
-    parts: list[Slice] = []
-    start = 0
-    tables = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
-    last = [name for name, parameter in model.named_parameters() if parameter.dim() > 1][-1:]  # the output layer
-    for name, parameter in model.named_parameters():
-        hidden = id(parameter) not in tables and name not in last
-        parts.append(Slice(name, start, start + parameter.numel(), tuple(parameter.shape), hidden))
-        start = parts[-1].stop
-    return tuple(parts)
-
-
-def _lowered(model: nn.Module) -> frozenset[str]:
-    """Return the parameters that autocast would cast in every module that reads them."""
-    casting = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
-    cast = {id(p) for m in model.modules() if isinstance(m, casting) for p in m.parameters(recurse=False)}
-    other = {id(p) for m in model.modules() if not isinstance(m, casting) for p in m.parameters(recurse=False)}
-    return frozenset(name for name, p in model.named_parameters() if id(p) in cast - other)

@@ -80,7 +80,7 @@ class Samples:
         self.inputs, self.labels = inputs, labels
         # Images are stored in channels-last order, for convolutions; with one channel no copy is needed.
         rows = inputs.permute(0, 2, 3, 1).contiguous() if inputs.dim() == 4 else inputs.contiguous()
-        self._rows = rows
+        self.rows = rows
         self.shape, self.dtype = tuple(rows.shape[1:]), rows.dtype
         self.label_shape, self.label_dtype = tuple(labels.shape[1:]), labels.dtype
         self.scale, self.shift = constant(scale), constant(shift)
@@ -92,7 +92,7 @@ class Samples:
 
     def read(self, at: Tensor, items: Tensor, labels: Tensor, random: np.random.Generator | None) -> None:
         """Gather items and labels; see `Source`."""
-        torch.index_select(self._rows, 0, at, out=items)
+        torch.index_select(self.rows, 0, at, out=items)
         torch.index_select(self.labels, 0, at, out=labels)
         if random is not None and self.augments:
             self._augment(items.numpy(), random)

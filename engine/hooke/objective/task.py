@@ -27,6 +27,8 @@ class Task:
     """Whether ranks that are threads of one process may call `loss` at the same time."""
     scores_apart: bool = True
     """The same of `score`."""
+    repeats: bool = True
+    """Whether `loss`, and the model whose output it gets, do the same in every step; not known of users' code."""
 
 
 def cross_entropy(output: Tensor, labels: Tensor) -> Tensor:
@@ -71,7 +73,7 @@ def custom(
         return Score(float(loss(output, labels)) * count, round(right(output, labels) * count), count)
 
     apart = _stateless(loss)
-    return Task(loss, sums, apart, apart and (score is None or _stateless(score)))
+    return Task(loss, sums, apart, apart and (score is None or _stateless(score)), repeats=False)
 
 
 def _share(value: float) -> float:

@@ -110,6 +110,10 @@ describe("curves of the system", () => {
       "Energy: 5 J in 0 s: of the processors and the memory of the whole machine, not of the run alone; so far.",
     ],
     [
+      { joules: 5, seconds: 0, note: "its GPUs used 4 J of it" },
+      "Energy: 5 J in 0 s: of the processors and the memory of the whole machine and of the GPUs that its ranks used, not of the run alone; its GPUs used 4 J of it.",
+    ],
+    [
       { joules: null, seconds: null, note: "not readable here: no counter" },
       "Energy: not readable here: no counter.",
     ],

@@ -55,7 +55,8 @@ def test_samples_of_a_run(service):
     assert found["host"]["received"][1:] == pytest.approx([100] * 3)
     assert found["host"]["sent"][1:] == pytest.approx([10] * 3)
     assert found["host"]["power"] == [None, None, None, 20.0]
-    assert found["host"]["gpu"] == [None] * 4
+    for name in ("gpu", "gpu_memory", "gpu_power"):
+        assert found["host"][name] == [None] * 4
     assert found["elsewhere"] == [1]
     assert len(service.get(f"/runs/{supervisor.id}/system", points=16)["at"]) == 4
 
@@ -92,6 +93,19 @@ def test_energy_is_that_of_the_last_sample(service):
 
 
 @ONE_KIND
+def test_the_energy_of_the_gpus_that_ranks_used_is_part_of_it(service):
+    supervisor = service.launch()
+    supervisor.tell("starting", "running")
+    used = {"gpu": 0.5, "gpu_memory": 2.0**30}
+    content = lines(energy(0, 0, gpu_joules=0, **used), energy(10, 900.5, own=0.97, gpu_joules=4000.0, **used))
+    supervisor.send(files=[packed("system", 0, content)])
+    run = service.run(supervisor.id)
+    assert (run["energy_j"], run["energy_note"]) == (4900.5, "its GPUs used 4,000 J of it; so far")
+    host = service.get(f"/runs/{supervisor.id}/system")["host"]
+    assert (host["gpu"], host["gpu_memory"], host["gpu_power"]) == ([0.5] * 2, [2.0**30] * 2, [None, 400.0])
+
+
+@ONE_KIND
 def test_energy_that_is_not_known_says_why_and_enters_no_comparison(service):
     supervisor = service.launch()
     why = "not readable here: permission denied on /sys/class/powercap/intel-rapl:0/energy_uj"
@@ -121,6 +135,13 @@ def test_energy_over_attempts_and_marks():
     assert (lost.note, lost.final) == ("not to its end: its supervisor was ended", None)
     assert summed([None, told(1.0)], ended=True).joules is None
     assert summed([told(0.0, lacking="no counter"), told(1.0)], ended=True).note == "no counter"
+    for samples, joules, note in (
+        ([told(1.0) | {"gpus": (n, "")} for n in (2.0, 3.0)], 7, "its GPUs used 5 J of it; of 2 attempts"),
+        ([told(0.0, lacking="no counter") | {"gpus": (2.0, "")}], None, "no counter; its GPUs used 2 J"),
+        ([told(1.0) | {"gpus": (0.0, "no driver")}], None, "GPUs: no driver"),
+    ):
+        found = summed(samples, ended=True)
+        assert (found.joules, found.note) == (joules, note)
 
 
 @pytest.mark.parametrize(

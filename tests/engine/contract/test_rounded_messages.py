@@ -37,7 +37,7 @@ def play(case, wire, feedback=True):
         objective = objective_of(comm, this, "virtual")
         outcome = train(comm, this, "virtual", None, objective, first=True)
         names = objective.seen_by.comm.residuals
-        kept.append([name for name in names if name != "broadcast.0"])  # of the first weights, once
+        kept.append([name for name in names if name != "broadcast.params"])  # of the first weights, once
         return _report(outcome, objective, None)
 
     with watched():

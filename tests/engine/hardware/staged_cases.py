@@ -28,20 +28,31 @@ class HostCopies:
 
     def __init__(self) -> None:
         self.buffers: dict[int, np.ndarray] = {}
+        self.made: dict[int, Callable[[Any], None]] = {}
+        self.settled = 0
 
     def takes(self, x: Any) -> bool:
         return isinstance(x, Device)
 
+    def keep(self, x: Any, made: Callable[[Any], None]) -> None:
+        self.made[id(x)] = made
+
     def buffer(self, x: Any) -> np.ndarray:
-        return self.buffers.setdefault(id(x), np.full_like(x.hidden_values, np.nan))
+        if id(x) not in self.buffers:
+            self.buffers[id(x)] = np.full_like(x.hidden_values, np.nan)
+            self.made.get(id(x), lambda _: None)(self.buffers[id(x)])
+        return self.buffers[id(x)]
 
     def out(self, x: Any) -> np.ndarray:
         host = self.buffer(x)
         host[:] = x.hidden_values
         return host
 
-    def back(self, x: Any) -> None:
-        x.hidden_values[:] = self.buffer(x)
+    def back(self, host: Any, x: Any) -> None:
+        x.hidden_values[:] = host
+
+    def settle(self) -> None:
+        self.settled += 1
 
 
 def values(rank: int, salt: int = 0) -> np.ndarray:
@@ -60,6 +71,16 @@ def collectives(comm: Comm, vector: Callable[[np.ndarray], Any]) -> list[Any]:
     pending.wait()
     comm.reduce(d, last)
     return [a, b, c, *([d] if comm.rank == last else [])]
+
+
+def gathers(comm: Comm, vector: Callable[[np.ndarray], Any]) -> list[Any]:
+    last = comm.size - 1
+    a, b, c = (vector(values(comm.rank, salt)[: 30 * comm.size]) for salt in range(3))
+    comm.allgather(a)
+    comm.gather(b, last)
+    pending = comm.iallgather(c)
+    pending.wait()
+    return [a, c, *([b] if comm.rank == last else [])]
 
 
 def messages(comm: Comm, vector: Callable[[np.ndarray], Any]) -> list[Any]:
@@ -97,7 +118,7 @@ def windows(comm: Comm, vector: Callable[[np.ndarray], Any]) -> list[Any]:
     return [into]
 
 
-CASES = {case.__name__: case for case in (collectives, messages, windows)}
+CASES = {case.__name__: case for case in (collectives, gathers, messages, windows)}
 
 
 def both(comm: Comm, name: str, wire: bool) -> tuple[list[bytes], list[bytes], int]:

@@ -5,7 +5,9 @@ import json
 import os
 
 import pytest
+import torch
 from hooke.comm.base import Comm
+from hooke.comm.wrappers import cuda
 from hooke.comm.wrappers.cuda import staging
 from hooke.comm.wrappers.staged import Staged
 from hooke.comm.wrappers.timed import connect
@@ -69,6 +71,45 @@ def test_connect_stages_around_everything_else():
         return found
 
     assert virtual(2, main) == [[None, True, True]] * 2
+
+
+def test_what_a_wire_remembers_of_a_device_vector_has_its_name():
+    """Of vectors that their rank has labelled, whichever is sent first: so it finds it again after a restart."""
+
+    def main(comm: Comm):
+        copies, found = HostCopies(), []
+        for order in ("ab", "ba"):
+            timed = connect(comm, Communication(wire="bf16"), LAYOUT, Ledger(comm.clock), copies)
+            vectors = {name: Device(values(comm.rank, ord(name))) for name in "ab"}
+            for name, x in vectors.items():
+                timed.label(x, name)
+            for name in order:
+                timed.allreduce(vectors[name])
+            found.append({name: array.tobytes() for name, array in timed.residuals.items()})
+        return found, copies.settled
+
+    for (one, other), settled in virtual(2, main):
+        assert set(one) == {"allreduce.a", "allreduce.b"}
+        assert one == other
+        assert settled == 4, "each operation is charged for what it does, not for what was begun before"
+
+
+def test_parts_of_a_kept_vector_have_the_same_part_of_its_buffer(monkeypatch):
+    """The book-keeping of CUDA's buffers; the memory is another here."""
+    monkeypatch.setattr(cuda, "_locked", lambda x: torch.zeros(x.numel(), dtype=x.dtype))
+    copies, x, made = cuda.Cuda(), torch.arange(20.0), []
+    copies.keep(x, made.append)
+    part = copies.out(x[4:9])
+    whole = copies.out(x)
+    assert len(made) == 1
+    assert whole.data_ptr() == made[0].data_ptr() == copies.buffer(x).data_ptr()
+    assert part.data_ptr() == whole[4:9].data_ptr()
+    assert part.tolist() == [4, 5, 6, 7, 8]
+    for other in (torch.arange(20.0), x[4:9].view(torch.int32)):
+        assert copies.buffer(other).data_ptr() != part.data_ptr()
+    part.mul_(2)
+    copies.back(part, x[4:9])
+    assert x[:10].tolist() == [0, 1, 2, 3, 8, 10, 12, 14, 16, 9]
 
 
 def test_ranks_go_to_cores_of_their_own():

@@ -55,6 +55,8 @@ class Account:
     """Until when the rank itself works in the current wait; None: it has not been told."""
     owed: list[Owed] = field(default_factory=list)
     """Transfers that were not complete when the clock was stopped."""
+    settle: Callable[[], None] | None = None
+    """Waits until a device has done what was begun: an operation is not charged for it; None: no device."""
 
     @property
     def simulated(self) -> bool:
@@ -156,6 +158,8 @@ class Charged(Wrapper):
         For the trace: its name (one of `hooke.trace.records.OPERATIONS`), the other rank, and the vector.
         """
         ledger, trace, traffic = self.ledger, self.trace, self.traffic
+        if self.account.settle is not None:
+            self.account.settle()
         if self.account.owed and x is not None and self.account.phase is Phase.COMMUNICATE:
             self.pay(also_later=not self.account.simulated)
         phase = Phase.COMMUNICATE if self.account.stood and x is not None else self.account.phase

@@ -1,9 +1,9 @@
-"""Exchanges device vectors through host buffers, allocated once per vector; host vectors are passed on unchanged.
+"""Exchanges device vectors through host buffers; host vectors are passed on unchanged.
 
 Both worlds transfer and sum host arrays, because the order of summation is part of the interface and its additions
-are made on the host. A device vector is copied into a pinned buffer on a side stream, exchanged, and copied back.
-The buffer of a vector is always the same one, as error feedback (`wire.py`) requires. Messages from device memory
-(CUDA-aware MPI) and NCCL are not used.
+are made on the host. A device vector is copied into a page-locked buffer, exchanged, and copied back. A vector
+that its rank has labelled always has the same buffer, which has its name, as error feedback (`wire.py`) requires.
+Messages from device memory (CUDA-aware MPI) and NCCL are not used.
 
 `Staging` is the interface of a device; `cuda.py` implements it.
 """
@@ -23,14 +23,20 @@ class Staging(Protocol):
     def takes(self, x: Vector) -> bool:
         """Return whether x is in memory that MPI cannot access."""
 
+    def keep(self, x: Vector, made: Callable[[Any], None]) -> None:
+        """Keep one buffer for x and its parts; `made` is told the buffer of x before it is used."""
+
     def buffer(self, x: Vector) -> Any:
-        """Wait for pending copies from the host buffer of x and return it; always the same one."""
+        """Return a host buffer for x that no copy is reading; what it holds is not defined."""
 
     def out(self, x: Vector) -> Any:
         """Copy x into its host buffer, after all pending work on x; return the buffer when it is complete."""
 
-    def back(self, x: Vector) -> None:
-        """Copy the host buffer of x into x, before any work on x that begins later."""
+    def back(self, host: Any, x: Vector) -> None:
+        """Copy a buffer into x; return when it is complete."""
+
+    def settle(self) -> None:
+        """Wait until the device has completed all that this rank has begun."""
 
 
 class Staged(Wrapper):
@@ -44,31 +50,58 @@ class Staged(Wrapper):
         """Overwrite x on every rank with that of the root, including the root: a wire type rounds there."""
         if not self.staging.takes(x):
             return self.inner.broadcast(x, root)
-        self.inner.broadcast(self.staging.out(x) if self.rank == root else self.staging.buffer(x), root)
-        return self.staging.back(x)
+        host = self.staging.out(x) if self.rank == root else self.staging.buffer(x)
+        self.inner.broadcast(host, root)
+        return self.staging.back(host, x)
 
     def allreduce(self, x: Vector) -> None:
         """Overwrite x on every rank with the sum over ranks."""
         if not self.staging.takes(x):
             return self.inner.allreduce(x)
-        self.inner.allreduce(self.staging.out(x))
-        return self.staging.back(x)
+        host = self.staging.out(x)
+        self.inner.allreduce(host)
+        return self.staging.back(host, x)
 
     def iallreduce(self, x: Vector, into: Vector | None = None) -> Pending:
         """Begin an all-reduce in the background; x, or `into`, is written in `wait`."""
         if not self.staging.takes(x):
             return self.inner.iallreduce(x, into)
+        host = self.staging.out(x)
         if into is None:
-            return StagedPending(self.inner.iallreduce(self.staging.out(x)), lambda: self.staging.back(x))
-        pending = self.inner.iallreduce(self.staging.out(x), self.staging.buffer(into))
-        return StagedPending(pending, lambda: self.staging.back(into))
+            return StagedPending(self.inner.iallreduce(host), self.staging, host, x)
+        landing = self.staging.buffer(into)
+        return StagedPending(self.inner.iallreduce(host, landing), self.staging, landing, into)
 
     def reduce(self, x: Vector, root: int = 0) -> None:
         """Overwrite the root's x with the sum over ranks; elsewhere x is unchanged."""
         if not self.staging.takes(x):
             return self.inner.reduce(x, root)
-        self.inner.reduce(self.staging.out(x), root)
-        return self.staging.back(x) if self.rank == root else None
+        host = self.staging.out(x)
+        self.inner.reduce(host, root)
+        return self.staging.back(host, x) if self.rank == root else None
+
+    def gather(self, x: Vector, root: int = 0) -> None:
+        """Collect the blocks of all ranks on the root."""
+        if not self.staging.takes(x):
+            return self.inner.gather(x, root)
+        host = self.staging.out(x)
+        self.inner.gather(host, root)
+        return self.staging.back(host, x) if self.rank == root else None
+
+    def allgather(self, x: Vector) -> None:
+        """Collect the blocks of all ranks on every rank."""
+        if not self.staging.takes(x):
+            return self.inner.allgather(x)
+        host = self.staging.out(x)
+        self.inner.allgather(host)
+        return self.staging.back(host, x)
+
+    def iallgather(self, x: Vector) -> Pending:
+        """Begin an all-gather in the background; x is written in `wait`."""
+        if not self.staging.takes(x):
+            return self.inner.iallgather(x)
+        host = self.staging.out(x)
+        return StagedPending(self.inner.iallgather(host), self.staging, host, x)
 
     def send(self, x: Vector, to: int, tag: int = 0) -> None:
         """Send x; return when it may be overwritten."""
@@ -82,16 +115,17 @@ class Staged(Wrapper):
         """Receive into the vector."""
         if not self.staging.takes(into):
             return self.inner.recv(into, source, tag)
-        message = self.inner.recv(self.staging.buffer(into), source, tag)
-        self.staging.back(into)
+        host = self.staging.buffer(into)
+        message = self.inner.recv(host, source, tag)
+        self.staging.back(host, into)
         return message
 
     def irecv(self, into: Vector, source: int, tag: int = 0) -> Pending:
         """Begin to receive; the vector is written in `wait`."""
         if not self.staging.takes(into):
             return self.inner.irecv(into, source, tag)
-        pending = self.inner.irecv(self.staging.buffer(into), source, tag)
-        return StagedPending(pending, lambda: self.staging.back(into))
+        host = self.staging.buffer(into)
+        return StagedPending(self.inner.irecv(host, source, tag), self.staging, host, into)
 
     def split(self, color: int, key: int = 0) -> Comm:
         """Return the part's communicator; a vector keeps its buffer there."""
@@ -110,8 +144,10 @@ class Staged(Wrapper):
         return Staged(self.inner.sending(content), self.staging) if isinstance(self.inner, Wrapper) else self
 
     def label(self, x: Vector, name: str) -> None:
-        """Name a host vector; the buffer of a device vector has no name, but is always the same one."""
-        if not self.staging.takes(x):
+        """Name a vector of the rank: of a device vector, its buffer."""
+        if self.staging.takes(x):
+            self.staging.keep(x, lambda host: super(Staged, self).label(host, name))
+        else:
             super().label(x, name)
 
     def window(self, initial: Vector, owner: int = 0) -> Window:
@@ -124,9 +160,9 @@ class Staged(Wrapper):
 class StagedPending:
     """A transfer whose result is copied to the device once, in `wait`."""
 
-    def __init__(self, inner: Pending, back: Callable[[], None]) -> None:
-        self._inner = inner
-        self._back: Callable[[], None] | None = back
+    def __init__(self, inner: Pending, staging: Staging, host: Any, x: Vector) -> None:
+        """`host`: the buffer in which the result arrives, x: the vector for it."""
+        self._inner, self._staging, self._host, self._x = inner, staging, host, x
 
     @property
     def hidden(self) -> float:
@@ -136,9 +172,9 @@ class StagedPending:
     def wait(self) -> None:
         """Return when the vector may be used."""
         self._inner.wait()
-        if self._back is not None:
-            self._back()
-            self._back = None
+        if self._host is not None:
+            self._staging.back(self._host, self._x)
+            self._host = None
 
 
 class Complete:
@@ -160,8 +196,9 @@ class StagedWindow:
 
     def get(self, into: Vector, at: Any = None) -> None:
         """Copy the vector without synchronization."""
-        self._inner.get(self._staging.buffer(into), at)
-        self._staging.back(into)
+        host = self._staging.buffer(into)
+        self._inner.get(host, at)
+        self._staging.back(host, into)
 
     def accumulate(self, delta: Vector, at: Any = None) -> None:
         """Add delta, each element atomically."""

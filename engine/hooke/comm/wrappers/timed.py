@@ -51,7 +51,8 @@ def connect(
     supports = Supports() if communication.rows == "touched" else None
     if supports is not None:
         inner = TouchedSums(inner, supports, layout, collective=communication.collective)
-    account = Account(supports=supports, worked=comm.worked if isinstance(comm, VirtualComm) else None)
+    worked = comm.worked if isinstance(comm, VirtualComm) else None
+    account = Account(supports=supports, worked=worked, settle=None if staging is None else staging.settle)
     return Timed(inner, ledger, account, residuals)
 
 

@@ -44,6 +44,16 @@ export function SystemPart({ run }: { run: RunView }) {
           format={(value) => formatPercent(value)}
           tick={formatPercentTick}
         />
+        <Chart
+          title="Memory of the GPUs"
+          series={hostSeries(data, [{ name: "gpu_memory", label: "GPUs that ranks use" }])}
+          format={formatBytes}
+        />
+        <Chart
+          title="Power of the GPUs"
+          series={hostSeries(data, [{ name: "gpu_power", label: "GPUs that ranks use" }])}
+          format={(value) => `${formatNumber(value)} W`}
+        />
       </div>
       {data.energy && (
         <p className={styles.foot} data-testid="energy">
@@ -59,7 +69,7 @@ export function SystemPart({ run }: { run: RunView }) {
 export function energyWords({ joules, seconds, note }: EnergyView): string {
   if (joules === null) return `Energy: ${note}.`;
   const power = seconds !== null && seconds > 0 ? `, ${formatNumber(joules / seconds)} W on average` : "";
-  return `Energy: ${formatJoules(joules)} in ${formatSeconds(seconds)}${power}: of the processors and the memory of the whole machine, not of the run alone${note && `; ${note}`}.`;
+  return `Energy: ${formatJoules(joules)} in ${formatSeconds(seconds)}${power}: of the processors and the memory of the whole machine${note.startsWith("its GPUs") ? " and of the GPUs that its ranks used" : ""}, not of the run alone${note && `; ${note}`}.`;
 }
 
 /** What was sampled, and what was not. */

@@ -1,5 +1,5 @@
 import type { ChartSeries } from "@/lib/charts/series";
-import type { ProcessSamples, SystemView } from "@/lib/client/types.gen";
+import type { HostSamples, ProcessSamples, SystemView } from "@/lib/client/types.gen";
 import { variantStyle } from "@/lib/theme/palette";
 
 /** Ranks that have a curve of their own; of more, the least, the mean and the greatest are drawn. */
@@ -45,7 +45,7 @@ function mean(values: readonly number[]): number {
 /** Curves of the host; those without a figure are left out. */
 export function hostSeries(
   view: SystemView,
-  figures: readonly { readonly name: "received" | "sent" | "power" | "gpu"; readonly label: string }[],
+  figures: readonly { readonly name: Exclude<keyof HostSamples, "host">; readonly label: string }[],
 ): ChartSeries[] {
   const { host, at } = view;
   if (!host) return [];

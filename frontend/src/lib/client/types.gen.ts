@@ -1707,7 +1707,7 @@ export type DurationView = {
 /**
  * EnergyView
  *
- * Energy of the processors and the memory of a host while the ranks of an attempt ran on it.
+ * Energy of the processors, the memory and the used GPUs of a host while the ranks of an attempt ran on it.
  */
 export type EnergyView = {
     /**
@@ -2407,6 +2407,18 @@ export type HostSamples = {
      * Mean share of its GPUs that was busy; null: not readable.
      */
     gpu: Array<number | null>;
+    /**
+     * Gpu Memory
+     *
+     * Bytes in use on the NVIDIA GPUs that ranks use.
+     */
+    gpu_memory: Array<number | null>;
+    /**
+     * Gpu Power
+     *
+     * Watts of the NVIDIA GPUs that ranks use, by NVML.
+     */
+    gpu_power: Array<number | null>;
     /**
      * Host
      */
