@@ -133,26 +133,33 @@ def _said(result: dict[str, Any]) -> str:
     return f"{told}, {accuracy:.2%}" if accuracy is not None else told
 
 
-def run_within(seconds: float, cell: Runnable, lab: labs.Lab | None, folder: Path) -> dict[str, Any]:
+def run_within(
+    seconds: float, cell: Runnable, lab: labs.Lab | None, folder: Path, cores: int | None = None
+) -> dict[str, Any]:
     """Run one cell and return its result; one that takes longer is ended, with a result that says by whom.
 
     Seconds are wall time. In virtual time they are processor time, because what is simulated depends on neither
     the load of the machine nor its speed: there is nothing to learn from how long a run had to wait for a core.
+    `cores`: that a simulated run may use at once; None: all.
     """
     simulated = cell.place.world == "virtual"
     try:
         with within(HANGS if simulated else seconds):
-            return run(cell, lab, folder, **({"processor_seconds": seconds} if simulated else {}))
+            return run(cell, lab, folder, **({"processor_seconds": seconds, "cores": cores} if simulated else {}))
     except Overrun as overrun:
         return {"state": "failed_infra", "why": str(overrun)}
 
 
 def run(
-    cell: Runnable, lab: labs.Lab | None, folder: Path, processor_seconds: float | None = None
+    cell: Runnable,
+    lab: labs.Lab | None,
+    folder: Path,
+    processor_seconds: float | None = None,
+    cores: int | None = None,
 ) -> dict[str, Any]:
     """Run one cell and return its result; its journals stay in `folder`.
 
-    `processor_seconds`: limit of a process of a run by the product's command line.
+    `processor_seconds`: limit of a process of a run by the product's command line; `cores`: see `run_within`.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     there = lab if cell.place.world == "lab" else None
@@ -162,14 +169,15 @@ def run(
     if there is not None:
         _, found = netlab.hooke(there, validate_run(cell.document), folder)
         return found
-    return _hooke_run(cell, folder, processor_seconds)
+    return _hooke_run(cell, folder, processor_seconds, cores)
 
 
-def _hooke_run(cell: Runnable, folder: Path, processor_seconds: float | None) -> dict[str, Any]:
+def _hooke_run(cell: Runnable, folder: Path, processor_seconds: float | None, cores: int | None) -> dict[str, Any]:
     """Run a cell with the product's command line; the result has the `processor_seconds` of all processes."""
     spec = folder.with_suffix(".run.json")
     spec.write_text(json.dumps(cell.document))
     command = [sys.executable, "-m", "hooke", "run", str(spec), "--json", "--run-dir", str(folder)]
+    command += ["--cores", str(cores)] if cores else []
     spent = _processor_seconds()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
     try:

@@ -211,7 +211,7 @@ def test_a_simulated_run_is_ended_by_processor_time_and_says_by_whom(tmp_path):
     assert not over(found)
     assert found["why"] == f"not over after 1 s of processor time: {running.OWN_LIMIT}"
     assert 0.5 < found["processor_seconds"] < 20
-    found = running.run_within(300.0, Simulated(DOCUMENT), None, tmp_path / "short" / "run")
+    found = running.run_within(300.0, Simulated(DOCUMENT), None, tmp_path / "short" / "run", cores=1)
     assert over(found)
     assert found["processor_seconds"] > 0.5
 
