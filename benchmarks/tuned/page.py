@@ -31,8 +31,11 @@ with the whole budget. The best setting is measured on seeds that no trial had.
 Seconds are those of the train clock until the target was met on the validation part, evaluations excluded;
 *exposed* is the share of that time in which a worker waits for communication. Batch {BATCH} per worker and fp32
 gradients, where a section says nothing else. Methods of the catalogue send bf16 with error feedback; the hooks of
-DDP are entries of their own. Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by
-seed, corrected for the number of comparisons in a table. Seconds of two tables are not comparable.
+DDP are entries of their own. All-reduces of the catalogue's methods go along a binomial tree where a section says
+nothing else, which takes longer than the ring of PyTorch's gloo: see
+[decision 109](../decisions/0109-simulated-rivals.md). Verdicts follow
+[the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number of comparisons in a
+table. Seconds of two tables are not comparable.
 
 A search of few trials is itself random: another draw of trials may find a better setting for any entry. A
 verdict is on the settings that were found. How the tables came about, and what limits them:

@@ -9,7 +9,7 @@ from benchmarks.evidence import store as evidence
 from benchmarks.evidence.machine import hardware, name_of
 from benchmarks.tuned import running
 from benchmarks.tuned.conditions import AT, TASKS
-from benchmarks.tuned.entries import entry_of
+from benchmarks.tuned.entries import entries, entry_of
 from benchmarks.tuned.missing import missing_entries
 from benchmarks.tuned.page import page, sections
 from benchmarks.tuned.publishing import DATA, publish, published
@@ -158,3 +158,11 @@ def test_a_table_says_which_schedule_its_all_reduces_have(store):
     first, second = page(collect(store.stored().values())).split("## ")[1:]
     assert "by recursive halving" not in first
     assert "All-reduces by recursive halving instead of a tree: the same bits. " in second
+
+
+@pytest.mark.parametrize("place", ["virtual-1", "virtual-4", "virtual-16"])
+def test_every_simulated_entry_is_valid_with_any_number_of_workers(place):
+    for entry in entries(AT[place]):
+        rounds = Rounds(TASK, AT[place], entry, 2)
+        for play in rounds.missing({}):
+            assert validate_run(play.document).workers == AT[place].hosts
