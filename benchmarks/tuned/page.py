@@ -34,8 +34,8 @@ gradients, where a section says nothing else. Methods of the catalogue send bf16
 DDP are entries of their own. All-reduces of the catalogue's methods go along a binomial tree where a section says
 nothing else, which takes longer than the ring of PyTorch's gloo: see
 [decision 109](../decisions/0109-simulated-rivals.md). Verdicts follow
-[the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number of comparisons in a
-table. Seconds of two tables are not comparable.
+[the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number of comparisons
+in a table. Seconds of two tables are not comparable.
 
 A search of few trials is itself random: another draw of trials may find a better setting for any entry. A
 verdict is on the settings that were found. How the tables came about, and what limits them:
