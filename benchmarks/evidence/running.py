@@ -178,8 +178,10 @@ def _hooke_run(cell: Runnable, folder: Path, processor_seconds: float | None, co
     spec.write_text(json.dumps(cell.document))
     command = [sys.executable, "-m", "hooke", "run", str(spec), "--json", "--run-dir", str(folder)]
     command += ["--cores", str(cores)] if cores else []
+    simulated = processor_seconds is not None  # and computed on processors, also where there is a GPU
+    own = os.environ | ({"CUDA_VISIBLE_DEVICES": ""} if simulated else {})
     spent = _processor_seconds()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=own)
     try:
         if processor_seconds is not None:
             limit_processor_time(process.pid, processor_seconds)
