@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from hooke.catalogue.validation import validate_run
 
 from benchmarks import speed
+from benchmarks.common import forked
 from benchmarks.evidence.cells import Cell, cells
 from benchmarks.evidence.conditions import MAX_SECONDS, Place
 from benchmarks.evidence.matrix import Matrix
@@ -140,7 +141,7 @@ def run_within(
 
     Seconds are wall time. In virtual time they are processor time, because what is simulated depends on neither
     the load of the machine nor its speed: there is nothing to learn from how long a run had to wait for a core.
-    `cores`: that a simulated run may use at once; None: all.
+    `cores`: those that a simulated run may use at once, in a fork of this process; None: all, by `hooke run`.
     """
     simulated = cell.place.world == "virtual"
     try:
@@ -169,15 +170,17 @@ def run(
     if there is not None:
         _, found = netlab.hooke(there, validate_run(cell.document), folder)
         return found
-    return _hooke_run(cell, folder, processor_seconds, cores)
+    if cores is not None and processor_seconds is not None:
+        ended = _ended_after(processor_seconds)
+        return forked.simulated(cell.document, folder, cores, processor_seconds, ended)
+    return _hooke_run(cell, folder, processor_seconds)
 
 
-def _hooke_run(cell: Runnable, folder: Path, processor_seconds: float | None, cores: int | None) -> dict[str, Any]:
+def _hooke_run(cell: Runnable, folder: Path, processor_seconds: float | None) -> dict[str, Any]:
     """Run a cell with the product's command line; the result has the `processor_seconds` of all processes."""
     spec = folder.with_suffix(".run.json")
     spec.write_text(json.dumps(cell.document))
     command = [sys.executable, "-m", "hooke", "run", str(spec), "--json", "--run-dir", str(folder)]
-    command += ["--cores", str(cores)] if cores else []
     simulated = processor_seconds is not None  # and computed on processors, also where there is a GPU
     own = os.environ | ({"CUDA_VISIBLE_DEVICES": ""} if simulated else {})
     spent = _processor_seconds()
@@ -195,8 +198,12 @@ def _hooke_run(cell: Runnable, folder: Path, processor_seconds: float | None, co
     found: dict[str, Any] = json.loads(said) if said.strip() else {"state": "failed_infra", "why": error[-2000:]}
     ended = process.returncode == -signal.SIGXCPU or signal.SIGXCPU.name in found["why"]
     if processor_seconds is not None and ended and not over(found):
-        found["why"] = f"not over after {processor_seconds:.0f} s of processor time: {OWN_LIMIT}"
+        found["why"] = _ended_after(processor_seconds)
     return found | {"processor_seconds": _processor_seconds() - spent}
+
+
+def _ended_after(processor_seconds: float) -> str:
+    return f"not over after {processor_seconds:.0f} s of processor time: {OWN_LIMIT}"
 
 
 def limit_processor_time(pid: int, seconds: float) -> None:

@@ -75,7 +75,8 @@ def test_whatever_ends_first_every_run_is_carried_out_once(store, monkeypatch, p
         own = [play for play in plays if play.entry.name == name]
         assert [play.rung is None for play in own] == [False] * TRIALS + [True] * SEEDS
         assert {play.trial for play in own if play.rung is None} == {1}, "the fastest trial"
-    first = [play.entry.name for play in plays[:processes]]
+    first = [play.entry.name for play in began[1]]
+    assert len(first) == min(processes, len(names) * TRIALS)
     assert first == sorted(first, key=names.index), "the first entries first"
     assert running.run_in_turn(queue(*names), store, 1.0, processes) == 0
 
