@@ -146,7 +146,7 @@ def run_within(
     simulated = cell.place.world == "virtual"
     try:
         with within(HANGS if simulated else seconds):
-            return run(cell, lab, folder, **({"processor_seconds": seconds, "cores": cores} if simulated else {}))
+            return run(cell, lab, folder, seconds, cores) if simulated else run(cell, lab, folder)
     except Overrun as overrun:
         return {"state": "failed_infra", "why": str(overrun)}
 

@@ -72,7 +72,7 @@ def chosen_interval(
     """Return the interval of a variant's speed-up that was chosen as the largest one of `among`.
 
     The largest of many is too large: of k equal variants the best one's 95% interval misses the truth in 5%
-    (k = 3) to 15% (20) of cases (docs/decisions/0109-simulated-rivals.md). So its error is 5% times FREE / k. A
+    (k = 3) to 11% (20) of cases (docs/decisions/0109-simulated-rivals.md). So its error is 5% times FREE / k. A
     speed-up that is claimed, which is corrected by itself, stays above 1: so do intervals that belong to Holm's
     correction (Strassburger and Bretz, Statist. Med. 27, 2008).
     """

@@ -25,16 +25,19 @@ def t4_below(t):
     return 0.5 + 0.75 * (share - share**3 / 3)
 
 
-@pytest.mark.parametrize(("variants", "seeds"), [(3, 5), (20, 3), (20, 5)])
+@pytest.mark.parametrize(("variants", "seeds"), [(3, 5), (20, 5)])
 def test_the_best_of_equal_variants_is_as_fast_as_its_interval_says(variants, seeds):
-    """Of variants that are all 1.3 times as fast, the one with the largest ratio."""
-    missed, rng = 0, np.random.default_rng(variants + seeds)
-    for baseline, others in groups(Truth(seeds, 1.3, variants=variants), GROUPS, rng):
+    """Of variants that are all 1.3 times as fast, and evaluated often, the one with the largest ratio."""
+    missed, alone, rng = 0, 0, np.random.default_rng(variants + seeds)
+    truth = Truth(seeds, 1.3, variants=variants, evaluations=2000)
+    for baseline, others in groups(truth, GROUPS, rng):
         verdicts = compare_all(baseline, others)
         best = max(verdicts, key=lambda name, of=verdicts: of[name].ratio)
         low, high = chosen_interval(baseline, others[best], verdicts[best], variants)
         missed += not low <= 1.3 <= high
+        alone += not verdicts[best].low <= 1.3 <= verdicts[best].high
     assert missed / GROUPS <= most(GROUPS)
+    assert alone / GROUPS > 0.09 or variants == FREE, "without the correction"
 
 
 def test_up_to_three_variants_have_the_interval_of_their_verdict():
