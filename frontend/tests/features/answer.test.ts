@@ -141,7 +141,9 @@ describe("the headline", () => {
     expect(headline([BASE, bound], { ...best, low: 1.4, high: null })).toBe(
       "Fastest on local: Sync SGD, at least 1.4× (as the best of 7)",
     );
-    const open = row("Sync SGD", { speed_up: speedUp({ claim: "not shown", ratio: 1.4, low: 0.9, high: 2 }) });
+    const open = row("Sync SGD", {
+      speed_up: speedUp({ claim: "not shown", ratio: 1.4, low: 0.9, high: 2 }),
+    });
     expect(headline([BASE, open], { ...best, low: 0.4, high: 5 })).toBe(
       "Inconclusive on local: Sync SGD 1.4× (0.40 to 5.0, as the best of 7, 3 seeds)",
     );
