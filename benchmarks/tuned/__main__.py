@@ -3,12 +3,15 @@
     python -m benchmarks.tuned run --task fashion --place 8-hosts --minutes 120 [--entries slowmo "PyTorch DDP"]
     python -m benchmarks.tuned run --task fashion --proposals .results/regimes.jsonl   (see benchmarks.regimes)
     python -m benchmarks.tuned run --task fashion-early --place virtual virtual-4 --missing --processes 8
+    python -m benchmarks.tuned retime --task fashion-early-halving --of fashion-early --place virtual
     python -m benchmarks.tuned table --task fashion --place 8-hosts [--baseline "PyTorch DDP"]
     python -m benchmarks.tuned publish                  write docs/results/tuned.md and its raw data
 
 `run` needs root (emulated hosts; not in virtual time) and HOOKE_DATA. Results are kept in .results/tuned and
 continued, in virtual time entry by entry, at several places in turn. `--missing` runs the entries that the page
-lacks, or has under an earlier rule of the clock, the cheapest first, or in the order of `--entries`. The page has
+lacks, or has under an earlier rule of the clock, the cheapest first, or in the order of `--entries`. `retime`
+gives published runs of synchronous methods in virtual time the times of the present rule, or of another task that
+differs in the schedule of its all-reduces alone, without gradients (`benchmarks.tuned.retimed`). The page has
 the results in version control; complete entries of the store replace the earlier ones.
 """
 
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Container
 from itertools import zip_longest
 from pathlib import Path
 
@@ -23,12 +27,13 @@ from benchmarks.evidence.running import BrokenClock
 from benchmarks.evidence.store import ROOT
 from benchmarks.netlab.lab import LabError
 from benchmarks.regimes.cells import proposals
-from benchmarks.tuned.conditions import AT, SEEDS, TASKS, TUNING_SEEDS, Place
+from benchmarks.tuned.conditions import AT, SEEDS, TASKS, TUNING_SEEDS, Place, Task
 from benchmarks.tuned.entries import DDP, SYNC, baseline_at, entries
-from benchmarks.tuned.missing import missing_entries
+from benchmarks.tuned.missing import by_entry, missing_entries
 from benchmarks.tuned.page import table
 from benchmarks.tuned.publishing import publish, published
-from benchmarks.tuned.records import collect
+from benchmarks.tuned.records import Record, collect
+from benchmarks.tuned.retimed import retime
 from benchmarks.tuned.rounds import Proposed, Rounds
 from benchmarks.tuned.running import run_all, run_in_turn
 from benchmarks.tuned.store import Store
@@ -51,6 +56,9 @@ def main() -> int:
     if options.task is None:
         parser.error(f"{options.do} needs --task: {' or '.join(TASKS)}")
     places = [AT[name] for name in options.place]
+    if options.do == "retime":
+        published_again(TASKS[options.of or options.task], TASKS[options.task], {place.name for place in places})
+        return 0
     simulated = all(place.world == "virtual" for place in places)
     if not simulated and (len(places) > 1 or options.processes > 1):
         parser.error("several places or processes are for virtual time: on hosts there is one run at a time")
@@ -75,12 +83,23 @@ def main() -> int:
     return 0
 
 
+def published_again(source: Task, task: Task, places: Container[str]) -> None:
+    """Write the page with the runs of a task at the times that they have as runs of another one."""
+    found = list[Record]()
+    own = [each for each in published(RESULTS) if each["task"] == source.name and each["place"] in places]
+    for (_, _, place, name), records in by_entry(own).items():
+        again = retime(records, task)
+        print(f"{name}, {place}: {again if isinstance(again, str) else f'{len(again)} runs'}", flush=True)
+        found += [] if isinstance(again, str) else again
+    print(publish(found, RESULTS))
+
+
 def arguments() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="benchmarks.tuned", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "table", "publish"))
+    parser.add_argument("do", choices=("run", "table", "publish", "retime"))
     parser.add_argument("--task", choices=TASKS, help="of run and table")
     parser.add_argument("--place", choices=AT, nargs="+", default=["8-hosts"], help="several: in virtual time")
     parser.add_argument("--minutes", type=float, default=600.0, help="start no run after so many minutes")
@@ -102,6 +121,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--processes", type=int, default=1, help="runs in virtual time at once, each on one core, all niced"
     )
+    parser.add_argument("--of", choices=TASKS, help="retime: the task whose published runs get other times")
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "tuned")
     return parser
 

@@ -78,6 +78,7 @@ TASKS = {
             0.85,
             64_000,
             1_600,
+            trials=6,
             collective="halving",
         ),
         Task(

@@ -155,7 +155,11 @@ def _cost(records: Sequence[Record]) -> str:
     pace = [record["machine_ms"] for record in records]
     commits = Counter(record["commit"] for record in records)
     fixed = f" A fixed piece of work took {min(pace):.1f} to {max(pace):.1f} ms before them."
-    return f"{len(records)} runs{took}.{'' if simulated else fixed} Commit {', '.join(commits)}."
+    anew = sum(bool(record.get("retimed")) for record in records)
+    again = (
+        f" The times of {anew} of them were computed anew, without their gradients (decision 109)." if anew else ""
+    )
+    return f"{len(records)} runs{took}.{'' if simulated else fixed}{again} Commit {', '.join(commits)}."
 
 
 def _findings(found: Mapping[str, Row]) -> Iterable[str]:
