@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from hooke.catalogue.validation import validate_run
 
 from benchmarks import speed
+from benchmarks.common import forked
 from benchmarks.evidence.cells import Cell, cells
 from benchmarks.evidence.conditions import MAX_SECONDS, Place
 from benchmarks.evidence.matrix import Matrix
@@ -133,26 +134,33 @@ def _said(result: dict[str, Any]) -> str:
     return f"{told}, {accuracy:.2%}" if accuracy is not None else told
 
 
-def run_within(seconds: float, cell: Runnable, lab: labs.Lab | None, folder: Path) -> dict[str, Any]:
+def run_within(
+    seconds: float, cell: Runnable, lab: labs.Lab | None, folder: Path, cores: int | None = None
+) -> dict[str, Any]:
     """Run one cell and return its result; one that takes longer is ended, with a result that says by whom.
 
     Seconds are wall time. In virtual time they are processor time, because what is simulated depends on neither
     the load of the machine nor its speed: there is nothing to learn from how long a run had to wait for a core.
+    `cores`: those that a simulated run may use at once, in a fork of this process; None: all, by `hooke run`.
     """
     simulated = cell.place.world == "virtual"
     try:
         with within(HANGS if simulated else seconds):
-            return run(cell, lab, folder, **({"processor_seconds": seconds} if simulated else {}))
+            return run(cell, lab, folder, seconds, cores) if simulated else run(cell, lab, folder)
     except Overrun as overrun:
         return {"state": "failed_infra", "why": str(overrun)}
 
 
 def run(
-    cell: Runnable, lab: labs.Lab | None, folder: Path, processor_seconds: float | None = None
+    cell: Runnable,
+    lab: labs.Lab | None,
+    folder: Path,
+    processor_seconds: float | None = None,
+    cores: int | None = None,
 ) -> dict[str, Any]:
     """Run one cell and return its result; its journals stay in `folder`.
 
-    `processor_seconds`: limit of a process of a run by the product's command line.
+    `processor_seconds`: limit of a process of a run by the product's command line; `cores`: see `run_within`.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     there = lab if cell.place.world == "lab" else None
@@ -162,6 +170,9 @@ def run(
     if there is not None:
         _, found = netlab.hooke(there, validate_run(cell.document), folder)
         return found
+    if cores is not None and processor_seconds is not None:
+        ended = _ended_after(processor_seconds)
+        return forked.simulated(cell.document, folder, cores, processor_seconds, ended)
     return _hooke_run(cell, folder, processor_seconds)
 
 
@@ -170,8 +181,10 @@ def _hooke_run(cell: Runnable, folder: Path, processor_seconds: float | None) ->
     spec = folder.with_suffix(".run.json")
     spec.write_text(json.dumps(cell.document))
     command = [sys.executable, "-m", "hooke", "run", str(spec), "--json", "--run-dir", str(folder)]
+    simulated = processor_seconds is not None  # and computed on processors, also where there is a GPU
+    own = os.environ | ({"CUDA_VISIBLE_DEVICES": ""} if simulated else {})
     spent = _processor_seconds()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=own)
     try:
         if processor_seconds is not None:
             limit_processor_time(process.pid, processor_seconds)
@@ -185,8 +198,12 @@ def _hooke_run(cell: Runnable, folder: Path, processor_seconds: float | None) ->
     found: dict[str, Any] = json.loads(said) if said.strip() else {"state": "failed_infra", "why": error[-2000:]}
     ended = process.returncode == -signal.SIGXCPU or signal.SIGXCPU.name in found["why"]
     if processor_seconds is not None and ended and not over(found):
-        found["why"] = f"not over after {processor_seconds:.0f} s of processor time: {OWN_LIMIT}"
+        found["why"] = _ended_after(processor_seconds)
     return found | {"processor_seconds": _processor_seconds() - spent}
+
+
+def _ended_after(processor_seconds: float) -> str:
+    return f"not over after {processor_seconds:.0f} s of processor time: {OWN_LIMIT}"
 
 
 def limit_processor_time(pid: int, seconds: float) -> None:

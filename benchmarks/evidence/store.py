@@ -4,6 +4,7 @@ the results published before."""
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Mapping
@@ -106,10 +107,13 @@ def over(result: Mapping[str, Any]) -> bool:
 
 
 def commit() -> str:
-    """Return the commit of the measured code, with a + if files differ from it; `unknown` without git."""
+    """Return the commit of the measured code, with a + if files differ from it.
+
+    Without git, as in a copy of the files, it is what the variable HOOKE_COMMIT says, or `unknown`.
+    """
     said = _git("rev-parse", "--short=10", "HEAD")
     if said.returncode != 0:
-        return "unknown"
+        return os.environ.get("HOOKE_COMMIT", "unknown")
     changed = _git("diff", "--quiet", "HEAD", "--", *MEASURED).returncode != 0
     return said.stdout.strip() + ("+" if changed else "")
 

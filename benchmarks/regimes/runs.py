@@ -77,12 +77,12 @@ def times(document: Mapping[str, Any], before: int) -> dict[str, Any]:
     from hooke.loop.train import run_spec_virtual
 
     spec = validate_run(document)
-    evaluations = run_spec_virtual(spec, None, lambda: _free(spec.workload.name))[0].evaluations
+    evaluations = run_spec_virtual(spec, None, lambda: free(spec.workload.name))[0].evaluations
     clocks = {each.samples: each.clock for each in evaluations}
     return {"seconds_before": clocks[before], "seconds": evaluations[-1].clock}
 
 
-def _free(name: str) -> Any:
+def free(name: str) -> Any:
     """Return an objective with gradients of no cost, for one rank."""
     from benchmarks.core._objectives import Weightless
 

@@ -2,31 +2,38 @@
 
     python -m benchmarks.tuned run --task fashion --place 8-hosts --minutes 120 [--entries slowmo "PyTorch DDP"]
     python -m benchmarks.tuned run --task fashion --proposals .results/regimes.jsonl   (see benchmarks.regimes)
-    python -m benchmarks.tuned run --task fashion-early --place virtual --missing --minutes 60
+    python -m benchmarks.tuned run --task fashion-early --place virtual virtual-4 --missing --processes 8
+    python -m benchmarks.tuned retime --task fashion-early-halving --of fashion-early --place virtual
     python -m benchmarks.tuned table --task fashion --place 8-hosts [--baseline "PyTorch DDP"]
     python -m benchmarks.tuned publish                  write docs/results/tuned.md and its raw data
 
 `run` needs root (emulated hosts; not in virtual time) and HOOKE_DATA. Results are kept in .results/tuned and
-continued, in virtual time entry by entry. `--missing` runs the entries that the page lacks, or has under an
-earlier rule of the clock, the cheapest first. The page has the results in version control; complete entries of the
-store replace the earlier ones.
+continued, in virtual time entry by entry, at several places in turn. `--missing` runs the entries that the page
+lacks, or has under an earlier rule of the clock, the cheapest first, or in the order of `--entries`. `retime`
+gives published runs of synchronous methods in virtual time the times of the present rule, or of another task that
+differs in the schedule of its all-reduces alone, without gradients (`benchmarks.tuned.retimed`). The page has
+the results in version control; complete entries of the store replace the earlier ones.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Container
+from itertools import zip_longest
 from pathlib import Path
 
+from benchmarks.evidence.running import BrokenClock
 from benchmarks.evidence.store import ROOT
 from benchmarks.netlab.lab import LabError
 from benchmarks.regimes.cells import proposals
-from benchmarks.tuned.conditions import AT, SEEDS, TASKS, TUNING_SEEDS
+from benchmarks.tuned.conditions import AT, SEEDS, TASKS, TUNING_SEEDS, Place, Task
 from benchmarks.tuned.entries import DDP, SYNC, baseline_at, entries
-from benchmarks.tuned.missing import missing_entries
+from benchmarks.tuned.missing import by_entry, missing_entries
 from benchmarks.tuned.page import table
 from benchmarks.tuned.publishing import publish, published
-from benchmarks.tuned.records import collect
+from benchmarks.tuned.records import Record, collect
+from benchmarks.tuned.retimed import retime
 from benchmarks.tuned.rounds import Proposed, Rounds
 from benchmarks.tuned.running import run_all, run_in_turn
 from benchmarks.tuned.store import Store
@@ -34,14 +41,67 @@ from benchmarks.tuned.store import Store
 RESULTS = ROOT / "docs" / "results"
 
 
+class Unknown(Exception):
+    """A name on the command line is none of an entry, or a file lacks it."""
+
+
 def main() -> int:
     """Run what is missing, print the table or write the page; return the exit status."""
+    parser = arguments()
+    options = parser.parse_args()
+    store = Store(options.store)
+    if options.do == "publish":
+        print(publish(collect(store.stored().values()), RESULTS))
+        return 0
+    if options.task is None:
+        parser.error(f"{options.do} needs --task: {' or '.join(TASKS)}")
+    places = [AT[name] for name in options.place]
+    if options.do == "retime":
+        published_again(TASKS[options.of or options.task], TASKS[options.task], {place.name for place in places})
+        return 0
+    simulated = all(place.world == "virtual" for place in places)
+    if not simulated and (len(places) > 1 or options.processes > 1):
+        parser.error("several places or processes are for virtual time: on hosts there is one run at a time")
+    try:
+        found = [planned(options, place, store) for place in places]
+        if options.do == "run" and simulated:
+            in_turn = [rounds for of_places in zip_longest(*found) for rounds in of_places if rounds]
+            run_in_turn(in_turn, store, options.minutes, options.processes)
+        elif options.do == "run":
+            run_all(found[0], places[0], store, options.minutes)
+    except Unknown as error:
+        parser.error(str(error))
+    except (LabError, BrokenClock) as error:
+        print(f"tuned: {error}", file=sys.stderr)
+        return 1
+    task, kept = TASKS[options.task], collect(store.stored().values())
+    for place, planned_there in zip(places, found, strict=True):
+        names = {rounds.entry.name for rounds in planned_there}
+        own = [each for each in kept if (each["task"], each["place"]) == (task.name, place.name)]
+        shown = table([each for each in own if each["entry"] in names], options.baseline or baseline_at(place))
+        print(f"{place.title}:\n{shown}")
+    return 0
+
+
+def published_again(source: Task, task: Task, places: Container[str]) -> None:
+    """Write the page with the runs of a task at the times that they have as runs of another one."""
+    found = list[Record]()
+    own = [each for each in published(RESULTS) if each["task"] == source.name and each["place"] in places]
+    for (_, _, place, name), records in by_entry(own).items():
+        again = retime(records, task)
+        print(f"{name}, {place}: {again if isinstance(again, str) else f'{len(again)} runs'}", flush=True)
+        found += [] if isinstance(again, str) else again
+    print(publish(found, RESULTS))
+
+
+def arguments() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="benchmarks.tuned", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "table", "publish"))
+    parser.add_argument("do", choices=("run", "table", "publish", "retime"))
     parser.add_argument("--task", choices=TASKS, help="of run and table")
-    parser.add_argument("--place", choices=AT, default="8-hosts")
+    parser.add_argument("--place", choices=AT, nargs="+", default=["8-hosts"], help="several: in virtual time")
     parser.add_argument("--minutes", type=float, default=600.0, help="start no run after so many minutes")
     parser.add_argument("--trials", type=int, help="of every entry; by default as many as the task's tables have")
     parser.add_argument("--seeds", type=int, default=SEEDS)
@@ -58,43 +118,32 @@ def main() -> int:
     parser.add_argument(
         "--proposals", type=Path, help="records of `benchmarks.regimes propose`, whose best trials alone are run"
     )
+    parser.add_argument(
+        "--processes", type=int, default=1, help="runs in virtual time at once, each on one core, all niced"
+    )
+    parser.add_argument("--of", choices=TASKS, help="retime: the task whose published runs get other times")
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "tuned")
-    options = parser.parse_args()
-    store = Store(options.store)
-    if options.do == "publish":
-        print(publish(collect(store.stored().values()), RESULTS))
-        return 0
-    if options.task is None:
-        parser.error(f"{options.do} needs --task: {' or '.join(TASKS)}")
-    task, place = TASKS[options.task], AT[options.place]
-    known = {entry.name: entry for entry in entries(place)}
+    return parser
+
+
+def planned(options: argparse.Namespace, place: Place, store: Store) -> list[Rounds]:
+    """Return the entries to run at a place, the first ones first. Raises Unknown."""
+    task, known = TASKS[options.task], {entry.name: entry for entry in entries(place)}
     baseline = options.baseline or baseline_at(place)
     if unknown := sorted({*(options.entries or ()), baseline} - known.keys()):
-        parser.error(f"no entry is called {', '.join(unknown)} at this place; there are: {', '.join(known)}")
+        raise Unknown(f"no entry is called {', '.join(unknown)} at {place.name}; there are: {', '.join(known)}")
     chosen = [known[name] for name in options.entries or known]
     if options.missing:
-        there = published(RESULTS), collect(store.stored().values())
-        chosen = [entry for entry in missing_entries(task, place, *there) if entry in chosen]
-        print(f"{len(chosen)} missing: {', '.join(entry.name for entry in chosen)}", flush=True)
-    rounds: list[Rounds]
+        lacking = missing_entries(task, place, published(RESULTS), collect(store.stored().values()))
+        chosen = [entry for entry in chosen if entry in lacking] if options.entries else lacking
+        print(f"{place.name}: {len(chosen)} missing: {', '.join(entry.name for entry in chosen)}", flush=True)
     seeds = options.seeds, options.tuning_seeds
-    if options.proposals:
-        best = {entry.name: proposals(options.proposals, task.name, place.hosts, entry.name) for entry in chosen}
-        if lacking := [name for name, found in best.items() if not found]:
-            parser.error(f"{options.proposals} proposes nothing for {', '.join(lacking)} at this place")
-        rounds = [Proposed(task, place, entry, best[entry.name], *seeds) for entry in chosen]
-    else:
-        rounds = [Rounds(task, place, entry, options.trials or task.trials, *seeds) for entry in chosen]
-    if options.do == "run":
-        try:
-            (run_in_turn if place.world == "virtual" else run_all)(rounds, place, store, options.minutes)
-        except LabError as error:
-            print(f"tuned: {error}", file=sys.stderr)
-            return 1
-    names = {entry.name for entry in chosen}
-    own = [record for record in collect(store.stored().values()) if record["entry"] in names]
-    print(table([r for r in own if (r["task"], r["place"]) == (task.name, place.name)], baseline))
-    return 0
+    if not options.proposals:
+        return [Rounds(task, place, entry, options.trials or task.trials, *seeds) for entry in chosen]
+    best = {entry.name: proposals(options.proposals, task.name, place.hosts, entry.name) for entry in chosen}
+    if lacks := [name for name, found in best.items() if not found]:
+        raise Unknown(f"{options.proposals} proposes nothing for {', '.join(lacks)} at {place.name}")
+    return [Proposed(task, place, entry, best[entry.name], *seeds) for entry in chosen]
 
 
 if __name__ == "__main__":

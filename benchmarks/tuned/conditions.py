@@ -46,6 +46,8 @@ class Task:
     """Seconds of a gradient in virtual time: in any case, and per sample; None: those of the place, per sample."""
     trials: int = TRIALS
     """Of every entry, if no other number is given."""
+    collective: Literal["tree", "halving"] = "tree"
+    """Schedule of the catalogue's all-reduces. Both give the same bits; peers have that of their library."""
 
     @property
     def searches_batch(self) -> bool:
@@ -69,6 +71,16 @@ TASKS = {
             "fashion-batch", "Fashion-MNIST, LeNet, own batch", "fashion-lenet", 0.88, 192_000, 3_200, **SEARCHED
         ),
         Task("fashion-early", "Fashion-MNIST, LeNet, early", "fashion-lenet", 0.85, 64_000, 1_600, trials=6),
+        Task(
+            "fashion-early-halving",
+            "Fashion-MNIST, LeNet, early, all-reduces by halving,",
+            "fashion-lenet",
+            0.85,
+            64_000,
+            1_600,
+            trials=6,
+            collective="halving",
+        ),
         Task(
             "cifar",
             "CIFAR-10 of JPEG files, ResNet-20",

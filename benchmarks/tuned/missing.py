@@ -6,21 +6,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.evidence.machine import hardware, name_of
-from benchmarks.tuned.conditions import SEEDS, Place, Task
+from benchmarks.tuned.conditions import AT, SEEDS, Place, Task
 from benchmarks.tuned.entries import Entry, entries
 from benchmarks.tuned.records import Record
 from benchmarks.tuned.rules import current, outdated
 
 At = tuple[str, str, str, str]
-"""Machine, task, place and entry."""
+"""Machine, which is empty in virtual time, task, place and entry."""
 
 
 def missing_entries(task: Task, place: Place, published: Iterable[Record], kept: Iterable[Record]) -> list[Entry]:
     """Return the entries of a place that the page lacks, or has under an earlier rule, the cheapest first.
 
-    The page has a table for each kind of machine; that of this one counts. `kept`: what a store has. Costs are
-    the processor seconds of published and kept runs; entries of which none are known follow in the order of the
-    catalogue, the most important first.
+    The page has a table of hosts for each kind of machine; that of this one counts. What is simulated depends on
+    no machine, so any counts. `kept`: what a store has. Costs are the processor seconds of published and kept
+    runs; entries of which none are known follow in the order of the catalogue, the most important first.
     """
     own = [record for record in published if _is_of(record, task, place)]
     there = {record["entry"] for record in own if record["rung"] is None}
@@ -34,8 +34,9 @@ def missing_entries(task: Task, place: Place, published: Iterable[Record], kept:
 
 
 def _is_of(record: Record, task: Task, place: Place) -> bool:
-    at = record["task"], record["place"], name_of(record["hardware"])
-    return at == (task.name, place.name, name_of(hardware()))
+    if (record["task"], record["place"]) != (task.name, place.name):
+        return False
+    return place.world == "virtual" or name_of(record["hardware"]) == name_of(hardware())
 
 
 def lacks(measured: Sequence[Record], published: Sequence[Record]) -> str:
@@ -67,5 +68,6 @@ def by_entry(records: Iterable[Record]) -> Mapping[At, list[Record]]:
 
 
 def at_of(record: Record) -> At:
-    """Return machine, task, place and entry of a record."""
-    return name_of(record["hardware"]), record["task"], record["place"], record["entry"]
+    """Return machine, task, place and entry of a record; a simulated one is of no machine."""
+    machine = "" if AT[record["place"]].world == "virtual" else name_of(record["hardware"])
+    return machine, record["task"], record["place"], record["entry"]

@@ -31,15 +31,18 @@ with the whole budget. The best setting is measured on seeds that no trial had.
 Seconds are those of the train clock until the target was met on the validation part, evaluations excluded;
 *exposed* is the share of that time in which a worker waits for communication. Batch {BATCH} per worker and fp32
 gradients, where a section says nothing else. Methods of the catalogue send bf16 with error feedback; the hooks of
-DDP are entries of their own. Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by
-seed, corrected for the number of comparisons in a table. Seconds of two tables are not comparable.
+DDP are entries of their own. All-reduces of the catalogue's methods go along a binomial tree where a section says
+nothing else, which takes longer than the ring of PyTorch's gloo: see
+[decision 109](../decisions/0109-simulated-rivals.md). Verdicts follow
+[the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number of comparisons
+in a table. Seconds of two tables are not comparable.
 
 A search of few trials is itself random: another draw of trials may find a better setting for any entry. A
 verdict is on the settings that were found. How the tables came about, and what limits them:
 decisions [38](../decisions/0038-virtual-time-proposes.md) and [82](../decisions/0082-two-more-workloads.md)."""
 
 At = tuple[str, str, str, str]
-"""Machine, task, place and effort of the search."""
+"""Machine, which is empty in virtual time, task, place and effort of the search."""
 ORIGINAL_HEADER = (
     f"| where | fastest entry | {ORIGINAL} (exchanges in rank order), seconds, by seed | the fastest over it |\n"
     "|---|---|---|---|"
@@ -51,29 +54,33 @@ IN_WORDS = {"at least": "faster", "at most": "slower", "same": "practically the 
 
 def table(records: Iterable[Record], baseline: str) -> str:
     """Return one task at one place as a Markdown table, the fastest first, with verdicts against an entry."""
-    found = rows(records)
+    of, found = list(records), rows(records)
     said = verdicts(found, baseline)
-    return "\n".join([HEADER, *(row.line(said.get(name), name == baseline) for name, row in found.items())])
+    simulated = any(AT[record["place"]].world == "virtual" for record in of)
+    header = HEADER.replace(" on the hosts", "") if simulated else HEADER
+    return "\n".join([header, *(row.line(said.get(name), name == baseline) for name, row in found.items())])
 
 
 def page(records: Sequence[Record]) -> str:
     """Return the page: a section for each machine, task, place and kind of search."""
-    tables = sorted(_parts(records).items())
+    tables = _parts(records)
     real = [found for (_, _, place, _), found in sections(records) if AT[place].world != "virtual"]
     head = [TITLE, *_answer(real), INTRODUCTION, *over_original(sections(records))]
-    return "\n\n".join([*head, *(_section(*at, own) for at, own in tables)]) + "\n"
+    return "\n\n".join([*head, *(_section(*at, own) for at, own in tables.items())]) + "\n"
 
 
 def sections(records: Sequence[Record]) -> list[tuple[At, dict[str, Row]]]:
     """Return the entries of each machine, task, place and kind of search, in the order of the page."""
-    return [(at, rows(own)) for at, own in sorted(_parts(records).items())]
+    return [(at, rows(own)) for at, own in _parts(records).items()]
 
 
 def _parts(records: Sequence[Record]) -> dict[At, list[Record]]:
+    """Return the records of each table, those in virtual time last: what is simulated is of no machine."""
     found: dict[At, list[Record]] = defaultdict(list)
     for record in records:
-        found[title_of(record["hardware"]), record["task"], record["place"], record["effort"]].append(record)
-    return found
+        machine = "" if AT[record["place"]].world == "virtual" else title_of(record["hardware"])
+        found[machine, record["task"], record["place"], record["effort"]].append(record)
+    return {at: found[at] for at in sorted(found, key=lambda at: (not at[0], at))}
 
 
 def _answer(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
@@ -101,7 +108,7 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
     lines = [
         f"## {task.title} to {task.target:.1%}: {AT[place].title}{' (simulated)' if simulated else crowded}",
         "",
-        f"{machine}. {effort[0].upper()}{effort[1:]}. {_step(task)}{_cost(records)}",
+        f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. {_step(task)}{_cost(records)}",
         "",
         *(f"- {sentence}" for sentence in _findings(found)),
         "",
@@ -111,7 +118,23 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
     return "\n".join(lines)
 
 
+def _computed(records: Sequence[Record]) -> str:
+    """Return where simulated runs were computed, on which nothing depends but the rounding of sums."""
+    by = Counter(
+        title_of(each["hardware"]) + (f", PyTorch {each['torch']}" if "torch" in each else "") for each in records
+    )
+    if len(by) == 1:
+        return next(iter(by))
+    runs = "; ".join(f"{where} ({number} runs)" for where, number in sorted(by.items()))
+    return f"Computed on {runs}: they round sums differently, which may move a target by an evaluation"
+
+
 def _step(task: Task) -> str:
+    halving = "All-reduces by recursive halving instead of a tree: the same bits. "
+    return _batch(task) + (halving if task.collective == "halving" else "")
+
+
+def _batch(task: Task) -> str:
     if not task.searches_batch:
         batch = f"Batch {task.batches[0]} per worker. " if task.batches != (BATCH,) else ""
         passes = f"Passes, also those of evaluations, in {task.precision}. " if task.precision != "fp32" else ""
@@ -131,10 +154,12 @@ def _cost(records: Sequence[Record]) -> str:
     took = f", {sum(known) / 3600:.1f} h{' of a core' if simulated else ''}" if len(known) == len(spent) else ""
     pace = [record["machine_ms"] for record in records]
     commits = Counter(record["commit"] for record in records)
-    return (
-        f"{len(records)} runs{took}. A fixed piece of work took {min(pace):.1f} to {max(pace):.1f} ms "
-        f"before them. Commit {', '.join(commits)}."
+    fixed = f" A fixed piece of work took {min(pace):.1f} to {max(pace):.1f} ms before them."
+    anew = sum(bool(record.get("retimed")) for record in records)
+    again = (
+        f" The times of {anew} of them were computed anew, without their gradients (decision 109)." if anew else ""
     )
+    return f"{len(records)} runs{took}.{'' if simulated else fixed}{again} Commit {', '.join(commits)}."
 
 
 def _findings(found: Mapping[str, Row]) -> Iterable[str]:
@@ -164,7 +189,8 @@ def over_original(tables: Iterable[tuple[At, Mapping[str, Row]]]) -> Iterable[st
         if verdict := original_verdict(found):
             first, said = verdict
             times = ", ".join(found[ORIGINAL].seconds)
-            where = f"{TASKS[task].title} to {TASKS[task].target:.1%}, {place_title(place)}, {machine}"
+            at = f"{TASKS[task].title} to {TASKS[task].target:.1%}", place_title(place), machine
+            where = ", ".join(filter(None, at))
             others = len(found) - 1
             cells = [where, f"{found[first].title}, the fastest of {others}", times, told(first, said)]
             lines.append(f"| {' | '.join(cells)} |")

@@ -35,9 +35,13 @@ def publish(measured: Iterable[Record], results: Path) -> Path:
             renewed[at] = own
     merged = [record for record in before if at_of(record) not in renewed]
     merged += [record for own in renewed.values() for record in own]
-    for machine in {name_of(record["hardware"]) for record in merged}:
+    for machine in {name_of(record["hardware"]) for record in (*before, *merged)}:
         own = [record for record in merged if name_of(record["hardware"]) == machine]
-        records.write(results / DATA / f"{machine}.jsonl", own)
+        file = results / DATA / f"{machine}.jsonl"
+        if own:
+            records.write(file, own)
+        else:  # all of it was simulated, and is replaced by what another machine has computed
+            file.unlink()
     path, index = results / PAGE, results / INDEX
     path.write_text(page(published(results)))
     if index.exists():

@@ -1,7 +1,7 @@
-"""Runs the missing runs at one place, one after the other: first all trials, then seed by seed over all entries.
+"""Runs what is missing: on hosts one run after the other, in virtual time as many at once as there are processes.
 
-Reported runs of different entries with the same seed are close to each other in time, so that a change of the
-machine's speed meets all of them.
+On hosts all trials come first, then seed by seed over all entries: reported runs of different entries with the
+same seed are close to each other in time, so that a change of the machine's speed meets all of them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 from benchmarks import speed
+from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.running import OVERTIME, BrokenClock, faults, run_within
 from benchmarks.evidence.store import over
 from benchmarks.netlab import lab as labs
@@ -23,6 +27,49 @@ from benchmarks.tuned.store import Store
 LAB = "tuned"
 REPEATED = 3
 """Runs of the same play with a broken clock after which the clock itself is to be doubted."""
+Todo = tuple[Play, Path]
+"""A run and the folder of its journals."""
+
+
+class Session:
+    """What became of the runs of one call: results are kept, failures are not repeated."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.failed = set[str]()
+        """Keys of runs that failed for a reason outside of their method."""
+        self.done = 0
+        self.doubted: list[str] = []
+        """Simulated runs whose journals violate the rules of the train clock, in words."""
+        self._broken = Counter[str]()
+
+    def keep(self, todo: Todo, outcome: dict[str, Any]) -> None:
+        """Keep what came of a run, unless its clock is broken.
+
+        Raises KeyboardInterrupt if Ctrl-C has ended it, BrokenClock if the clock of REPEATED runs of the same play
+        on hosts was broken. A simulated one would have the same bits again: it counts as failed.
+        """
+        (play, journal), result = todo, outcome["result"]
+        if result["state"] == "cancelled":  # Ctrl-C, which the run has caught to end its ranks in order
+            raise KeyboardInterrupt
+        if outcome["wrong"]:
+            self._not_counted(play, f"{play.title} ({play.key}, journals in {journal}): {outcome['wrong']}")
+            return
+        self.store.keep(play, result, outcome["machine_ms"])
+        if not over(result):
+            self.failed.add(play.key)
+        shutil.rmtree(journal, ignore_errors=True)
+        self.done += 1
+        print(f"{play.title}: {_said(result)} ({outcome['seconds']:.0f} s in all)", flush=True)
+
+    def _not_counted(self, play: Play, told: str) -> None:
+        self._broken[play.key] += 1
+        if play.place.world == "virtual":
+            self.failed.add(play.key)
+            self.doubted.append(told)
+        elif self._broken[play.key] == REPEATED:
+            raise BrokenClock(told)
+        print(f"not counted: {told}", flush=True)
 
 
 def run_all(rounds: Sequence[Rounds], place: Place, store: Store, minutes: float) -> int:
@@ -33,39 +80,50 @@ def run_all(rounds: Sequence[Rounds], place: Place, store: Store, minutes: float
     the rules of the train clock is repeated at once, because a rank that waits for a core may leave a stop late;
     raises BrokenClock if that happens REPEATED times to the same run.
     """
-    until, failed, broken, done = time.monotonic() + 60 * minutes, set[str](), Counter[str](), 0
+    until, session = time.monotonic() + 60 * minutes, Session(store)
     held = labs.held(place.hosts, place.rate, LAB) if place.world == "lab" else contextlib.nullcontext()
     with held as lab:
-        while time.monotonic() < until and (play := following(rounds, store, failed)):
-            began, journal, machine_ms = time.monotonic(), store.journal(play), speed.probe()
-            result = run_within(MAX_SECONDS + OVERTIME, play, lab, journal)
-            if result["state"] == "cancelled":  # Ctrl-C, which the run has caught to end its ranks in order
-                raise KeyboardInterrupt
-            if over(result) and (wrong := faults(play, journal)):
-                broken[play.key] += 1
-                told = f"{play.title} ({play.key}, journals in {journal}): {'; '.join(wrong)}"
-                if broken[play.key] == REPEATED:
-                    raise BrokenClock(told)
-                print(f"not counted: {told}", flush=True)
-                continue
-            store.keep(play, result, machine_ms)
-            if not over(result):
-                failed.add(play.key)
-            shutil.rmtree(journal, ignore_errors=True)
-            done += 1
-            print(f"{play.title}: {_said(result)} ({time.monotonic() - began:.0f} s in all)", flush=True)
-    return done
+        while time.monotonic() < until and (play := following(rounds, store, session.failed)):
+            todo = play, store.journal(play)
+            session.keep(todo, carried_out(todo, lab))
+    return session.done
 
 
-def run_in_turn(rounds: Sequence[Rounds], place: Place, store: Store, minutes: float) -> int:
-    """Run what is missing, entry by entry, until nothing is or `minutes` are over; return the number of runs.
+def run_in_turn(rounds: Sequence[Rounds], store: Store, minutes: float, processes: int = 1) -> int:
+    """Run what is missing in virtual time until nothing is or `minutes` are over; return the number of runs.
 
-    For virtual time: there nothing is gained where runs of several entries are near to each other.
+    Entry by entry, because nothing is gained where runs of several entries are near to each other. With several
+    `processes`, each carries out a run on one core, and takes one of the next entry where the present one has
+    none that can begin. Raises BrokenClock at the end if journals of any run violate the rules of the train clock.
     """
-    until, done = time.monotonic() + 60 * minutes, 0
-    for each in rounds:
-        done += run_all([each], place, store, (until - time.monotonic()) / 60)
-    return done
+    session = Session(store)
+
+    def wanted(busy: Sequence[Todo], room: int) -> list[Todo]:
+        taken = session.failed | {play.key for play, _ in busy}
+        results, found = store.results(), dict[str, Play]()
+        for play in (play for each in rounds for play in each.missing(results)):
+            if len(found) == room:
+                break
+            if play.key not in taken:
+                found.setdefault(play.key, play)
+        return [(play, store.journal(play)) for play in found.values()]
+
+    cores = 1 if processes > 1 else None
+    carry_out(wanted, partial(carried_out, cores=cores), session.keep, minutes, processes)
+    if session.doubted:
+        raise BrokenClock("; ".join(session.doubted))
+    return session.done
+
+
+def carried_out(todo: Todo, lab: labs.Lab | None = None, cores: int | None = None) -> dict[str, Any]:
+    """Carry out a run and return its result, what is wrong with its clock in words, and the machine's speed.
+
+    `cores`: that a simulated run may use at once; None: all. `seconds`: those of the wall.
+    """
+    (play, journal), began, machine_ms = todo, time.monotonic(), speed.probe()
+    result = run_within(MAX_SECONDS + OVERTIME, play, lab, journal, cores)
+    wrong = "; ".join(faults(play, journal)) if over(result) else ""
+    return {"result": result, "wrong": wrong, "machine_ms": machine_ms, "seconds": time.monotonic() - began}
 
 
 def following(rounds: Sequence[Rounds], store: Store, failed: set[str]) -> Play | None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hooke.hardware.description import describe
+
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import commit, over, write
 from benchmarks.tuned.rounds import Play
@@ -52,6 +54,7 @@ class Store:
             "rule": RULE,
             "document": play.document,
             "hardware": machine.hardware(),
+            "torch": describe()[1].get("torch", "unknown").partition("+")[0],
             "commit": commit(),
             "unix": time.time(),
             "machine_ms": machine_ms,

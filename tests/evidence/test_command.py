@@ -1,6 +1,7 @@
 """The command: what it refuses, and one real run of it."""
 
 import json
+import multiprocessing
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from benchmarks.evidence.conditions import PLACES, Place
 from benchmarks.evidence.matrix import Matrix, Stage
 from benchmarks.evidence.store import ROOT, Store, over
 from benchmarks.netlab import lab as labs
+from benchmarks.tuned.store import KEPT
 from tests.evidence.storing import DIVERGED
 
 DOCUMENT = {
@@ -28,6 +30,11 @@ DOCUMENT = {
     "budget": {"samples": 320},
     "evaluation": {"every": 320},
     "checkpoint": "never",
+}
+
+UNSTABLE = {
+    "algorithm": {"name": "sync-easgd", "parameters": {"lr": 10, "momentum": 0.9}},
+    "budget": {"samples": 3200},
 }
 
 
@@ -214,6 +221,27 @@ def test_a_simulated_run_is_ended_by_processor_time_and_says_by_whom(tmp_path):
     found = running.run_within(300.0, Simulated(DOCUMENT), None, tmp_path / "short" / "run")
     assert over(found)
     assert found["processor_seconds"] > 0.5
+    again = running.run_within(300.0, Simulated(DOCUMENT), None, tmp_path / "forked" / "run", cores=1)
+    own = {"processor_seconds", "wall_seconds", "why", "folder", "energy_j", "energy_note", "clock_faults"}
+    assert again.keys() >= set(KEPT) - {"cpu_seconds"}
+    assert {k: v for k, v in again.items() if k not in own} == {k: v for k, v in found.items() if k not in own}
+    assert running.faults(Simulated(DOCUMENT), tmp_path / "forked" / "run") == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "limit", "says"),
+    [
+        ({"budget": {"samples": 10**8}}, 1.0, "not over after 1 s of processor time: "),
+        (UNSTABLE, 300.0, "NumericalError: "),
+        ({"workload": {"name": "fashion-lenet"}}, 300.0, "DataMissing: "),
+    ],
+)
+def test_a_fork_that_has_no_result_says_why(monkeypatch, tmp_path, changes, limit, says):
+    monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
+    found = running.run_within(limit, Simulated(DOCUMENT | changes), None, tmp_path / "run", cores=1)
+    assert found["why"].startswith(says)
+    assert found["diverged"] == over(found) == says.startswith("NumericalError")
+    assert list(multiprocessing.active_children()) == []
 
 
 def test_a_run_that_hangs_is_ended_from_outside():

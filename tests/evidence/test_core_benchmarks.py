@@ -7,6 +7,7 @@ import sys
 
 import torch
 
+from benchmarks.core import virtual
 from benchmarks.core._objectives import items_of, make_digits
 from tests.checkout import ROOT
 
@@ -46,3 +47,10 @@ def test_the_page_on_simulated_training_is_that_of_its_measurements():
     ours, other = data["rates"]["DDP"]["Hooke"], data["rates"]["DDP"]["EXO Gym"]
     ratio = statistics.median(ours["processor"]) / statistics.median(other["processor"])
     assert f"DDP: Hooke trains {ratio:.1f} times" in PAGE.read_text()
+
+
+def test_the_speed_of_all_cores_is_measured_on_runs_that_do_not_diverge(monkeypatch):
+    """With and without evaluations between the steps; how much is gained depends on the machine."""
+    monkeypatch.setattr(virtual, "TURNS", 1)
+    assert virtual.gain(2) > 0
+    assert virtual.gain(2, 2 * 32 * 6) > 0

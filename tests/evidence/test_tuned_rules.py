@@ -10,7 +10,6 @@ import pytest
 from hooke.catalogue.algorithm import algorithm
 from hooke.catalogue.discovery import built_in
 
-from benchmarks.evidence.machine import hardware
 from benchmarks.tuned import running
 from benchmarks.tuned.conditions import AT, TASKS
 from benchmarks.tuned.entries import Entry, entries, entry_of
@@ -116,8 +115,6 @@ def test_entries_without_a_result_by_the_present_rule_are_missing_the_cheapest_f
     assert found[:3] == ["easgd", "sync-sgd", "co2"]
     rest = [entry.name for entry in entries(PLACE) if entry.name not in ("co2", "slowmo", "easgd", "sync-sgd")]
     assert found[3:] == rest
-    elsewhere = [record | {"hardware": hardware() | {"cpu": "Another"}} for record in by_name["slowmo"]]
-    assert "slowmo" in [entry.name for entry in missing_entries(TASK, PLACE, elsewhere, [])]
     assert "slowmo" in [entry.name for entry in missing_entries(TASK, AT["virtual-4"], public, [])]
 
 
@@ -164,14 +161,14 @@ def test_simulated_entries_are_carried_out_one_after_the_other(store, monkeypatc
     monkeypatch.setattr(running, "run_within", ended)
     monkeypatch.setattr(running, "faults", lambda *_: [])
     rounds = [Rounds(TASK, PLACE, Entry(name, name), 2, 2) for name in ("slowmo", "local-sgd")]
-    assert running.run_in_turn(rounds, PLACE, store, 0.0) == 0
-    assert running.run_in_turn(rounds, PLACE, store, 1.0) == 8
+    assert running.run_in_turn(rounds, store, 0.0) == 0
+    assert running.run_in_turn(rounds, store, 1.0) == 8
     assert order == ["slowmo"] * 4 + ["local-sgd"] * 4
     (failure,) = store.folder.glob("failures/*.json")
     assert json.loads(failure.read_text())["result"]["why"] == "ended by the limit of this benchmark"
     assert "slowmo" in [name for name, row in rows(collect(store.stored().values())).items() if len(row.runs) == 1]
-    assert running.run_in_turn(rounds, PLACE, store, 1.0) == 1, "what failed is tried again"
-    assert running.run_in_turn(rounds, PLACE, store, 1.0) == 0
+    assert running.run_in_turn(rounds, store, 1.0) == 1, "what failed is tried again"
+    assert running.run_in_turn(rounds, store, 1.0) == 0
     assert {len(row.runs) for row in rows(collect(store.stored().values())).values()} == {2}
 
 
@@ -191,11 +188,11 @@ def test_the_fastest_is_compared_with_original_easgd_by_number_of_workers(store)
 
 def test_the_settings_of_published_trials_are_still_those_of_the_sequence():
     """So that a table can be continued: trial k of an entry has the setting that it had."""
-    records = [r for r in published(PUBLISHED) if r["effort"].startswith("6 trials") and r["rung"] is not None]
+    records = [r for r in published(PUBLISHED) if AT[r["place"]].world == "virtual" and r["rung"] is not None]
     assert len({record["entry"] for record in records}) >= 11
-    for name in {record["entry"] for record in records}:
+    for task, place, name in {(record["task"], record["place"], record["entry"]) for record in records}:
         entry = entry_of(name)
-        found = entry.settings(TASK.trials, PLACE.hosts)
-        for record in (record for record in records if record["entry"] == name):
+        found = entry.settings(TASKS[task].trials, AT[place].hosts)
+        for record in (r for r in records if (r["task"], r["place"], r["entry"]) == (task, place, name)):
             had, now = record["parameters"], found[record["trial"] - 1]
             assert {each: had[each] for each in entry.named} == {each: now[each] for each in entry.named}

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from benchmarks.peers.invariants import SLACK, faults, violations
 from benchmarks.peers.running import run
 from benchmarks.peers.settings import METHODS, Settings
 from benchmarks.tuned.conditions import TASKS, TRIALS
-from benchmarks.tuned.entries import DDP_APART, MPI4PY, OF_PYTORCH
+from benchmarks.tuned.entries import DDP_APART, MPI4PY, OF_PYTORCH, TORCHFT
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -94,7 +95,8 @@ def carried_out(noise, tmp_path_factory):
         if entry.name not in found:
             trials = entry.settings(TRIALS, TWO.hosts)
             (trial, *_) = (each for each in trials if each.get("accumulation", 1) <= 2)
-            trial |= {name: value for name, value in CHOSEN.items() if name in trial}
+            chosen = {name: value for name, value in CHOSEN.items() if name in trial}
+            trial |= chosen if trial.get("optimizer") != "adamw" else {"period": chosen["period"]}
             document = entry.document(SHORT, TWO, trial, SHORT.samples, 0)
             folder = tmp_path_factory.mktemp("pair")
             with pytest.MonkeyPatch.context() as patch:
@@ -105,9 +107,11 @@ def carried_out(noise, tmp_path_factory):
     return of
 
 
-@pytest.fixture(params=OF_PYTORCH, ids=lambda entry: entry.name)
+@pytest.fixture(params=[*OF_PYTORCH, *TORCHFT], ids=lambda entry: entry.name)
 def pair(request, carried_out):
     """Return a real run of two ranks of an entry of the tuned comparison, as one of its trials is."""
+    if request.param in TORCHFT and not find_spec("torchft"):
+        pytest.skip("NOT TESTED HERE: torchft is not installed (pip install torchft)")
     return carried_out(request.param)
 
 

@@ -116,6 +116,12 @@ class Fastest(View):
     variant: str
     unseparated: list[str]
     """Variants that it is not shown to be faster than, after correction for all pairs."""
+    among: int
+    """Variants that may have been named: it and the unseparated ones, without the baseline."""
+    low: float | None
+    """Lower end of the interval of its speed-up as the best of so many; up to three, that of its row."""
+    high: float | None
+    """Upper end of that interval."""
 
 
 class PooledRatio(View):

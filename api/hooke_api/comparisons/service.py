@@ -95,7 +95,15 @@ def effort_of(session: Session, experiment: Experiment, spec: ExperimentSpec, me
 def _fastest(found: Report) -> list[Fastest]:
     places = dict.fromkeys((row.first.cluster, row.first.workers) for row in found.rows)
     return [
-        Fastest(cluster=cluster, workers=workers, variant=best.variant, unseparated=list(best.unseparated))
+        Fastest(
+            cluster=cluster,
+            workers=workers,
+            variant=best.variant,
+            unseparated=list(best.unseparated),
+            among=best.among,
+            low=best.low,
+            high=best.high,
+        )
         for (cluster, workers), best in zip(places, found.fastest, strict=True)
         if best is not None
     ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from hooke.comparison.fastest import Fastest
+from hooke.comparison.fastest import FREE, Fastest
 from hooke.comparison.report import Report, Row
-from hooke.comparison.verdict import LEAST_PAIRS, Verdict
+from hooke.comparison.verdict import LEAST_PAIRS
 from hooke.comparison.wording import count, estimate, figure
 
 
@@ -33,15 +33,16 @@ def _line(rows: Sequence[Row], best: Fastest | None, baseline: str, on: str) -> 
     verdict = next((row.verdict for row in rows if best is not None and row.first.variant == best.variant), None)
     if best is None or verdict is None:
         return _nothing_yet(rows, baseline, on)
+    of = f", as the best of {best.among}" if best.among > FREE else ""
     apart = f", not separated from {_listed(best.unseparated)}" if best.unseparated else ""
     if best.variant == baseline:
         return f"Fastest{on}: {baseline}, the baseline{apart}"
     if verdict.claim == "faster" and verdict.ratio is not None:
-        return f"Fastest{on}: {best.variant}, {figure(verdict.ratio)}× ({_ends(verdict)}){apart}"
-    if verdict.claim == "at least" and verdict.low is not None:
-        return f"Fastest{on}: {best.variant}, at least {figure(verdict.low)}×{apart}"
+        return f"Fastest{on}: {best.variant}, {figure(verdict.ratio)}× ({_ends(best)}{of}){apart}"
+    if verdict.claim == "at least" and best.low is not None:
+        return f"Fastest{on}: {best.variant}, at least {figure(best.low)}×{f' ({of[2:]})' if of else ''}{apart}"
     ratio = "" if verdict.ratio is None else f" {estimate(verdict.ratio)}×"
-    return f"Inconclusive{on}: {best.variant}{ratio} ({_ends(verdict)}, {count(verdict.pairs, 'seed')})"
+    return f"Inconclusive{on}: {best.variant}{ratio} ({_ends(best)}{of}, {count(verdict.pairs, 'seed')})"
 
 
 def _nothing_yet(rows: Sequence[Row], baseline: str, on: str) -> str:
@@ -56,8 +57,8 @@ def _nothing_yet(rows: Sequence[Row], baseline: str, on: str) -> str:
     return f"No verdict{on}: see each variant"
 
 
-def _ends(verdict: Verdict) -> str:
-    low, high = verdict.low, verdict.high
+def _ends(best: Fastest) -> str:
+    low, high = best.low, best.high
     if low is None and high is None:
         return "no interval"
     if high is None or low is None:

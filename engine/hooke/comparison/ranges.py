@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hooke.comparison.intervals import t_quantile
+from hooke.comparison.intervals import CONFIDENCE, t_quantile
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Mean:
     """Two-sided p value of the mean being 0."""
 
 
-def mean_of(ranges: Sequence[Range]) -> Mean:
-    """Return the mean of independent values, each known as a range, with its 95% t interval."""
+def mean_of(ranges: Sequence[Range], confidence: float = CONFIDENCE) -> Mean:
+    """Return the mean of independent values, each known as a range, with its t interval."""
     n = len(ranges)
     below, above = any(r.open_below for r in ranges), any(r.open_above for r in ranges)
     if not n or (below and above):
@@ -58,7 +58,7 @@ def mean_of(ranges: Sequence[Range]) -> Mean:
     hidden = math.fsum((r.high - r.low) ** 2 for r in ranges) / n / 12
     least, error = _mean_and_error([r.low for r in ranges], hidden)
     most, upper_error = _mean_and_error([r.high for r in ranges], hidden)
-    t = t_quantile(n - 1)
+    t = t_quantile(n - 1, confidence)
     return Mean(
         point,
         None if below else least - t * error,

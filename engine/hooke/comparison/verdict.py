@@ -129,12 +129,17 @@ class Verdict:
         )
 
 
-def compare(baseline: Mapping[int, Crossing], variant: Mapping[int, Crossing]) -> Verdict:
-    """Return the verdict on a variant. Both sides are given by seed; the common seeds are the pairs."""
+def compare(
+    baseline: Mapping[int, Crossing], variant: Mapping[int, Crossing], confidence: float = CONFIDENCE
+) -> Verdict:
+    """Return the verdict on a variant. Both sides are given by seed; the common seeds are the pairs.
+
+    `confidence`: of the interval; p values and claims do not depend on it.
+    """
     moved = _moved(baseline, variant)
     pairs = [(b, v) for b, v in moved.values() if b.met or v.met]
     return replace(
-        _judge(list(log_ratios(baseline, variant).values())),
+        _judge(list(log_ratios(baseline, variant).values()), confidence),
         missed_by_baseline=sum(not b.met for b, _ in pairs),
         missed_by_variant=sum(not v.met for _, v in pairs),
         diverged_by_baseline=sum(b.diverged and not b.met for b, _ in pairs),
@@ -216,9 +221,9 @@ def _one_sided(log: Range) -> bool:
     return log.open_below or log.open_above
 
 
-def _judge(logs: Sequence[Range]) -> Verdict:
+def _judge(logs: Sequence[Range], confidence: float = CONFIDENCE) -> Verdict:
     """Return the verdict on log-ratios."""
-    mean = mean_of(logs)
+    mean = mean_of(logs, confidence)
     exact = mean_of([Range(log.point, log.point, log.point, log.open_below, log.open_above) for log in logs])
     found = Verdict("no claim", ratio_of(mean.point), ratio_of(mean.low), ratio_of(mean.high), len(logs))
     coarse = mean.p is not None and exact.p is not None and exact.p < 1 - CONFIDENCE <= mean.p

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { headlineOf, lineOf, needs } from "@/features/experiment/answer";
 import { groupsOf } from "@/features/experiment/groups";
-import type { ComparisonRow, SpeedUp } from "@/lib/client/types.gen";
-import { comparison, row, speedUp } from "../support/fixtures/experiment";
+import type { ComparisonRow, Fastest, SpeedUp } from "@/lib/client/types.gen";
+import { comparison, fastest, row, speedUp } from "../support/fixtures/experiment";
 
 const line = (changes: Partial<SpeedUp>) => lineOf(row("Sync SGD", { speed_up: speedUp(changes) }));
 
@@ -68,16 +68,22 @@ describe("a line says of a variant", () => {
   });
 });
 
+/** The interval of a row, which its place's answer has, too, where there are few variants. */
+function ends(rows: ComparisonRow[], variant: string) {
+  const found = rows.find((one) => one.variant === variant)?.speed_up;
+  return { low: found?.low ?? null, high: found?.high ?? null };
+}
+
 function headline(
   rows: ComparisonRow[],
-  fastest?: { variant: string; unseparated: string[] },
+  named?: Partial<Fastest> & Pick<Fastest, "variant" | "unseparated">,
   target: string | null = "97%",
 ) {
   const found = comparison({
     rows,
     target,
     baseline: "SGD",
-    fastest: fastest ? [{ cluster: "local", workers: 2, ...fastest }] : [],
+    fastest: named ? [fastest({ ...ends(rows, named.variant), ...named })] : [],
   });
   const [group] = groupsOf(found);
   if (!group) throw new Error("no group");
@@ -121,6 +127,28 @@ describe("the headline", () => {
     });
     expect(headline([BASE, open], { variant: "Sync SGD", unseparated: ["SGD"] })).toBe(
       "Inconclusive on local: Sync SGD 1.4× (0.14 to 15, 3 seeds)",
+    );
+  });
+
+  it("has a wider interval for the best of many, and says so", () => {
+    const best = { variant: "Sync SGD", unseparated: [], among: 7, low: 1.2, high: 6 };
+    expect(headline([BASE, QUICK], best)).toBe(
+      "Fastest on local: Sync SGD, 2.7× (1.2 to 6.0, as the best of 7)",
+    );
+    const bound = row("Sync SGD", {
+      speed_up: speedUp({ claim: "at least", ratio: null, low: 3, high: null }),
+    });
+    expect(headline([BASE, bound], { ...best, low: 1.4, high: null })).toBe(
+      "Fastest on local: Sync SGD, at least 1.4× (as the best of 7)",
+    );
+    const open = row("Sync SGD", {
+      speed_up: speedUp({ claim: "not shown", ratio: 1.4, low: 0.9, high: 2 }),
+    });
+    expect(headline([BASE, open], { ...best, low: 0.4, high: 5 })).toBe(
+      "Inconclusive on local: Sync SGD 1.4× (0.40 to 5.0, as the best of 7, 3 seeds)",
+    );
+    expect(headline([BASE, QUICK], { ...best, among: 3, low: 1.9, high: 3.8 })).toBe(
+      "Fastest on local: Sync SGD, 2.7× (1.9 to 3.8)",
     );
   });
 

@@ -5,6 +5,9 @@ import type { Group } from "./groups";
 /** Below this number of seeds that both sides finished, nothing is claimed. */
 const LEAST_PAIRS = 3;
 
+/** Up to so many equal variants the best one's interval needs no correction for the choice. */
+const FREE = 3;
+
 const seeds = (count: number) => `${count} ${count === 1 ? "seed" : "seeds"}`;
 
 /** "A, B and C". */
@@ -29,11 +32,11 @@ export function needs(pairs: number): string {
   return `Needs ${LEAST_PAIRS} finished seed pairs; has ${pairs}`;
 }
 
-function inconclusive(speedUp: SpeedUp): string {
+function inconclusive(speedUp: SpeedUp, interval = ends(speedUp)): string {
   const { claim, ratio, pairs } = speedUp;
   const format = claim === "same" ? formatFactor : formatEstimate;
   const figure = ratio === null ? "" : `${format(ratio)}×`;
-  return `${figure} (${ends(speedUp)}, ${seeds(pairs)})`.trim();
+  return `${figure} (${interval}, ${seeds(pairs)})`.trim();
 }
 
 /** The reason in a sentence of the server, without what the line says already. */
@@ -88,13 +91,16 @@ export function headlineOf(
   if (!fastest || !best) return nothingYet(group, baseline);
   const apart = fastest.unseparated.length > 0 ? `, not separated from ${listed(fastest.unseparated)}` : "";
   if (fastest.variant === baseline) return `Fastest${place}: ${baseline}, the baseline${apart}`;
+  const of = fastest.among > FREE ? `as the best of ${fastest.among}` : "";
+  const interval = [ends(fastest), of].filter(Boolean).join(", ");
   if (best.claim === "faster") {
-    return `Fastest${place}: ${fastest.variant}, ${formatFactor(best.ratio)}× (${ends(best)})${apart}`;
+    return `Fastest${place}: ${fastest.variant}, ${formatFactor(best.ratio)}× (${interval})${apart}`;
   }
   if (best.claim === "at least") {
-    return `Fastest${place}: ${fastest.variant}, at least ${formatFactor(best.low)}×${apart}`;
+    const bound = `at least ${formatFactor(fastest.low)}×${of && ` (${of})`}`;
+    return `Fastest${place}: ${fastest.variant}, ${bound}${apart}`;
   }
-  return `Inconclusive${place}: ${fastest.variant} ${inconclusive(best)}`;
+  return `Inconclusive${place}: ${fastest.variant} ${inconclusive(best, interval)}`;
 }
 
 function nothingYet(group: Group, baseline: string): string {

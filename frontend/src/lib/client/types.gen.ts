@@ -2251,9 +2251,21 @@ export type Extension = {
  */
 export type Fastest = {
     /**
+     * Among
+     */
+    among: number;
+    /**
      * Cluster
      */
     cluster: string;
+    /**
+     * High
+     */
+    high: number | null;
+    /**
+     * Low
+     */
+    low: number | null;
     /**
      * Unseparated
      */
