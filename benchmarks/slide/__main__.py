@@ -6,6 +6,7 @@
     python -m benchmarks.slide map --coarse --minutes 25             fewer of them
     python -m benchmarks.slide map --problem finna-yso-en            rates over batches on the real records
     python -m benchmarks.slide wire --minutes 25                     bytes of 2 and 8 simulated hosts to one P@1
+    python -m benchmarks.slide device --seconds 180                  on a GPU and on the cores of its machine
     python -m benchmarks.slide publish                               write docs/results/slide.md and its data
     python -m benchmarks.slide kernels [OPTION...]                   time the kernels of a step
 
@@ -28,7 +29,7 @@ from benchmarks.evidence.store import ROOT
 from benchmarks.slide import kernels, region, wire
 from benchmarks.slide.conditions import PROBLEMS, REAL, SIZES, Problem, Size
 from benchmarks.slide.page import page
-from benchmarks.slide.publishing import publish
+from benchmarks.slide.publishing import device_results, publish
 from benchmarks.slide.rounds import all_rounds
 from benchmarks.slide.running import Store, run_all
 from benchmarks.slide.wire_page import table as of_wire
@@ -39,10 +40,15 @@ def main() -> int:
     if sys.argv[1:2] == ["kernels"]:
         kernels.main(sys.argv[2:])
         return 0
+    if sys.argv[1:2] == ["device"]:
+        from benchmarks.slide import device  # imports torch
+
+        device.main(sys.argv[2:])
+        return 0
     parser = argparse.ArgumentParser(
         prog="benchmarks.slide", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("compare", "map", "wire", "publish", "kernels"))
+    parser.add_argument("do", choices=("compare", "map", "wire", "device", "publish", "kernels"))
     parser.add_argument("--size", choices=SIZES, default="first", help="effort of compare (default: %(default)s)")
     parser.add_argument(
         "--problem",
@@ -65,7 +71,8 @@ def main() -> int:
     store = Store(options.store)
     if options.do == "publish":
         mapped, wired = region.stored(options.store), wire.stored(options.store)
-        print(publish(store.stored().values(), mapped, ROOT / "docs" / "results", wired))
+        results, beside = ROOT / "docs" / "results", device_results(options.store)
+        print(publish(store.stored().values(), mapped, results, wired, beside))
         return 0
     if options.do == "wire":
         for problem in options.problem or (REAL,):

@@ -116,8 +116,16 @@ def quiet(records: Iterable[Record]) -> bool:
     return all(record["busy"] <= QUIET for record in records if record["rung"] is None)
 
 
-def page(records: Sequence[Record], mapped: Sequence[Record] = (), wired: Sequence[Record] = ()) -> str:
-    """Return the page: its first sentence says whether and where hashing pays."""
+def page(
+    records: Sequence[Record],
+    mapped: Sequence[Record] = (),
+    wired: Sequence[Record] = (),
+    beside: Sequence[Record] = (),
+) -> str:
+    """Return the page: its first sentences say whether and where hashing pays.
+
+    `beside`: results of `benchmarks.slide.device`.
+    """
     sections: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
     for record in records:
         sections[record["problem"], record["size"], title_of(record["hardware"])].append(record)
@@ -127,6 +135,11 @@ def page(records: Sequence[Record], mapped: Sequence[Record] = (), wired: Sequen
         from benchmarks.slide.region import table as region
 
         verdict += f" {finding(mapped)}"
+    if beside:
+        from benchmarks.slide.device_page import finding as of_gpu
+        from benchmarks.slide.device_page import table as device
+
+        verdict += f" {of_gpu(beside)}".rstrip()
     parts = [
         "# Output layers: does hashing pay?",
         "<!-- written by `python -m benchmarks.slide publish` -->",
@@ -140,6 +153,8 @@ def page(records: Sequence[Record], mapped: Sequence[Record] = (), wired: Sequen
         parts += tables(sections)
     if mapped:
         parts.append(region(mapped))
+    if beside:
+        parts.append(device(beside))
     if wired:
         from benchmarks.slide.wire_page import table as wire
 

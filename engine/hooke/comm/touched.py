@@ -30,6 +30,10 @@ class Rows:
         """Number of elements of a row."""
         return (self.part.stop - self.part.start) // self.count
 
+    def at(self, vector: Any) -> Any:
+        """Return `ids` on the device of a vector; not for all rows."""
+        return self.ids.to(vector.device, non_blocking=True)
+
     def matrix(self, vector: Vector) -> Any:
         """Return the whole slice of a vector as a view of shape (rows, elements of a row)."""
         return vector[self.part.start : self.part.stop].view(self.count, -1)
@@ -37,12 +41,12 @@ class Rows:
     def of(self, vector: Vector) -> Any:
         """Return these rows of a vector: a copy of shape (number of rows, elements); all of them: a view."""
         whole = self.matrix(vector)
-        return whole if self.ids is None else whole.index_select(0, self.ids)
+        return whole if self.ids is None else whole.index_select(0, self.at(whole))
 
     def put(self, vector: Vector, values: Any) -> None:
         """Write values, as `of` returns them, to these rows of a vector."""
         if self.ids is not None:
-            self.matrix(vector).index_copy_(0, self.ids, values)
+            self.matrix(vector).index_copy_(0, self.at(vector), values)
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ class Touched:
             if each.ids is None:
                 each.matrix(vector).zero_()
             else:
-                each.matrix(vector).index_fill_(0, each.ids, 0.0)
+                each.matrix(vector).index_fill_(0, each.at(vector), 0.0)
 
     def add(self, x: Vector, g: Vector, rate: float) -> None:
         """Add rate g to x, of which g differs from zero only here: the bits of `x.add_(g, alpha=rate)`."""
@@ -115,7 +119,8 @@ class Touched:
 
     def total(self, vector: Vector) -> float:
         """Return the sum of these elements, which is NaN or infinite if one of them is."""
-        return sum(float(each.of(vector).sum()) for each in self.slices)
+        sums = [each.of(vector).sum().double() for each in self.slices]
+        return float(sum(sums))  # one wait for a device, not one per slice
 
 
 def nonzero(layout: tuple[Slice, ...], vector: Any) -> Touched:

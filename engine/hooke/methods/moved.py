@@ -25,11 +25,11 @@ class Account:
     def note(self, touched: Touched | None) -> None:
         """Note rows; None: all."""
         for place, resting in enumerate(self._resting):
-            ids = None if touched is None else touched.slices[place].ids
-            if ids is None:
+            rows = None if touched is None else touched.slices[place]
+            if rows is None or rows.ids is None:
                 resting.zero_()
             else:
-                resting.index_fill_(0, ids, 0.0)
+                resting.index_fill_(0, rows.at(resting), 0.0)
 
     def take(self) -> Touched | None:
         """Return the rows noted since this was called before; None: all. From now on none is."""

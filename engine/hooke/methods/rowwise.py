@@ -85,8 +85,9 @@ class RowStep(Step):
             sums.add_(squares)
             total = sums
         else:
-            total = sums.index_select(0, rows.ids).add_(squares)
-            sums.index_copy_(0, rows.ids, total)
+            at = rows.at(sums)
+            total = sums.index_select(0, at).add_(squares)
+            sums.index_copy_(0, at, total)
         return g.mul_((-self.lr / (total.sqrt() + EPSILON))[:, None])
 
 
@@ -152,7 +153,7 @@ class LazyAdamStep(Step):
             if not moving.all():
                 at = moving.nonzero().flatten()
                 own = own.index_select(0, at)
-                rows = Rows(rows.part, at if rows.ids is None else rows.ids.index_select(0, at))  # noqa: PLW2901
+                rows = Rows(rows.part, at if rows.ids is None else rows.at(at).index_select(0, at))  # noqa: PLW2901
             found.append((place, rows, own.mul(mean)))
         self._note(Touched(tuple(rows for _, rows, _ in found)))
         return found
@@ -215,9 +216,9 @@ def _without_gradient(g: Any) -> Any:
 
 def _of(state: Any, rows: Rows) -> Any:
     """Return one number per row: a copy for some rows, a view for all."""
-    return state if rows.ids is None else state.index_select(0, rows.ids)
+    return state if rows.ids is None else state.index_select(0, rows.at(state))
 
 
 def _put(state: Any, rows: Rows, values: Any) -> None:
     if rows.ids is not None:
-        state.index_copy_(0, rows.ids, values)
+        state.index_copy_(0, rows.at(state), values)

@@ -14,10 +14,10 @@ from hooke.comm.elements import bits, is_bf16
 from hooke.hashing.active import Assembler
 from hooke.hashing.family import Family
 from hooke.hashing.half_weights import Widened
-from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.lists import Lists
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
+from hooke.hashing.threads import ONE, Threads
 from hooke.objective.active_labels import Active, Labels
 from hooke.objective.wide_metrics import NO_TABLES
 
@@ -33,6 +33,7 @@ _ORDER = 9
 class Rebuilt:
     """Hash tables of the rows of W2, built anew at the steps of `rebuilds`.
 
+    They are in main memory, wherever the weights are: a rebuild copies these, and a query the hidden units.
     They are part of the state, so that a resumed run has those of an undisturbed one. The number of threads
     changes nothing but the time that they take.
     """
@@ -55,7 +56,7 @@ class Rebuilt:
         if self.tables.rows != len(weights) or self._rebuilds.is_rebuild(self._steps):
             began = time.perf_counter()
             rows: Widened | NDArray[np.float32]
-            rows = Widened(bits(weights)) if is_bf16(weights) else weights.numpy()
+            rows = Widened(bits(weights)) if is_bf16(weights) else weights.cpu().numpy()
             self.tables.build_from(self.family, rows, self.threads)
             self._builds += 1
             self._seconds += time.perf_counter() - began
@@ -110,7 +111,7 @@ class Slide(Rebuilt):
         """Return the labels of the batch, uniform ones, and retrieved ones."""
         del random  # draws and tables have streams of their own
         step = self.advance(weights)
-        asking = hidden.float().numpy()
+        asking = hidden.float().cpu().numpy()
         if 0 < self.queries < len(asking):
             asking = directions(asking, self.queries)
         room = max(len(asking), self._assembler.cap - self._assembler.uniform)

@@ -1,0 +1,123 @@
+"""What `device` measures, the most important first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from benchmarks.slide.conditions import BATCH, FULL, PROBLEMS, REAL, SLIDE
+
+Place = Literal["gpu", "cores"]
+FIRST = 670_091
+"""Labels whose batch of BATCH comes first: those of Amazon-670K, which the paper used."""
+SMALLER = (100_000, 10_000)
+OTHER_BATCHES = (2048, 32)
+DWTA, ITEMS = "slide, dwta", "slide, per item"
+OUTPUTS = 3 << 30
+"""Outputs of a step that the layer `full` may hold, float32 (12 GB, and some copies of it)."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Samples per second of a layer at one size."""
+
+    place: Place
+    layer: str
+    labels: int
+    batch: int
+    precision: Literal["fp32", "bf16"] = "fp32"
+    weights: Literal["fp32", "bf16"] = "fp32"
+    seconds: float = 0.6
+
+
+@dataclass(frozen=True)
+class Train:
+    """A run to the target on the real records; `lr` None: as `compare` has chosen."""
+
+    place: Place
+    layer: str
+    seed: int
+    batch: int = BATCH
+    precision: Literal["fp32", "bf16"] = "fp32"
+    lr: float | None = None
+    limit: float = 30.0
+    """Seconds on its clock after which it is given up."""
+    labels: int = PROBLEMS[REAL].labels
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Rates of the kernels of hashing with 1, 2, 4, ... threads."""
+
+    labels: int
+    batch: int
+    place: Place = "cores"
+    seconds: float = 0.3
+
+
+Cell = Rate | Train | Scale
+
+
+def plan(largest: int = FIRST, parts: tuple[str, ...] = ("rates", "train", "threads")) -> Iterator[Cell]:
+    """Yield all cells; `largest`: labels in the place of FIRST."""
+    if "rates" in parts:
+        yield from rates(largest, BATCH, whole=True)
+    if "train" in parts:
+        yield from trains(0)
+    if "threads" in parts:
+        yield Scale(largest, BATCH)
+    if "rates" in parts:
+        for batch in OTHER_BATCHES:
+            yield from rates(largest, batch)
+    if "train" in parts:
+        for seed in (1, 2):
+            yield from trains(seed)
+        yield from larger()
+    if "rates" in parts:
+        for labels in SMALLER:
+            if labels < largest:
+                for batch in (BATCH, *OTHER_BATCHES):
+                    yield from rates(labels, batch)
+    if "threads" in parts:
+        yield Scale(largest, 2048)
+
+
+def rates(labels: int, batch: int, whole: bool = False) -> Iterator[Rate]:
+    """Yield the layers of both places at one size; `whole`: with weights in bf16, too."""
+    fits = labels * batch <= OUTPUTS
+    if fits:
+        yield Rate("gpu", FULL, labels, batch)
+        yield Rate("gpu", FULL, labels, batch, "bf16")
+    for layer in ("sampled, uniform", "in-batch", "random-active", SLIDE):
+        yield Rate("gpu", layer, labels, batch)
+    for layer in (SLIDE, DWTA, ITEMS, "sampled, uniform", "in-batch", "random-active"):
+        yield Rate("cores", layer, labels, batch)
+    if fits and labels * batch <= OUTPUTS // 4:
+        yield Rate("cores", FULL, labels, batch)
+        yield Rate("cores", FULL, labels, batch, "bf16")
+    if whole:
+        for layer in (DWTA, "sampled, uniform"):
+            yield Rate("cores", layer, labels, batch, weights="bf16")
+
+
+def trains(seed: int) -> Iterator[Train]:
+    """Yield the runs of one seed."""
+    yield Train("gpu", FULL, seed)
+    yield Train("cores", SLIDE, seed)
+    yield Train("gpu", "in-batch", seed)
+    yield Train("cores", "in-batch", seed)
+    yield Train("gpu", "sampled, uniform", seed)
+    yield Train("gpu", FULL, seed, precision="bf16")
+    if seed == 0:
+        yield Train("cores", FULL, seed)
+        yield Train("gpu", SLIDE, seed)
+        yield Train("cores", "sampled, uniform", seed)
+
+
+def larger() -> Iterator[Train]:
+    """Yield trials of larger batches, with which a GPU computes faster: for both places, seeds of no result."""
+    for batch, rate in ((512, 0.0821), (512, 0.2), (2048, 0.2), (2048, 0.5)):
+        yield Train("gpu", FULL, 1000, batch, lr=rate)
+        yield Train("gpu", "in-batch", 1000, batch, lr=rate)
+        yield Train("cores", SLIDE, 1000, batch, lr=rate)
