@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks.slide.conditions import ACTIVE, BATCH, PROBLEMS
 from benchmarks.slide.wire import (
     EVERY,
+    FIXED,
     GOAL,
     HOSTS,
     KINDS,
@@ -59,9 +60,10 @@ def _part(task: Task, found: Sequence[Record]) -> str:
         if record["seed"] != TUNING:
             of.setdefault(kind_of(record), []).append(record)
     lines = [
-        f"### {PROBLEMS[task.problem].title}, {task.hidden} hidden units, P@1 {task.target:.1%}",
+        f"### {PROBLEMS[task.problem].title}, {task.hidden} hidden units, {_goal(task)}",
         "",
-        f"{_finding(of)} Commit {', '.join(sorted({r['commit'] for r in found}))}.",
+        f"{_finding(of) if task.target else _per_step(of)} "
+        f"Commit {', '.join(sorted({r['commit'] for r in found}))}.",
         "",
         "| method | hosts | rows sent | learning rate | samples to the target, by seed | MB per step "
         "| GB to the target | whole over touched | simulated seconds to the target |",
@@ -70,7 +72,7 @@ def _part(task: Task, found: Sequence[Record]) -> str:
     for method, hosts, rows in KINDS:
         if own := of.get((method, hosts, rows)):
             samples, step, in_all, seconds = _cells(own)
-            more = _factor(of, method, hosts) if rows == TOUCHED else ""
+            more = _factor(of, method, hosts, task.target is None) if rows == TOUCHED else ""
             rate = ", ".join(dict.fromkeys(f"{record['rate']:g}" for record in own))
             told = (method, str(hosts), rows, rate, samples, step, in_all, more, seconds)
             lines.append(f"| {' | '.join(told)} |")
@@ -91,15 +93,43 @@ def _cells(own: Sequence[Record]) -> tuple[str, str, str, str]:
     )
 
 
+def _goal(task: Task) -> str:
+    return f"{FIXED:,} samples" if task.target is None else f"P@1 {task.target:.1%}"
+
+
 def _met(record: Record) -> str:
+    if record["target"] is None:
+        return "-"
     if record["result"].get("diverged"):
         return "diverged"
     return f"{n:,}" if (n := record["result"]["samples_to_target"]) else "missed"
 
 
-def _factor(of: Mapping[Kind, Sequence[Record]], method: str, hosts: int) -> str:
-    known = factors(of.get((method, hosts, TOUCHED), ()), of.get((method, hosts, WHOLE), ()))
+def _factor(of: Mapping[Kind, Sequence[Record]], method: str, hosts: int, each: bool = False) -> str:
+    """Return a factor between bytes to the target, or, with `each`, of a step."""
+    touched, whole = (of.get((method, hosts, rows), ()) for rows in (TOUCHED, WHOLE))
+    if each:
+        return f"{_of_steps(touched, whole):.3g}x" if touched and whole else "-"
+    known = factors(touched, whole)
     return f"{statistics.geometric_mean(known):.3g}x (n={len(known)})" if known else "-"
+
+
+def _of_steps(touched: Sequence[Record], whole: Sequence[Record]) -> float:
+    some, every = (statistics.fmean(map(per_step, records)) for records in (touched, whole))
+    return every / some
+
+
+def _per_step(of: Mapping[Kind, Sequence[Record]]) -> str:
+    """Return what the bytes of a step say where the results both ways have the same bits."""
+    told = [
+        f"{_factor(of, 'sync-sgd', hosts, each=True)} on {hosts} hosts"
+        for hosts in HOSTS
+        if all(("sync-sgd", hosts, rows) in of for rows in (TOUCHED, WHOLE))
+    ]
+    return (
+        "Sync SGD takes the same steps either way, bit for bit, so that the bytes of a step decide for every P@1: "
+        f"whole vectors take {', '.join(told) or 'a number not measured yet'} of those of touched rows."
+    )
 
 
 def _finding(of: Mapping[Kind, Sequence[Record]]) -> str:

@@ -238,9 +238,9 @@ class XmlcMlp(Workload):
 
     def _parts(self) -> tuple[Bags, Bags]:
         if self.data == PLANTED:
-            from hooke.objective.planted import Planted
+            from hooke.objective.planted import Planted, shared_parts
 
-            return self._shortened(*Planted(self.labels, self.features, self.items).parts())
+            return self._shortened(*shared_parts(Planted(self.labels, self.features, self.items)))
         from hooke.readers import xmlc
 
         return self._shortened(*xmlc.parts(self.data, self.id()))
