@@ -200,8 +200,11 @@ def task_of(record: Record) -> Task:
 
 
 def stored(folder: Path) -> list[dict[str, Any]]:
-    """Return the stored runs."""
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("wire/*.json"))]
+    """Return the stored runs: files of one each, and of one in each line."""
+    one = [path.read_text() for path in sorted(folder.glob("wire/*.json"))]
+    more = [line for path in sorted(folder.glob("wire/*.jsonl")) for line in path.read_text().splitlines()]
+    found = [json.loads(text) for text in (*one, *more)]
+    return list({record["key"]: record for record in found}.values())
 
 
 def to_target(record: Record) -> int | None:
