@@ -30,8 +30,8 @@ def finding(found: Sequence[Record]) -> str:
     if factors:
         ahead = sum(factor > 1 for factor in factors.values())
         told.append(
-            f"On {_cores(found)} cores beside an {_card(found)}, hashing computes faster than the full layer on "
-            f"the GPU in {ahead} of {len(factors)} cells ({_range(list(factors.values()))} times)"
+            f"On {_cores(found)} cores beside a GPU ({_card(found)}), hashing computes faster than the full layer "
+            f"on the GPU in {ahead} of {len(factors)} cells ({_range(list(factors.values()))} times)"
         )
     if ratio := _ratio(found, (CORES, SLIDE), (GPU, FULL)):
         told.append(
