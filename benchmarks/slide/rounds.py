@@ -85,7 +85,7 @@ class Rounds:
 
     def _play(self, trial: int, rung: int | None, seed: int, samples: int) -> Play:
         setting = self.settings[trial - 1]
-        document = self.layer.document(self.problem, setting, self.size, samples, seed, self._threads)
+        document = self.layer.document(self.problem, setting, samples, seed, self._threads)
         if rung is not None:
             document["workload"]["parameters"]["test_items"] = TRIAL_TEST_ITEMS
         return Play(self.problem, self.size, self.layer, trial, rung, seed, setting, document)
@@ -125,7 +125,7 @@ def _effort(problem: Problem, size: Size) -> Any:
             "clusters": [{"name": "local", "workers": [1], "seeds": size.seeds}],
             "budget": {"samples": size.samples},
             "target": {"value": problem.target},
-            "evaluation": {"every": size.every},
+            "evaluation": {"every": problem.every},
             "tuning": {"trials": size.trials, "search": "halving"},
         }
     )

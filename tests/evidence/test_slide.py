@@ -95,7 +95,7 @@ def test_runs_are_valid_and_differ_in_settings_alone(layer):
 
 
 def test_trials_come_first_and_their_best_is_reported():
-    size = Size("test", (FINNA.name,), 3, 1000, 100, 2)
+    size = Size("test", (FINNA.name,), 3, 1000, 2)
     rounds, results, played = all_rounds(PROBLEMS, size, 1), {}, []
     while play := following(rounds, results, set()):
         results[play.key] = result(5.0 if play.trial == 2 else 9.0)
@@ -159,7 +159,7 @@ def test_the_planted_problem_is_beside_the_real_one_by_the_same_rules():
 
 
 def test_problems_follow_one_another():
-    size = Size("test", FIRST.problems, 2, 1000, 100, 1)
+    size = Size("test", FIRST.problems, 2, 1000, 1)
     rounds, results, order = all_rounds(PROBLEMS, size, 1), {}, []
     while play := following(rounds, results, set()):
         results[play.key] = result(5.0)
