@@ -25,16 +25,16 @@ from hooke.readers import xmlc
 
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import ROOT, commit
-from benchmarks.slide.conditions import ACTIVE, LAYERS, PROBLEMS, REAL, SIZES
+from benchmarks.slide.conditions import ACTIVE, BATCH, LAYERS, PROBLEMS, REAL, SIZES
 from benchmarks.slide.cores import scaling
-from benchmarks.slide.learner import Held, Learner, Parts, Where, rate, until
-from benchmarks.slide.plan import OTHER_BATCHES, Cell, Rate, Scale, Train, plan
+from benchmarks.slide.learner import Held, Learner, Parts, Where, curve, rate, until
+from benchmarks.slide.plan import OTHER_BATCHES, PARTS, Cell, Curve, Rate, Scale, Train, plan
 from benchmarks.slide.publishing import DATA, ON_DEVICE, RUNS, read
 from benchmarks.slide.region import MAPPED, WIDTH, features
 
 LR = 0.1
 """Learning rate of rates, as in the map."""
-NEEDED = {Rate: 3.0, Train: 12.0, Scale: 8.0}
+NEEDED = {Rate: 3.0, Train: 12.0, Curve: 12.0, Scale: 8.0}
 """Seconds that must be left for a cell to begin."""
 
 
@@ -65,11 +65,11 @@ class Bench:
         told = {name: value for name, value in found.items() if value is not None}
         print(" ".join(f"{name}={value}" for name, value in told.items()), flush=True)
 
-    def where(self, cell: Rate | Train) -> Where:
+    def where(self, cell: Rate | Train | Curve) -> Where:
         """Return the device of a cell."""
         return Where(self.gpu if cell.place == "gpu" else "cpu", self.threads, cell.precision)
 
-    def network(self, cell: Rate | Train, workload: Held, lr: float, seed: int) -> Learner:
+    def network(self, cell: Rate | Train | Curve, workload: Held, lr: float, seed: int) -> Learner:
         """Return a network with its optimizer, at the weights of its seed."""
         objective = workload.on(self.parts(cell), self.where(cell).place(seed))
         if self._initial is None or self._initial[0] != (cell.labels, seed):
@@ -78,11 +78,14 @@ class Bench:
         given = initial.bfloat16() if workload.weights == "bf16" else initial
         return Learner(objective, lr, cell.batch, seed, given)
 
-    def parts(self, cell: Rate | Train) -> Parts:
+    def parts(self, cell: Rate | Train | Curve) -> Parts:
         """Return the data of a cell; those of the latest one are kept."""
         if self._held is None or self._held[0] != cell.labels:
             self.forget()
-            self._held = cell.labels, real(self.records) if isinstance(cell, Train) else planted(cell.labels)
+            self._held = (
+                cell.labels,
+                real(self.records) if cell.labels == PROBLEMS[REAL].labels else planted(cell.labels),
+            )
         return self._held[1]
 
     def forget(self) -> None:
@@ -111,7 +114,8 @@ def _arrays(folder: Path) -> Bags:
 
 def measure(bench: Bench, cells: Iterator[Cell]) -> None:
     """Carry out the cells for which there is time; one that fails is told and left."""
-    measured: dict[type, Callable[[Bench, Any], None]] = {Rate: _rate, Train: _train, Scale: _scale}
+    measured: dict[type, Callable[[Bench, Any], None]]
+    measured = {Rate: _rate, Train: _train, Curve: _curve, Scale: _scale}
     for cell in cells:
         if bench.left < NEEDED[type(cell)] or (cell.place == "gpu" and bench.gpu == "none"):
             continue
@@ -125,9 +129,11 @@ def measure(bench: Bench, cells: Iterator[Cell]) -> None:
 
 
 def _rate(bench: Bench, cell: Rate) -> None:
-    given = dict(MAPPED[cell.layer])
-    if "active" in given:  # as in the map
-        given["active"] = max(ACTIVE, 6 * cell.batch)
+    if cell.real:
+        learner = bench.network(cell, on_records(cell.layer, cell.batch, hashed(cell)), LR, 0)
+        bench.tell({"kind": "rate", **vars(cell), **rate(learner, cell.seconds)})
+        return
+    given = sized(MAPPED[cell.layer], cell.batch)
     size = {"labels": cell.labels, "features": features(cell.labels), "hidden": WIDTH, "validation_items": 32}
     workload = Held.model_validate({**size, "weights": cell.weights, **given})
     learner = bench.network(cell, workload, LR, 0)
@@ -135,16 +141,42 @@ def _rate(bench: Bench, cell: Rate) -> None:
 
 
 def _train(bench: Bench, cell: Train) -> None:
-    problem, size = PROBLEMS[REAL], SIZES["first"]
+    problem, most = PROBLEMS[REAL], SIZES["first"].samples
     setting = dict(chosen(cell.layer))
     lr = cell.lr or setting["lr"]
     own = {name: value for name, value in setting.items() if name != "lr"}
-    workload = Held.model_validate({**problem.parameters, "hidden": WIDTH, **LAYERS[cell.layer].given, **own})
+    workload = on_records(cell.layer, cell.batch, own)
     bench.network(cell, workload, lr, cell.seed + 100).seconds(3)  # warms up, with other weights
     gc.collect()
     learner = bench.network(cell, workload, lr, cell.seed)
-    found = until(learner, problem.target, size.every, size.samples, min(cell.limit, bench.left - 2))
+    found = until(learner, problem.target, problem.every, most, min(cell.limit, bench.left - 2))
     bench.tell({"kind": "train", **vars(cell), "lr": lr, "target": problem.target, **found})
+
+
+def _curve(bench: Bench, cell: Curve) -> None:
+    workload = on_records(cell.layer, cell.batch, hashed(cell))
+    bench.network(cell, workload, cell.lr, cell.seed + 100).seconds(3)  # warms up
+    gc.collect()
+    learner = bench.network(cell, workload, cell.lr, cell.seed)
+    points = curve(learner, cell.samples, cell.every, min(cell.limit, bench.left - 2))
+    bench.tell({"kind": "curve", **vars(cell), "points": points})
+
+
+def on_records(layer: str, batch: int, own: Mapping[str, Any]) -> Held:
+    """Return the workload on the real records with a layer and settings of its own."""
+    given = sized(LAYERS[layer].given, batch)
+    return Held.model_validate({**PROBLEMS[REAL].parameters, "hidden": WIDTH, **given, **own})
+
+
+def sized(given: Mapping[str, Any], batch: int) -> dict[str, Any]:
+    """Return the settings of a layer with an active set that holds the labels of the batch, too, as in the map."""
+    larger = {"active": max(ACTIVE, 6 * batch)} if "active" in given and batch > BATCH else {}
+    return {**given, **larger}
+
+
+def hashed(cell: Rate | Curve) -> dict[str, Any]:
+    """Return the hash tables that a cell names, as parameters of the workload."""
+    return dict(zip(("hashes", "tables", "uniform_share"), cell.hashed or (), strict=False))
 
 
 def _scale(bench: Bench, cell: Scale) -> None:
@@ -185,7 +217,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seconds", type=float, default=180.0, help="begin nothing after so many seconds")
     parser.add_argument("--gpu", choices=("cuda", "cpu", "none"), default="cuda")
     parser.add_argument("--threads", type=int, default=machine.hardware()["cores"], help="of the cores")
-    parser.add_argument("--parts", default="rates,train,threads", help="what is measured (default: %(default)s)")
+    parser.add_argument("--parts", default=",".join(PARTS), help="what is measured (default: %(default)s)")
     parser.add_argument("--largest", type=int, default=670_091, help="labels of the largest problem")
     results = ROOT / ".results" / "slide" / ON_DEVICE
     parser.add_argument("--out", type=Path, default=results / f"{time.time():.0f}.jsonl")

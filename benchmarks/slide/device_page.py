@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.evidence.machine import title_of
+from benchmarks.slide import curve_page
 from benchmarks.slide.conditions import BATCH, FULL, PROBLEMS, REAL, SLIDE
 from benchmarks.slide.plan import FIRST
 
@@ -39,6 +40,8 @@ def finding(found: Sequence[Record]) -> str:
             if ratio > 1
             else f"to P@1 {_target(found):.1%} on the real records it is {1 / ratio:.2g} times as fast"
         )
+    if late := curve_page.finding(found):
+        told.append(late)
     return f"{'; '.join(told)}." if told else ""
 
 
@@ -58,6 +61,7 @@ def table(found: Sequence[Record]) -> str:
         *_abstract(found),
         *_rates(found),
         *_runs(found),
+        *curve_page.tables(found),
         *_trials(found),
         *_threads(found),
     ]
@@ -84,7 +88,7 @@ def _abstract(found: Sequence[Record]) -> Iterator[str]:
 def _rates(found: Sequence[Record]) -> Iterator[str]:
     """Yield a table of rates for each place."""
     for place, title in ((GPU, _card(found)), (CORES, f"{_cores(found)} cores")):
-        own = [record for record in found if record["kind"] == "rate" and record["place"] == place]
+        own = [record for record in found if _mapped(record) and record["place"] == place]
         columns = list(dict.fromkeys(map(_layer, own)))
         if not own:
             continue
@@ -169,7 +173,7 @@ def _of_threads(record: Record) -> str:
 
 def _pairs(found: Sequence[Record], place: str) -> Iterator[tuple[Size, float, float]]:
     """Yield size, best rate of hashing on the cores, and rate of the full layer at a place."""
-    rates = [record for record in found if record["kind"] == "rate"]
+    rates = [record for record in found if _mapped(record)]
     for size in sorted({(record["labels"], record["batch"]) for record in rates}):
         own = _of_size(found, size)
         hashed = [r["samples_per_second"] for r in own if _hashes(r["place"], r["layer"])]
@@ -183,10 +187,15 @@ def _of_size(found: Sequence[Record], size: Size) -> list[Record]:
     return [
         record
         for record in found
-        if record["kind"] == "rate"
+        if _mapped(record)
         and (record["labels"], record["batch"]) == size
         and (record["precision"], record["weights"]) == ("fp32", "fp32")
     ]
+
+
+def _mapped(record: Record) -> bool:
+    """Return whether it is a rate on a planted problem."""
+    return bool(record["kind"] == "rate" and not record.get("real"))
 
 
 def _hashes(place: str, layer: str) -> bool:

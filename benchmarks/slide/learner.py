@@ -136,6 +136,25 @@ def rate(learner: Learner, seconds: float) -> dict[str, Any]:
     }
 
 
+def curve(learner: Learner, samples: int, every: int, limit: float) -> list[dict[str, float]]:
+    """Train for so many samples, or `limit` seconds on the clock; return the precisions of the validation part.
+
+    They are scored every `every` samples, off the clock, and at the end.
+    """
+    clock, points = 0.0, list[dict[str, float]]()
+    while (done := points[-1]["samples"] if points else 0) < samples and clock < limit:
+        steps = max(1, min(every, samples - int(done)) // learner.batch)
+        clock += learner.seconds(steps)
+        objective = learner.objective
+        score = objective.evaluate(learner.params, 0, objective.validation_size)
+        further = objective.further(score, objective.training_sums())
+        points.append({
+            "samples": done + steps * learner.batch, "seconds": clock, "p_at_1": score.correct / score.count,
+            "loss": score.loss_sum / score.count, **further,
+        })  # fmt: skip
+    return points
+
+
 def _tables(learner: Learner) -> tuple[float, float]:
     """Return builds of the hash tables so far, and their seconds."""
     builds, seconds = learner.objective.training_sums()[-2:]

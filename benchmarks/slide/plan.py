@@ -14,8 +14,17 @@ FIRST = 670_091
 SMALLER = (100_000, 10_000)
 OTHER_BATCHES = (2048, 32)
 DWTA, ITEMS = "slide, dwta", "slide, per item"
+LARGE = 512
+"""Batch of curves."""
+CURVES = (FULL, "in-batch", SLIDE, "random-active", "sampled, uniform")
+CURVE_RATES = (0.05, 0.15)
+SLIDE_TABLES = ((6, 50, 0.5), (9, 50, 0.5))
 OUTPUTS = 3 << 30
 """Outputs of a step that the layer `full` may hold, float32 (12 GB, and some copies of it)."""
+
+
+Hashed = tuple[int, int, float]
+"""Hashes per table, tables, uniform share of the active set."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,9 @@ class Rate:
     batch: int
     precision: Literal["fp32", "bf16"] = "fp32"
     weights: Literal["fp32", "bf16"] = "fp32"
+    hashed: Hashed | None = None
+    """Tables of `slide`, else those of the map; with them on the real records."""
+    real: bool = False
     seconds: float = 0.6
 
 
@@ -47,6 +59,25 @@ class Train:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """Precisions on the real records over several passes, with batches that suit a GPU."""
+
+    place: Place
+    layer: str
+    lr: float
+    hashed: Hashed | None = None
+    seed: int = 0
+    batch: int = LARGE
+    precision: Literal["fp32", "bf16"] = "fp32"
+    samples: int = 1 << 21
+    """Four passes over the training part."""
+    every: int = 1 << 17
+    limit: float = 20.0
+    """Seconds on its clock after which it ends."""
+    labels: int = PROBLEMS[REAL].labels
+
+
+@dataclass(frozen=True)
 class Scale:
     """Rates of the kernels of hashing with 1, 2, 4, ... threads."""
 
@@ -56,17 +87,22 @@ class Scale:
     seconds: float = 0.3
 
 
-Cell = Rate | Train | Scale
+Cell = Rate | Train | Curve | Scale
+PARTS = ("rates", "train", "curves", "threads")
 
 
-def plan(largest: int = FIRST, parts: tuple[str, ...] = ("rates", "train", "threads")) -> Iterator[Cell]:
+def plan(largest: int = FIRST, parts: tuple[str, ...] = PARTS) -> Iterator[Cell]:
     """Yield all cells; `largest`: labels in the place of FIRST."""
     if "rates" in parts:
         yield from rates(largest, BATCH, whole=True)
     if "train" in parts:
         yield from trains(0)
+    if "curves" in parts:
+        yield from curves(0)
     if "threads" in parts:
         yield Scale(largest, BATCH)
+    if "curves" in parts:
+        yield from curves(1)
     if "rates" in parts:
         for batch in OTHER_BATCHES:
             yield from rates(largest, batch)
@@ -113,6 +149,16 @@ def trains(seed: int) -> Iterator[Train]:
         yield Train("cores", FULL, seed)
         yield Train("gpu", SLIDE, seed)
         yield Train("cores", "sampled, uniform", seed)
+
+
+def curves(turn: int) -> Iterator[Curve | Rate]:
+    """Yield the curves of one learning rate, and the first time the rates of the cores at their batch."""
+    lr = CURVE_RATES[turn]
+    for layer in CURVES:
+        for hashed in SLIDE_TABLES if layer == SLIDE else (None,):
+            yield Curve("gpu", layer, lr, hashed)
+            if not turn:
+                yield Rate("cores", layer, PROBLEMS[REAL].labels, LARGE, hashed=hashed, real=True)
 
 
 def larger() -> Iterator[Train]:
