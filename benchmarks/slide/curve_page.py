@@ -27,8 +27,8 @@ def tables(found: Sequence[Record]) -> Iterator[str]:
         f"{PROBLEMS[REAL].title}, batches of {first['batch']}: precisions on the validation part, for each layer "
         f"with the best of at most {max(len(_rates(found, name)) for name in best)} learning rates by P@1 at the "
         f"end. Active sets are six times the batch. Later target: {SHARE:.0%} of the best P@1 of the full layer, "
-        f"{late:.1%}. Seconds on the GPU were measured; those on the cores are samples to the target over the rate "
-        "of the cores at this batch, because precisions by samples depend on neither."
+        f"{late:.1%}. Seconds on the GPU were measured; those on the cores are samples to the target over rates "
+        "of the cores at this batch: precisions by samples depend on neither."
     )
     yield ""
     heads = [f"P@1 at {mark / 1000:,.0f}k" for mark in some]

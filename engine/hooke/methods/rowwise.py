@@ -79,7 +79,8 @@ class RowStep(Step):
 
     def _step(self, rows: Rows, sums: Any, g: Any, mean: float) -> Any:
         """Return the step of some rows, in place of their gradient, and renew their sums."""
-        g.mul_(mean)
+        if mean != 1.0:  # else the pass over the gradient would change nothing
+            g.mul_(mean)
         squares = g.square().mean(dim=1)
         if rows.ids is None:
             sums.add_(squares)

@@ -184,15 +184,19 @@ class WideObjective:
         self._metrics.note(len(weights) if chosen.ids is None else len(chosen.ids))
         return chosen
 
-    def _clear(self) -> None:
-        """Set the bound gradient to zero: all of it, unless it is known what it holds."""
+    def _clear(self, whole: bool) -> None:
+        """Set the bound gradient to zero: all of it, unless it is known what it holds.
+
+        `whole`: all rows of the output layer are written now, so that what they hold need not be cleared.
+        """
         known = self.touched is not None and self._gradient._version == self._written
         if self._room is not None and (not known or self._computed % RETURNED == 0):
             clear(self._room)
         elif known and self.touched is not None:
-            self.touched.clear(self._gradient)
+            stale = (rows for rows in self.touched if not (whole and rows.ids is None))
+            Touched(tuple(stale)).clear(self._gradient)
         else:
-            self._gradient.zero_()
+            (self._gradients[0] if whole else self._gradient).zero_()
 
     def write(self, batch: Bags, back: Tensor, ids: Tensor | None, rows: Tensor, biases: Tensor) -> None:
         """Write the gradient of a batch, and note which rows it has.
@@ -200,7 +204,7 @@ class WideObjective:
         `back` (b, hidden) is that of the hidden units; `rows` (a, hidden) and `biases` (a,) are those of the rows
         `ids` of the output layer, ascending, or of all.
         """
-        self._clear()
+        self._clear(whole=ids is None)
         g1, gb1, g2, gb2 = self._gradients
         features, values = gradient_rows(batch, back)
         g1.index_copy_(0, features, values)
