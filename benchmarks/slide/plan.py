@@ -19,6 +19,12 @@ LARGE = 512
 CURVES = (FULL, "in-batch", SLIDE, "random-active", "sampled, uniform")
 CURVE_RATES = (0.05, 0.15)
 SLIDE_TABLES = ((6, 50, 0.5), (9, 50, 0.5))
+TRAINED: tuple[tuple[Place, str], ...] = (
+    ("gpu", FULL), ("cores", SLIDE), ("cores", FULL), ("gpu", "in-batch"), ("cores", "in-batch"),
+)  # fmt: skip
+ALSO_TRAINED: tuple[tuple[Place, str], ...] = (
+    ("gpu", "sampled, uniform"), ("gpu", SLIDE), ("cores", "sampled, uniform"),
+)  # fmt: skip
 OUTPUTS = 3 << 30
 """Outputs of a step that the layer `full` may hold, float32 (12 GB, and some copies of it)."""
 
@@ -40,7 +46,7 @@ class Rate:
     hashed: Hashed | None = None
     """Tables of `slide`, else those of the map; with them on the real records."""
     real: bool = False
-    seconds: float = 0.6
+    seconds: float = 0.4
 
 
 @dataclass(frozen=True)
@@ -94,23 +100,31 @@ PARTS = ("rates", "train", "curves", "threads")
 def plan(largest: int = FIRST, parts: tuple[str, ...] = PARTS) -> Iterator[Cell]:
     """Yield all cells; `largest`: labels in the place of FIRST."""
     if "rates" in parts:
-        yield from rates(largest, BATCH, whole=True)
+        yield from rates(largest, BATCH)
     if "train" in parts:
-        yield from trains(0)
+        yield from (Train(place, layer, 0) for place, layer in TRAINED)
     if "curves" in parts:
         yield from curves(0)
     if "threads" in parts:
         yield Scale(largest, BATCH)
+    yield from _later(largest, parts)
+
+
+def _later(largest: int, parts: tuple[str, ...]) -> Iterator[Cell]:
+    """Yield what is measured if there is time for it."""
     if "curves" in parts:
         yield from curves(1)
+    if "train" in parts:
+        yield from (Train(place, layer, 0) for place, layer in ALSO_TRAINED)
+        yield Train("gpu", FULL, 0, precision="bf16")
     if "rates" in parts:
         for batch in OTHER_BATCHES:
             yield from rates(largest, batch)
     if "train" in parts:
-        for seed in (1, 2):
-            yield from trains(seed)
+        yield from (Train(place, layer, seed) for seed in (1, 2) for place, layer in TRAINED)
         yield from larger()
     if "rates" in parts:
+        yield from narrow(largest)
         for labels in SMALLER:
             if labels < largest:
                 for batch in (BATCH, *OTHER_BATCHES):
@@ -119,36 +133,27 @@ def plan(largest: int = FIRST, parts: tuple[str, ...] = PARTS) -> Iterator[Cell]
         yield Scale(largest, 2048)
 
 
-def rates(labels: int, batch: int, whole: bool = False) -> Iterator[Rate]:
-    """Yield the layers of both places at one size; `whole`: with weights in bf16, too."""
+def rates(labels: int, batch: int) -> Iterator[Rate]:
+    """Yield the layers of both places at one size."""
     fits = labels * batch <= OUTPUTS
     if fits:
         yield Rate("gpu", FULL, labels, batch)
         yield Rate("gpu", FULL, labels, batch, "bf16")
+    for layer in (DWTA, ITEMS, SLIDE):
+        yield Rate("cores", layer, labels, batch)
     for layer in ("sampled, uniform", "in-batch", "random-active", SLIDE):
         yield Rate("gpu", layer, labels, batch)
-    for layer in (SLIDE, DWTA, ITEMS, "sampled, uniform", "in-batch", "random-active"):
+    for layer in ("sampled, uniform", "in-batch", "random-active"):
         yield Rate("cores", layer, labels, batch)
-    if fits and labels * batch <= OUTPUTS // 4:
+    if labels * batch <= OUTPUTS // 4:
         yield Rate("cores", FULL, labels, batch)
-        yield Rate("cores", FULL, labels, batch, "bf16")
-    if whole:
-        for layer in (DWTA, "sampled, uniform"):
-            yield Rate("cores", layer, labels, batch, weights="bf16")
 
 
-def trains(seed: int) -> Iterator[Train]:
-    """Yield the runs of one seed."""
-    yield Train("gpu", FULL, seed)
-    yield Train("cores", SLIDE, seed)
-    yield Train("gpu", "in-batch", seed)
-    yield Train("cores", "in-batch", seed)
-    yield Train("gpu", "sampled, uniform", seed)
-    yield Train("gpu", FULL, seed, precision="bf16")
-    if seed == 0:
-        yield Train("cores", FULL, seed)
-        yield Train("gpu", SLIDE, seed)
-        yield Train("cores", "sampled, uniform", seed)
+def narrow(labels: int) -> Iterator[Rate]:
+    """Yield the cores with products and with weights in bf16."""
+    yield Rate("cores", FULL, labels, BATCH, "bf16")
+    for layer in (DWTA, "sampled, uniform"):
+        yield Rate("cores", layer, labels, BATCH, weights="bf16")
 
 
 def curves(turn: int) -> Iterator[Curve | Rate]:
