@@ -88,8 +88,8 @@ def title(record: Record) -> str:
     """Return a layer with its hash tables."""
     if not record.get("hashed"):
         return str(record["layer"])
-    hashes, tables_, share = record["hashed"]
-    return f"{record['layer']}, K {hashes}, L {tables_}, uniform {share:g}"
+    family, hashes, tables_, share = record["hashed"]
+    return f"{record['layer']}, {family}, K {hashes}, L {tables_}, uniform {share:g}"
 
 
 def finding(found: Sequence[Record]) -> str:

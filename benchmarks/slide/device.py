@@ -176,7 +176,7 @@ def sized(given: Mapping[str, Any], batch: int) -> dict[str, Any]:
 
 def hashed(cell: Rate | Curve) -> dict[str, Any]:
     """Return the hash tables that a cell names, as parameters of the workload."""
-    return dict(zip(("hashes", "tables", "uniform_share"), cell.hashed or (), strict=False))
+    return dict(zip(("hash_family", "hashes", "tables", "uniform_share"), cell.hashed or (), strict=False))
 
 
 def _scale(bench: Bench, cell: Scale) -> None:

@@ -18,7 +18,7 @@ LARGE = 512
 """Batch of curves."""
 CURVES = (FULL, "in-batch", SLIDE, "random-active", "sampled, uniform")
 CURVE_RATES = (0.05, 0.15)
-SLIDE_TABLES = ((6, 50, 0.5), (9, 50, 0.5))
+SLIDE_TABLES: tuple[Hashed, ...] = (("dwta", 4, 50, 0.5), ("simhash", 9, 50, 0.5))
 TRAINED: tuple[tuple[Place, str], ...] = (
     ("gpu", FULL), ("cores", SLIDE), ("cores", FULL), ("gpu", "in-batch"), ("cores", "in-batch"),
 )  # fmt: skip
@@ -29,8 +29,8 @@ OUTPUTS = 3 << 30
 """Outputs of a step that the layer `full` may hold, float32 (12 GB, and some copies of it)."""
 
 
-Hashed = tuple[int, int, float]
-"""Hashes per table, tables, uniform share of the active set."""
+Hashed = tuple[str, int, int, float]
+"""Family, hashes per table, tables, uniform share of the active set."""
 
 
 @dataclass(frozen=True)
