@@ -144,7 +144,7 @@ def _train(bench: Bench, cell: Train) -> None:
     problem, most = PROBLEMS[REAL], SIZES["first"].samples
     setting = dict(chosen(cell.layer))
     lr = cell.lr or setting["lr"]
-    own = {name: value for name, value in setting.items() if name != "lr"}
+    own = hashed(cell) or {name: value for name, value in setting.items() if name != "lr"}
     workload = on_records(cell.layer, cell.batch, own)
     bench.network(cell, workload, lr, cell.seed + 100).seconds(3)  # warms up, with other weights
     gc.collect()
@@ -174,7 +174,7 @@ def sized(given: Mapping[str, Any], batch: int) -> dict[str, Any]:
     return {**given, **larger}
 
 
-def hashed(cell: Rate | Curve) -> dict[str, Any]:
+def hashed(cell: Rate | Train | Curve) -> dict[str, Any]:
     """Return the hash tables that a cell names, as parameters of the workload."""
     return dict(zip(("hash_family", "hashes", "tables", "uniform_share"), cell.hashed or (), strict=False))
 

@@ -18,7 +18,9 @@ LARGE = 512
 """Batch of curves."""
 CURVES = (FULL, "in-batch", SLIDE, "random-active", "sampled, uniform")
 CURVE_RATES = (0.05, 0.15)
-SLIDE_TABLES: tuple[Hashed, ...] = (("dwta", 4, 50, 0.5), ("simhash", 9, 50, 0.5))
+SLIDE_TABLES: tuple[Hashed, ...] = (("dwta", 4, 100, 0.5), ("simhash", 9, 50, 0.5))
+TRIED: tuple[tuple[float, Hashed], ...] = ((0.0821, ("dwta", 4, 100, 0.5)),)
+"""Learning rates and tables that `compare` had no space for, and which find more of the best labels."""
 TRAINED: tuple[tuple[Place, str], ...] = (
     ("gpu", FULL), ("cores", SLIDE), ("cores", FULL), ("gpu", "in-batch"), ("cores", "in-batch"),
 )  # fmt: skip
@@ -51,7 +53,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Train:
-    """A run to the target on the real records; `lr` None: as `compare` has chosen."""
+    """A run to the target on the real records; with `lr` and tables of its own, else as `compare` has chosen."""
 
     place: Place
     layer: str
@@ -59,6 +61,7 @@ class Train:
     batch: int = BATCH
     precision: Literal["fp32", "bf16"] = "fp32"
     lr: float | None = None
+    hashed: Hashed | None = None
     limit: float = 30.0
     """Seconds on its clock after which it is given up."""
     labels: int = PROBLEMS[REAL].labels
@@ -103,6 +106,7 @@ def plan(largest: int = FIRST, parts: tuple[str, ...] = PARTS) -> Iterator[Cell]
         yield from rates(largest, BATCH)
     if "train" in parts:
         yield from (Train(place, layer, 0) for place, layer in TRAINED)
+        yield from (Train("cores", SLIDE, 0, lr=lr, hashed=hashed) for lr, hashed in TRIED)
     if "curves" in parts:
         yield from curves(0)
     if "threads" in parts:
@@ -121,7 +125,9 @@ def _later(largest: int, parts: tuple[str, ...]) -> Iterator[Cell]:
         for batch in OTHER_BATCHES:
             yield from rates(largest, batch)
     if "train" in parts:
-        yield from (Train(place, layer, seed) for seed in (1, 2) for place, layer in TRAINED)
+        for seed in (1, 2):
+            yield from (Train(place, layer, seed) for place, layer in TRAINED)
+            yield from (Train("cores", SLIDE, seed, lr=lr, hashed=hashed) for lr, hashed in TRIED)
         yield from larger()
     if "rates" in parts:
         yield from narrow(largest)
