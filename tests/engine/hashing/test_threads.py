@@ -70,16 +70,16 @@ def test_a_call_inside_a_call_ends():
 
 
 def test_threads_end_with_their_instance():
-    before = threading.active_count()
+    before = set(threading.enumerate())
     threads = Threads(4)
     threads.over(100, lambda begin, end: None)
-    assert threading.active_count() == before + 3
+    own = set(threading.enumerate()) - before
+    assert len(own) == 3
     del threads
     gc.collect()
-    until = time.monotonic() + 10
-    while threading.active_count() > before and time.monotonic() < until:
-        time.sleep(0.01)
-    assert threading.active_count() == before
+    for each in own:
+        each.join(10)
+    assert not any(each.is_alive() for each in own)
 
 
 def test_there_is_at_least_one():
