@@ -19,6 +19,7 @@ from hooke.hashing.schedule import RebuildSchedule
 from hooke.methods.rowwise import RowStep
 from hooke.objective.bags import Bags
 from hooke.objective.batches import Batches
+from hooke.objective.slide import Rebuilt
 from hooke.objective.wide import WideObjective
 from hooke.spec.specification import Compute
 from hooke.workloads.xmlc_mlp import XmlcMlp
@@ -123,9 +124,11 @@ def rate(learner: Learner, seconds: float) -> dict[str, Any]:
         before = _tables(learner)[1]
         took = learner.seconds(steps)
         times.append((took - (_tables(learner)[1] - before)) / steps)
-    step, (builds, spent) = statistics.median(times), _tables(learner)
-    often = (1 + RebuildSchedule().until(HORIZON)) / HORIZON
-    build = spent / builds * often if builds else 0.0
+    step, build = statistics.median(times), 0.0
+    if isinstance(layer := learner.objective.layer, Rebuilt):
+        spent = _tables(learner)[1]  # the first build may have compiled
+        layer.rebuild(learner.objective.rows)
+        build = (_tables(learner)[1] - spent) * (1 + RebuildSchedule().until(HORIZON)) / HORIZON
     return {
         "step_seconds": step,
         "build_seconds_per_step": build,

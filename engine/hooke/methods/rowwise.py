@@ -66,6 +66,8 @@ class RowStep(Step):
             self._r.stepped(len(touched))
         for place, (rows, sums) in enumerate(zip(touched, self._sums, strict=True)):
             own, values = rows.of(g), self._weights.of(rows)
+            if rows.ids is None and rows.width == 1:  # a bias: were g changed for it, all of it would be cleared
+                own = own.clone()
             if self._decay:
                 still = _without_gradient(own)
                 values.mul_(own.new_full(still.shape, 1 - self.lr * self._decay).masked_fill_(still, 1.0))

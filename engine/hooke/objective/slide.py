@@ -54,14 +54,18 @@ class Rebuilt:
     def advance(self, weights: Tensor) -> int:
         """Begin a step with these rows, (C, d): rebuild the tables if it is time; return its number, from 0."""
         if self.tables.rows != len(weights) or self._rebuilds.is_rebuild(self._steps):
-            began = time.perf_counter()
-            rows: Widened | NDArray[np.float32]
-            rows = Widened(bits(weights)) if is_bf16(weights) else weights.cpu().numpy()
-            self.tables.build_from(self.family, rows, self.threads)
-            self._builds += 1
-            self._seconds += time.perf_counter() - began
+            self.rebuild(weights)
         self._steps += 1
         return self._steps - 1
+
+    def rebuild(self, weights: Tensor) -> None:
+        """Build the tables anew from these rows, (C, d)."""
+        began = time.perf_counter()
+        rows: Widened | NDArray[np.float32]
+        rows = Widened(bits(weights)) if is_bf16(weights) else weights.cpu().numpy()
+        self.tables.build_from(self.family, rows, self.threads)
+        self._builds += 1
+        self._seconds += time.perf_counter() - began
 
     def table_sums(self) -> tuple[float, float, float, float, float, float]:
         """Return 1, share of labels stored, largest and mean bucket, builds, seconds; zeros without tables."""

@@ -109,6 +109,16 @@ class WideObjective:
         return part.take(found)
 
     @property
+    def layer(self) -> Kept:
+        """What chooses the labels of a step."""
+        return self._layer
+
+    @property
+    def rows(self) -> Tensor:
+        """The bound rows of the output layer, (labels, hidden)."""
+        return self._weights[2]
+
+    @property
     def independent(self) -> bool:
         """Whether gradients use this rank's state only, and so may be computed beside those of others."""
         return self.device.type == "cpu"
