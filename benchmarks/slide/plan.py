@@ -17,7 +17,7 @@ DWTA, ITEMS = "slide, dwta", "slide, per item"
 LARGE = 512
 """Batch of curves."""
 CURVES = (FULL, "in-batch", SLIDE, "random-active", "sampled, uniform")
-CURVE_RATES = (0.05, 0.15)
+CURVE_RATES = (0.05, 0.025)
 SLIDE_TABLES: tuple[Hashed, ...] = (("dwta", 4, 100, 0.5), ("simhash", 9, 50, 0.5))
 TRIED: tuple[tuple[float, Hashed], ...] = ((0.0821, ("dwta", 4, 100, 0.5)),)
 """Learning rates and tables that `compare` had no space for, and which find more of the best labels."""
