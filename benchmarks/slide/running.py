@@ -97,7 +97,7 @@ def command(
     `longest`: seconds after which it is cancelled, which is no result; `words`: further ones of the command line.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    spec = folder.with_suffix(".json")
+    spec = folder.parent / f"{folder.name}.json"  # a name may have points: with_suffix would cut it
     spec.write_text(json.dumps(document))
     line = [sys.executable, "-m", "hooke", "run", str(spec), "--json", "--run-dir", str(folder), *words]
     said, errors, late = _ended(line, longest)

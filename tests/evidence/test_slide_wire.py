@@ -1,10 +1,11 @@
 """What hosts send to one precision: which runs there are, in which order they may be computed, and the tables."""
 
 import json
+from pathlib import Path
 
 from hooke.catalogue.validation import validate_run
 
-from benchmarks.slide import wire, wire_page
+from benchmarks.slide import running, wire, wire_page
 from benchmarks.slide.publishing import publish
 
 TASK = wire.Task()
@@ -145,3 +146,21 @@ def test_runs_of_one_file_are_read(tmp_path):
     runs = [sent(cell) for cell in wire.fixed([])]
     (tmp_path / "wire" / "machine.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in runs))
     assert wire.stored(tmp_path) == runs
+
+
+def test_runs_at_once_have_specifications_of_their_own(tmp_path, monkeypatch):
+    """Rates are parts of the names of runs, and have a point in them."""
+    seen, asked = [], []
+
+    def ended(line, longest):
+        asked.append(line[4])
+        seen.append(json.loads(Path(line[4]).read_text()))
+        return json.dumps({"state": "failed_infra", "why": "not carried out"}), "", False
+
+    monkeypatch.setattr(running, "_ended", ended)
+    cells = [wire.Cell(wire.TUNING, *wire.KINDS[0], rate) for rate in (0.1, 0.3)]
+    folders = [tmp_path / f"{cell.title}-1" for cell in cells]
+    for cell, folder in zip(cells, folders, strict=True):
+        running.command(wire.document(cell, TASK), folder)
+    assert [spec["algorithm"]["parameters"]["lr"] for spec in seen] == [0.1, 0.3]
+    assert len(set(asked)) == 2
