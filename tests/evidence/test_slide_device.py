@@ -145,8 +145,8 @@ def test_what_the_factors_of_the_abstract_become():
     """By hand: 60,000 over 40,000 and 100,000 over 200,000; twice as long; 60 times, and 10 times as fast."""
     said = device_page.finding(RECORDS)
     assert said == (
-        "On 16 cores beside a GPU (Some GPU), hashing computes faster than the full layer on the GPU in 1 of 2 cells "
-        "(0.5 to 1.5 times); to P@1 8.0% on the real records it takes 2 times as long."
+        "On 16 cores beside a GPU (Some GPU), hashing computes faster than the full layer on the GPU in 1 of 2 "
+        "cells (0.5 to 1.5 times); to P@1 8.0% on the real records it takes 2 times as long."
     )
     told = device_page.table(RECORDS)
     assert "V100 | 1.5 times the full layer on the GPU | 0.5 times as fast |" in told
