@@ -13,7 +13,7 @@ from hooke.comparison.wording import short
 
 from benchmarks import speed
 from benchmarks.evidence.machine import title_of
-from benchmarks.slide.conditions import ACTIVE, BATCH, FULL, PROBLEMS, QUIET, RANDOM, SLIDE
+from benchmarks.slide.conditions import ACTIVE, BATCH, FULL, PROBLEMS, QUIET, RANDOM, SLIDE, known_of
 
 Record = Mapping[str, Any]
 PAYS = {
@@ -29,8 +29,10 @@ Output layers of `xmlc-mlp` ([wide outputs](../wide-outputs.md)) on one worker, 
 Adagrad. Every layer has the same number of trials with the same budgets by successive halving: settings are points
 of one scrambled sequence in its space ([tuning](../tuning.md)), the learning rate from 0.01 to 1 for all, and for
 `slide` also hashes per table (7 to 14), tables (8 to 64) and the uniform share of the active set (0.3 to 0.95),
-which leaves the retrieved share. Trials are judged on the validation part by the time to the target (P@1), and
-their seeds are in no result; the best setting is measured on fresh seeds. `sampled` has {ACTIVE} negatives beside
+which leaves the retrieved share. Its hash functions are SimHash; DWTA, for which the comparison has no space,
+finds more of the best labels among as many candidates
+([decision 106](../decisions/0106-wide-outputs-on-a-gpu.md)). Trials are judged on the validation part by the time
+to the target (P@1), and their seeds are in no result; the best setting is measured on fresh seeds. `sampled` has {ACTIVE} negatives beside
 the labels of the batch, `random-active` and `slide` have {ACTIVE} labels in all. Evaluation is exact, over all
 labels, off the clock. Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed,
 corrected for the number of comparisons in a table. With so few trials, a verdict is on the settings that were
@@ -205,7 +207,8 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
         f"{problem.parameters['validation_items']:,} validation items. {records[0]['trials']} trials per layer, "
         f"{len({r['seed'] for r in reported})} "
         f"reported seeds, size `{size}`; {len(records)} runs. Commit "
-        f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)}",
+        f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)} "
+        f"{known_of(r['commit'] for r in records)}".rstrip(),
         "",
         HEADER.format(unit=unit, verdict=told),
         *(row.line(unit, verdict_of(name, said)) for name, row in found.items()),
