@@ -32,7 +32,8 @@ of one scrambled sequence in its space ([tuning](../tuning.md)), the learning ra
 which leaves the retrieved share. Its hash functions are SimHash; DWTA, for which the comparison has no space,
 finds more of the best labels among as many candidates
 ([decision 106](../decisions/0106-wide-outputs-on-a-gpu.md)). Trials are judged on the validation part by the time
-to the target (P@1), and their seeds are in no result; the best setting is measured on fresh seeds. `sampled` has {ACTIVE} negatives beside
+to the target (P@1), and
+their seeds are in no result; the best setting is measured on fresh seeds. `sampled` has {ACTIVE} negatives beside
 the labels of the batch, `random-active` and `slide` have {ACTIVE} labels in all. Evaluation is exact, over all
 labels, off the clock. Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed,
 corrected for the number of comparisons in a table. With so few trials, a verdict is on the settings that were
