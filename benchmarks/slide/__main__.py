@@ -79,7 +79,7 @@ def main() -> int:
         return 0
     if options.do == "wire":
         for problem in options.problem or (PLANTED,):
-            target = None if options.per_step else options.target or PROBLEMS[problem].target
+            target = None if options.per_step else options.target or wire.TARGET
             task = wire.Task(problem, options.hidden, target)
             wire_runs.run(options.store, task, options.minutes, options.seeds, options.processes)
         print(of_wire(wire.stored(options.store)))

@@ -32,7 +32,8 @@ def finding(found: Sequence[Record]) -> str:
         ahead = sum(factor > 1 for factor in factors.values())
         told.append(
             f"On {_cores(found)} cores beside a GPU ({_card(found)}), hashing computes faster than the full layer "
-            f"on the GPU in {ahead} of {len(factors)} cells ({_range(list(factors.values()))} times)"
+            f"on the GPU in {ahead} of {len(factors)} cells ({min(factors.values()):.2g} to "
+            f"{max(factors.values()):.2g} times)"
         )
     if ratio := _ratio(found, (CORES, SLIDE), (GPU, FULL)):
         told.append(
@@ -247,7 +248,3 @@ def _card(found: Sequence[Record]) -> str:
 
 def _cores(found: Sequence[Record]) -> int:
     return int(found[0]["threads_of_cores"])
-
-
-def _range(factors: Sequence[float]) -> str:
-    return f"{min(factors):.2g} to {max(factors):.2g}"
