@@ -79,8 +79,8 @@ PROBLEMS = {
             1_000,
             "A generated problem with as many labels and features as the real records: every label has 16 "
             "features of its own, of which its items show half, among others that mean nothing; frequencies "
-            "of labels follow Zipf's law, so that whoever always names the most frequent one has a P@1 of 32%. The "
-            "target is what the full layer has after about 16,000 samples.",
+            "of labels follow Zipf's law, so that whoever always names the most frequent one has a P@1 of 32%. "
+            "The target is what the full layer has after about 16,000 samples.",
         ),
     )
 }
