@@ -6,7 +6,7 @@ import pytest
 from hooke.catalogue.validation import validate_run
 
 from benchmarks.slide import region as module
-from benchmarks.slide.conditions import FULL, LAYERS, PROBLEMS, RANDOM, SIZES, SLIDE, Size
+from benchmarks.slide.conditions import CLEARED, FULL, LAYERS, PROBLEMS, RANDOM, SIZES, SLIDE, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish, read
 from benchmarks.slide.region import MAPPED, cells, document, steps
@@ -221,3 +221,13 @@ def test_a_cell_with_a_rate_is_not_measured_again(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "busy", lambda: 0.0)
     assert module.run(tmp_path, 2, 1.0, coarse=True) == len(asked) == 3 * len(MAPPED) - 1
     assert {"output": "in-batch"} in [document["workload_settings"] for document in asked]
+
+
+def test_records_of_a_commit_with_a_fault_say_so():
+    """In the section of the comparison and in the map; those of other commits do not."""
+    (known,) = CLEARED
+    runs = records({SLIDE: 30.0, "full": 40.0})
+    cell = {"labels": 10_000, "batch": 32, "layer": FULL, "samples_per_second": 1.0, "commit": known}
+    said = "cleared the whole gradient"
+    assert said not in page(runs) and said in page([{**each, "commit": known} for each in runs])
+    assert said in region([cell]) and said not in region([{**cell, "commit": "0"}])
