@@ -10,40 +10,15 @@ from typing import Any
 from benchmarks.evidence.machine import title_of
 from benchmarks.slide import curve_page
 from benchmarks.slide.conditions import BATCH, FULL, PROBLEMS, REAL, SLIDE
+from benchmarks.slide.device_words import CORES, GPU, TRIAL, card, cores, hashes, mapped, of_size, target, times
 from benchmarks.slide.plan import FIRST
 
 Record = Mapping[str, Any]
-GPU, CORES = "gpu", "cores"
 OF_PAPER = {
     "3.5 times as fast as TensorFlow on a V100": (GPU, "the full layer on the GPU"),
     "over 10 times as fast as TensorFlow on the same cores": (CORES, "the full layer on the same cores"),
 }
 """Claims of the abstract of arXiv 1903.03129, on 44 cores -> the place of the full layer that answers to each."""
-TRIAL = 1000
-"""Seed of trials with other batches."""
-Size = tuple[int, int]
-
-
-def finding(found: Sequence[Record]) -> str:
-    """Return in words what hashing on cores is beside the full layer on the GPU; empty without both."""
-    told = []
-    factors = {size: hashed / full for size, hashed, full in _pairs(found, GPU)}
-    if factors:
-        ahead = sum(factor > 1 for factor in factors.values())
-        told.append(
-            f"On {_cores(found)} cores beside a GPU ({_card(found)}), hashing computes faster than the full layer "
-            f"on the GPU in {ahead} of {len(factors)} cells ({min(factors.values()):.2g} to "
-            f"{max(factors.values()):.2g} times)"
-        )
-    if ratio := _ratio(found, (CORES, SLIDE), (GPU, FULL)):
-        told.append(
-            f"to P@1 {_target(found):.1%} on the real records it takes {ratio:.2g} times as long"
-            if ratio > 1
-            else f"to P@1 {_target(found):.1%} on the real records it is {1 / ratio:.2g} times as fast"
-        )
-    if late := curve_page.finding(found):
-        told.append(late)
-    return f"{'; '.join(told)}." if told else ""
 
 
 def table(found: Sequence[Record]) -> str:
@@ -53,7 +28,7 @@ def table(found: Sequence[Record]) -> str:
     lines = [
         "## Beside a GPU",
         "",
-        f"{_card(found)} and {first['threads_of_cores']} threads on {title_of(first['hardware'])}; {versions}; "
+        f"{card(found)} and {first['threads_of_cores']} threads on {title_of(first['hardware'])}; {versions}; "
         f"commit {', '.join(sorted({r['commit'] for r in found}))}. The same network, optimizer and code at both "
         "places, in one process, one measurement at a time; float32 products without TF32, unless bf16 is said. "
         "Hash tables are in main memory for both: with `slide` on the GPU the cores ask and build them. What "
@@ -74,23 +49,23 @@ def table(found: Sequence[Record]) -> str:
 
 def _abstract(found: Sequence[Record]) -> Iterator[str]:
     """Yield what the abstract's factors become here."""
-    rates = {(r["place"], r["layer"]): r["samples_per_second"] for r in _of_size(found, (FIRST, BATCH))}
-    hashed = max((rate for (place, layer), rate in rates.items() if _hashes(place, layer)), default=None)
-    sizes = f"samples/s, {FIRST:,} labels, batch {BATCH} | to P@1 {_target(found):.1%}, real records"
+    rates = {(r["place"], r["layer"]): r["samples_per_second"] for r in of_size(found, (FIRST, BATCH))}
+    hashed = max((rate for (place, layer), rate in rates.items() if hashes(place, layer)), default=None)
+    sizes = f"samples/s, {FIRST:,} labels, batch {BATCH} | to P@1 {target(found):.1%}, real records"
     yield f"| claim of the abstract, for 44 cores | hashing on these cores here, {sizes} |"
     yield "|---|---|---|"
     for claim, (place, what) in OF_PAPER.items():
         full = rates.get((place, FULL))
         rate = f"{hashed / full:.2g} times {what}" if hashed and full else "-"
-        ratio = _ratio(found, (CORES, SLIDE), (place, FULL))
-        yield f"| {claim} | {rate} | {f'{1 / ratio:.2g} times as fast' if ratio else '-'} |"
+        known = times(found, (CORES, SLIDE), (place, FULL))
+        yield f"| {claim} | {rate} | {f'{known[1] / known[0]:.2g} times as fast' if known else '-'} |"
     yield ""
 
 
 def _rates(found: Sequence[Record]) -> Iterator[str]:
     """Yield a table of rates for each place."""
-    for place, title in ((GPU, _card(found)), (CORES, f"{_cores(found)} cores")):
-        own = [record for record in found if _mapped(record) and record["place"] == place]
+    for place, title in ((GPU, card(found)), (CORES, f"{cores(found)} cores")):
+        own = [record for record in found if mapped(record) and record["place"] == place]
         columns = list(dict.fromkeys(map(_layer, own)))
         if not own:
             continue
@@ -114,7 +89,7 @@ def _runs(found: Sequence[Record]) -> Iterator[str]:
     if not of:
         return
     yield (
-        f"{PROBLEMS[REAL].title}: to P@1 {_target(found):.1%}, batches of {BATCH}, each layer with the setting of "
+        f"{PROBLEMS[REAL].title}: to P@1 {target(found):.1%}, batches of {BATCH}, each layer with the setting of "
         "the comparison above, and `slide` also with tables for which that one had no space. Settings were chosen "
         "on two cores, by seconds: another machine might choose others. After a few steps of another seed, which "
         "compile and warm up; evaluation off the clock."
@@ -125,7 +100,7 @@ def _runs(found: Sequence[Record]) -> Iterator[str]:
     for (place, layer), own in sorted(of.items(), key=lambda each: _order(each[1])):
         rates = [r["samples"] / r["train_seconds"] for r in own]
         yield (
-            f"| {_card(found) if place == GPU else f'{_cores(found)} cores'} | {layer} | {own[0]['lr']:.3g} "
+            f"| {card(found) if place == GPU else f'{cores(found)} cores'} | {layer} | {own[0]['lr']:.3g} "
             f"| {', '.join(_told(r, 'time_to_target', '.2f') for r in own)} "
             f"| {', '.join(_told(r, 'samples_to_target', ',') for r in own)} | {statistics.fmean(rates):,.0f} |"
         )
@@ -174,50 +149,6 @@ def _of_threads(record: Record) -> str:
     )
 
 
-def _pairs(found: Sequence[Record], place: str) -> Iterator[tuple[Size, float, float]]:
-    """Yield size, best rate of hashing on the cores, and rate of the full layer at a place."""
-    rates = [record for record in found if _mapped(record)]
-    for size in sorted({(record["labels"], record["batch"]) for record in rates}):
-        own = _of_size(found, size)
-        hashed = [r["samples_per_second"] for r in own if _hashes(r["place"], r["layer"])]
-        full = [r["samples_per_second"] for r in own if (r["place"], r["layer"]) == (place, FULL)]
-        if hashed and full:
-            yield size, max(hashed), full[0]
-
-
-def _of_size(found: Sequence[Record], size: Size) -> list[Record]:
-    """Return the rates of one size in float32."""
-    return [
-        record
-        for record in found
-        if _mapped(record)
-        and (record["labels"], record["batch"]) == size
-        and (record["precision"], record["weights"]) == ("fp32", "fp32")
-    ]
-
-
-def _mapped(record: Record) -> bool:
-    """Return whether it is a rate on a planted problem."""
-    return bool(record["kind"] == "rate" and not record.get("real"))
-
-
-def _hashes(place: str, layer: str) -> bool:
-    return place == CORES and layer.startswith(SLIDE)
-
-
-def _ratio(found: Sequence[Record], one: tuple[str, str], other: tuple[str, str]) -> float | None:
-    """Return how many times as long `one` takes to the target, the geometric mean over seeds that both met."""
-    times: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-    for record in found:
-        if record["kind"] == "train" and record["precision"] == "fp32" and record["time_to_target"]:
-            own = times[
-                record["place"], record["layer"]
-            ]  # of several tables the quicker ones count, for each seed
-            own[record["seed"]] = min(record["time_to_target"], own.get(record["seed"], record["time_to_target"]))
-    common = [seed for seed in times[one] if seed in times[other] and seed < TRIAL]
-    return statistics.geometric_mean(times[one][s] / times[other][s] for s in common) if common else None
-
-
 def _layer(record: Record) -> str:
     marks = ["bf16"] * (record["precision"] == "bf16")
     marks += ["weights in bf16"] * (record.get("weights") == "bf16")
@@ -236,15 +167,3 @@ def _order(own: Sequence[Record]) -> tuple[int, float]:
 
 def _told(record: Record, name: str, form: str) -> str:
     return "missed" if record[name] is None else format(record[name], form)
-
-
-def _target(found: Sequence[Record]) -> float:
-    return next((float(record["target"]) for record in found if record["kind"] == "train"), PROBLEMS[REAL].target)
-
-
-def _card(found: Sequence[Record]) -> str:
-    return str(found[0]["card"] or "no GPU (a trial)")
-
-
-def _cores(found: Sequence[Record]) -> int:
-    return int(found[0]["threads_of_cores"])

@@ -139,8 +139,8 @@ def page(
 
         verdict += f" {finding(mapped)}"
     if beside:
-        from benchmarks.slide.device_page import finding as of_gpu
         from benchmarks.slide.device_page import table as device
+        from benchmarks.slide.device_words import finding as of_gpu
 
         verdict += f" {of_gpu(beside)}".rstrip()
     parts = [
