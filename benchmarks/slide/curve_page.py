@@ -14,6 +14,34 @@ SHARE = 0.9
 SHOWN = ("p_at_1", "p_at_3", "p_at_5", "psp_at_1", "psp_at_5")
 
 
+def by_samples(found: Sequence[Record]) -> str:
+    """Return the section of curves whose times say nothing, because other programs ran beside them."""
+    own = sorted(found, key=lambda record: -_last(record))
+    passed = min(record["points"][-1]["samples"] for record in own)  # by all of them
+    first = own[0]["points"][0]["samples"]
+    marks = [*(mark for k in range(12) if (mark := first * 2**k) < passed), passed]
+    heads = [f"P@1 at {mark / 1000:,.0f}k" for mark in marks]
+    heads += [f"{name} at {passed / 1000:,.0f}k" for name in ("P@3", "P@5", "PSP@1", "PSP@5")]
+    rates = ", ".join(sorted({format(record["lr"], "g") for record in own}))
+    lines = [
+        "## Precisions over samples",
+        "",
+        f"{PROBLEMS[REAL].title}: the validation part over {passed:,.0f} samples, batches of {own[0]['batch']}, "
+        f"row-wise Adagrad at {rates} for every layer, active sets of six times the batch, one seed each. By samples alone: other programs ran meanwhile, which change no "
+        f"precision. Commit {', '.join(sorted({r['commit'] for r in own}))}.",
+        "",
+        f"| layer | {' | '.join(heads)} | best labels in the tables |",
+        f"|---|{'---|' * len(heads)}---|",
+    ]
+    for record in own:
+        at = {point["samples"]: point for point in record["points"]}
+        values = [f"{at[mark]['p_at_1']:.1%}" if mark in at else "-" for mark in marks]
+        values += [f"{at[passed][shown]:.1%}" if passed in at else "-" for shown in SHOWN[1:]]
+        recall = at.get(passed, {}).get("table_recall")
+        lines.append(f"| {title(record)} | {' | '.join(values)} | {'' if recall is None else f'{recall:.0%}'} |")
+    return "\n".join(lines)
+
+
 def tables(found: Sequence[Record]) -> Iterator[str]:
     """Yield the curves of all layers, each with its best learning rate, and when it met the later target."""
     best = bests(found)

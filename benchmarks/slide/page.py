@@ -138,6 +138,8 @@ def page(
         from benchmarks.slide.region import table as region
 
         verdict += f" {finding(mapped)}"
+    alone = [record for record in beside if record["kind"] == "curve" and record["place"] == "cores"]
+    beside = [record for record in beside if record not in alone]
     if beside:
         from benchmarks.slide.device_page import table as device
         from benchmarks.slide.device_words import finding as of_gpu
@@ -158,6 +160,10 @@ def page(
         parts.append(region(mapped))
     if beside:
         parts.append(device(beside))
+    if alone:
+        from benchmarks.slide.curve_page import by_samples
+
+        parts.append(by_samples(alone))
     if wired:
         from benchmarks.slide.wire_page import table as wire
 

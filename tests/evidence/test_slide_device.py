@@ -8,14 +8,15 @@ from hooke.catalogue.validation import validate_run
 from hooke.loop.train import run_spec_virtual
 from hooke.objective.planted import Planted
 
-from benchmarks.slide import device, device_page, device_words
+from benchmarks.evidence.store import ROOT
+from benchmarks.slide import curve_page, device, device_page, device_words
 from benchmarks.slide.conditions import BATCH, FULL, SLIDE
 from benchmarks.slide.cores import counts
 from benchmarks.slide.device import Bench, measure
 from benchmarks.slide.learner import Held, Learner, Where, rate, until
 from benchmarks.slide.page import page
 from benchmarks.slide.plan import FIRST, Rate, Scale, Train, plan
-from benchmarks.slide.publishing import device_results, publish
+from benchmarks.slide.publishing import DATA, DEVICE, MAP, PAGE, RUNS, WIRE, device_results, publish, read
 
 SMALL = {"labels": 60, "features": 90, "items": 400, "hidden": 6, "validation_items": 40}
 PARTS = Planted(60, 90, 400, seed=3).parts()
@@ -180,3 +181,49 @@ def test_threads_have_a_table():
     told = device_page.table(rates + built)
     assert "| what | 1 | 2 | 4 |" in told and "| SGD | 1,000 /s | 2,000 /s | 4,000 /s |" in told
     assert "| building the tables | 1.23 s | - | - |" in told
+
+
+def of_curve(layer, precisions, place="gpu", lr=0.05, hashed=None):
+    """A point every 131,072 samples, which is a second."""
+    points = [
+        {"samples": 131_072 * k, "seconds": float(k), "p_at_1": p, "p_at_3": p / 2, "p_at_5": p / 4}
+        | {"psp_at_1": p, "psp_at_5": p, **({"table_recall": 0.5} if hashed else {})}
+        for k, p in enumerate(precisions, 1)
+    ]
+    cell = {"kind": "curve", "place": place, "layer": layer, "lr": lr, "hashed": hashed, "labels": 21_025}
+    return cell | {"batch": 512, "precision": "fp32", "seed": 0, "points": points} | COMMON
+
+
+TABLES = ["dwta", 4, 100, 0.5]
+CURVES = [
+    of_curve(FULL, (0.1, 0.2, 0.3)),
+    of_curve(FULL, (0.2, 0.2, 0.2), lr=0.025),
+    of_curve(SLIDE, (0.1, 0.28, 0.29), hashed=TABLES),
+    of_curve("in-batch", (0.1, 0.12, 0.13)),
+    of_rate("cores", SLIDE, 131_072.0, 21_025, 512, real=True, hashed=TABLES),
+]
+
+
+def test_the_later_target_is_a_share_of_the_best_of_the_full_layer():
+    """By hand: 27%, which full has after 3 points and slide after 2; 262,144 samples take the cores 2 s."""
+    told = "\n".join(curve_page.tables(CURVES))
+    assert "27.0%" in told and "| full | 0.05 | 10.0% | 20.0% | 30.0% | 15.0% | 7.5% |" in told
+    assert "| slide, dwta, K 4, L 100, uniform 0.5 | 0.05 |" in told and "| 262,144 | 2.0 | 2.0 |" in told
+    assert "| in-batch |" in told and "| missed | - | - |" in told
+    assert "to 90% of the best P@1 of the full layer (27.0%), it is 1.5 times as fast as the full layer" in (
+        device_words.finding(CURVES)
+    )
+
+
+def test_curves_without_times_have_a_section_of_their_own():
+    alone = [of_curve(FULL, (0.1, 0.2, 0.3), "cores"), of_curve(SLIDE, (0.1, 0.15), "cores", hashed=TABLES)]
+    text = page([], beside=alone)
+    assert "## Precisions over samples" in text and "Beside a GPU" not in text
+    assert "over 262,144 samples" in text and "| full | 10.0% | 20.0% | 10.0% | 5.0% |" in text
+    assert "| slide, dwta, K 4, L 100, uniform 0.5 | 10.0% | 15.0% |" in text and "| 50% |" in text
+
+
+def test_the_published_page_follows_from_its_records():
+    results = ROOT / "docs" / "results"
+    found = [read(results / DATA / name) for name in (RUNS, MAP, WIRE, DEVICE)]
+    assert page(*found) == (results / PAGE).read_text(), "run `python -m benchmarks.slide publish`"
