@@ -27,8 +27,9 @@ def by_samples(found: Sequence[Record]) -> str:
         "## Precisions over samples",
         "",
         f"{PROBLEMS[REAL].title}: the validation part over {passed:,.0f} samples, batches of {own[0]['batch']}, "
-        f"row-wise Adagrad at {rates} for every layer, active sets of six times the batch, one seed each. By samples alone: other programs ran meanwhile, which change no "
-        f"precision. Commit {', '.join(sorted({r['commit'] for r in own}))}.",
+        f"row-wise Adagrad at {rates} for every layer, active sets of six times the batch, one seed each. "
+        "By samples alone: other programs ran meanwhile, which change no precision. "
+        f" Commit {', '.join(sorted({r['commit'] for r in own}))}.",
         "",
         f"| layer | {' | '.join(heads)} | best labels in the tables |",
         f"|---|{'---|' * len(heads)}---|",
