@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -169,6 +169,12 @@ def known_of(commits: Iterable[str]) -> str:
         "the more so the more labels there are; at 670,091 labels and a batch of 32 this was nearly all of a step "
         "`in-batch`. Samples and precisions are as they were."
     )
+
+
+def left_out(measured: Collection[str]) -> list[str]:
+    """Return which problems of a comparison have no records, as a sentence; nothing without any records."""
+    names = [problem.title for name, problem in PROBLEMS.items() if measured and name not in measured]
+    return [f"Not measured with its present target: {', '.join(names)}."] if names else []
 
 
 FULL = "full"

@@ -13,7 +13,7 @@ from hooke.comparison.wording import short
 
 from benchmarks import speed
 from benchmarks.evidence.machine import title_of
-from benchmarks.slide.conditions import ACTIVE, BATCH, FULL, PROBLEMS, QUIET, RANDOM, SLIDE, known_of
+from benchmarks.slide.conditions import ACTIVE, BATCH, FULL, PROBLEMS, QUIET, RANDOM, SLIDE, known_of, left_out
 
 Record = Mapping[str, Any]
 PAYS = {
@@ -150,6 +150,7 @@ def page(
         "<!-- written by `python -m benchmarks.slide publish` -->",
         verdict or "Whether hashing pays has not been measured.",
         INTRODUCTION,
+        *left_out({problem for problem, _, _ in sections}),
         *(_section(*at, own) for at, own in sorted(sections.items())),
     ]
     if len(sections) > 1:
