@@ -31,8 +31,8 @@ def table(found: Sequence[Record]) -> str:
         f"{card(found)} and {first['threads_of_cores']} threads on {title_of(first['hardware'])}; {versions}; "
         f"commit {', '.join(sorted({r['commit'] for r in found}))}. The same network, optimizer and code at both "
         "places, in one process, one measurement at a time; float32 products without TF32, unless bf16 is said, "
-        "which casts weights and outputs in every step. Hash tables are in main memory for both: with `slide` on the "
-        "GPU the cores ask and build them. What `hooke run` does beside a step (journal, checks) is left out.",
+        "which casts weights and outputs in every step. Hash tables are in main memory for both: with `slide` on "
+        "the GPU the cores ask and build them. What `hooke run` does beside a step (journal, checks) is left out.",
         "",
         *_abstract(found),
         *_rates(found),
