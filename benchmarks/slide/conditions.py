@@ -174,7 +174,9 @@ def known_of(commits: Iterable[str]) -> str:
 def left_out(measured: Collection[str]) -> list[str]:
     """Return which problems of a comparison have no records, as a sentence; nothing without any records."""
     names = [problem.title for name, problem in PROBLEMS.items() if measured and name not in measured]
-    return [f"Not measured with its present target: {', '.join(names)}."] if names else []
+    if not names:
+        return []
+    return [f"Not measured with its present target: {', '.join(names)}. Most layers met an earlier one at once."]
 
 
 FULL = "full"
