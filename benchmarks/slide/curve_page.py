@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.slide.conditions import FULL, PROBLEMS, REAL, SLIDE
+from benchmarks.slide.conditions import FULL, PROBLEMS, RANDOM, REAL, SLIDE
 
 Record = Mapping[str, Any]
 SHARE = 0.9
 """Of the best P@1 of the full layer: the later target."""
+ITEMS = int(PROBLEMS[REAL].parameters["validation_items"])
 SHOWN = ("p_at_1", "p_at_3", "p_at_5", "psp_at_1", "psp_at_5")
 
 
@@ -22,14 +24,16 @@ def by_samples(found: Sequence[Record]) -> str:
     marks = [*(mark for k in range(12) if (mark := first * 2**k) < passed), passed]
     heads = [f"P@1 at {mark / 1000:,.0f}k" for mark in marks]
     heads += [f"{name} at {passed / 1000:,.0f}k" for name in ("P@3", "P@5", "PSP@1", "PSP@5")]
+    top = max(map(_top, own))
     rates = ", ".join(sorted({format(record["lr"], "g") for record in own}))
     lines = [
         "## Precisions over samples",
         "",
         f"{PROBLEMS[REAL].title}: the validation part, up to {passed:,.0f} samples, batches of {own[0]['batch']}, "
         f"row-wise Adagrad at {rates} for every layer, active sets of six times the batch, one seed each. "
-        "By samples alone: other programs ran meanwhile, which change no precision. "
-        f" Commit {', '.join(sorted({r['commit'] for r in own}))}.",
+        "By samples alone: other programs ran meanwhile, which change no precision. Differences of P@1 below "
+        f"{_noise(top):.1f} points (two standard errors of a share of {ITEMS:,} items) say nothing. "
+        f"Commit {', '.join(sorted({r['commit'] for r in own}))}.",
         "",
         f"| layer | {' | '.join(heads)} | best labels in the tables |",
         f"|---|{'---|' * len(heads)}---|",
@@ -41,6 +45,25 @@ def by_samples(found: Sequence[Record]) -> str:
         recall = at.get(passed, {}).get("table_recall")
         lines.append(f"| {title(record)} | {' | '.join(values)} | {'' if recall is None else f'{recall:.0%}'} |")
     return "\n".join(lines)
+
+
+def said_by_samples(found: Sequence[Record]) -> str:
+    """Return in words how far hashing comes beside random sets of the same size; empty without both."""
+    of = {name: [r for r in found if r["layer"] == name] for name in (SLIDE, RANDOM)}
+    if not all(of.values()):
+        return ""
+    hashed, drawn = (max(records, key=_last) for records in of.values())
+    last = _last(hashed)
+    return (
+        f"Over {hashed['points'][-1]['samples']:,.0f} samples of the real records, at one learning rate, P@1 "
+        f"reaches {last:.1%} with hashing and {_last(drawn):.1%} with {RANDOM} of the same size (differences below "
+        f"{_noise(last):.1f} points say nothing)."
+    )
+
+
+def _noise(share: float) -> float:
+    """Return two standard errors of a share of the validation items, in points."""
+    return 200 * math.sqrt(share * (1 - share) / ITEMS)
 
 
 def tables(found: Sequence[Record]) -> Iterator[str]:

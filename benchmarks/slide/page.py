@@ -145,6 +145,10 @@ def page(
         from benchmarks.slide.device_words import finding as of_gpu
 
         verdict += f" {of_gpu(beside)}".rstrip()
+    if alone:
+        from benchmarks.slide.curve_page import by_samples, said_by_samples
+
+        verdict += f" {said_by_samples(alone)}".rstrip()
     parts = [
         "# Output layers: does hashing pay?",
         "<!-- written by `python -m benchmarks.slide publish` -->",
@@ -162,8 +166,6 @@ def page(
     if beside:
         parts.append(device(beside))
     if alone:
-        from benchmarks.slide.curve_page import by_samples
-
         parts.append(by_samples(alone))
     if wired:
         from benchmarks.slide.wire_page import table as wire
