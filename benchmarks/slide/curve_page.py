@@ -56,8 +56,8 @@ def said_by_samples(found: Sequence[Record]) -> str:
     last = _last(hashed)
     return (
         f"Over {hashed['points'][-1]['samples']:,.0f} samples of the real records, at one learning rate, P@1 "
-        f"reaches {last:.1%} with hashing and {_last(drawn):.1%} with {RANDOM} of the same size (differences below "
-        f"{_noise(last):.1f} points say nothing)."
+        f"reaches {last:.1%} with hashing and {_last(drawn):.1%} with {RANDOM} of the same size (differences "
+        f"below {_noise(last):.1f} points say nothing)."
     )
 
 
