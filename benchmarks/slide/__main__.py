@@ -5,7 +5,9 @@
     python -m benchmarks.slide map --minutes 60                      rates over labels and batches
     python -m benchmarks.slide map --coarse --minutes 25             fewer of them
     python -m benchmarks.slide map --problem finna-yso-en            rates over batches on the real records
-    python -m benchmarks.slide wire --minutes 25                     bytes of 2 and 8 simulated hosts to one P@1
+    python -m benchmarks.slide wire --minutes 25 --processes 2       bytes of 2 and 8 simulated hosts to one P@1
+    python -m benchmarks.slide wire --per-step --problem finna-yso-en  bytes of a step on the real records
+    python -m benchmarks.slide device --seconds 180                  on a GPU and on the cores of its machine
     python -m benchmarks.slide publish                               write docs/results/slide.md and its data
     python -m benchmarks.slide kernels [OPTION...]                   time the kernels of a step
 
@@ -25,10 +27,10 @@ from pathlib import Path
 from hooke.workloads.xmlc_mlp import PLANTED
 
 from benchmarks.evidence.store import ROOT
-from benchmarks.slide import kernels, region, wire
-from benchmarks.slide.conditions import PROBLEMS, REAL, SIZES, Problem, Size
+from benchmarks.slide import kernels, region, wire, wire_runs
+from benchmarks.slide.conditions import PROBLEMS, SIZES, Problem, Size
 from benchmarks.slide.page import page
-from benchmarks.slide.publishing import publish
+from benchmarks.slide.publishing import device_results, publish
 from benchmarks.slide.rounds import all_rounds
 from benchmarks.slide.running import Store, run_all
 from benchmarks.slide.wire_page import table as of_wire
@@ -39,22 +41,29 @@ def main() -> int:
     if sys.argv[1:2] == ["kernels"]:
         kernels.main(sys.argv[2:])
         return 0
+    if sys.argv[1:2] == ["device"]:
+        from benchmarks.slide import device  # imports torch
+
+        device.main(sys.argv[2:])
+        return 0
     parser = argparse.ArgumentParser(
         prog="benchmarks.slide", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("compare", "map", "wire", "publish", "kernels"))
+    parser.add_argument("do", choices=("compare", "map", "wire", "device", "publish", "kernels"))
     parser.add_argument("--size", choices=SIZES, default="first", help="effort of compare (default: %(default)s)")
     parser.add_argument(
         "--problem",
         choices=PROBLEMS,
         nargs="+",
-        help="default: compare: all; map: planted; wire: the real one",
+        help="default: compare: all; map and wire: planted",
     )
     parser.add_argument("--samples", type=int, help="budget of a reported run, instead of the size's")
     parser.add_argument("--target", type=float, help="P@1, instead of the problem's")
     only = parser.add_argument_group("wire")
     only.add_argument("--hidden", type=int, default=wire.HIDDEN, help="hidden units (default: %(default)s)")
     only.add_argument("--seeds", type=int, default=wire.SEEDS, help="of every cell (default: %(default)s)")
+    only.add_argument("--processes", type=int, default=1, help="runs at once (default: %(default)s)")
+    only.add_argument("--per-step", action="store_true", help="a fixed number of steps of Sync SGD")
     parser.add_argument("--minutes", type=float, default=25.0, help="start no run after so many minutes")
     parser.add_argument(
         "--coarse", action="store_true", help="map 10^4, 10^5 and 670,091 labels, batch 32, 256, 2048"
@@ -65,12 +74,14 @@ def main() -> int:
     store = Store(options.store)
     if options.do == "publish":
         mapped, wired = region.stored(options.store), wire.stored(options.store)
-        print(publish(store.stored().values(), mapped, ROOT / "docs" / "results", wired))
+        results, beside = ROOT / "docs" / "results", device_results(options.store)
+        print(publish(store.stored().values(), mapped, results, wired, beside))
         return 0
     if options.do == "wire":
-        for problem in options.problem or (REAL,):
-            task = wire.Task(problem, options.hidden, options.target or wire.TARGET)
-            wire.run(options.store, task, options.threads, options.minutes, options.seeds)
+        for problem in options.problem or (PLANTED,):
+            target = None if options.per_step else options.target or wire.TARGET
+            task = wire.Task(problem, options.hidden, target)
+            wire_runs.run(options.store, task, options.minutes, options.seeds, options.processes)
         print(of_wire(wire.stored(options.store)))
         return 0
     if options.do == "map":

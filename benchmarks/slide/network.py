@@ -13,10 +13,10 @@ from hooke.hashing.active import Assembler
 from hooke.hashing.drawn import train
 from hooke.hashing.entries import by_row
 from hooke.hashing.family import Family
-from hooke.hashing.jit import Threads
 from hooke.hashing.lists import Lists
 from hooke.hashing.row_optimizer import RowOptimizer
 from hooke.hashing.tables import Tables
+from hooke.hashing.threads import Threads
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
@@ -65,8 +65,9 @@ def batches(settings: Settings, number: int) -> Iterator[Batch]:
         )
 
 
-LISTS, DRAWN = "lists", "drawn"
-"""Ways to take a step: over the list of every sample, or with the draw that all share as a matrix."""
+LISTS, DRAWN, HOGWILD = "lists", "drawn", "hogwild"
+"""Ways to take a step: over the list of every sample; with the draw that all share as a matrix; over lists, where
+threads step the rows of the output layer without locks while others read them, for SGD alone."""
 
 
 class Network:
@@ -113,8 +114,11 @@ class Network:
     ) -> Taken:  # fmt: skip
         with part("assembly"):
             active = self.assembler.per_sample(step, labels, candidates, self.threads)
+        rate = optimizer.rate if self.way == HOGWILD else 0.0
         with part("softmax"):
-            output = rows.softmax(active, h, self.w2, threads=self.threads)
+            output = rows.softmax(active, h, self.w2, hogwild_rate=rate, threads=self.threads)
+        if self.way == HOGWILD:
+            return output.gradient, active.lists.sizes, lambda: len(np.unique(active.lists.ids))
         with part("sort"):
             entries = by_row(active.lists, output.delta, self.settings.labels, self.threads)
         with part("output rows"):

@@ -13,7 +13,7 @@ from hooke.comparison.wording import short
 
 from benchmarks import speed
 from benchmarks.evidence.machine import title_of
-from benchmarks.slide.conditions import ACTIVE, BATCH, FULL, PROBLEMS, QUIET, RANDOM, SLIDE
+from benchmarks.slide.conditions import ACTIVE, BATCH, FULL, PROBLEMS, QUIET, RANDOM, SLIDE, known_of, left_out
 
 Record = Mapping[str, Any]
 PAYS = {
@@ -29,7 +29,10 @@ Output layers of `xmlc-mlp` ([wide outputs](../wide-outputs.md)) on one worker, 
 Adagrad. Every layer has the same number of trials with the same budgets by successive halving: settings are points
 of one scrambled sequence in its space ([tuning](../tuning.md)), the learning rate from 0.01 to 1 for all, and for
 `slide` also hashes per table (7 to 14), tables (8 to 64) and the uniform share of the active set (0.3 to 0.95),
-which leaves the retrieved share. Trials are judged on the validation part by the time to the target (P@1), and
+which leaves the retrieved share. Its hash functions are SimHash; DWTA, for which the comparison has no space,
+finds more of the best labels among as many candidates
+([decision 106](../decisions/0106-wide-outputs-on-a-gpu.md)). Trials are judged on the validation part by the time
+to the target (P@1), and
 their seeds are in no result; the best setting is measured on fresh seeds. `sampled` has {ACTIVE} negatives beside
 the labels of the batch, `random-active` and `slide` have {ACTIVE} labels in all. Evaluation is exact, over all
 labels, off the clock. Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed,
@@ -116,8 +119,16 @@ def quiet(records: Iterable[Record]) -> bool:
     return all(record["busy"] <= QUIET for record in records if record["rung"] is None)
 
 
-def page(records: Sequence[Record], mapped: Sequence[Record] = (), wired: Sequence[Record] = ()) -> str:
-    """Return the page: its first sentence says whether and where hashing pays."""
+def page(
+    records: Sequence[Record],
+    mapped: Sequence[Record] = (),
+    wired: Sequence[Record] = (),
+    beside: Sequence[Record] = (),
+) -> str:
+    """Return the page: its first sentences say whether and where hashing pays.
+
+    `beside`: results of `benchmarks.slide.device`.
+    """
     sections: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
     for record in records:
         sections[record["problem"], record["size"], title_of(record["hardware"])].append(record)
@@ -127,11 +138,23 @@ def page(records: Sequence[Record], mapped: Sequence[Record] = (), wired: Sequen
         from benchmarks.slide.region import table as region
 
         verdict += f" {finding(mapped)}"
+    alone = [record for record in beside if record["kind"] == "curve" and record["place"] == "cores"]
+    beside = [record for record in beside if record not in alone]
+    if beside:
+        from benchmarks.slide.device_page import table as device
+        from benchmarks.slide.device_words import finding as of_gpu
+
+        verdict += f" {of_gpu(beside)}".rstrip()
+    if alone:
+        from benchmarks.slide.curve_page import by_samples, said_by_samples
+
+        verdict += f" {said_by_samples(alone)}".rstrip()
     parts = [
         "# Output layers: does hashing pay?",
         "<!-- written by `python -m benchmarks.slide publish` -->",
         verdict or "Whether hashing pays has not been measured.",
         INTRODUCTION,
+        *left_out({problem for problem, _, _ in sections}),
         *(_section(*at, own) for at, own in sorted(sections.items())),
     ]
     if len(sections) > 1:
@@ -140,6 +163,10 @@ def page(records: Sequence[Record], mapped: Sequence[Record] = (), wired: Sequen
         parts += tables(sections)
     if mapped:
         parts.append(region(mapped))
+    if beside:
+        parts.append(device(beside))
+    if alone:
+        parts.append(by_samples(alone))
     if wired:
         from benchmarks.slide.wire_page import table as wire
 
@@ -190,7 +217,8 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
         f"{problem.parameters['validation_items']:,} validation items. {records[0]['trials']} trials per layer, "
         f"{len({r['seed'] for r in reported})} "
         f"reported seeds, size `{size}`; {len(records)} runs. Commit "
-        f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)}",
+        f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)} "
+        f"{known_of(r['commit'] for r in records)}".rstrip(),
         "",
         HEADER.format(unit=unit, verdict=told),
         *(row.line(unit, verdict_of(name, said)) for name, row in found.items()),

@@ -10,7 +10,14 @@ from typing import Any
 from benchmarks.slide.page import page
 
 PAGE, DATA = "slide.md", "slide"
-RUNS, MAP, WIRE = "runs.jsonl", "map.jsonl", "wire.jsonl"
+RUNS, MAP, WIRE, DEVICE = "runs.jsonl", "map.jsonl", "wire.jsonl", "device.jsonl"
+ON_DEVICE = "device"
+"""Folder of a store with the results of `device`."""
+
+
+def device_results(folder: Path) -> list[dict[str, Any]]:
+    """Return the results of `device` in a store."""
+    return [record for path in sorted(folder.glob(f"{ON_DEVICE}/*.jsonl")) for record in read(path)]
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -23,17 +30,19 @@ def publish(
     mapped: Iterable[Mapping[str, Any]],
     results: Path,
     wired: Iterable[Mapping[str, Any]] = (),
+    beside: Iterable[Mapping[str, Any]] = (),
 ) -> Path:
     """Write page and records; new records of a problem and size replace those that it had. Return the page."""
     runs = _merged(read(results / DATA / RUNS), list(measured), ("problem", "size"))
     cells = _merged(read(results / DATA / MAP), list(mapped), ("problem", "labels", "batch", "layer"))
     sent = _merged(read(results / DATA / WIRE), list(wired), ("key",))
+    of_gpu = list(beside) or read(results / DATA / DEVICE)  # of one machine: new ones replace all
     (results / DATA).mkdir(parents=True, exist_ok=True)
-    for name, found in ((RUNS, runs), (MAP, cells), (WIRE, sent)):
+    for name, found in ((RUNS, runs), (MAP, cells), (WIRE, sent), (DEVICE, of_gpu)):
         if found:
             (results / DATA / name).write_text("".join(f"{json.dumps(each)}\n" for each in found))
     path = results / PAGE
-    path.write_text(page(runs, cells, sent))
+    path.write_text(page(runs, cells, sent, of_gpu))
     return path
 
 

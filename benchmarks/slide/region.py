@@ -24,7 +24,7 @@ from hooke.workloads.xmlc_mlp import PLANTED
 from benchmarks import speed
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import commit, over, write
-from benchmarks.slide.conditions import ACTIVE, FULL, LAYERS, OPTIMIZER, PROBLEMS, QUIET, RANDOM, SLIDE
+from benchmarks.slide.conditions import ACTIVE, FULL, LAYERS, OPTIMIZER, PROBLEMS, QUIET, RANDOM, SLIDE, known_of
 from benchmarks.slide.running import busy, command
 
 LABELS = (10_000, 31_623, 100_000, 316_228, 1_000_000)
@@ -217,6 +217,8 @@ def table(found: Sequence[Mapping[str, Any]]) -> str:
         "to equal precision here**, and one that is faster per sample may need more samples. -: not measured, or "
         f"too large for the memory; ~: other programs used more than {QUIET:.0%} of the processors.",
     ]
+    if known := known_of(str(record.get("commit")) for record in found):
+        lines += ["", known]
     for problem in (PLANTED, *(name for name in PROBLEMS if name != PLANTED)):
         if own := [record for record in found if problem_of(record) == problem]:
             title = "Planted problems" if problem == PLANTED else PROBLEMS[problem].title

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ KEPT = (
 )
 """Fields of a result that are stored."""
 LOOK_SECONDS = 0.5
-LONGEST = 1800.0
-"""Seconds after which a run is ended from outside."""
+LONGEST, PATIENCE = 1800.0, 60.0
+"""Seconds after which a run is cancelled from outside, and after which it is killed then."""
 
 
 @dataclass(frozen=True)
@@ -85,25 +85,46 @@ def run_all(rounds: list[Rounds], store: Store, minutes: float) -> int:
     return done
 
 
-def command(document: Mapping[str, Any], folder: Path, keep: bool = False) -> dict[str, Any]:
-    """Return the result of `hooke run`; `keep`: whether its journals stay in `folder`."""
+def command(
+    document: Mapping[str, Any],
+    folder: Path,
+    keep: bool = False,
+    longest: float = LONGEST,
+    words: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return the result of `hooke run`; `keep`: whether its journals stay in `folder`.
+
+    `longest`: seconds after which it is cancelled, which is no result; `words`: further ones of the command line.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    spec = folder.with_suffix(".json")
+    spec = folder.parent / f"{folder.name}.json"  # a name may have points: with_suffix would cut it
     spec.write_text(json.dumps(document))
-    words = [sys.executable, "-m", "hooke", "run", str(spec), "--json", "--run-dir", str(folder)]
-    try:
-        ended = subprocess.run(words, capture_output=True, text=True, timeout=LONGEST, check=False)
-        found: dict[str, Any] = {"state": "failed_infra", "why": ended.stderr[-2000:]}
-        if ended.stdout.strip():
-            found = json.loads(ended.stdout)
+    line = [sys.executable, "-m", "hooke", "run", str(spec), "--json", "--run-dir", str(folder), *words]
+    said, errors, late = _ended(line, longest)
+    found: dict[str, Any] = {"state": "failed_infra", "why": errors[-2000:]}
+    if late:
+        found["why"] = f"not over after {longest:.0f} s: cancelled from outside"
+    elif said.strip():
+        found = json.loads(said)
         if over(found) and (wrong := faults(folder)):
             found = {"state": "failed_infra", "why": "; ".join(wrong)}
-    except subprocess.TimeoutExpired:
-        found = {"state": "failed_infra", "why": f"not over after {LONGEST:.0f} s: ended from outside"}
     spec.unlink()
     if not keep:
         shutil.rmtree(folder, ignore_errors=True)
     return found
+
+
+def _ended(line: Sequence[str], longest: float) -> tuple[str, str, bool]:
+    """Return output and errors of a command, and whether it was ended: by a signal that lets it end its ranks."""
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for seconds, end in ((longest, process.terminate), (PATIENCE, process.kill)):
+        try:
+            said, errors = process.communicate(timeout=seconds)
+            return said, errors, end == process.kill
+        except subprocess.TimeoutExpired:
+            end()
+    said, errors = process.communicate()
+    return said, errors, True
 
 
 def busy(seconds: float = LOOK_SECONDS) -> float:

@@ -1,25 +1,24 @@
 """What hosts send until a precision is met: rows that were touched against whole vectors, in virtual time.
 
 The bytes of a run follow from the schedules of its messages: they are those that real hosts would send, and the
-load of this machine changes none. Whatever the number of hosts is, their batches together are that of `compare`,
-and so are their active sets. Touched rows and whole vectors have the same trials on 8 hosts: learning rates,
-judged by the samples to the target on a seed that no reported run has. A trial ends where a better one has met the
-target; 2 hosts have the rate of 8.
+load of this machine changes none: several runs may be computed at once (`wire_runs`). Whatever the number of hosts
+is, their batches together are that of `compare`, and so are their active sets. Touched rows and whole vectors have
+the same trials on 8 hosts: learning rates, judged by the samples to the target on a seed that no reported run has.
+A trial ends where a better one has met the target; 2 hosts have the rate of 8.
 """
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence.store import commit, over, write
+from hooke.workloads.xmlc_mlp import PLANTED
+
 from benchmarks.slide.conditions import ACTIVE, BATCH, LAYERS, OPTIMIZER, PROBLEMS, SLIDE, TRIAL_TEST_ITEMS
-from benchmarks.slide.running import KEPT, command
 
 Record = Mapping[str, Any]
 Kind = tuple[str, int, str]
@@ -30,12 +29,15 @@ TOUCHED, WHOLE = "touched", "all"
 KINDS: tuple[Kind, ...] = tuple(product(METHODS, HOSTS, (TOUCHED, WHOLE)))
 RATES = (0.1, 0.3, 0.03)
 """Learning rates that are tried, the likeliest first: `compare` found 0.08 for every layer."""
-HIDDEN, SEEDS, TARGET = 32, 1, 0.01
-"""A quarter of the hidden units of `compare`, and a lower P@1, because a step of 8 simulated hosts with whole
-vectors of 128 takes a second, and softmaxes over 125 labels learn slowly. No label applies to more than 0.2% of
-the first 8,000 items."""
-SAMPLES, EVERY = 1 << 17, 1 << 13
+HIDDEN, SEEDS = 32, 2
+"""A quarter of the hidden units of `compare`, because a step of 8 simulated hosts with whole vectors of 128 takes
+a second. The share of rows that a step touches does not depend on it."""
+TARGET = 0.4
+"""P@1 of the planted problem: softmaxes over 125 labels of a host do not come much further."""
+SAMPLES, EVERY = 1 << 16, 1 << 11
 """Most samples of a run; samples between evaluations."""
+FIXED, RATE = 1 << 14, 0.1
+"""Samples and learning rate of runs without a target."""
 TUNING = 1000
 """Seed of trials."""
 GOAL = 10.0
@@ -71,37 +73,57 @@ class Cell:
 
 @dataclass(frozen=True)
 class Task:
-    """What all cells of a table learn."""
+    """What all cells of a table learn.
 
-    problem: str
+    `target` None: a fixed number of steps, for a method whose results both ways have the same bits. Then bytes
+    per step decide, whatever the P@1 is.
+    """
+
+    problem: str = PLANTED
     hidden: int = HIDDEN
-    target: float = TARGET
+    target: float | None = TARGET
 
 
 def following(found: Sequence[Record], seeds: int = SEEDS, failed: Collection[str] = ()) -> Cell | None:
-    """Return the next run, given the results of a task; None: there is none.
+    """Return the next run of a task with a target, given its results; None: there is none."""
+    return next(ready(found, seeds, failed), None)
 
-    Method by method: trials, then reported runs seed by seed, so that the first ones make a table. `failed`:
-    titles of runs that are not to be tried again.
+
+def ready(
+    found: Sequence[Record],
+    seeds: int = SEEDS,
+    failed: Collection[str] = (),
+    running: Collection[str] = (),
+) -> Iterator[Cell]:
+    """Yield the runs that may begin now, given the results of a task with a target.
+
+    Method by method: trials, then reported runs seed by seed, so that the first ones make a table; these wait for
+    all trials that choose their rate. `failed`: titles of runs that are not to be tried again; `running`: of those
+    that have begun.
     """
-    done = {*failed, *(_cell_of(record).title for record in found)}
+    ended = {*failed, *(_cell_of(record).title for record in found)}
+    for cell, needed in _cells(found, seeds):
+        if cell.title not in ended and cell.title not in running and needed <= ended:
+            yield cell
+
+
+def _cells(found: Sequence[Record], seeds: int) -> Iterator[tuple[Cell, set[str]]]:
+    """Yield the runs of all methods, and the titles of those that must have ended before."""
     for method in METHODS:
         kinds = [kind for kind in KINDS if kind[0] == method]
-        trials = (
-            Cell(TUNING, *kind, rate, _least(kind, found))
-            for kind in kinds
-            if kind == tuned(kind)
-            for rate in RATES
-        )
-        reported = (
-            Cell(seed, *kind, rate)
-            for seed, kind in product(range(seeds), kinds)
-            if (rate := chosen(kind, found)) is not None
-        )
-        for cell in chain(trials, reported):
-            if cell.title not in done:
-                return cell
-    return None
+        for kind, rate in product((kind for kind in kinds if kind == tuned(kind)), RATES):
+            yield Cell(TUNING, *kind, rate, _least(kind, found)), set()
+        for seed, kind in product(range(seeds), kinds):
+            trials = {Cell(TUNING, *tuned(kind), rate).title for rate in RATES}
+            if (best := chosen(kind, found)) is not None:
+                yield Cell(seed, *kind, best), trials
+
+
+def fixed(found: Sequence[Record], failed: Collection[str] = (), running: Collection[str] = ()) -> Iterator[Cell]:
+    """Yield the runs of a task without a target that may begin: Sync SGD, every number of hosts, both ways."""
+    begun = {*failed, *running, *(_cell_of(record).title for record in found)}
+    cells = (Cell(0, "sync-sgd", hosts, rows, RATE, FIXED) for hosts, rows in product(HOSTS, (TOUCHED, WHOLE)))
+    yield from (cell for cell in cells if cell.title not in begun)
 
 
 def tuned(kind: Kind) -> Kind:
@@ -145,10 +167,11 @@ def _cell_of(record: Record) -> Cell:
     return Cell(record["seed"], *kind_of(record), record["rate"])
 
 
-def document(cell: Cell, task: Task, threads: int) -> dict[str, Any]:
-    """Return the run of a cell."""
+def document(cell: Cell, task: Task) -> dict[str, Any]:
+    """Return the run of a cell, which computes with one thread: 8 hosts would compete for more."""
     parameters = {**PROBLEMS[task.problem].parameters, "hidden": task.hidden, "test_items": TRIAL_TEST_ITEMS}
     own = {**OPTIMIZER, "lr": cell.rate, **METHODS[cell.method]}
+    target = None if task.target is None else {"metric": "validation_accuracy", "value": task.target}
     return {
         "schema": "hooke.run/1",
         "workload": {"name": "xmlc-mlp", "parameters": parameters},
@@ -161,32 +184,11 @@ def document(cell: Cell, task: Task, threads: int) -> dict[str, Any]:
         "world": "virtual",
         "virtual": NETWORK,
         "budget": {"samples": cell.samples, "max_stall_seconds": 1800},  # a busy machine changes no result
-        "target": {"metric": "validation_accuracy", "value": task.target},
-        "evaluation": {"every": EVERY},
-        "compute": {"threads": threads},
+        **({"target": target} if target else {}),
+        "evaluation": {"every": EVERY if target else cell.samples},
+        "compute": {"threads": 1},
         "checkpoint": "never",
     }
-
-
-def run(folder: Path, task: Task, threads: int, minutes: float, seeds: int = SEEDS) -> int:
-    """Carry out the runs that have no result, until `minutes` are over; return their number.
-
-    A run that has failed is carried out again by the next call.
-    """
-    until, done, failed = time.monotonic() + 60 * minutes, 0, set[str]()
-    while time.monotonic() < until and (cell := following(of_task(task, stored(folder)), seeds, failed)):
-        began = time.monotonic()
-        result = command(document(cell, task, threads), folder / "journals" / f"{cell.title}-{time.time_ns()}")
-        ended = over(result)
-        key = f"{task.problem}-{task.hidden}-{task.target:g}-{cell.title}"
-        found = {"key": key, **vars(task), **vars(cell), "commit": commit()}
-        found |= {"result": {field: result.get(field) for field in (*KEPT, *COUNTED)}}
-        write(folder / ("wire" if ended else "failures") / f"{key}.json", found)
-        print(f"{key}: {_said(found)} ({time.monotonic() - began:.0f} s in all)", flush=True)
-        if not ended:
-            failed.add(cell.title)
-        done += 1
-    return done
 
 
 def of_task(task: Task, found: Sequence[Record]) -> list[Record]:
@@ -200,8 +202,11 @@ def task_of(record: Record) -> Task:
 
 
 def stored(folder: Path) -> list[dict[str, Any]]:
-    """Return the stored runs."""
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("wire/*.json"))]
+    """Return the stored runs: files of one each, and of one in each line."""
+    one = [path.read_text() for path in sorted(folder.glob("wire/*.json"))]
+    more = [line for path in sorted(folder.glob("wire/*.jsonl")) for line in path.read_text().splitlines()]
+    found = [json.loads(text) for text in (*one, *more)]
+    return list({record["key"]: record for record in found}.values())
 
 
 def to_target(record: Record) -> int | None:
@@ -213,11 +218,3 @@ def to_target(record: Record) -> int | None:
 def per_step(record: Record) -> float:
     """Return the bytes that all hosts sent in a step, mean of the run."""
     return float(record["result"]["wire_bytes"] / record["result"]["steps"][0])
-
-
-def _said(record: Record) -> str:
-    result = record["result"]
-    if not over(result) or result.get("diverged"):
-        return f"{result['state']}: {str(result.get('why'))[-300:]}"
-    met = "missed" if to_target(record) is None else f"target after {result['samples_to_target']:,} samples"
-    return f"{met}, {per_step(record) / 1e6:.2f} MB per step, {result['wire_bytes'] / 1e9:.2f} GB in all"

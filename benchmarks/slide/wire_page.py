@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks.slide.conditions import ACTIVE, BATCH, PROBLEMS
 from benchmarks.slide.wire import (
     EVERY,
+    FIXED,
     GOAL,
     HOSTS,
     KINDS,
@@ -38,16 +39,20 @@ def table(found: Sequence[Record]) -> str:
     """Return the section of the page, with a table for each task."""
     tasks = dict.fromkeys(map(task_of, found))
     introduction = (
-        "`slide` with default tables, row-wise Adagrad, on simulated hosts with links of 1 Gb/s; Sync EASGD3 with "
-        f"beta = {METHODS['sync-easgd3']['beta']}, exchanging at every step. A "
+        "`slide` with default tables, row-wise Adagrad, on simulated hosts with links of 1 Gb/s. A "
         f"batch of {BATCH} and {ACTIVE} active labels in all are divided among the hosts, so that a step is as "
         "large for any number of them. The bytes are those of the messages of all hosts, ids of rows included, as "
-        "real hosts would send them, until the target is met on the validation part, scored every "
-        f"{EVERY:,} samples; the seconds follow from assumed constants. Either way has the best of {len(RATES)} "
-        f"learning rates on {max(HOSTS)} hosts, by the samples to the target on a seed that is in no result, with "
-        "the same trials for both; fewer hosts have the same rate. For Sync SGD both ways have the same bits, and "
-        "so the same trials. Sync EASGD3 pulls touched rows by another rule, and may need more samples."
+        "real hosts would send them."
     )
+    if any(task.target for task in tasks):
+        introduction += (
+            f" Sync EASGD3 with beta = {METHODS['sync-easgd3']['beta']} exchanges at every step. A run ends when "
+            f"the target is met on the validation part, scored every {EVERY:,} samples; the seconds follow from "
+            f"assumed constants. Either way has the best of {len(RATES)} learning rates on {max(HOSTS)} hosts, by "
+            "the samples to the target on a seed that is in no result, with the same trials for both; fewer hosts "
+            "have the same rate. For Sync SGD both ways have the same bits, and so the same trials. Sync EASGD3 "
+            "pulls touched rows by another rule, and may need more samples."
+        )
     return "\n\n".join(
         ["## Bytes on the wire", introduction, *(_part(task, of_task(task, found)) for task in tasks)]
     )
@@ -59,10 +64,28 @@ def _part(task: Task, found: Sequence[Record]) -> str:
         if record["seed"] != TUNING:
             of.setdefault(kind_of(record), []).append(record)
     lines = [
-        f"### {PROBLEMS[task.problem].title}, {task.hidden} hidden units, P@1 {task.target:.1%}",
+        f"### {PROBLEMS[task.problem].title}, {task.hidden} hidden units, {_goal(task)}",
         "",
-        f"{_finding(of)} Commit {', '.join(sorted({r['commit'] for r in found}))}.",
+        f"{_finding(of) if task.target else _per_step(of)} "
+        f"Commit {', '.join(sorted({r['commit'] for r in found}))}.",
         "",
+    ]
+    return "\n".join(lines + (_to_target(of) if task.target else _steps(of)))
+
+
+def _steps(of: Mapping[Kind, Sequence[Record]]) -> list[str]:
+    """Return the table of runs of a fixed number of steps."""
+    lines = ["| method | hosts | rows sent | MB per step | whole over touched |", "|---|---|---|---|---|"]
+    for method, hosts, rows in KINDS:
+        if own := of.get((method, hosts, rows)):
+            more = _factor(of, method, hosts, each=True) if rows == TOUCHED else ""
+            megabytes = statistics.fmean(map(per_step, own)) / 1e6
+            lines.append(f"| {method} | {hosts} | {rows} | {megabytes:,.2f} | {more} |")
+    return lines
+
+
+def _to_target(of: Mapping[Kind, Sequence[Record]]) -> list[str]:
+    lines = [
         "| method | hosts | rows sent | learning rate | samples to the target, by seed | MB per step "
         "| GB to the target | whole over touched | simulated seconds to the target |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -74,7 +97,7 @@ def _part(task: Task, found: Sequence[Record]) -> str:
             rate = ", ".join(dict.fromkeys(f"{record['rate']:g}" for record in own))
             told = (method, str(hosts), rows, rate, samples, step, in_all, more, seconds)
             lines.append(f"| {' | '.join(told)} |")
-    return "\n".join(lines)
+    return lines
 
 
 def _cells(own: Sequence[Record]) -> tuple[str, str, str, str]:
@@ -91,15 +114,41 @@ def _cells(own: Sequence[Record]) -> tuple[str, str, str, str]:
     )
 
 
+def _goal(task: Task) -> str:
+    return f"{FIXED:,} samples" if task.target is None else f"P@1 {task.target:.1%}"
+
+
 def _met(record: Record) -> str:
     if record["result"].get("diverged"):
         return "diverged"
     return f"{n:,}" if (n := record["result"]["samples_to_target"]) else "missed"
 
 
-def _factor(of: Mapping[Kind, Sequence[Record]], method: str, hosts: int) -> str:
-    known = factors(of.get((method, hosts, TOUCHED), ()), of.get((method, hosts, WHOLE), ()))
+def _factor(of: Mapping[Kind, Sequence[Record]], method: str, hosts: int, each: bool = False) -> str:
+    """Return a factor between bytes to the target, or, with `each`, of a step."""
+    touched, whole = (of.get((method, hosts, rows), ()) for rows in (TOUCHED, WHOLE))
+    if each:
+        return f"{_of_steps(touched, whole):.3g}x" if touched and whole else "-"
+    known = factors(touched, whole)
     return f"{statistics.geometric_mean(known):.3g}x (n={len(known)})" if known else "-"
+
+
+def _of_steps(touched: Sequence[Record], whole: Sequence[Record]) -> float:
+    some, every = (statistics.fmean(map(per_step, records)) for records in (touched, whole))
+    return every / some
+
+
+def _per_step(of: Mapping[Kind, Sequence[Record]]) -> str:
+    """Return what the bytes of a step say where the results both ways have the same bits."""
+    told = [
+        f"{_factor(of, 'sync-sgd', hosts, each=True)} on {hosts} hosts"
+        for hosts in HOSTS
+        if all(("sync-sgd", hosts, rows) in of for rows in (TOUCHED, WHOLE))
+    ]
+    return (
+        "Sync SGD takes the same steps either way, bit for bit, so that the bytes of a step decide for every P@1: "
+        f"whole vectors take {', '.join(told) or 'a number not measured yet'} of those of touched rows."
+    )
 
 
 def _finding(of: Mapping[Kind, Sequence[Record]]) -> str:

@@ -6,8 +6,7 @@ import pytest
 from hooke.catalogue.validation import validate_run
 
 from benchmarks.slide import region as module
-from benchmarks.slide import wire, wire_page
-from benchmarks.slide.conditions import FULL, LAYERS, PROBLEMS, RANDOM, SIZES, SLIDE, Size
+from benchmarks.slide.conditions import CLEARED, FULL, LAYERS, PROBLEMS, RANDOM, SIZES, SLIDE, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish, read
 from benchmarks.slide.region import MAPPED, cells, document, steps
@@ -224,84 +223,11 @@ def test_a_cell_with_a_rate_is_not_measured_again(tmp_path, monkeypatch):
     assert {"output": "in-batch"} in [document["workload_settings"] for document in asked]
 
 
-TASK = wire.Task("finna-yso-en")
-
-
-def sent(cell, bytes_=10**9, samples=48_000, **more):
-    """A run of 375 steps that met its target, or missed it."""
-    met = {"samples_to_target": samples, "time_to_target": samples and 12.5, "validation_accuracy": 0.01} | more
-    result = {"state": "succeeded", "wire_bytes": bytes_, "messages": 9, "steps": [375] * cell.hosts} | met
-    return {"key": cell.title, **vars(TASK), **vars(cell), "commit": "0", "result": result}
-
-
-def test_hosts_share_one_batch_and_one_active_set():
-    for kind in wire.KINDS:
-        cell = wire.Cell(0, *kind, 0.1)
-        spec = validate_run(wire.document(cell, TASK, 2))
-        assert (spec.workers * spec.batch, spec.workers * spec.workload_parameters["active"]) == (128, 1000)
-        assert (spec.world, spec.communication.rows, spec.target.value) == ("virtual", cell.rows, TASK.target)
-        assert spec.workload.parameters["hidden"] == TASK.hidden and spec.algorithm.parameters["lr"] == 0.1
-
-
-def carried_out(samples_of, seeds=2, failed=()):
-    """The runs of a task in their order, where a run takes these samples to the target."""
-    found = []
-    while cell := wire.following(found, seeds, failed):
-        found.append(sent(cell, samples=samples_of(cell)))
-    return found
-
-
-def test_every_kind_of_run_has_the_same_trials_and_the_best_is_reported():
-    """Sync SGD with whole vectors has the bits of touched rows: it follows their trials. 2 hosts follow 8."""
-    found = carried_out(lambda cell: 20_000 if cell.rate == 0.3 else None if cell.rows == "all" else 30_000)
-    trials = [each for each in found if each["seed"] == wire.TUNING]
-    reported = [each for each in found if each["seed"] != wire.TUNING]
-    rates = {}
-    for each in trials:
-        rates.setdefault((each["method"], each["hosts"], each["rows"]), []).append(each["rate"])
-    assert (
-        set(map(tuple, rates.values())) == {wire.RATES} and {kind[1] for kind in rates} == {8} and len(rates) == 3
-    )
-    assert {each["rate"] for each in reported} == {0.3} and len(reported) == 2 * len(wire.KINDS)
-    assert len({each["key"] for each in found}) == len(found)
-    methods = [each["method"] for each in found]
-    assert methods == sorted(methods, reverse=True), (
-        "the first method's rows are complete before the second begins"
-    )
-
-
-def test_a_trial_ends_where_a_better_one_has_met_the_target():
-    budgets = [each["samples"] for each in carried_out(lambda cell: {0.1: 40_000, 0.3: 30_000}.get(cell.rate))]
-    assert budgets[:3] == [wire.SAMPLES, 40_000, 30_000]
-    assert carried_out(lambda _: 9_000)[-1]["samples"] == wire.SAMPLES, "reported runs have the whole budget"
-
-
-def test_without_a_trial_that_met_the_target_the_nearest_counts():
-    kind = wire.KINDS[0]
-    trials = [wire.Cell(wire.TUNING, *kind, rate) for rate in wire.RATES]
-    reached = (0.012, 0.5, 0.015)
-    found = [
-        sent(cell, samples=None, validation_accuracy=accuracy, diverged=cell.rate == 0.3)
-        for cell, accuracy in zip(trials, reached, strict=True)
-    ]
-    assert wire.chosen(kind, found) == 0.03
-    assert wire.chosen(kind, []) is None
-    failed = {wire.Cell(wire.TUNING, *kind, rate).title for rate in wire.RATES}
-    assert wire.following([], 1, failed).method == "sync-easgd3", "what failed is not tried again in this call"
-
-
-def test_bytes_to_the_target_are_compared_seed_by_seed(tmp_path):
-    """By hand: 40 GB over 2 and 45 over 3; a seed that missed the target counts in the bytes of a step alone."""
-    some, every = (("sync-sgd", 8, rows) for rows in ("touched", "all"))
-    runs = [sent(wire.Cell(seed, *some, 0.1), n * 10**9) for seed, n in enumerate((2, 3, 1))]
-    runs += [sent(wire.Cell(seed, *every, 0.1), n * 10**9) for seed, n in enumerate((40, 45))]
-    runs.append(sent(wire.Cell(2, *every, 0.1), 50 * 10**9, None))
-    assert wire_page.factors(runs[:3], runs[3:]) == [20, 15]
-    trial = sent(wire.Cell(wire.TUNING, *some, 0.3), 10**12)
-    ended = sent(wire.Cell(0, "sync-easgd3", 8, "all", 0.3), None, None, diverged=True)
-    told = publish([], [], tmp_path, [*runs, trial, ended]).read_text()
-    assert "on 8 hosts: sync-sgd 17.3x (n=2), goal of 10x reached" in told
-    assert "| sync-sgd | 8 | touched | 0.1 | 48,000, 48,000, 48,000 | 5.33 | 2 | 17.3x (n=2) | 12.5 |" in told
-    assert "| sync-sgd | 8 | all | 0.1 | 48,000, 48,000, missed | 120.00 | 42.5 |  | 12.5 |" in told
-    assert "| sync-easgd3 | 8 | all | 0.3 | diverged | - | - |  | - |" in told
-    assert publish([], [], tmp_path).read_text() == told, "what was published stays"
+def test_records_of_a_commit_with_a_fault_say_so():
+    """In the section of the comparison and in the map; those of other commits do not."""
+    (known,) = CLEARED
+    runs = records({SLIDE: 30.0, "full": 40.0})
+    cell = {"labels": 10_000, "batch": 32, "layer": FULL, "samples_per_second": 1.0, "commit": known}
+    said = "cleared the whole gradient"
+    assert said not in page(runs) and said in page([{**each, "commit": known} for each in runs])
+    assert said in region([cell]) and said not in region([{**cell, "commit": "0"}])

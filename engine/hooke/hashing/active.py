@@ -10,8 +10,9 @@ import numpy as np
 from hooke.errors import ArgumentError
 from hooke.hashing.active_kernels import assemble, assemble_own, seat
 from hooke.hashing.family import Ints
-from hooke.hashing.jit import ONE, Threads, key_of
+from hooke.hashing.jit import key_of
 from hooke.hashing.lists import Lists, Longs
+from hooke.hashing.threads import ONE, Threads
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from hooke.hashing.active import DrawnSets
 from hooke.hashing.drawn_kernels import SEVERAL, count_rows, shared_gradients, softmax_drawn
 from hooke.hashing.entries import Entries, by_row, check_ids
 from hooke.hashing.family import Ints
-from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.kernels import copy_rows
 from hooke.hashing.lists import Lists
 from hooke.hashing.row_optimizer import RowOptimizer
 from hooke.hashing.step_kernels import Real
+from hooke.hashing.threads import ONE, Threads
 
 Flags = NDArray[np.uint8]
 _NONE = np.empty(0, np.uint8)

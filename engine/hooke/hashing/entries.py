@@ -8,10 +8,10 @@ import numpy as np
 
 from hooke.errors import ArgumentError
 from hooke.hashing.family import Ints
-from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.kernels import count_entries, scatter_entries, sort_parts
 from hooke.hashing.lists import Lists, Longs
 from hooke.hashing.step_kernels import Real
+from hooke.hashing.threads import ONE, Threads
 
 _CHUNKS = 16
 _KEYS = 4096

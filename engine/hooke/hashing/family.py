@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hooke.errors import ArgumentError
-from hooke.hashing.jit import Threads
+from hooke.hashing.threads import Threads
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]

@@ -21,8 +21,9 @@ from hooke.errors import ArgumentError
 from hooke.hashing.entries import check_ids
 from hooke.hashing.family import Ints
 from hooke.hashing.half_kernels import IN_WORD, round_rows, widen_rows
-from hooke.hashing.jit import ONE, Threads, key_of
+from hooke.hashing.jit import key_of
 from hooke.hashing.lists import Lists
+from hooke.hashing.threads import ONE, Threads
 
 if TYPE_CHECKING:
     import torch

@@ -13,7 +13,8 @@ from hooke.errors import ArgumentError
 from hooke.hashing.entries import check_ids
 from hooke.hashing.family import Floats, Ints
 from hooke.hashing.half_kernels import Halves, round_rows, widen_rows
-from hooke.hashing.jit import ONE, Threads, key_of
+from hooke.hashing.jit import key_of
+from hooke.hashing.threads import ONE, Threads
 
 _STREAM = 0x4A20
 """Part of the key that no other random numbers of this package have."""

@@ -1,9 +1,8 @@
-"""Compilation of kernels by numba, random numbers that are functions of their keys, and threads."""
+"""Compilation of kernels by numba, and random numbers that are functions of their keys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -64,38 +63,6 @@ def mix(key: np.uint64, index: int) -> np.uint64:
 def key_of(*parts: int) -> np.uint64:
     """Return the key of a stream of random numbers: a function of `parts`, each at least 0."""
     return np.uint64(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0])
-
-
-class Threads:
-    """`count` threads, the calling one among them, that run kernels over ranges.
-
-    Kernels release the GIL. Results never depend on `count`: a range writes only what belongs to it, and sums
-    over ranges are taken in the order of the ranges. Instances may be used from several threads.
-    """
-
-    def __init__(self, count: int = 1) -> None:
-        if count < 1:
-            raise ArgumentError(f"the number of threads is {count}; it must be at least 1")
-        self.count = count
-        self._pool = ThreadPoolExecutor(count - 1, thread_name_prefix="hashing") if count > 1 else None
-
-    def over(self, n: int, work: Callable[[int, int], object], grain: int = 1) -> None:
-        """Call `work(begin, end)` on ranges that together are range(n), of at least `grain` if n is."""
-        pieces = min(1 if self._pool is None else 4 * self.count, max(1, n // grain))
-        bounds = [n * piece // pieces for piece in range(pieces + 1)]
-        remaining = iter(range(pieces))  # next() is atomic: a thread that is free takes the next range
-
-        def take() -> None:
-            for piece in remaining:
-                work(bounds[piece], bounds[piece + 1])
-
-        others = [self._pool.submit(take) for _ in range(min(self.count, pieces) - 1)] if self._pool else []
-        take()
-        for other in others:
-            other.result()
-
-
-ONE = Threads(1)
 
 
 def _prefetch(_: Any, array: Any, row: Any, column: Any) -> Any:

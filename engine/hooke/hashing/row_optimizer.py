@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from hooke.errors import ArgumentError
 from hooke.hashing.entries import Entries, check_ids
 from hooke.hashing.family import Ints
-from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.kernels import apply_rows
 from hooke.hashing.step_kernels import ADAGRAD, LAZY_ADAM, ROW_ADAM, SGD, Real
+from hooke.hashing.threads import ONE, Threads
 
 Kind = Literal["sgd", "adagrad", "row-adam", "lazy-adam"]
 

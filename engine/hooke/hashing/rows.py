@@ -21,10 +21,10 @@ from hooke.errors import ArgumentError
 from hooke.hashing.active import ActiveSets
 from hooke.hashing.entries import check_ids
 from hooke.hashing.family import Ints
-from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.kernels import copy_rows, hidden_rows, softmax_rows
 from hooke.hashing.lists import Lists
 from hooke.hashing.step_kernels import Real
+from hooke.hashing.threads import ONE, Threads
 
 
 def hidden(inputs: Lists, values: Real, weight: Real, bias: Real, threads: Threads = ONE) -> Real:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hooke.hashing.family import Floats, Ints, Offsets, check_sizes, check_vectors, densified
 from hooke.hashing.hash_kernels import LANES, signed_codes
-from hooke.hashing.jit import ONE, Threads
+from hooke.hashing.threads import ONE, Threads
 
 
 class SimHash:

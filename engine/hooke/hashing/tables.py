@@ -12,10 +12,11 @@ from hooke.errors import ArgumentError
 from hooke.hashing.entries import check_ids
 from hooke.hashing.family import MOST_BITS, Family, Floats, Ints
 from hooke.hashing.half_weights import Widened
-from hooke.hashing.jit import ONE, Threads, key_of
+from hooke.hashing.jit import key_of
 from hooke.hashing.lists import Lists
 from hooke.hashing.rows import rows_of
 from hooke.hashing.table_kernels import THRESHOLD, TOP, UNION, VANILLA, collect, fill_tables, replace_codes
+from hooke.hashing.threads import ONE, Threads
 
 Policy = Literal["fifo", "reservoir"]
 Strategy = Literal["union", "vanilla", "top-k", "threshold"]

@@ -19,7 +19,7 @@ from hooke.hashing.family import (
     densified,
 )
 from hooke.hashing.hash_kernels import GROUP, LANES, sparse_winner_codes, winner_codes
-from hooke.hashing.jit import ONE, Threads
+from hooke.hashing.threads import ONE, Threads
 
 ATTEMPTS = 100
 """Hashes that an empty hash tries to borrow from at random, before it takes the next one with a value."""

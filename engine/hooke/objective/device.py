@@ -9,8 +9,10 @@ interrupted.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 
 from hooke.errors import LaunchError
 from hooke.hardware.description import bf16_unit
@@ -61,6 +63,25 @@ def channels_last(compute: Compute, device: torch.device) -> bool:
     return device.type == "cpu" or compute.precision == "bf16"
 
 
+def name_of(device: torch.device) -> str:
+    """Return a device in words, for the journal: `cpu`, or its number and card."""
+    return "cpu" if device.type == "cpu" else f"{device}, {torch.cuda.get_device_name(device)}"
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait until the device has completed all work; return at once for a CPU."""
+    if device.type == "cuda":
+        torch.cuda.current_stream(device).synchronize()
+
+
+def moved(array: NDArray[Any], device: torch.device) -> torch.Tensor:
+    """Return an array as a tensor of the device: in its own memory for the CPU, else a copy.
+
+    The call does not wait for work on the device: ordinary host memory is read before it returns.
+    """
+    return torch.from_numpy(array).to(device, non_blocking=True)
+
+
 def global_draws(device: torch.device) -> list[torch.Tensor]:
     """Return the states of the global generators that a computation on this device may draw from."""
     states = [torch.get_rng_state()]
@@ -74,11 +95,10 @@ def threads(compute: Compute) -> int:
 
 def notes(compute: Compute, device: torch.device) -> dict[str, str]:
     """Return notes on the choices, for the journal."""
-    said = {"device": "cpu", "threads": str(threads(compute))}
+    said = {"device": name_of(device), "threads": str(threads(compute))}
     said["images"] = "channels last" if channels_last(compute, device) else "channels first"
     said["precision"] = "fp32"
     if device.type == "cuda":
-        said["device"] = f"{device}, {torch.cuda.get_device_name(device)}"
         said["precision"] = "fp32, TF32 off"
     if compute.precision == "bf16":
         said["precision"] = "bf16 autocast, weights and sums of updates fp32"

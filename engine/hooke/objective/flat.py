@@ -283,8 +283,7 @@ class FlatObjective:
 
     def synchronize(self) -> None:
         """Wait until the device has completed all work; returns at once on a CPU."""
-        if self.device.type == "cuda":
-            torch.cuda.current_stream(self.device).synchronize()
+        devices.synchronize(self.device)
 
     def _autocast(self) -> AbstractContextManager[Any]:
         return torch.autocast(self.device.type, torch.bfloat16) if self._lowers else nullcontext()

@@ -15,9 +15,9 @@ from hooke.hashing.active import ActiveSets, Assembler, DrawnSets
 from hooke.hashing.drawn import derivatives, gradients
 from hooke.hashing.family import Ints
 from hooke.hashing.half_weights import rows_of_half
-from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.lists import Lists
 from hooke.hashing.row_optimizer import RowOptimizer
+from hooke.hashing.threads import ONE, Threads
 from hooke.objective.active_labels import Full
 from hooke.objective.bags import Bags
 from hooke.objective.device import threads
@@ -78,6 +78,8 @@ class ItemObjective(WideObjective):
 
     Products with the rows that the batch has drawn are those of matrices, the others those of single rows.
     """
+
+    on_host = True
 
     def __init__(
         self,

@@ -6,6 +6,8 @@ signature of each, and random features that mean nothing. Values are tf-idf weig
 
 from __future__ import annotations
 
+import functools
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +30,9 @@ class _Drawn:
     occurrences: NDArray[np.int64]
     """Number of times that an item has each of its features, (nnz,)."""
     labels: Csr
+
+
+_MAKING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -153,3 +158,14 @@ def _starts(owners: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 
 def _joined(rows: list[Csr]) -> NDArray[np.int64]:
     return starts_of(np.concatenate([each.counts for each in rows]))
+
+
+def shared_parts(problem: Planted) -> tuple[Bags, Bags]:
+    """Return the parts of a problem, made once for all ranks that are threads of this process: to be read only."""
+    with _MAKING:
+        return _made(problem)
+
+
+@functools.lru_cache(maxsize=1)
+def _made(problem: Planted) -> tuple[Bags, Bags]:
+    return problem.parts()

@@ -14,10 +14,10 @@ from hooke.comm.elements import bits, is_bf16
 from hooke.hashing.active import Assembler
 from hooke.hashing.family import Family
 from hooke.hashing.half_weights import Widened
-from hooke.hashing.jit import ONE, Threads
 from hooke.hashing.lists import Lists
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
+from hooke.hashing.threads import ONE, Threads
 from hooke.objective.active_labels import Active, Labels
 from hooke.objective.wide_metrics import NO_TABLES
 
@@ -33,6 +33,7 @@ _ORDER = 9
 class Rebuilt:
     """Hash tables of the rows of W2, built anew at the steps of `rebuilds`.
 
+    They are in main memory, wherever the weights are: a rebuild copies these, and a query the hidden units.
     They are part of the state, so that a resumed run has those of an undisturbed one. The number of threads
     changes nothing but the time that they take.
     """
@@ -53,14 +54,18 @@ class Rebuilt:
     def advance(self, weights: Tensor) -> int:
         """Begin a step with these rows, (C, d): rebuild the tables if it is time; return its number, from 0."""
         if self.tables.rows != len(weights) or self._rebuilds.is_rebuild(self._steps):
-            began = time.perf_counter()
-            rows: Widened | NDArray[np.float32]
-            rows = Widened(bits(weights)) if is_bf16(weights) else weights.numpy()
-            self.tables.build_from(self.family, rows, self.threads)
-            self._builds += 1
-            self._seconds += time.perf_counter() - began
+            self.rebuild(weights)
         self._steps += 1
         return self._steps - 1
+
+    def rebuild(self, weights: Tensor) -> None:
+        """Build the tables anew from these rows, (C, d)."""
+        began = time.perf_counter()
+        rows: Widened | NDArray[np.float32]
+        rows = Widened(bits(weights)) if is_bf16(weights) else weights.cpu().numpy()
+        self.tables.build_from(self.family, rows, self.threads)
+        self._builds += 1
+        self._seconds += time.perf_counter() - began
 
     def table_sums(self) -> tuple[float, float, float, float, float, float]:
         """Return 1, share of labels stored, largest and mean bucket, builds, seconds; zeros without tables."""
@@ -75,9 +80,13 @@ class Rebuilt:
         if not rows:
             return 0, 0
         found = self.tables.query(self.family.codes(hidden, self.threads), "union", threads=self.threads)
-        owners = np.repeat(np.arange(len(hidden)), found.sizes)
-        wanted = np.arange(len(top))[:, None] * rows + top
-        return int(np.isin(wanted, owners * rows + found.ids).sum()), wanted.size
+        there, hits = np.zeros(rows, dtype=bool), 0
+        for item, best in enumerate(top):  # sorting all ids of a batch would take most of an evaluation
+            own = found.of(item)
+            there[own] = True
+            hits += int(there[best].sum())
+            there[own] = False
+        return hits, top.size
 
     def state(self) -> dict[str, Any]:
         """Return the number of steps, and the state of the tables."""
@@ -110,7 +119,7 @@ class Slide(Rebuilt):
         """Return the labels of the batch, uniform ones, and retrieved ones."""
         del random  # draws and tables have streams of their own
         step = self.advance(weights)
-        asking = hidden.float().numpy()
+        asking = hidden.float().cpu().numpy()
         if 0 < self.queries < len(asking):
             asking = directions(asking, self.queries)
         room = max(len(asking), self._assembler.cap - self._assembler.uniform)

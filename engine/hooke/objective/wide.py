@@ -12,12 +12,11 @@ make dense ones.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from hooke.catalogue.workload import ALONE, Place, Score
 from hooke.comm.base import Slice, Vector
@@ -27,6 +26,7 @@ from hooke.objective import device as devices
 from hooke.objective.active_labels import Active, Kept, Layer
 from hooke.objective.bags import Bags, Subset, split_off
 from hooke.objective.returned import Returned, clear
+from hooke.objective.wide_input import gradient_rows, hidden_units
 from hooke.objective.wide_loss import all_outputs, hits, losses, softmax
 from hooke.objective.wide_metrics import WideMetrics
 from hooke.spec.further import FurtherMetric
@@ -49,6 +49,8 @@ class WideObjective:
     """
 
     reads_ahead = False
+    on_host: ClassVar[bool] = False
+    """Whether it computes on the CPU whatever the place says, because its kernels do."""
 
     def __init__(
         self,
@@ -61,13 +63,14 @@ class WideObjective:
         place: Place = ALONE,
         narrow: bool = False,
     ) -> None:
-        """`narrow`: weights are bfloat16, half the memory, and rows are widened where they are used.
+        """`narrow`: weights are bfloat16, half the memory, and rows are widened where they are used, by the CPU.
 
         Then the memory of the gradient is given back every RETURNED gradients, too.
         """
         torch.set_num_threads(devices.threads(place.compute))
-        self.device = torch.device("cpu")
-        self.notes = {"device": "cpu", "threads": str(devices.threads(place.compute))}
+        here = narrow or self.on_host
+        self.device = torch.device("cpu") if here else devices.choose(place.compute, place.rank)
+        self.notes = {"device": devices.name_of(self.device), "threads": str(devices.threads(place.compute))}
         self._low = place.compute.precision == "bf16"
         self.notes["precision"] = "bf16 products, weights and sums fp32" if self._low else "fp32"
         train, test = self._labelled(train, "training"), self._labelled(test, "test")
@@ -106,22 +109,35 @@ class WideObjective:
         return part.take(found)
 
     @property
+    def layer(self) -> Kept:
+        """What chooses the labels of a step."""
+        return self._layer
+
+    @property
+    def rows(self) -> Tensor:
+        """The bound rows of the output layer, (labels, hidden)."""
+        return self._weights[2]
+
+    @property
     def independent(self) -> bool:
-        """Whether gradients use this rank's state only."""
-        return True
+        """Whether gradients use this rank's state only, and so may be computed beside those of others."""
+        return self.device.type == "cpu"
 
     def allocate(self) -> Tensor:
         """Return a new zero vector of all parameters."""
         elements = self.layout[-1].stop
-        return torch.zeros(elements) if self._returned is None else self._returned.allocate(elements)
+        if self._returned is not None:
+            return self._returned.allocate(elements)
+        return torch.zeros(elements, device=self.device)
 
     def initial(self, seed: int) -> Tensor:
-        """Return the initial weights, a function of the seed only; narrow ones rounded to the nearest."""
-        vector, generator = self.allocate(), torch.Generator().manual_seed(seed)
+        """Return the initial weights, a function of the seed only (drawn on the CPU); narrow ones rounded."""
+        generator = torch.Generator().manual_seed(seed)
+        vector = self.allocate() if self.device.type == "cpu" else torch.zeros(self.layout[-1].stop)
         w1, _, w2, _ = self._cut(vector)
         w1.normal_(0, 2**0.5, generator=generator)
         w2.normal_(0, self._hidden**-0.5, generator=generator)
-        return vector.bfloat16() if self._narrow else vector
+        return vector.bfloat16() if self._narrow else vector.to(self.device)
 
     def _cut(self, vector: Vector) -> list[Tensor]:
         tensor: Any = vector
@@ -147,7 +163,8 @@ class WideObjective:
         """Do nothing."""
 
     def synchronize(self) -> None:
-        """Return at once: a CPU computes synchronously."""
+        """Wait until the device has completed all work; returns at once on a CPU."""
+        devices.synchronize(self.device)
 
     def gradient(self, batch: Bags) -> float:
         """Write the gradient of the mean loss of a batch to the bound vector; return the loss."""
@@ -155,17 +172,18 @@ class WideObjective:
         with torch.no_grad(), self._lowered():
             hidden = self.hidden_units(batch)
             chosen = self._active(batch, hidden, w2)
-            rows = (w2 if chosen.ids is None else w2.index_select(0, chosen.ids)).float()
-            bias = (b2 if chosen.ids is None else b2.index_select(0, chosen.ids)).float()
+            ids = None if chosen.ids is None else chosen.ids.to(self.device, non_blocking=True)
+            rows = (w2 if ids is None else w2.index_select(0, ids)).float()
+            bias = (b2 if ids is None else b2.index_select(0, ids)).float()
             outputs = torch.mm(hidden, rows.T).float().add_(bias)
             loss = softmax(outputs, batch, chosen)
             back = torch.mm(outputs, rows).float().mul_(hidden > 0)
-            self.write(batch, back, chosen.ids, torch.mm(outputs.T, hidden).float(), outputs.sum(0))
-        return loss
+            self.write(batch, back, ids, torch.mm(outputs.T, hidden).float(), outputs.sum(0))
+        return loss.item()  # last: a device has all work by now
 
     def hidden_units(self, batch: Bags) -> Tensor:
         """Return the hidden units of a batch at the bound weights, (b, hidden)."""
-        return _hidden(batch, *self._weights[:2])
+        return hidden_units(batch, *self._weights[:2])
 
     def _active(self, batch: Bags, hidden: Tensor, weights: Tensor) -> Active:
         own = np.unique(batch.labels.ids).astype(np.int64)
@@ -176,15 +194,19 @@ class WideObjective:
         self._metrics.note(len(weights) if chosen.ids is None else len(chosen.ids))
         return chosen
 
-    def _clear(self) -> None:
-        """Set the bound gradient to zero: all of it, unless it is known what it holds."""
+    def _clear(self, whole: bool) -> None:
+        """Set the bound gradient to zero: all of it, unless it is known what it holds.
+
+        `whole`: all rows of the output layer are written now, so that what they hold need not be cleared.
+        """
         known = self.touched is not None and self._gradient._version == self._written
         if self._room is not None and (not known or self._computed % RETURNED == 0):
             clear(self._room)
         elif known and self.touched is not None:
-            self.touched.clear(self._gradient)
+            stale = (rows for rows in self.touched if not (whole and rows.ids is None))
+            Touched(tuple(stale)).clear(self._gradient)
         else:
-            self._gradient.zero_()
+            (self._gradients[0] if whole else self._gradient).zero_()
 
     def write(self, batch: Bags, back: Tensor, ids: Tensor | None, rows: Tensor, biases: Tensor) -> None:
         """Write the gradient of a batch, and note which rows it has.
@@ -192,9 +214,9 @@ class WideObjective:
         `back` (b, hidden) is that of the hidden units; `rows` (a, hidden) and `biases` (a,) are those of the rows
         `ids` of the output layer, ascending, or of all.
         """
-        self._clear()
+        self._clear(whole=ids is None)
         g1, gb1, g2, gb2 = self._gradients
-        features, values = _features(batch, back)
+        features, values = gradient_rows(batch, back)
         g1.index_copy_(0, features, values)
         torch.sum(back, 0, out=gb1)
         if ids is None:
@@ -220,11 +242,11 @@ class WideObjective:
         with torch.no_grad(), self._lowered():
             for first in range(start, stop, size):
                 batch = self._parts[part].take(np.arange(first, min(first + size, stop), dtype=np.int64))
-                hidden = _hidden(batch, w1, b1)
+                hidden = hidden_units(batch, w1, b1)
                 outputs = all_outputs(hidden, w2).add_(b2)
                 best = outputs.argmax(1)
                 loss += losses(outputs, batch).double().sum().item()
-                right += hits(best.numpy(), batch)
+                right += hits(best.cpu().numpy(), batch)
                 further.add(outputs, hidden, batch)
                 count += len(batch)
         return Score(loss, right, count, further.sums())
@@ -257,7 +279,7 @@ class WideObjective:
         self._layer.restore({name: value for name, value in state.items() if name != "drawn"})
 
     def _lowered(self) -> AbstractContextManager[Any]:
-        return torch.autocast("cpu", torch.bfloat16) if self._low else nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16) if self._low else nullcontext()
 
 
 def _layout(shapes: dict[str, tuple[int, ...]]) -> tuple[Slice, ...]:
@@ -268,28 +290,3 @@ def _layout(shapes: dict[str, tuple[int, ...]]) -> tuple[Slice, ...]:
         parts.append(Slice(name, start, stop, shape, hidden=False))
         start = stop
     return tuple(parts)
-
-
-def _offsets(batch: Bags) -> Tensor:
-    return torch.from_numpy(np.asarray(batch.features.starts[:-1], dtype=np.int64))
-
-
-def _hidden(batch: Bags, w1: Tensor, b1: Tensor) -> Tensor:
-    """Return the hidden units of a batch, (b, d)."""
-    ids = torch.from_numpy(batch.features.ids.astype(np.int64))
-    if w1.dtype != torch.float32:
-        features, places = np.unique(ids.numpy(), return_inverse=True)
-        w1, ids = w1.index_select(0, torch.from_numpy(features)).float(), torch.from_numpy(places)
-    values = torch.from_numpy(np.asarray(batch.features.values, dtype=np.float32))
-    summed = functional.embedding_bag(ids, w1, _offsets(batch), mode="sum", per_sample_weights=values)
-    return summed.add_(b1).relu_()
-
-
-def _features(batch: Bags, back: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the features of a batch, ascending without repetition, and the gradient of their rows of W1."""
-    features, at = np.unique(batch.features.ids, return_inverse=True)
-    owner = np.repeat(np.arange(len(batch)), np.diff(batch.features.starts))
-    values = torch.from_numpy(np.asarray(batch.features.values, dtype=np.float32))
-    parts = back.index_select(0, torch.from_numpy(owner)).mul_(values[:, None])
-    rows = torch.zeros(len(features), back.shape[1]).index_add_(0, torch.from_numpy(at.astype(np.int64)), parts)
-    return torch.from_numpy(features.astype(np.int64)), rows

@@ -10,20 +10,24 @@ from torch import Tensor
 
 from hooke.objective.active_labels import ALL, Active
 from hooke.objective.bags import Bags
+from hooke.objective.device import moved
 
 WIDENED_AT_ONCE = 1 << 14
 """Rows of weights in bfloat16 that are widened together."""
 
 
-def places(batch: Bags, chosen: Active) -> tuple[Tensor, Tensor, Tensor]:
-    """Return, for every label of every item, its row and column among the outputs, and 1 / labels of the item."""
+def places(batch: Bags, chosen: Active, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """Return, for every label of every item, its row and column among the outputs, and 1 / labels of the item.
+
+    A label of an item occurs once, so that no place does twice.
+    """
     counts = np.diff(batch.labels.starts)
     rows = np.repeat(np.arange(len(batch)), counts)
     columns = batch.labels.ids.astype(np.int64)
     if chosen.ids is not None:
         columns = np.searchsorted(chosen.ids.numpy(), columns)
     shares = np.repeat(1 / np.maximum(counts, 1), counts).astype(np.float32)
-    return torch.from_numpy(rows), torch.from_numpy(columns), torch.from_numpy(shares)
+    return moved(rows, device), moved(columns, device), moved(shares, device)
 
 
 def all_outputs(hidden: Tensor, weights: Tensor) -> Tensor:
@@ -42,24 +46,29 @@ def all_outputs(hidden: Tensor, weights: Tensor) -> Tensor:
 
 def losses(outputs: Tensor, batch: Bags) -> Tensor:
     """Return the cross-entropy of every item, (b,): outputs (b, C) over all labels."""
-    rows, columns, shares = places(batch, ALL)
-    target = torch.zeros(len(batch)).index_add_(0, rows, outputs[rows, columns].mul_(shares))
+    rows, columns, shares = places(batch, ALL, outputs.device)
+    target = torch.zeros(len(batch), device=outputs.device)
+    target.index_add_(0, rows, outputs[rows, columns].mul_(shares))
     return torch.logsumexp(outputs, 1).sub_(target)
 
 
-def softmax(outputs: Tensor, batch: Bags, chosen: Active) -> float:
-    """Replace the outputs, (b, a), by the gradient of the mean loss of the batch; return the loss."""
-    rows, columns, shares = places(batch, chosen)
+def softmax(outputs: Tensor, batch: Bags, chosen: Active) -> Tensor:
+    """Replace the outputs, (b, a), by the gradient of the mean loss of the batch; return the loss, float64 ().
+
+    Nothing here waits for a device: read the loss when all work of the step has been given to it.
+    """
+    device = outputs.device
+    rows, columns, shares = places(batch, chosen, device)
     own = outputs[rows, columns]
     if chosen.offset is not None:
-        outputs.add_(chosen.offset)
+        outputs.add_(chosen.offset.to(device, non_blocking=True))
     if chosen.own is not None:
-        outputs.masked_fill_(chosen.own, -torch.inf)
+        outputs.masked_fill_(chosen.own.to(device, non_blocking=True), -torch.inf)
     outputs[rows, columns] = own
     total = torch.logsumexp(outputs, 1)
-    loss = (total.double().sum() - own.double().mul_(shares).sum()).item() / len(batch)
+    loss = (total.double().sum() - own.double().mul_(shares).sum()) / len(batch)
     outputs.sub_(total[:, None]).exp_()
-    outputs.index_put_((rows, columns), -shares, accumulate=True)
+    outputs[rows, columns] = outputs[rows, columns].sub_(shares)
     outputs.mul_(1 / len(batch))
     return loss
 

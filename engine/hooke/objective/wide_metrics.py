@@ -172,11 +172,11 @@ class Scoring:
     def add(self, outputs: Tensor, hidden: Tensor, batch: Bags) -> None:
         """Add the items of a batch: outputs (b, C) over all labels, hidden units (b, d)."""
         top = np.full((len(batch), DEPTH), -1, dtype=np.int64)
-        best = torch.topk(outputs, min(DEPTH, outputs.shape[1]), dim=1).indices.numpy()
+        best = torch.topk(outputs, min(DEPTH, outputs.shape[1]), dim=1).indices.cpu().numpy()
         top[:, : best.shape[1]] = best
         self._ranked += ranked(top, batch.labels, self._weights)
         if self._layer is not None:
-            recalled, of = self._layer.recalled(hidden.float().numpy(), best)
+            recalled, of = self._layer.recalled(hidden.float().cpu().numpy(), best)
             self._recalled += recalled
             self._of += of
 

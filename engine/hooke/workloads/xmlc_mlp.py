@@ -14,9 +14,9 @@ from hooke.spec.spaces import Space
 if TYPE_CHECKING:
     from hooke.hashing.active import Assembler
     from hooke.hashing.family import Family
-    from hooke.hashing.jit import Threads
     from hooke.hashing.schedule import RebuildSchedule
     from hooke.hashing.tables import Tables
+    from hooke.hashing.threads import Threads
     from hooke.objective.active_labels import Layer
     from hooke.objective.bags import Bags
     from hooke.objective.wide import WideObjective
@@ -202,10 +202,14 @@ class XmlcMlp(Workload):
         """Read or make the data, build the model; imports torch. Raises DataMissing with the files to provide."""
         from hooke.objective.wide import WideObjective
 
-        if place.compute.device == "cuda":
-            raise LaunchError(f"{self.id()} runs on the CPU: choose the device `auto` or `cpu`")
+        of_items = self.sets == "item" and self.output in ("random-active", "slide")
+        if place.compute.device == "cuda" and (of_items or self.weights == "bf16"):
+            what = "an active set for each item" if of_items else "weights in bf16"
+            raise LaunchError(
+                f"{self.id()} computes with {what} on the CPU alone: choose the device `auto` or `cpu`"
+            )
         train, test = self._parts()
-        if self.sets == "item" and self.output in ("random-active", "slide"):
+        if of_items:
             return self._of_items(train, test, place)
         layer, narrow = self._layer(train.label_count, place), self.weights == "bf16"
         return WideObjective(
@@ -234,9 +238,9 @@ class XmlcMlp(Workload):
 
     def _parts(self) -> tuple[Bags, Bags]:
         if self.data == PLANTED:
-            from hooke.objective.planted import Planted
+            from hooke.objective.planted import Planted, shared_parts
 
-            return self._shortened(*Planted(self.labels, self.features, self.items).parts())
+            return self._shortened(*shared_parts(Planted(self.labels, self.features, self.items)))
         from hooke.readers import xmlc
 
         return self._shortened(*xmlc.parts(self.data, self.id()))
@@ -289,7 +293,7 @@ class XmlcMlp(Workload):
 
 def _threads(place: Place) -> Threads:
     """Return the threads that build and ask hash tables: as many as PyTorch has."""
-    from hooke.hashing.jit import Threads
+    from hooke.hashing.threads import Threads
     from hooke.objective.device import threads
 
     return Threads(threads(place.compute))

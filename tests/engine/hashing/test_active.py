@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hooke.errors import ArgumentError
 from hooke.hashing.active import Assembler
-from hooke.hashing.jit import Threads
 from hooke.hashing.lists import Lists
+from hooke.hashing.threads import Threads
 
 LABELS = 300
 

@@ -11,9 +11,9 @@ from hooke.hashing import entries as entries_module
 from hooke.hashing.active import ActiveSets, Assembler
 from hooke.hashing.drawn import derivatives, gradients, train
 from hooke.hashing.entries import by_row
-from hooke.hashing.jit import Threads
 from hooke.hashing.lists import Lists
 from hooke.hashing.row_optimizer import RowOptimizer
+from hooke.hashing.threads import Threads
 
 from tests.engine.hashing.test_rows import KINDS, close, dense_gradient, reference
 

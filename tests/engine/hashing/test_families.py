@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hooke.errors import ArgumentError
 from hooke.hashing.families import FAMILIES, make_family
-from hooke.hashing.jit import Threads
 from hooke.hashing.simhash import SimHash, SparseSimHash
+from hooke.hashing.threads import Threads
 from hooke.hashing.winners import DWTA, WTA, MinHash
 
 TWO, THREE = Threads(2), Threads(3)

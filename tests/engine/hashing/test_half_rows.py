@@ -9,10 +9,11 @@ from hooke.errors import ArgumentError
 from hooke.hashing.active import ActiveSets
 from hooke.hashing.entries import by_row
 from hooke.hashing.half_rows import HalfRows, rounded
-from hooke.hashing.jit import Threads, key_of
+from hooke.hashing.jit import key_of
 from hooke.hashing.lists import Lists
 from hooke.hashing.row_optimizer import RowOptimizer
 from hooke.hashing.rows import softmax
+from hooke.hashing.threads import Threads
 
 WRAP = 1 << 64
 

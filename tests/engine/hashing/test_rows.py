@@ -12,9 +12,9 @@ from hooke.hashing import entries as entries_module
 from hooke.hashing import kernels, row_optimizer, rows
 from hooke.hashing.active import ActiveSets, Assembler
 from hooke.hashing.entries import by_row
-from hooke.hashing.jit import Threads
 from hooke.hashing.lists import Lists
 from hooke.hashing.row_optimizer import RowOptimizer
+from hooke.hashing.threads import Threads
 
 KINDS = [("sgd", False), ("adagrad", False), ("row-adam", False), ("row-adam", True), ("lazy-adam", False)]
 C, WIDTH, B = 220, 37, 19

@@ -6,9 +6,9 @@ from collections import Counter, deque
 import numpy as np
 import pytest
 from hooke.errors import ArgumentError
-from hooke.hashing.jit import Threads
 from hooke.hashing.simhash import SimHash
 from hooke.hashing.tables import Tables
+from hooke.hashing.threads import Threads
 from hooke.hashing.winners import DWTA
 
 TWO, THREE = Threads(2), Threads(3)

@@ -300,3 +300,18 @@ def test_virtual_time_charges_the_rows_of_a_step(name):
         seconds[momentum] = outcome.done.phases["update"]
     assert seconds[0.0] == pytest.approx(4 * 3 * sum(lengths) / 1e6, rel=1e-6)
     assert seconds[0.5] == pytest.approx(4 * 8 * len(lengths) * SIZE / 1e6, rel=1e-6)
+
+
+def test_row_adagrad_leaves_the_gradient_as_it_was_written():
+    """An objective clears the rows of its latest gradient only if nobody has changed that; else all of it."""
+    objective = WideObjective(*DATA, 6, RandomActive(300, 40))
+    cleared = []
+    objective._clear = lambda whole, before=objective._clear: (
+        cleared.append(objective._gradient._version == objective._written),
+        before(whole),
+    )
+    spec = validate_run(
+        RUN | {"algorithm": {"name": "sgd", "parameters": {"lr": 0.5, "optimizer": "row-adagrad"}}, "workers": 1}
+    )
+    run_spec_virtual(spec, None, lambda: objective)
+    assert len(cleared) == 24 and all(cleared[1:])

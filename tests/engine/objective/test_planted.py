@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hooke.errors import ArgumentError
 from hooke.objective import planted
-from hooke.objective.planted import Planted
+from hooke.objective.planted import Planted, shared_parts
 
 SMALL = Planted(labels=50, features=400, points=1000, labels_per_item=3.0, signature=8, noise=2.0, seed=7)
 
@@ -127,3 +127,9 @@ def test_a_chunk_does_not_depend_on_how_many_follow(monkeypatch):
 def test_impossible_sizes_are_refused(change, says):
     with pytest.raises(ArgumentError, match=says):
         Planted(**{**vars(SMALL), **change})
+
+
+def test_ranks_of_a_process_share_the_parts_of_a_problem():
+    first, second = shared_parts(SMALL), shared_parts(Planted(**vars(SMALL)))
+    assert first is second
+    np.testing.assert_array_equal(first[0].features.ids, SMALL.parts()[0].features.ids)

@@ -124,8 +124,9 @@ def test_loss_and_gradient_are_those_of_automatic_differentiation(data, name):
         assert (gradient.double() - by).abs().max() < 1e-5 * by.abs().max()
 
 
-def test_a_gradient_that_others_changed_is_written_anew(data):
-    objective = made(data, InBatch())
+@pytest.mark.parametrize("layer", [InBatch, Full])
+def test_a_gradient_that_others_changed_is_written_anew(data, layer):
+    objective = made(data, layer())
     weights, gradient = bound(objective)
     objective.gradient(objective.pick([0, 1]))
     gradient.add_(1.0)
