@@ -25,8 +25,9 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -121,21 +122,35 @@ class Hogwild(Objective):
     def restore_local(self, state: dict[str, Any]) -> None:
         self.base.restore_local(state)
 
-    def _collect(self, total: Any, mass: float) -> None:
-        """Write what arrived of the updates to the bound vector; `total`: sum of (b_k / b) g_k, float64 (n,)."""
-        moved, scale, missing = self._moved, self._scale, self._missing
-        torch.sub(self._x, self._shared, out=moved)
-        torch.abs(self._x, out=scale).add_(moved.abs(), alpha=2).mul_(ROUNDING * (self.parts + 1))
-        torch.mul(total, self.eta, out=missing).sub_(moved)
-        self._out.copy_(total)
-        lost = missing.abs() > scale  # false where there is a NaN, which the sum passes on
-        gone = float(missing[lost].abs().sum())
+    def _collect(self, totals: Sequence[Any], mass: float) -> None:
+        """Write what arrived of the updates to the bound vector.
+
+        `totals`: float64 vectors (n,) whose sum is that of (b_k / b) g_k; the first is overwritten.
+        """
+        gone = sum(self._each_part(lambda at: self._arrived([total[at] for total in totals], at)))
         if math.isfinite(mass + gone):  # else the worker fails, or leaves a run whose account stays
             self.pushed += self.eta * mass
             self.lost += gone
-        if lost.any():
-            arrived: Any = self._out
-            arrived[lost] = moved[lost] / self.eta
+
+    def _each_part(self, collect: Callable[[slice], float]) -> Iterable[float]:
+        """Return `collect` of parts that cover the vector, here of the whole."""
+        return [collect(slice(None))]
+
+    def _arrived(self, totals: Sequence[Any], at: slice) -> float:
+        """Write these elements of what arrived; return the L1 norm of what did not, times eta."""
+        x, out, moved, scale = self._x[at], cast("torch.Tensor", self._out)[at], self._moved[at], self._scale[at]
+        total, missing = totals[0], self._missing[at]
+        for other in totals[1:]:
+            total.add_(other)
+        torch.sub(x, self._shared[at], out=moved)
+        torch.abs(x, out=scale).add_(moved.abs(), alpha=2).mul_(ROUNDING * (self.parts + 1))
+        torch.mul(total, self.eta, out=missing).sub_(moved)
+        out.copy_(total)
+        lost = missing.abs() > scale  # false where there is a NaN, which the sum passes on
+        if not lost.any():
+            return 0.0
+        out[lost] = moved[lost] / self.eta
+        return float(missing[lost].abs().sum())
 
 
 def mass_of(gradient: Vector) -> float:
@@ -157,17 +172,22 @@ class Threads(Hogwild):
             lane.bind(self._shared, gradient)
         self._sums = [torch.zeros(gradient.numel(), dtype=torch.float64) for gradient in self._gradients]
         self._pool = ThreadPoolExecutor(self.threads, "hooke-hogwild", torch.set_num_threads, (1,))
+        ends = [self._shared.numel() * k // self.threads for k in range(self.threads + 1)]
+        self._parts_of_vector = [slice(a, b) for a, b in pairwise(ends)]
 
     @override
     def gradient(self, batch: Any) -> float:
         self._shared.copy_(self._x)
         todo, items = deque(batch), sum(map(len, batch))
         done = list(self._pool.map(lambda lane: self._work(lane, todo, items), range(self.threads)))
-        total = self._sums[0]
-        for other in self._sums[1:]:
-            total.add_(other)
-        self._collect(total, sum(mass for _, mass in done))
+        self._collect(self._sums, sum(mass for _, mass in done))
         return sum(loss for loss, _ in done)
+
+    @override
+    def _each_part(self, collect: Callable[[slice], float]) -> Iterable[float]:
+        """Return `collect` of a part for every thread: the account of a large model would take one thread longer
+        than all of them take for the gradients."""
+        return self._pool.map(collect, self._parts_of_vector)
 
     def _work(self, lane: int, todo: deque[Any], items: int) -> tuple[float, float]:
         """Compute sub-batches until none is left; return the thread's parts of loss and L1 norm of the updates."""
@@ -259,5 +279,5 @@ class Interleaved(Hogwild):
                 held[thread] = w[at].clone()
             else:
                 w[at].copy_(held[thread].add_(gradient[at], alpha=-self.eta * share))
-        self._collect(total, mass)
+        self._collect([total], mass)
         return loss
