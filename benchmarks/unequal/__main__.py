@@ -29,7 +29,6 @@ from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.store import ROOT
 from benchmarks.unequal import derived, dispatching, for_real, planted, rates, real, runs
 from benchmarks.unequal.conditions import CONDITIONS, RATES, TASKS, of_kind, use
-from benchmarks.unequal.curves import draw
 from benchmarks.unequal.page import page
 from benchmarks.unequal.runs import Run, run_of
 
@@ -127,6 +126,8 @@ def main() -> int:
     fresh = options.measure or not COSTS.exists()
     costs = dispatching.measure(COSTS, options.measure) if fresh else dispatching.read(COSTS)
     found = records.publish(PAGE, DATA, options.store, run_of, lambda known: page(known, costs), runs.drawn)
+    from benchmarks.unequal.curves import draw  # needs matplotlib, which a machine that measures may not have
+
     draw(found, DATA.parent)
     print(PAGE)
     return 0

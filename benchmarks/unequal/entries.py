@@ -28,6 +28,8 @@ class Draw:
     rate: float
     random: random.Random
     where: Condition
+    turn: int = 0
+    """Beside a real device: the place of the trial in an order of the batches, each of which has its turn."""
 
     def pick(self, *options: Any) -> Any:
         """Return one of several; takes one random number, however many there are."""
@@ -35,11 +37,13 @@ class Draw:
 
     def batch(self) -> int:
         """Return the batch of a worker."""
-        return int(self.pick(*self.where.batches))
+        drawn = self.pick(*self.where.batches)
+        return int(drawn if self.where.rates is None else self.where.batches[self.turn])
 
     def small(self) -> int:
         """Return the batch of which a method with sizes of its own takes several."""
-        return self.between(self.pick(*self.where.batches[:2]))
+        drawn = self.pick(*self.where.batches[:2])
+        return self.between(drawn if self.where.rates is None else self.where.batches[self.turn % 2])
 
     def between(self, drawn: int, least: int = 1) -> int:
         """Return a length between two exchanges of a worker, drawn for a pair, for the CPUs that there are.
@@ -173,7 +177,9 @@ def trial(entry: str, condition: str, number: int) -> Settings:
     r = random.Random(f"{drawn} {number}")
     least, most = where.learning_rates
     rate = least * (most / least) ** ((parts[number] + r.random()) / where.trials)
-    return ENTRIES[entry].draw(Draw(round(rate, 4), r, where))
+    turns = list(range(len(where.batches)))
+    random.Random(f"{drawn} batches").shuffle(turns)
+    return ENTRIES[entry].draw(Draw(round(rate, 4), r, where, turns[number % len(turns)]))
 
 
 def _drawn_as(entry: str, condition: str) -> str:

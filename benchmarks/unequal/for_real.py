@@ -9,8 +9,8 @@ from typing import NamedTuple
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
 from benchmarks.unequal.conditions import BETWEEN, CONDITIONS, DEEP_RANGE, REAL_TRIALS, SEEDS, TASKS, WALL, of_kind
-from benchmarks.unequal.curves import figures
 from benchmarks.unequal.entries import ENTRIES, FASTEST, SLOWEST, entries
+from benchmarks.unequal.panels import figures
 from benchmarks.unequal.rates import WHO, Rates
 from benchmarks.unequal.runs import Run, best, complete, median, results
 

@@ -10,8 +10,8 @@ from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
 from benchmarks.unequal import dispatching, findings, for_real, short
 from benchmarks.unequal.conditions import CONDITIONS, MANY, SEEDS, TASKS, TRIALS, Kind, of_kind
-from benchmarks.unequal.curves import figures
 from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SYNC, entries
+from benchmarks.unequal.panels import figures
 from benchmarks.unequal.runs import Run, best, complete, median, results
 
 TITLE = """\

@@ -79,6 +79,25 @@ def test_every_trial_on_a_device_can_run():
 
 
 @pytest.mark.usefixtures("device")
+def test_every_batch_has_its_turn():
+    """So it does not depend on the draw which method has had a small batch."""
+    for entry in (SYNC, FASTEST, SLOWEST, "Heterogeneous EASGD"):
+        assert sorted(trial(entry, "gpu", number)["batch"] for number in range(REAL_TRIALS)) == [
+            128,
+            256,
+            512,
+            1024,
+        ]
+    for entry in (STATIC, ADAPTIVE, MERGING):
+        assert sorted(trial(entry, "gpu", number)["batch"] for number in range(REAL_TRIALS)) == [
+            128,
+            128,
+            256,
+            256,
+        ]
+
+
+@pytest.mark.usefixtures("device")
 def test_the_device_begins_with_the_largest_batches_and_keeps_a_quarter():
     for number in range(REAL_TRIALS):
         found = trial(ADAPTIVE, "gpu", number)
