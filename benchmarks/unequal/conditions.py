@@ -103,7 +103,7 @@ TASKS = {
 0.1, or 1 on the derived data, whose rows have norm 1."""
 
 Kind = Literal["cpus", "box", "devices", "spread", "real", "gpu"]
-WALL, BETWEEN = 3.5, 0.06
+WALL, BETWEEN = 2.5, 0.08
 """With a real device: wall seconds of a run, evaluations included, after which it is ended; and about so many
 seconds of the clock between two of its evaluations."""
 
