@@ -18,8 +18,8 @@ TRIALS = 6
 """Settings tried of every entry, in every condition but that with a real device."""
 REAL_TRIALS = 4
 """There."""
-RANGE, DEEP_RANGE = (0.03, 2.0), (0.01, 0.64)
-"""Least and most rate of a step of a trial; of deep perceptrons, of which none learned with 1 before any trial."""
+RANGE, DEEP_RANGE = (0.03, 2.0), (0.03, 1.2)
+"""Least and most rate of a step of a trial; of deep perceptrons, which learned with the latter before any trial."""
 TUNING_SEED = 1000
 """Seed of the trials; no result has it."""
 SEEDS = (1, 2, 3)
@@ -92,7 +92,7 @@ TASKS = {
     ),
     "w8a-deep": Task(
         "w8a, perceptron 300 - 6 x 512 - 2", _deep("libsvm-binary/w8a"),
-        "validation_loss", 0.06, 60_000, 1600,
+        "validation_loss", 0.05, 60_000, 1600,
     ),
     planted.NAME: Task(
         f"{planted.NAME} (dense rows, {planted.FEATURES} features), perceptron {planted.FEATURES} - 6 x 512 - 2",

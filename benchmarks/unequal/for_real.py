@@ -57,7 +57,7 @@ def answer(records: Mapping[Run, Record], task: str, condition: str) -> Answer:
 def _rate(records: Mapping[Run, Record], task: str, condition: str, entry: str) -> float:
     """Return the samples per second of a worker alone: median over the seeds."""
     found = [each for each in results(records, task, condition, entry) or () if not each["diverged"]]
-    return statistics.median(each["all_samples"] / each["clock"] for each in found if each["clock"])
+    return float(statistics.median(each["all_samples"] / each["clock"] for each in found if each["clock"]))
 
 
 def section(records: Mapping[Run, Record]) -> Iterator[str]:

@@ -67,7 +67,7 @@ class Rates:
 
     def together(self, task: str, algorithm: str, alone: str, settings: Mapping[str, Any]) -> float:
         """Return about how many samples per second a run takes: its evaluations are spaced by them."""
-        b = settings["batch"]
+        b = float(settings["batch"])
 
         def device(batches: float) -> float:
             return self.seconds(task, "device", batches * b)
@@ -80,14 +80,14 @@ class Rates:
         if algorithm == "sync-sgd":
             return 2 * b / (max(device(1), cpu(1)) + EXCHANGE)
         if algorithm == "weighted-sync-sgd":
-            fast, slow = settings["sizes"]
+            fast, slow = map(float, settings["sizes"])
             return (fast + slow) * b / (max(device(fast), cpu(slow)) + EXCHANGE)
         if algorithm == "adaptive-sgd":
-            return settings["mega_batch"] * b / (cpu(settings["largest"]) + 2 * EXCHANGE)
+            return float(settings["mega_batch"]) * b / (cpu(settings["largest"]) + 2 * EXCHANGE)
         if algorithm == "heterogeneous-easgd":
-            own = EXCHANGE / settings["period"]
+            own = EXCHANGE / float(settings["period"])
             return b / (device(1) + own) + b / (cpu(1) + own)
-        large = settings["largest"]
+        large = float(settings["largest"])
         return large * b / (device(large) + EXCHANGE) + b / (cpu(1) + EXCHANGE)
 
 

@@ -43,7 +43,7 @@ class Patience:
             self.ranks_on_this_machine, self.crowded = _share_of(world)
         else:
             self.ranks_on_this_machine, self.crowded = parent.ranks_on_this_machine, parent.crowded
-        self._bell = Bell() if parent is None else parent._bell
+        self._bell: Bell = Bell() if parent is None else parent._bell
         self._names: list[str] = world.allgather(self._bell.name)
 
     def backoff(self) -> Backoff:
