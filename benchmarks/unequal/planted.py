@@ -1,6 +1,6 @@
 """A generated data set of covtype's shape, where that one is not at hand: ten numbers, two choices as indicators.
 
-Classes are those of a random perceptron with one hidden layer, and one in twenty is exchanged. Nothing else of
+Classes are those of a random perceptron with one hidden layer, and one in fifty is exchanged. Nothing else of
 covtype is in it: results on it say how fast steps are and how methods compare, not how well covtype is learned.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 NAME, ITEMS, FEATURES = "covtype-like", 40_000, 54
 NUMBERS, CHOICES = 10, (4, 40)
 """Columns with numbers; and indicators of each choice, of which an item has one."""
-HIDDEN, EXCHANGED = 24, 0.05
+HIDDEN, EXCHANGED = 8, 0.02
 
 
 def make(data: Path, items: int = ITEMS, seed: int = 0) -> Path:
