@@ -3,6 +3,7 @@
     python -m benchmarks.unequal run [--tasks digits a9a w8a] [--conditions ratio-4 v100] [--minutes 40]
     python -m benchmarks.unequal run --real [--minutes 15]      two processes, one of them slowed down
     python -m benchmarks.unequal run --gpu [--device cpu]       a GPU and the CPU beside it; cpu: to try it out
+    python -m benchmarks.unequal few                            a few of these, fixed settings: less than a minute
     python -m benchmarks.unequal publish [--measure]            write docs/results/heterogeneous.md with its data
     python -m benchmarks.unequal derive --into FOLDER           make the data of finna-50
 
@@ -16,6 +17,7 @@ seeds of all entries are published. Records of a trial that is drawn otherwise n
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -27,8 +29,8 @@ from typing import Any
 from benchmarks.common import records
 from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.store import ROOT
-from benchmarks.unequal import derived, dispatching, for_real, planted, rates, real, runs
-from benchmarks.unequal.conditions import CONDITIONS, RATES, TASKS, of_kind, use
+from benchmarks.unequal import derived, dispatching, few, for_real, planted, rates, real, runs
+from benchmarks.unequal.conditions import CONDITIONS, FEW, RATES, TASKS, of_kind, use
 from benchmarks.unequal.page import page
 from benchmarks.unequal.runs import Run, run_of
 
@@ -77,12 +79,23 @@ def prepare(options: argparse.Namespace) -> None:
     use(rates.read(path))
 
 
+def few_of(store: Path) -> list[dict[str, Any]]:
+    """Return the records of `few` beside a store."""
+    return few.read(store.with_suffix(".few.jsonl"))
+
+
+def keep_few(store: Path, record: dict[str, Any]) -> None:
+    """Add a record of `few`, and tell it."""
+    records.add(store.with_suffix(".few.jsonl"), record)
+    print(json.dumps(record), flush=True)
+
+
 def main() -> int:
     """Run what is missing, or write the page; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="benchmarks.unequal", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "publish", "derive"))
+    parser.add_argument("do", choices=("run", "few", "publish", "derive"))
     parser.add_argument("--real", action="store_true", help="processes of this machine, not virtual time")
     parser.add_argument("--gpu", action="store_true", help="a GPU and the CPU beside it, not virtual time")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="--gpu: what is worker 0")
@@ -106,6 +119,12 @@ def main() -> int:
             parser.error("`derive` needs --into FOLDER, and HOOKE_DATA with a folder finna-yso-en")
         print(derived.derive(Path(os.environ["HOOKE_DATA"]), options.into))
         return 0
+    if options.do == "few":
+        began = time.monotonic()
+        prepare(options)
+        few.run(lambda record: keep_few(options.store, record), options.minutes - (time.monotonic() - began) / 60)
+        print("\n".join(few.section(few_of(options.store))))
+        return 0
     if options.do == "run":
         really = options.real or options.gpu
         those = (
@@ -120,6 +139,8 @@ def main() -> int:
         if options.gpu:
             print("\n".join(for_real.section(records.read(options.store, run_of, runs.drawn))))
         return 0
+    if found := few_of(options.store):
+        records.write(FEW, found)
     if (measured := options.store.with_suffix(".rates.json")).exists():
         rates.write(RATES, rates.read(measured))
         use(rates.read(RATES))

@@ -14,6 +14,8 @@ from benchmarks.unequal.rates import Rates, read
 
 RATES = ROOT / "docs" / "results" / "heterogeneous" / "rates.json"
 """What was measured of the device of the published results."""
+FEW = RATES.with_name("few.jsonl")
+"""Its runs with fixed settings."""
 TRIALS = 6
 """Settings tried of every entry, in every condition but that with a real device."""
 REAL_TRIALS = 4

@@ -8,7 +8,18 @@ from typing import NamedTuple
 
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
-from benchmarks.unequal.conditions import BETWEEN, CONDITIONS, DEEP_RANGE, REAL_TRIALS, SEEDS, TASKS, WALL, of_kind
+from benchmarks.unequal import few
+from benchmarks.unequal.conditions import (
+    BETWEEN,
+    CONDITIONS,
+    DEEP_RANGE,
+    FEW,
+    REAL_TRIALS,
+    SEEDS,
+    TASKS,
+    WALL,
+    of_kind,
+)
 from benchmarks.unequal.entries import ENTRIES, FASTEST, SLOWEST, entries
 from benchmarks.unequal.panels import figures
 from benchmarks.unequal.rates import WHO, Rates
@@ -83,6 +94,7 @@ def section(records: Mapping[Run, Record]) -> Iterator[str]:
     yield ""
     for task in rates.tasks:
         yield from (f"{TASKS[task].title}:", "", *by_batch(rates, task), "")
+    yield from few.section(few.read(FEW))
     if tasks:
         yield from ("### How the methods ran", "", HOW)
     for task in tasks:

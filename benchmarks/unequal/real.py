@@ -68,10 +68,10 @@ def run_all(
                     records[run] = record = run.record(figures)
                     keep(run, record)
 
-                _together(runs, Path(folder), until, add)
+                together(runs, Path(folder), until, add)
 
 
-def _together(runs: Sequence[Run], place: Path, until: float, add: Callable[[Run, dict[str, Any]], None]) -> None:
+def together(runs: Sequence[Run], place: Path, until: float, add: Callable[[Run, dict[str, Any]], None]) -> None:
     """Tell `add` the runs that ended, and their figures; those after one that diverged are not begun.
 
     Beside a real device first trials come first, and later ones end once they are behind the best of their entry.
