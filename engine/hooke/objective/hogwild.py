@@ -46,7 +46,10 @@ ADD = 3
 """Passes over memory of an addition: load the vector and the summand, store the sum."""
 ROUNDING = 2.0**-22
 """Of a sub-batch: two roundings to float32, relative to the largest number that takes part, and as much again."""
+CLOSE = 0.75
+"""Share of this limit from which a difference in float32 is looked at in float64; its rounding is an eighth."""
 READ, LOAD, STORE = range(3)
+Term = tuple[Any, float]  # a vector and its factor
 
 
 class Hogwild(Objective):
@@ -68,8 +71,8 @@ class Hogwild(Objective):
         self.lost = self.pushed = 0.0
         """L1 norms of the updates that were lost, and of all, so far."""
         self._shared = cast("torch.Tensor", base.allocate())
-        self._moved, self._scale = torch.empty_like(self._shared), torch.empty_like(self._shared)
-        self._missing = torch.empty_like(self._shared, dtype=torch.float64)
+        self._moved, self._scale, self._spare = (torch.empty_like(self._shared) for _ in range(3))
+        self._total = torch.empty_like(self._shared, dtype=torch.float64)
         self._gradients = [base.allocate() for _ in range(threads)]
 
     @property
@@ -122,12 +125,9 @@ class Hogwild(Objective):
     def restore_local(self, state: dict[str, Any]) -> None:
         self.base.restore_local(state)
 
-    def _collect(self, totals: Sequence[Any], mass: float) -> None:
-        """Write what arrived of the updates to the bound vector.
-
-        `totals`: float64 vectors (n,) whose sum is that of (b_k / b) g_k; the first is overwritten.
-        """
-        gone = sum(self._each_part(lambda at: self._arrived([total[at] for total in totals], at)))
+    def _collect(self, terms: Sequence[Term], mass: float) -> None:
+        """Write what arrived of the updates to the bound vector; the sum of `terms` is that of (b_k / b) g_k."""
+        gone = sum(self._each_part(lambda at: self._arrived(terms, at)))
         if math.isfinite(mass + gone):  # else the worker fails, or leaves a run whose account stays
             self.pushed += self.eta * mass
             self.lost += gone
@@ -136,21 +136,27 @@ class Hogwild(Objective):
         """Return `collect` of parts that cover the vector, here of the whole."""
         return [collect(slice(None))]
 
-    def _arrived(self, totals: Sequence[Any], at: slice) -> float:
+    def _arrived(self, terms: Sequence[Term], at: slice) -> float:
         """Write these elements of what arrived; return the L1 norm of what did not, times eta."""
-        x, out, moved, scale = self._x[at], cast("torch.Tensor", self._out)[at], self._moved[at], self._scale[at]
-        total, missing = totals[0], self._missing[at]
-        for other in totals[1:]:
-            total.add_(other)
+        x, out, moved, total = self._x[at], cast("torch.Tensor", self._out)[at], self._moved[at], self._total[at]
+        scale, spare = self._scale[at], self._spare[at]
+        for k, (vector, factor) in enumerate(terms):
+            if k:
+                total.add_(vector[at], alpha=factor)
+            else:
+                total.copy_(vector[at]).mul_(factor)
         torch.sub(x, self._shared[at], out=moved)
-        torch.abs(x, out=scale).add_(moved.abs(), alpha=2).mul_(ROUNDING * (self.parts + 1))
-        torch.mul(total, self.eta, out=missing).sub_(moved)
+        torch.abs(x, out=scale).add_(torch.abs(moved, out=spare), alpha=2).mul_(ROUNDING * (self.parts + 1))
         out.copy_(total)
-        lost = missing.abs() > scale  # false where there is a NaN, which the sum passes on
-        if not lost.any():
+        torch.mul(out, self.eta, out=spare).sub_(moved).abs_()
+        far = spare > scale.mul_(CLOSE)  # false where there is a NaN, which the sum passes on
+        if not far.any():
             return 0.0
-        out[lost] = moved[lost] / self.eta
-        return float(missing[lost].abs().sum())
+        where = far.nonzero().squeeze(1)
+        missing = total[where].mul_(self.eta).sub_(moved[where]).abs_()
+        lost = missing * CLOSE > scale[where]
+        out[where[lost]] = moved[where[lost]] / self.eta
+        return float(missing[lost].sum())
 
 
 def mass_of(gradient: Vector) -> float:
@@ -180,29 +186,40 @@ class Threads(Hogwild):
         self._shared.copy_(self._x)
         todo, items = deque(batch), sum(map(len, batch))
         done = list(self._pool.map(lambda lane: self._work(lane, todo, items), range(self.threads)))
-        self._collect(self._sums, sum(mass for _, mass in done))
-        return sum(loss for loss, _ in done)
+        self._collect([term for terms, _, _ in done for term in terms], sum(mass for _, mass, _ in done))
+        return sum(loss for _, _, loss in done)
 
     @override
     def _each_part(self, collect: Callable[[slice], float]) -> Iterable[float]:
-        """Return `collect` of a part for every thread: the account of a large model would take one thread longer
-        than all of them take for the gradients."""
+        """Return `collect` of a part for every thread: alone it would take longer than all gradients."""
         return self._pool.map(collect, self._parts_of_vector)
 
-    def _work(self, lane: int, todo: deque[Any], items: int) -> tuple[float, float]:
-        """Compute sub-batches until none is left; return the thread's parts of loss and L1 norm of the updates."""
-        objective, total = self._lanes[lane], self._sums[lane].zero_()
+    def _work(self, lane: int, todo: deque[Any], items: int) -> tuple[list[Term], float, float]:
+        """Compute sub-batches until none is left.
+
+        Return the thread's part of the updates, of their L1 norms, and of the loss; of one sub-batch the gradient
+        itself, because a sum in float64 takes as long as a small gradient.
+        """
+        objective, total = self._lanes[lane], self._sums[lane]
         gradient: Any = self._gradients[lane]
+        terms: list[Term] = []
         loss = mass = 0.0
         while True:
             try:
                 indices = todo.popleft()
             except IndexError:
-                return loss, mass
+                return terms, mass, loss
+            if terms:  # before the next gradient is written over the latest one
+                share = terms.pop()[1]
+                if terms:
+                    total.add_(gradient, alpha=share)
+                else:
+                    total.copy_(gradient).mul_(share)
+                    terms.append((total, 1.0))
             share = len(indices) / items
             loss += share * objective.gradient(objective.pick(indices))
             self._shared.add_(gradient, alpha=-self.eta * share)
-            total.add_(gradient, alpha=share)
+            terms.append((gradient, share))
             mass += share * mass_of(gradient)
 
     @override
@@ -265,7 +282,7 @@ class Interleaved(Hogwild):
     @override
     def gradient(self, batch: Any) -> float:
         w, items = self._shared.copy_(self._x), sum(map(len, batch))
-        total, loss, mass = torch.zeros_like(self._missing), 0.0, 0.0
+        total, loss, mass = torch.zeros_like(self._total), 0.0, 0.0
         held: dict[int, Any] = {}
         for _, thread, _, what, part, piece in self._events:
             share, at = len(batch[part]) / items, self._pieces[piece]
@@ -279,5 +296,5 @@ class Interleaved(Hogwild):
                 held[thread] = w[at].clone()
             else:
                 w[at].copy_(held[thread].add_(gradient[at], alpha=-self.eta * share))
-        self._collect([total], mass)
+        self._collect([(total, 1.0)], mass)
         return loss
