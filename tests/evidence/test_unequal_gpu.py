@@ -9,7 +9,7 @@ from hooke.catalogue.validation import validate_run
 from hooke.spec.events import STEP_COLUMNS
 from hooke.spec.journal import JournalWriter
 
-from benchmarks.unequal import conditions, for_real, journals, planted, rates, real, runs
+from benchmarks.unequal import conditions, few, for_real, journals, planted, rates, real, runs
 from benchmarks.unequal.conditions import CONDITIONS, REAL_TRIALS, SEEDS, TUNING_SEED, WALL
 from benchmarks.unequal.entries import (
     ADAPTIVE,
@@ -206,3 +206,23 @@ def test_real_runs_beside_a_device_are_told_as_they_end(monkeypatch):
     assert found["torch"]
     assert json.dumps(found)
     assert runs.drawn(found)
+
+
+@pytest.mark.usefixtures("device")
+def test_a_few_runs_have_fixed_settings_and_are_told_by_hand(tmp_path):
+    for entry in few.FIXED:
+        spec = validate_run(few.Few(few.TASK, "gpu", entry, 0, few.SEED).document)
+        assert spec.budget.max_seconds == WALL
+    groups = few.Few(few.TASK, "gpu", few.PROCESS, 0, few.SEED).document["groups"]
+    assert groups == [{"kind": "cuda"}, {"kind": "cpu", "threads": 12}]
+    run = few.Few(few.TASK, "gpu", ADAPTIVE, 0, few.SEED)
+    figures = {
+        "diverged": False, "seconds": None, "loss": 0.0614, "clock": 2.0, "all_samples": 50_000,
+        "steps": [80, 20], "updates": [10, 20], "staleness": [1.5, None], "machine": "a machine", "torch": "2",
+        "phases": [{"compute": 0.25, "communicate": 0.5, "idle": 0.125}, {"compute": 0.75, "idle": 0.25}, {}],
+    }  # fmt: skip
+    path = tmp_path / "few.jsonl"
+    assert list(few.section(few.read(path))) == []
+    path.write_text(json.dumps(run.record(figures)) + "\n")
+    (row,) = [line for line in few.section(few.read(path)) if line.startswith(f"| {ADAPTIVE} |")]
+    assert "| - (0.061 after 2.00) | 25.0 | 25%, 75% | 62%, 25% | 80/20 | 10/20 | 1.5, - |" in row
