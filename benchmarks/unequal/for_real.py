@@ -80,9 +80,12 @@ def section(records: Mapping[Run, Record]) -> Iterator[str]:
     about = rates.about or {}
     yield from (f"## For real: {CONDITIONS[condition].title}", "")
     yield f"{about.get('device', '')}. {about.get('machine', '')}. PyTorch {about.get('torch', '')}. The process"
-    yield f"that feeds the device, and the server, have {rates.beside} threads each."
+    yield f"that feeds the device, and the server, have {rates.beside} thread{'s' * (rates.beside > 1)} each."
     yield ""
-    if tasks:
+    if not tasks:
+        yield "**No comparison of the methods has been made on a GPU**: what follows are rates alone."
+        yield ""
+    else:
         yield "**Does the CPU beside the device pay?**"
         yield ""
         for task in tasks:
@@ -94,6 +97,8 @@ def section(records: Mapping[Run, Record]) -> Iterator[str]:
     yield ""
     for task in rates.tasks:
         yield from (f"{TASKS[task].title}:", "", *by_batch(rates, task), "")
+    for note in about.get("notes", ()):
+        yield from (note, "")
     yield from few.section(few.read(FEW))
     if tasks:
         yield from ("### How the methods ran", "", HOW)

@@ -43,8 +43,8 @@ class Rates:
     """Of the CPU worker."""
     beside: int = 1
     """Intra-op threads of the process that feeds the device, and of the server."""
-    about: Mapping[str, str] | None = None
-    """The device, the machine and the versions, in words."""
+    about: Mapping[str, Any] | None = None
+    """The device, the machine and the versions, in words; `notes`: sentences on how they were measured."""
     tasks: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None
     """Task -> who -> batch -> samples per second."""
 

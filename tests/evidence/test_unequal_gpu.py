@@ -153,8 +153,17 @@ def test_the_page_answers_whether_the_cpu_pays():
     assert "1.00 x as soon; the CPU adds throughput to 1.12 x: not reached." in page(slower, COSTS)
 
 
-def test_without_a_measured_device_there_is_no_such_part():
+def test_without_a_measured_device_there_is_no_such_part(monkeypatch):
+    monkeypatch.setitem(CONDITIONS, "gpu", conditions.of_gpu(Rates()))
     assert not list(for_real.section({}))
+
+
+@pytest.mark.usefixtures("device")
+def test_rates_alone_are_told_as_such():
+    told = list(for_real.section({}))
+    assert any(line.startswith("**No comparison of the methods has been made on a GPU**") for line in told)
+    assert "| 1 | 500 | 100 | 400 | 1.2 |" in told
+    assert not any("pay?" in line for line in told)
 
 
 def test_a_generated_set_is_read_as_what_it_is(tmp_path, monkeypatch):
