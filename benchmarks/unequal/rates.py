@@ -174,6 +174,8 @@ def _measure(task: str, kind: str, threads: int, beside: int) -> dict[str, dict[
 
 
 def _about(kind: str) -> dict[str, str]:
+    from importlib.metadata import version
+
     import torch
 
     from benchmarks.evidence import machine
@@ -182,7 +184,7 @@ def _about(kind: str) -> dict[str, str]:
     if kind == "cuda":
         of = torch.cuda.get_device_properties(0)
         device = f"{of.name}, {of.total_memory / 2**30:.0f} GiB, CUDA {torch.version.cuda}"
-    return {"device": device, "machine": machine.title_of(machine.hardware()), "torch": torch.__version__}
+    return {"device": device, "machine": machine.title_of(machine.hardware()), "torch": version("torch").partition("+")[0]}
 
 
 def main() -> int:

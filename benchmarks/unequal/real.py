@@ -83,7 +83,7 @@ def together(runs: Sequence[Run], place: Path, until: float, add: Callable[[Run,
     todo = dict(zip(runs, zip(folders, specs, strict=True), strict=True))
     about = {"machine": machine.title_of(machine.hardware()), "machine_ms": round(speed.probe(), 2)}
     if device:
-        about["torch"] = version("torch")
+        about["torch"] = version("torch").partition("+")[0]
         specs.insert(0, validate_run(warming(runs[0])))
         folders.insert(0, place / "first")
     for folder, spec in zip(folders, specs, strict=True):
