@@ -184,7 +184,11 @@ def _about(kind: str) -> dict[str, str]:
     if kind == "cuda":
         of = torch.cuda.get_device_properties(0)
         device = f"{of.name}, {of.total_memory / 2**30:.0f} GiB, CUDA {torch.version.cuda}"
-    return {"device": device, "machine": machine.title_of(machine.hardware()), "torch": version("torch").partition("+")[0]}
+    return {
+        "device": device,
+        "machine": machine.title_of(machine.hardware()),
+        "torch": version("torch").partition("+")[0],
+    }
 
 
 def main() -> int:
