@@ -2,10 +2,13 @@
 
     python -m benchmarks.unequal run [--tasks digits a9a w8a] [--conditions ratio-4 v100] [--minutes 40]
     python -m benchmarks.unequal run --real [--minutes 15]      two processes, one of them slowed down
+    python -m benchmarks.unequal run --gpu [--device cpu]       a GPU and the CPU beside it; cpu: to try it out
+    python -m benchmarks.unequal few                            a few of these, fixed settings: less than a minute
     python -m benchmarks.unequal publish [--measure]            write docs/results/heterogeneous.md with its data
     python -m benchmarks.unequal derive --into FOLDER           make the data of finna-50
 
-Virtual time does not depend on the load of the machine; for `--real` leave it alone. Both continue an earlier run.
+Virtual time does not depend on the load of the machine; for `--real` and `--gpu` leave it alone. All continue an
+earlier run. `--gpu` measures samples per second first, and keeps them beside the store, `STORE.rates.json`.
 a9a and w8a need HOOKE_DATA with a folder `libsvm-binary`, finna-50 that which `derive` has made of
 $HOOKE_DATA/finna-yso-en, with links to all else: set HOOKE_DATA to it then. Only conditions with all trials and
 seeds of all entries are published. Records of a trial that is drawn otherwise now do not count.
@@ -14,18 +17,20 @@ seeds of all entries are published. Records of a trial that is drawn otherwise n
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.common import records
 from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.store import ROOT
-from benchmarks.unequal import derived, dispatching, real, runs
-from benchmarks.unequal.conditions import CONDITIONS, TASKS, of_kind
-from benchmarks.unequal.curves import draw
+from benchmarks.unequal import derived, dispatching, few, for_real, planted, rates, real, runs
+from benchmarks.unequal.conditions import CONDITIONS, FEW, RATES, TASKS, of_kind, use
 from benchmarks.unequal.page import page
 from benchmarks.unequal.runs import Run, run_of
 
@@ -58,13 +63,45 @@ def run_all(
         )
 
 
+def prepare(options: argparse.Namespace) -> None:
+    """Lay the condition with a real device out by its rates, which are measured if they are not known."""
+    from hooke.hardware.description import usable_cores
+
+    path = options.store.with_suffix(".rates.json")
+    tasks = [task for task in CONDITIONS["gpu"].tasks if task in options.tasks]
+    if planted.NAME in tasks and "HOOKE_DATA" in os.environ:
+        planted.make(Path(os.environ["HOOKE_DATA"]))
+    known = rates.read(path)
+    if new := [task for task in tasks if task not in (known.tasks or {})]:
+        threads, beside = rates.usual(usable_cores())
+        found = rates.measured(options.device, options.threads or threads, beside, new)
+        rates.write(path, replace(found, tasks={**(known.tasks or {}), **(found.tasks or {})}))
+    use(rates.read(path))
+
+
+def few_of(store: Path) -> list[dict[str, Any]]:
+    """Return the records of `few` beside a store."""
+    return few.read(store.with_suffix(".few.jsonl"))
+
+
+def keep_few(store: Path, record: dict[str, Any]) -> None:
+    """Add a record of `few`, and tell it."""
+    records.add(store.with_suffix(".few.jsonl"), record)
+    print(json.dumps(record), flush=True)
+
+
 def main() -> int:
     """Run what is missing, or write the page; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="benchmarks.unequal", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "publish", "derive"))
+    parser.add_argument("do", choices=("run", "few", "publish", "derive"))
     parser.add_argument("--real", action="store_true", help="processes of this machine, not virtual time")
+    parser.add_argument("--gpu", action="store_true", help="a GPU and the CPU beside it, not virtual time")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="--gpu: what is worker 0")
+    parser.add_argument(
+        "--threads", type=int, help="--gpu: of the CPU worker; by default as many as the cores allow"
+    )
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="NAME")
     parser.add_argument("--conditions", nargs="+", choices=CONDITIONS, default=list(CONDITIONS), metavar="NAME")
     parser.add_argument("--minutes", type=float, default=600.0, help="start no run after so many minutes")
@@ -82,14 +119,36 @@ def main() -> int:
             parser.error("`derive` needs --into FOLDER, and HOOKE_DATA with a folder finna-yso-en")
         print(derived.derive(Path(os.environ["HOOKE_DATA"]), options.into))
         return 0
-    if options.do == "run":
-        those = of_kind("real") if options.real else of_kind("cpus", "box", "devices", "spread")
-        todo = list(runs.cells(options.tasks, [each for each in those if each in options.conditions]))
-        run_all(todo, options.store, options.minutes, options.processes, options.real)
+    if options.do == "few":
+        began = time.monotonic()
+        prepare(options)
+        few.run(lambda record: keep_few(options.store, record), options.minutes - (time.monotonic() - began) / 60)
+        print("\n".join(few.section(few_of(options.store))))
         return 0
+    if options.do == "run":
+        really = options.real or options.gpu
+        those = (
+            of_kind("gpu" if options.gpu else "real") if really else of_kind("cpus", "box", "devices", "spread")
+        )
+        began = time.monotonic()
+        if options.gpu:
+            prepare(options)
+        todo = list(runs.cells(options.tasks, [each for each in those if each in options.conditions]))
+        minutes = options.minutes - (time.monotonic() - began) / 60
+        run_all(todo, options.store, minutes, options.processes, really)
+        if options.gpu:
+            print("\n".join(for_real.section(records.read(options.store, run_of, runs.drawn))))
+        return 0
+    if found := few_of(options.store):
+        records.write(FEW, found)
+    if (measured := options.store.with_suffix(".rates.json")).exists():
+        rates.write(RATES, rates.read(measured))
+        use(rates.read(RATES))
     fresh = options.measure or not COSTS.exists()
     costs = dispatching.measure(COSTS, options.measure) if fresh else dispatching.read(COSTS)
     found = records.publish(PAGE, DATA, options.store, run_of, lambda known: page(known, costs), runs.drawn)
+    from benchmarks.unequal.curves import draw  # needs matplotlib, which a machine that measures may not have
+
     draw(found, DATA.parent)
     print(PAGE)
     return 0

@@ -8,10 +8,20 @@ from typing import Any, Literal
 
 from hooke.spec.devices import PROFILES
 
-from benchmarks.unequal import derived
+from benchmarks.evidence.store import ROOT
+from benchmarks.unequal import derived, planted
+from benchmarks.unequal.rates import Rates, read
 
+RATES = ROOT / "docs" / "results" / "heterogeneous" / "rates.json"
+"""What was measured of the device of the published results."""
+FEW = RATES.with_name("few.jsonl")
+"""Its runs with fixed settings."""
 TRIALS = 6
-"""Settings tried of every entry, in every condition."""
+"""Settings tried of every entry, in every condition but that with a real device."""
+REAL_TRIALS = 4
+"""There."""
+RANGE, DEEP_RANGE = (0.03, 2.0), (0.03, 1.2)
+"""Least and most rate of a step of a trial; the latter of deep perceptrons, which learned with 1.2 in one run."""
 TUNING_SEED = 1000
 """Seed of the trials; no result has it."""
 SEEDS = (1, 2, 3)
@@ -48,6 +58,10 @@ def _libsvm(name: str, hidden: int) -> dict[str, Any]:
     return {"name": "libsvm-mlp", "parameters": parameters}
 
 
+def _deep(data: str) -> dict[str, Any]:
+    return {"name": "libsvm-mlp", "parameters": {"data": data, "layers": 6, "hidden": 512}}
+
+
 def _sparse() -> dict[str, Any]:
     return {"name": "xmlc-mlp", "parameters": {"data": derived.NAME, "hidden": 32, "validation_items": 1000}}
 
@@ -78,17 +92,28 @@ TASKS = {
         "w8a, perceptron 300 - 256 - 256 - 2", _libsvm("w8a", 256),
         "validation_loss", 0.06, 60_000, 1600,
     ),
+    "w8a-deep": Task(
+        "w8a, perceptron 300 - 6 x 512 - 2", _deep("libsvm-binary/w8a"),
+        "validation_loss", 0.05, 60_000, 1600,
+    ),
+    planted.NAME: Task(
+        f"{planted.NAME} (dense rows, {planted.FEATURES} features), perceptron {planted.FEATURES} - 6 x 512 - 2",
+        _deep(planted.NAME), "validation_loss", 0.32, 60_000, 1600,
+    ),
 }  # fmt: skip
 """By name, the most important first; targets were set before any trial, from one run of `sgd` with batch 32 and lr
 0.1, or 1 on the derived data, whose rows have norm 1."""
 
-Kind = Literal["cpus", "box", "devices", "spread", "real"]
+Kind = Literal["cpus", "box", "devices", "spread", "real", "gpu"]
+WALL, BETWEEN = 2.5, 0.08
+"""With a real device: wall seconds of a run, evaluations included, after which it is ended; and about so many
+seconds of the clock between two of its evaluations."""
 
 
 @dataclass(frozen=True)
 class Condition:
     """A cluster: two CPUs, a box with a CPU and a device, one with several devices, many workers whose speeds
-    spread, or two real CPUs."""
+    spread, two real CPUs, or a real device and the CPU beside it."""
 
     title: str
     kind: Kind
@@ -98,6 +123,18 @@ class Condition:
     """Samples per second of each worker at a batch of 256, relative to the slowest: what a measurement yields."""
     only: tuple[str, ...] = ()
     """Tasks, if not all of its kind."""
+    rates: Rates | None = None
+    """With a real device: what was measured."""
+
+    @property
+    def trials(self) -> int:
+        """Return the settings tried of every entry."""
+        return TRIALS if self.rates is None else REAL_TRIALS
+
+    @property
+    def learning_rates(self) -> tuple[float, float]:
+        """Return the least and the most rate of a step of a trial."""
+        return RANGE if self.rates is None else DEEP_RANGE
 
     @property
     def workers(self) -> int:
@@ -108,7 +145,8 @@ class Condition:
     def batches(self) -> tuple[int, ...]:
         """Return the batches of a worker among which entries choose; a device has an overhead per batch."""
         device = (32, 64, 128, 256)
-        return {"box": device, "devices": device, "spread": (16, 32)}.get(self.kind, (16, 32, 64))
+        real = (128, 256, 512, 1024)
+        return {"box": device, "devices": device, "spread": (16, 32), "gpu": real}.get(self.kind, (16, 32, 64))
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -118,11 +156,14 @@ class Condition:
             "real": ("a9a-wide", "w8a-wide"),
             "box": ("digits", "w8a", "a9a", derived.NAME),
             "devices": ("digits", "w8a"),
+            "gpu": ("w8a-deep", planted.NAME),
         }
         return self.only or those.get(self.kind, ("digits", "w8a", "a9a"))
 
     def alone(self, worker: int) -> dict[str, Any]:
         """Return what a document has of the cluster of one of its workers."""
+        if self.rates is not None:
+            return _of_device(self.rates, worker)
         if self.kind == "real":
             return {"groups": [group_of(self.speeds[worker] / max(self.speeds))]}
         virtual = dict(self.virtual)
@@ -135,9 +176,17 @@ class Condition:
     @property
     def together(self) -> dict[str, Any]:
         """Return what a document has of the cluster of all workers."""
+        if self.rates is not None:
+            return _of_device(self.rates, 0, 1)
         if self.kind == "real":
             return {"groups": [group_of(each / max(self.speeds)) for each in self.speeds]}
         return {"virtual": dict(self.virtual)}
+
+
+def _of_device(rates: Rates, *workers: int) -> dict[str, Any]:
+    """Return the groups of a real device (worker 0) and the CPU beside it (1); no process is pinned."""
+    groups = ({"kind": rates.kind}, {"kind": "hogwild-cpu", "threads": rates.threads})
+    return {"groups": [groups[worker] for worker in workers], "compute": {"threads": rates.beside}}
 
 
 def group_of(speed: float) -> dict[str, Any]:
@@ -192,6 +241,15 @@ def of_real(ratio: int) -> Condition:
     return Condition(f"two processes, speeds {ratio} : 1", "real", {}, (ratio, 1.0))
 
 
+def of_gpu(rates: Rates) -> Condition:
+    """Return a real device and the CPU beside it; speeds: of a step of 1024 samples there, of one of 128 here."""
+    task = "w8a-deep"
+    ratio = rates.rate(task, "device", 1024) / rates.rate(task, "threads", 128)
+    device = "one GPU" if rates.kind == "cuda" else "a process"
+    title = f"{device} and {rates.threads} threads without locks"
+    return Condition(title, "gpu", {}, (max(1.01, round(ratio, 2)), 1.0), rates=rates)
+
+
 CONDITIONS = {
     "v100": of_box("v100"),
     "ratio-4": of_ratio(4),
@@ -209,8 +267,15 @@ CONDITIONS = {
     "v100-4": of_devices("four V100 and a 28-core CPU", "devices", *["v100"] * 4, "cpu-28"),
     "mixed": of_devices("H100, V100 and K80", "devices", "h100", "v100", "k80"),
     **{f"real-{ratio}": of_real(ratio) for ratio in (1, 2, 4, 8)},
+    "gpu": of_gpu(read(RATES)),
 }
-"""By name, those that are run first at the beginning."""
+"""By name, those that are run first at the beginning; the last one is that of the published results, unless `use`
+has exchanged it."""
+
+
+def use(rates: Rates) -> None:
+    """Lay out the condition with a real device by these rates from now on."""
+    CONDITIONS["gpu"] = of_gpu(rates)
 
 
 def of_kind(*kinds: Kind) -> list[str]:

@@ -12,24 +12,12 @@ from matplotlib.ticker import FormatStrFormatter, LogLocator
 
 from benchmarks.common.records import Record
 from benchmarks.evidence.drawing import PALETTE, STYLE, svg
-from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS, of_kind
+from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS
 from benchmarks.unequal.entries import ENTRIES, entries
-from benchmarks.unequal.runs import Run, complete, results
+from benchmarks.unequal.panels import REAL, figures
+from benchmarks.unequal.runs import Run, results
 
-COLUMNS = 2
-"""Panels of a figure: more would make it larger than a page of the repository may have."""
 LINES = {name: (PALETTE[i % len(PALETTE)], ("-", "--", ":")[i // len(PALETTE)]) for i, name in enumerate(ENTRIES)}
-
-
-def panels(records: Mapping[Run, Record], task: str) -> list[str]:
-    """Return the conditions that are complete for a task, without those of many workers."""
-    return [name for name in of_kind("cpus", "box", "devices", "real") if complete(records, task, name)]
-
-
-def figures(records: Mapping[Run, Record], task: str) -> dict[str, list[str]]:
-    """Return the conditions in each figure of a task, by the figure's name."""
-    shown = panels(records, task)
-    return {f"loss-{task}-{k // COLUMNS + 1}.svg": shown[k : k + COLUMNS] for k in range(0, len(shown), COLUMNS)}
 
 
 def draw(records: Mapping[Run, Record], folder: Path) -> list[Path]:
@@ -45,7 +33,7 @@ def draw(records: Mapping[Run, Record], folder: Path) -> list[Path]:
 
 
 def _figure(records: Mapping[Run, Record], task: str, conditions: list[str]) -> str:
-    real = CONDITIONS[conditions[0]].kind == "real"
+    real = CONDITIONS[conditions[0]].kind in REAL
     title = f"Loss against time: {TASKS[task].title}{'' if real else ' (simulated)'}"
     with matplotlib.rc_context(STYLE):
         drawn = Figure(figsize=(5.4 * len(conditions), 4.8), layout="constrained")
@@ -72,7 +60,7 @@ def _panel(axes: Axes, records: Mapping[Run, Record], task: str, condition: str)
                 *zip(*first["curve"], strict=True), color=colour, linestyle=dashes, linewidth=1.2, label=entry
             )
     axes.set_title(CONDITIONS[condition].title, fontsize=9, loc="left")
-    axes.set_xlabel("s" if CONDITIONS[condition].kind == "real" else "virtual s", fontsize=8)
+    axes.set_xlabel("s" if CONDITIONS[condition].kind in REAL else "virtual s", fontsize=8)
     axes.set_ylabel("validation loss", fontsize=8)
     axes.set_yscale("log")
     axes.minorticks_off()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from benchmarks.unequal.conditions import CONDITIONS, TASKS, TRIALS, Condition, Kind
+from benchmarks.unequal.conditions import BETWEEN, CONDITIONS, RANGE, TASKS, WALL, Condition, Kind
 
-LEAST_RATE, MOST_RATE = 0.03, 2.0
+LEAST_RATE, MOST_RATE = RANGE
 """Of a step, where batches differ of one with the largest batch: every method's trials cover this range."""
 MISFIT = 1.1
 """How much longer than with a perfect split a step of a static split may take."""
@@ -27,6 +28,8 @@ class Draw:
     rate: float
     random: random.Random
     where: Condition
+    turn: int = 0
+    """Beside a real device: the place of the trial in an order of the batches, each of which has its turn."""
 
     def pick(self, *options: Any) -> Any:
         """Return one of several; takes one random number, however many there are."""
@@ -34,11 +37,13 @@ class Draw:
 
     def batch(self) -> int:
         """Return the batch of a worker."""
-        return int(self.pick(*self.where.batches))
+        drawn = self.pick(*self.where.batches)
+        return int(drawn if self.where.rates is None else self.where.batches[self.turn])
 
     def small(self) -> int:
         """Return the batch of which a method with sizes of its own takes several."""
-        return self.between(self.pick(*self.where.batches[:2]))
+        drawn = self.pick(*self.where.batches[:2])
+        return self.between(drawn if self.where.rates is None else self.where.batches[self.turn % 2])
 
     def between(self, drawn: int, least: int = 1) -> int:
         """Return a length between two exchanges of a worker, drawn for a pair, for the CPUs that there are.
@@ -58,7 +63,7 @@ class Entry:
     draw: Callable[[Draw], Settings]
     alone: Literal["", "fastest", "slowest"] = ""
     """The worker that it runs on by itself; empty: on all."""
-    kinds: tuple[Kind, ...] = ("cpus", "box", "devices", "real")
+    kinds: tuple[Kind, ...] = ("cpus", "box", "devices", "real", "gpu")
     """Of the conditions in which it is compared."""
     heterogeneous: bool = False
     """Whether it adapts the work to unequal workers."""
@@ -84,7 +89,8 @@ def split(speeds: Sequence[float]) -> list[int]:
 
 def _weighted(d: Draw) -> Settings:
     sizes = split(d.where.speeds)
-    return {"batch": max(1, round(d.batch() * d.where.workers / sum(sizes))), "sizes": sizes, "lr": d.rate}
+    least = 1 if d.where.rates is None else d.where.rates.threads  # a sub-batch has an item at least
+    return {"batch": max(least, round(d.batch() * d.where.workers / sum(sizes))), "sizes": sizes, "lr": d.rate}
 
 
 def _local(d: Draw) -> Settings:
@@ -102,6 +108,19 @@ def _largest(d: Draw) -> Settings:
     return {"batch": d.small(), "lr": round(d.rate / largest, 5), "largest": largest}
 
 
+def _adaptive(d: Draw) -> Settings:
+    """Return sizes that follow the speeds.
+
+    A real device begins with the largest and keeps a quarter of it: as each thread's updates count, it would else
+    come down to one batch, which takes it as long.
+    """
+    found = _largest(d)
+    if d.where.rates is None:
+        return found
+    largest = found["largest"]
+    return found | {"sizes": [largest, 1], "smallest_of": [max(1, largest // 4), 1]}
+
+
 def _static(d: Draw) -> Settings:
     """Return large batches on the workers that are faster than the slowest, single ones on this."""
     found = _largest(d)
@@ -117,7 +136,8 @@ def _merging(d: Draw) -> Settings:
     return found | {"mega_batch": between, "center_momentum": d.pick(0.0, 0.5, 0.9)}
 
 
-ALL: tuple[Kind, ...] = ("cpus", "box", "devices", "spread", "real")
+SIMULATED: tuple[Kind, ...] = ("cpus", "box", "devices", "spread")
+ALL: tuple[Kind, ...] = (*SIMULATED, "real", "gpu")
 SYNC, STATIC, ADAPTIVE = "Sync SGD", "CPU+GPU Hogbatch", "Adaptive Hogbatch"
 FASTEST, SLOWEST = "SGD, fastest worker alone", "SGD, slowest worker alone"
 SPLIT, MERGING = "Weighted Sync SGD, by speed", "Adaptive SGD"
@@ -125,14 +145,14 @@ ENTRIES = {
     SYNC: Entry("sync-sgd", _plain, kinds=ALL),
     SPLIT: Entry("weighted-sync-sgd", _weighted, kinds=ALL),
     FASTEST: Entry("sgd", _plain, alone="fastest"),
-    SLOWEST: Entry("sgd", _plain, alone="slowest", kinds=("box",)),
+    SLOWEST: Entry("sgd", _plain, alone="slowest", kinds=("box", "gpu")),
     "Local SGD": Entry("local-sgd", _local, kinds=("spread",)),
     "Sync EASGD": Entry("sync-easgd", _elastic, kinds=("spread",)),
-    "Async SGD": Entry("async-sgd", _plain, kinds=ALL),
+    "Async SGD": Entry("async-sgd", _plain, kinds=(*SIMULATED, "real")),
     "Async EASGD": Entry("async-easgd", _elastic, kinds=("spread",)),
     "Heterogeneous EASGD": Entry("heterogeneous-easgd", _elastic, kinds=ALL, heterogeneous=True),
     STATIC: Entry("hogbatch", _static, heterogeneous=True),
-    ADAPTIVE: Entry("hogbatch", _largest, kinds=ALL, heterogeneous=True),
+    ADAPTIVE: Entry("hogbatch", _adaptive, kinds=ALL, heterogeneous=True),
     MERGING: Entry("adaptive-sgd", _merging, kinds=ALL, heterogeneous=True),
 }
 """All are compared with the first, the synchronous step of the slowest. The slowest of two CPUs alone takes the
@@ -151,11 +171,15 @@ def trial(entry: str, condition: str, number: int) -> Settings:
     one rate: every entry tries small and large ones. Rates and random numbers are the same in every condition of
     as many methods.
     """
-    parts, drawn = list(range(TRIALS)), _drawn_as(entry, condition)
+    where = CONDITIONS[condition]
+    parts, drawn = list(range(where.trials)), _drawn_as(entry, condition)
     random.Random(drawn).shuffle(parts)
     r = random.Random(f"{drawn} {number}")
-    rate = LEAST_RATE * (MOST_RATE / LEAST_RATE) ** ((parts[number] + r.random()) / TRIALS)
-    return ENTRIES[entry].draw(Draw(round(rate, 4), r, CONDITIONS[condition]))
+    least, most = where.learning_rates
+    rate = least * (most / least) ** ((parts[number] + r.random()) / where.trials)
+    turns = list(range(len(where.batches)))
+    random.Random(f"{drawn} batches").shuffle(turns)
+    return ENTRIES[entry].draw(Draw(round(rate, 4), r, where, turns[number % len(turns)]))
 
 
 def _drawn_as(entry: str, condition: str) -> str:
@@ -175,6 +199,12 @@ def document(task: str, condition: str, entry: str, settings: Settings, seed: in
     if how.alone:
         pick = max if how.alone == "fastest" else min
         cluster = where.alone(where.speeds.index(pick(where.speeds)))
+    budget: dict[str, Any] = {"samples": what.samples}
+    every = what.every
+    if where.rates is not None:  # in seconds: speeds differ too much for a budget of samples
+        rate = where.rates.together(task, how.algorithm, how.alone, settings)
+        every = max(settings["batch"] * where.workers, round(BETWEEN * rate))
+        budget = {"samples": every * math.ceil(WALL / BETWEEN), "max_seconds": WALL}
     return {
         "schema": "hooke.run/1",
         "workload": dict(what.workload),
@@ -183,10 +213,10 @@ def document(task: str, condition: str, entry: str, settings: Settings, seed: in
         "sharding": "dispatched",
         "workers": 1 if how.alone else where.workers,
         "seed": seed,
-        "world": "mpi" if where.kind == "real" else "virtual",
+        "world": "mpi" if where.kind in ("real", "gpu") else "virtual",
         **cluster,
-        "budget": {"samples": what.samples},
+        "budget": budget,
         "target": {"metric": what.metric, "value": what.value},
-        "evaluation": {"every": what.every},
+        "evaluation": {"every": every},
         "checkpoint": "never",
     }

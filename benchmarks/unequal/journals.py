@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,13 @@ DIVERGED: dict[str, Any] = {"diverged": True, "seconds": None, "samples": None, 
 """The figures of a run that ended with NaN or Inf."""
 
 
-def figures(folder: Path, workers: int, curve: bool = False) -> dict[str, Any]:
+def figures(folder: Path, workers: int, curve: bool = False, detail: bool = False) -> dict[str, Any]:
     """Return seconds and samples to the target (None: missed), and the work of each worker, by rank.
 
     `computing`: shares of the worker's time; `updates`: exchanges with the server, or steps where there is none.
-    `curve`: also the loss over the clock, [s, loss] of every evaluation.
+    `curve`: also the loss over the clock, [s, loss] of every evaluation. `detail`: also `wall`, the seconds to the
+    target with evaluations, `phases`, shares of the time of each worker and the server, and the mean `staleness`
+    of each worker's updates, where there is a server.
     """
     from hooke.comparison.journals import read
 
@@ -36,18 +40,46 @@ def figures(folder: Path, workers: int, curve: bool = False) -> dict[str, Any]:
     }
     if any(each.slowed_to is not None for each in done):
         found["slowed_to"] = [each.slowed_to for each in done]
+    if detail:
+        found["wall"] = met.wall if met else None
+        every = [rank.done for rank in ranks if rank.done is not None]
+        found["phases"] = [_shares(each.phases, each.clock) for each in every]
+        if len(ranks) > workers:
+            found["staleness"] = _staleness(folder / f"journal.{workers}.jsonl", workers)
     if curve:
         found["curve"] = [[float(f"{each.clock:.5g}"), float(f"{each.loss:.5g}")] for each in evaluations]
     return found
 
 
-def _exchanges(journal: Path, workers: int) -> list[int]:
-    """Return the exchanges of each worker with the server but its first one, which brings nothing."""
-    from hooke.spec.events import Steps
+def _shares(phases: Mapping[str, float], clock: float) -> dict[str, float]:
+    """Return the shares of the clock; it stands during evaluations."""
+    return {name: round(s / clock, 4) for name, s in phases.items() if s and clock and name != "evaluate"}
+
+
+def _column(journal: Path, *names: str) -> Iterator[tuple[float, ...]]:
+    """Yield these columns of every exchange of a server."""
+    from hooke.spec.events import ABSENT, Steps
     from hooke.spec.journal import records, unpack
 
-    counts: Counter[int] = Counter()
     for record in records(journal):
         if isinstance(record, Steps):
-            counts.update(int(each) for each in unpack("worker", record.columns["worker"]))
+            has = record.columns
+            yield from zip(
+                *(unpack(name, has[name]) if name in has else [ABSENT[name]] * record.n for name in names),
+                strict=True,
+            )
+
+
+def _staleness(journal: Path, workers: int) -> list[float | None]:
+    """Return by how many updates the center was ahead of each worker's, on average; None without an update."""
+    found: list[list[float]] = [[] for _ in range(workers)]
+    for worker, stale in _column(journal, "worker", "staleness"):
+        if not math.isnan(stale):
+            found[int(worker)].append(stale)
+    return [round(sum(each) / len(each), 3) if each else None for each in found]
+
+
+def _exchanges(journal: Path, workers: int) -> list[int]:
+    """Return the exchanges of each worker with the server but its first one, which brings nothing."""
+    counts = Counter(int(worker) for (worker,) in _column(journal, "worker"))
     return [max(0, counts[worker] - 1) for worker in range(workers)]

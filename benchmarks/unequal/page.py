@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchmarks import speed
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
-from benchmarks.unequal import dispatching, findings, short
+from benchmarks.unequal import dispatching, findings, for_real, short
 from benchmarks.unequal.conditions import CONDITIONS, MANY, SEEDS, TASKS, TRIALS, Kind, of_kind
-from benchmarks.unequal.curves import figures
 from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SYNC, entries
+from benchmarks.unequal.panels import figures
 from benchmarks.unequal.runs import Run, best, complete, median, results
 
 TITLE = """\
@@ -83,7 +83,7 @@ def page(records: Mapping[Run, Record], costs: dispatching.Costs) -> str:
         lines += ["", "## Which method survives an unequal cluster best (simulated)", "", SURVIVAL]
         lines += findings.survival(records)
     lines += ["", *summary(records, "Two workers (simulated)", "cpus", "box"), *_several(records), *_real(records)]
-    lines += ["## How it was measured", "", HEAD]
+    lines += [*for_real.section(records), "## How it was measured", "", HEAD]
     for task in TASKS:
         lines += _task(records, task)
     return "\n".join(lines).rstrip() + "\n"

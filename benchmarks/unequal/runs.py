@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.common.records import Record
 from benchmarks.unequal import journals
-from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS, TRIALS, TUNING_SEED
+from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS, TUNING_SEED
 from benchmarks.unequal.entries import Settings, document, entries, trial
 
 
@@ -81,9 +81,13 @@ def score(record: Record) -> tuple[float, float]:
     return (math.inf if seconds is None else seconds), (math.inf if loss is None else loss)
 
 
+def _numbers(condition: str) -> range:
+    return range(CONDITIONS[condition].trials)
+
+
 def best(records: Mapping[Run, Record], task: str, condition: str, entry: str) -> int | None:
     """Return the number of the best trial; None as long as one is missing."""
-    trials = [Run(task, condition, entry, number, TUNING_SEED) for number in range(TRIALS)]
+    trials = [Run(task, condition, entry, number, TUNING_SEED) for number in _numbers(condition)]
     if any(each not in records for each in trials):
         return None
     return min(trials, key=lambda each: score(records[each])).trial
@@ -93,7 +97,7 @@ def missing(records: Mapping[Run, Record], task: str, condition: str, entry: str
     """Return what is to be run next of a cell: its trials, or the results of the best of them."""
     number = best(records, task, condition, entry)
     if number is None:
-        wanted = [Run(task, condition, entry, each, TUNING_SEED) for each in range(TRIALS)]
+        wanted = [Run(task, condition, entry, each, TUNING_SEED) for each in _numbers(condition)]
     else:
         wanted = [Run(task, condition, entry, number, seed) for seed in SEEDS]
     return [each for each in wanted if each not in records]
@@ -135,7 +139,9 @@ def following(
 def _limit(records: Mapping[Run, Record], run: Run) -> float | None:
     """Return when a trial cannot be the best any more; None of a result, and as long as none met the target."""
     before = [
-        records[each]["seconds"] for number in range(TRIALS) if (each := replace(run, trial=number)) in records
+        records[each]["seconds"]
+        for number in _numbers(run.condition)
+        if (each := replace(run, trial=number)) in records
     ]
     met = [seconds for seconds in before if seconds is not None]
     return BEHIND * min(met) + SHORT if met and run.seed == TUNING_SEED else None

@@ -73,7 +73,7 @@ class AdaptiveSGD(SizedMerges):
                     r.ask(x)
                     left, size = r.granted, int(r.word)
                 u.zero_()
-            u.add_(r.gradient(joined=left % size > 0 and left < r.granted))
+            u.add_(r.gradient(joined=left % size > 0 and left < r.granted, of=left % size or size))
             left -= 1
         r.deliver(x.add_(u, alpha=-self.lr))
         u.zero_()

@@ -70,7 +70,7 @@ class Hogbatch(Sized):
                 r.request(u if filled else None, into=x).wait()
                 u.zero_()
                 left = r.granted
-            u.add_(r.gradient(joined=left < r.granted))
+            u.add_(r.gradient(joined=left < r.granted, of=left))
             filled, left = True, left - 1
         r.deliver(u)
         u.zero_()

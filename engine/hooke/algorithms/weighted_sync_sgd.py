@@ -71,6 +71,6 @@ class WeightedSyncSGD(Algorithm):
         for _ in r.steps():
             u.zero_()
             for k in range(own):
-                u.add_(r.gradient(joined=k > 0, batches=1))
+                u.add_(r.gradient(joined=k > 0, batches=1, of=own))
             comm.allreduce(u)
             x.add_(u, alpha=-rate)

@@ -61,7 +61,7 @@ class Rank(Protocol):
         """Return a scratch vector of the same size; call this before the loop, which should not allocate."""
 
     def gradient(
-        self, at: Vector | None = None, joined: bool = False, batches: Literal[1] | None = None
+        self, at: Vector | None = None, joined: bool = False, batches: Literal[1] | None = None, of: int = 1
     ) -> Vector:
         """Pick this worker's next batch and return its mean gradient at `at`, or at `params`.
 
@@ -69,6 +69,8 @@ class Rank(Protocol):
         with `batches` = 1 the next batch alone, in any case.
         `joined`: one larger batch together with the gradient before, at the same point: in virtual time the
         seconds of a step are not charged again.
+        `of`: how many gradients, this one included, the method sums at this point, of which all further ones are
+        `joined`. A CUDA device computes all in one pass: the first is their sum, the others are 0.
         Every call returns the same buffer. Raises NumericalError, with rank and step, if it holds a NaN or Inf.
         """
 

@@ -72,7 +72,8 @@ class ServerWorkerLoop:
             r.recorder.step(r)
             saved = r.t == self._meet_at and self._meet()
             self._stop_if_told()
-            ends = r.cancel_requested.is_set() and self._until is None and self._outstanding is None
+            waits = self._outstanding is not None or r.passes.ahead > 0
+            ends = r.cancel_requested.is_set() and self._until is None and not waits
             if ends and not saved:  # a row that a checkpoint needs is written, and another one takes what follows
                 self._until = r.t  # not after the rest of a period, which may take long
         self.left_at = r.ledger.since

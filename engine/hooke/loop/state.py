@@ -27,6 +27,7 @@ from hooke.loop.decisions import Decision, Requests, RunSchedule
 from hooke.loop.dispatch import Dispatch
 from hooke.loop.flag import Flag
 from hooke.loop.governor import Governor
+from hooke.loop.passes import Passes
 from hooke.loop.replay import ExchangeOrder
 from hooke.loop.threads import virtual_seconds
 from hooke.objective.batches import Batches
@@ -124,6 +125,7 @@ class RankState(Rank):
         self._sum = objective.allocate() if self.schedule.accumulation > 1 else None
         if not self.is_server and (warm := getattr(objective, "warm", None)) is not None:
             warm(spec.batch)  # before the clock starts
+        self.passes = Passes(objective.device)
         self.batches, self.dispatch = self._data()
         self.compute_time = ComputeTime(spec, self.rank)
         if (supports := comm.account.supports) is not None:
@@ -183,8 +185,10 @@ class RankState(Rank):
 
     @override
     def gradient(
-        self, at: Vector | None = None, joined: bool = False, batches: Literal[1] | None = None
+        self, at: Vector | None = None, joined: bool = False, batches: Literal[1] | None = None, of: int = 1
     ) -> Vector:
+        if self.passes.covers(joined):
+            return self._gradient.zero_()
         self._joined = joined
         total = None if batches == 1 else self._sum
         more = self._counted[1] if self._counted[0] == self.t else 0
@@ -192,7 +196,7 @@ class RankState(Rank):
             self.objective.bind(at, self._gradient)
         self.objective.synchronize()  # what a method has begun is not charged to the gradient
         before = self.ledger.enter(Phase.DATA)
-        loss = self._next_gradient() if total is None else self._accumulated(total)
+        loss = self._next_gradient(of) if total is None else self._accumulated(total)
         self.loss = loss if not more else self.loss + (loss - self.loss) / (more + 1)
         self._counted = self.t, more + 1
         self.ledger.enter(before)
@@ -216,11 +220,9 @@ class RankState(Rank):
         if x is self._gradient:
             self._touched = touched, getattr(x, "_version", None)
 
-    def _next_gradient(self) -> float:
-        """Write the gradient of the next batch to the bound vector; return the mean loss."""
-        batch = self.objective.pick(self.batches.next())
-        if self.objective.reads_ahead:
-            self._read_ahead()
+    def _next_gradient(self, of: int = 1) -> float:
+        """Write the gradient of the next batch, or the sum of a pass, to the bound vector; return the loss."""
+        batch, count = self.passes.take(self.objective, self.batches, of)
         self.ledger.enter(Phase.COMPUTE)
         if self.spec.virtual is not None:
             now, sent = self.ledger.wall(), self.comm.traffic.payload
@@ -228,12 +230,12 @@ class RankState(Rank):
             self.comm.charge(virtual_seconds(self.objective, self.group, batch, draw))
         with nullcontext() if self.governor is None else self.governor.pace():
             if self.objective.independent:
-                return self.comm.alongside(lambda: self.objective.gradient(batch))
-            return self.objective.gradient(batch)
-
-    def _read_ahead(self) -> None:
-        if (ahead := self.batches.peek()) is not None:  # else it has not been granted yet
-            self.objective.prefetch(ahead)
+                loss = self.comm.alongside(lambda: self.objective.gradient(batch))
+            else:
+                loss = self.objective.gradient(batch)
+        if count > 1:
+            self._gradient.mul_(count)
+        return loss
 
     def _accumulated(self, total: Vector) -> float:
         """Write the mean gradient of the next batches to the bound vector; return the mean of their losses."""

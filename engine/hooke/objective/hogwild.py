@@ -25,8 +25,9 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -45,7 +46,10 @@ ADD = 3
 """Passes over memory of an addition: load the vector and the summand, store the sum."""
 ROUNDING = 2.0**-22
 """Of a sub-batch: two roundings to float32, relative to the largest number that takes part, and as much again."""
+CLOSE = 0.75
+"""Share of this limit from which a difference in float32 is looked at in float64; its rounding is an eighth."""
 READ, LOAD, STORE = range(3)
+Term = tuple[Any, float]  # a vector and its factor
 
 
 class Hogwild(Objective):
@@ -67,8 +71,8 @@ class Hogwild(Objective):
         self.lost = self.pushed = 0.0
         """L1 norms of the updates that were lost, and of all, so far."""
         self._shared = cast("torch.Tensor", base.allocate())
-        self._moved, self._scale = torch.empty_like(self._shared), torch.empty_like(self._shared)
-        self._missing = torch.empty_like(self._shared, dtype=torch.float64)
+        self._moved, self._scale, self._spare = (torch.empty_like(self._shared) for _ in range(3))
+        self._total = torch.empty_like(self._shared, dtype=torch.float64)
         self._gradients = [base.allocate() for _ in range(threads)]
 
     @property
@@ -121,21 +125,38 @@ class Hogwild(Objective):
     def restore_local(self, state: dict[str, Any]) -> None:
         self.base.restore_local(state)
 
-    def _collect(self, total: Any, mass: float) -> None:
-        """Write what arrived of the updates to the bound vector; `total`: sum of (b_k / b) g_k, float64 (n,)."""
-        moved, scale, missing = self._moved, self._scale, self._missing
-        torch.sub(self._x, self._shared, out=moved)
-        torch.abs(self._x, out=scale).add_(moved.abs(), alpha=2).mul_(ROUNDING * (self.parts + 1))
-        torch.mul(total, self.eta, out=missing).sub_(moved)
-        self._out.copy_(total)
-        lost = missing.abs() > scale  # false where there is a NaN, which the sum passes on
-        gone = float(missing[lost].abs().sum())
+    def _collect(self, terms: Sequence[Term], mass: float) -> None:
+        """Write what arrived of the updates to the bound vector; the sum of `terms` is that of (b_k / b) g_k."""
+        gone = sum(self._each_part(lambda at: self._arrived(terms, at)))
         if math.isfinite(mass + gone):  # else the worker fails, or leaves a run whose account stays
             self.pushed += self.eta * mass
             self.lost += gone
-        if lost.any():
-            arrived: Any = self._out
-            arrived[lost] = moved[lost] / self.eta
+
+    def _each_part(self, collect: Callable[[slice], float]) -> Iterable[float]:
+        """Return `collect` of parts that cover the vector, here of the whole."""
+        return [collect(slice(None))]
+
+    def _arrived(self, terms: Sequence[Term], at: slice) -> float:
+        """Write these elements of what arrived; return the L1 norm of what did not, times eta."""
+        x, out, moved, total = self._x[at], cast("torch.Tensor", self._out)[at], self._moved[at], self._total[at]
+        scale, spare = self._scale[at], self._spare[at]
+        for k, (vector, factor) in enumerate(terms):
+            if k:
+                total.add_(vector[at], alpha=factor)
+            else:
+                total.copy_(vector[at]).mul_(factor)
+        torch.sub(x, self._shared[at], out=moved)
+        torch.abs(x, out=scale).add_(torch.abs(moved, out=spare), alpha=2).mul_(ROUNDING * (self.parts + 1))
+        out.copy_(total)
+        torch.mul(out, self.eta, out=spare).sub_(moved).abs_()
+        far = spare > scale.mul_(CLOSE)  # false where there is a NaN, which the sum passes on
+        if not far.any():
+            return 0.0
+        where = far.nonzero().squeeze(1)
+        missing = total[where].mul_(self.eta).sub_(moved[where]).abs_()
+        lost = missing * CLOSE > scale[where]
+        out[where[lost]] = moved[where[lost]] / self.eta
+        return float(missing[lost].sum())
 
 
 def mass_of(gradient: Vector) -> float:
@@ -157,32 +178,48 @@ class Threads(Hogwild):
             lane.bind(self._shared, gradient)
         self._sums = [torch.zeros(gradient.numel(), dtype=torch.float64) for gradient in self._gradients]
         self._pool = ThreadPoolExecutor(self.threads, "hooke-hogwild", torch.set_num_threads, (1,))
+        ends = [self._shared.numel() * k // self.threads for k in range(self.threads + 1)]
+        self._parts_of_vector = [slice(a, b) for a, b in pairwise(ends)]
 
     @override
     def gradient(self, batch: Any) -> float:
         self._shared.copy_(self._x)
         todo, items = deque(batch), sum(map(len, batch))
         done = list(self._pool.map(lambda lane: self._work(lane, todo, items), range(self.threads)))
-        total = self._sums[0]
-        for other in self._sums[1:]:
-            total.add_(other)
-        self._collect(total, sum(mass for _, mass in done))
-        return sum(loss for loss, _ in done)
+        self._collect([term for terms, _, _ in done for term in terms], sum(mass for _, mass, _ in done))
+        return sum(loss for _, _, loss in done)
 
-    def _work(self, lane: int, todo: deque[Any], items: int) -> tuple[float, float]:
-        """Compute sub-batches until none is left; return the thread's parts of loss and L1 norm of the updates."""
-        objective, total = self._lanes[lane], self._sums[lane].zero_()
+    @override
+    def _each_part(self, collect: Callable[[slice], float]) -> Iterable[float]:
+        """Return `collect` of a part for every thread: alone it would take longer than all gradients."""
+        return self._pool.map(collect, self._parts_of_vector)
+
+    def _work(self, lane: int, todo: deque[Any], items: int) -> tuple[list[Term], float, float]:
+        """Compute sub-batches until none is left.
+
+        Return the thread's part of the updates, of their L1 norms, and of the loss; of one sub-batch the gradient
+        itself, because a sum in float64 takes as long as a small gradient.
+        """
+        objective, total = self._lanes[lane], self._sums[lane]
         gradient: Any = self._gradients[lane]
+        terms: list[Term] = []
         loss = mass = 0.0
         while True:
             try:
                 indices = todo.popleft()
             except IndexError:
-                return loss, mass
+                return terms, mass, loss
+            if terms:  # before the next gradient is written over the latest one
+                share = terms.pop()[1]
+                if terms:
+                    total.add_(gradient, alpha=share)
+                else:
+                    total.copy_(gradient).mul_(share)
+                    terms.append((total, 1.0))
             share = len(indices) / items
             loss += share * objective.gradient(objective.pick(indices))
             self._shared.add_(gradient, alpha=-self.eta * share)
-            total.add_(gradient, alpha=share)
+            terms.append((gradient, share))
             mass += share * mass_of(gradient)
 
     @override
@@ -245,7 +282,7 @@ class Interleaved(Hogwild):
     @override
     def gradient(self, batch: Any) -> float:
         w, items = self._shared.copy_(self._x), sum(map(len, batch))
-        total, loss, mass = torch.zeros_like(self._missing), 0.0, 0.0
+        total, loss, mass = torch.zeros_like(self._total), 0.0, 0.0
         held: dict[int, Any] = {}
         for _, thread, _, what, part, piece in self._events:
             share, at = len(batch[part]) / items, self._pieces[piece]
@@ -259,5 +296,5 @@ class Interleaved(Hogwild):
                 held[thread] = w[at].clone()
             else:
                 w[at].copy_(held[thread].add_(gradient[at], alpha=-self.eta * share))
-        self._collect(total, mass)
+        self._collect([(total, 1.0)], mass)
         return loss

@@ -18,6 +18,8 @@ from hooke.errors import CommError
 from hooke.spec.specification import Communication
 from hooke.trace.phases import Ledger, Phase
 
+SLEEP = 3.0
+"""Seconds of a sleep that a word ends, in the program alone."""
 LENGTHS = (0, 1, 2, 3, 5, 8, 13, 1000, 4099)
 LAYOUT = (Slice("a", 0, 5, (5,)), Slice("b", 5, 6, (1,)), Slice("c", 6, 30, (4, 6)))
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 from hooke.comm.base import Pending
+from hooke.comm.mpi import wait
 from hooke.comm.mpi.communicator import MpiComm
 from hooke.errors import CommError
 from mpi4py import MPI
 
-from tests.engine.comm.cases import CASES
+from tests.engine.comm.cases import CASES, SLEEP
 from tests.engine.comm.parts import WORLD, first, in_parts, play
 from tests.waiting import LIMIT, wait_for
 
@@ -105,6 +106,30 @@ def idle_cpu(comm: MpiComm) -> dict[str, float]:
     return shares
 
 
+def words_wake_who_waits(comm: MpiComm) -> float:
+    """Shortest of some waits for a word that is sent while the receiver sleeps for SLEEP.
+
+    The other waits of a rank, which nobody ends, are as long as ever: its sleeps are long in here alone.
+    """
+    took = []
+    for _ in range(4):
+        comm.barrier()
+        if comm.rank == 0:
+            time.sleep(0.2)
+            for other in range(1, comm.size):
+                comm.control.send((1.0,), other)
+            continue
+        before, wait._LONGEST_SLEEP, waited = wait._LONGEST_SLEEP, SLEEP, wait.Backoff.waited
+        wait.Backoff.waited = property(lambda self: 20 * SLEEP)  # type: ignore[assignment]
+        began = time.perf_counter()
+        try:
+            comm.control.recv(0)
+        finally:
+            wait._LONGEST_SLEEP, wait.Backoff.waited = before, waited  # type: ignore[method-assign]
+        took.append(time.perf_counter() - began)
+    return min(took, default=0.0)
+
+
 def exchanges_allocate_nothing(comm: MpiComm) -> dict[str, int]:
     """Most bytes that Python and NumPy held beyond the beginning, and that torch asked for, during 20 exchanges.
 
@@ -144,7 +169,7 @@ def play_all(world: MPI.Intracomm) -> dict[str, dict[str, list[Any]]]:
     own: dict[str, Any] = {}
     if world.Get_size() in FEW:
         own = {"overlap": overlap, "overlap_of_messages": overlap_of_messages, "idle_cpu": idle_cpu}
-        own["allocated"] = exchanges_allocate_nothing
+        own["allocated"], own["woken"] = exchanges_allocate_nothing, words_wake_who_waits
     for collective in ("tree", "halving"):
         comm = MpiComm(collective, world)
         for name, case in {**CASES, **own}.items():

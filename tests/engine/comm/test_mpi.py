@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.engine.comm import worlds
-from tests.engine.comm.cases import CASES
+from tests.engine.comm.cases import CASES, SLEEP
 from tests.engine.comm.worlds import mpirun, virtual
 from tests.waiting import LIMIT
 
@@ -66,6 +66,12 @@ def test_waiting_leaves_the_core_to_others(size):
     for collective in COLLECTIVES:
         for shares in answers(size)["idle_cpu"][collective]:
             assert max(shares.values()) < 0.5, shares  # measured: 0.02 to 0.04; a busy wait is 1
+
+
+@pytest.mark.parametrize("size", FEW)
+def test_who_waits_for_a_word_is_woken_by_its_sender(size):
+    for collective in COLLECTIVES:
+        assert max(answers(size)["woken"][collective]) < SLEEP / 2
 
 
 @pytest.mark.parametrize("size", FEW)

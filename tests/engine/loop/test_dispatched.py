@@ -126,8 +126,8 @@ def test_a_worker_that_leaves_gives_its_range_back(tmp_path, taken, monkeypatch)
     """A NaN in mid-epoch: what it had and did not finish is used by others; the account says how much."""
     plain = RankState._next_gradient
 
-    def poisoned(rank):
-        loss = plain(rank)
+    def poisoned(rank, of=1):
+        loss = plain(rank, of)
         if rank.rank == 1 and rank.t == 10:
             rank._gradient[0] = float("nan")
         return loss

@@ -203,8 +203,8 @@ def test_a_nan_does_not_overwrite_the_center(tmp_path, monkeypatch, bad):
     """The run goes on without the worker, whose replica never arrives."""
     plain = RankState._next_gradient
 
-    def poisoned(rank):
-        loss = plain(rank)
+    def poisoned(rank, of=1):
+        loss = plain(rank, of)
         if rank.rank == bad and rank.t == 7:
             rank._gradient[3] = float("nan")
         return loss

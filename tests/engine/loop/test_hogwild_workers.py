@@ -11,6 +11,7 @@ from hooke.cli.outcome import relative_speeds
 from hooke.errors import LaunchError, SpecError
 from hooke.loop import replay
 from hooke.loop.governor import Governor
+from hooke.loop.passes import Passes
 from hooke.loop.state import RankState
 from hooke.loop.train import run_spec_virtual
 from hooke.spec.specification import canonical
@@ -243,6 +244,7 @@ def test_every_gradient_of_a_slowed_worker_is_paced(independent):
             gradient=lambda batch: computed.append(batch) or 1.5,
         ),
         batches=SimpleNamespace(next=lambda: (3, 4)),
+        passes=Passes("cpu"),
         ledger=SimpleNamespace(enter=lambda phase: None),
         spec=SimpleNamespace(virtual=None),
         comm=SimpleNamespace(alongside=lambda work: work()),

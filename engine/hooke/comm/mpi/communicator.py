@@ -208,6 +208,8 @@ class MpiComm:
             comm.Free()
         if self._owned:
             self.world.Free()
+        else:
+            self._patience.close()
 
     def _begin_library_sum(self, array: Array) -> MPI.Request:
         """Begin MPI's own all-reduce. Its actual traffic is unknown: |W| and one message are counted."""

@@ -32,16 +32,17 @@ class MpiControl:
         """Send words to one rank; never blocks, because MPI buffers so short a message."""
         array = _array(words)
         self._keep(self._comm.Isend(array, check_rank(to, self._size), _WORDS), array)
+        self._patience.ring(to)
 
     def recv(self, source: int = ANY) -> tuple[int, Words]:
         """Return (source, words) of the message from `source` that arrived first."""
         status = MPI.Status()
         if source == ANY:
-            await_any(self._comm, _WORDS, self._patience, status).Recv(self._incoming, status)
+            await_any(self._comm, _WORDS, self._patience, status, rung=True).Recv(self._incoming, status)
             return status.Get_source(), tuple(self._incoming[: status.Get_count(MPI.DOUBLE)].tolist())
         request = self._comm.Irecv(self._incoming, check_rank(source, self._size), _WORDS)
         try:
-            self._patience.until(lambda: request.Test(status))
+            self._patience.until(lambda: request.Test(status), rung=True)
         except BaseException:  # a signal handler raised: no later message may be received into this buffer
             request.Cancel()
             raise
@@ -82,9 +83,12 @@ class MpiControl:
         self._outgoing.append((request, array))
 
 
-def await_any(comm: MPI.Intracomm, tag: int, patience: Patience, status: MPI.Status) -> MPI.Message:
+def await_any(
+    comm: MPI.Intracomm, tag: int, patience: Patience, status: MPI.Status, rung: bool = False
+) -> MPI.Message:
     """Wait for a message from any rank and return the first to arrive; receive it with its own `Recv`.
 
+    `rung`: its sender wakes this rank.
     A matched probe is used instead of a receive from ANY_SOURCE: over UCX between hosts, MPICH 5.0 sometimes
     never completes the latter although the message has arrived, within some hundred messages.
     """
@@ -96,7 +100,7 @@ def await_any(comm: MPI.Intracomm, tag: int, patience: Patience, status: MPI.Sta
             found.append(message)
         return bool(found)
 
-    patience.until(arrived)
+    patience.until(arrived, rung)
     return found[0]
 
 

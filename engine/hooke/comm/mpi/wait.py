@@ -2,7 +2,8 @@
 
 MPI's blocking calls poll continuously. Here a wait polls briefly, because most messages between synchronized ranks
 arrive within that time, then sleeps between polls. If ranks outnumber cores it sleeps from the start: the message
-cannot arrive before its sender gets a core.
+cannot arrive before its sender gets a core. Who sends a control word to a rank of the same machine wakes it
+(`bell.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from mpi4py import MPI
 
+from hooke.comm.mpi.bell import Bell
 from hooke.errors import CommError
 from hooke.hardware.affinity import allowed
 
@@ -41,21 +43,39 @@ class Patience:
             self.ranks_on_this_machine, self.crowded = _share_of(world)
         else:
             self.ranks_on_this_machine, self.crowded = parent.ranks_on_this_machine, parent.crowded
+        self._bell: Bell = Bell() if parent is None else parent._bell
+        self._names: list[str] = world.allgather(self._bell.name)
 
     def backoff(self) -> Backoff:
         """Return a new back-off for one wait."""
         return Backoff(self.crowded)
 
-    def until(self, done: Callable[[], bool]) -> None:
-        """Return when `done()` is true; raises CommError for an error of MPI."""
+    def until(self, done: Callable[[], bool], rung: bool = False) -> None:
+        """Return when `done()` is true; raises CommError for an error of MPI.
+
+        `rung`: it becomes true by a message whose sender calls `ring`.
+        """
         try:
             if done():
                 return
             backoff = self.backoff()
+            sleep = self._doze if rung and self._bell.name else time.sleep
             while not done():
-                backoff.rest()
+                backoff.rest(sleep=sleep)
         except MPI.Exception as error:
             raise CommError(f"MPI reports: {error}") from error
+
+    def ring(self, rank: int) -> None:
+        """Wake a rank that waits for what has just been sent to it, if it is on this machine."""
+        if (name := self._names[rank]) and not self._bell.ring(name):
+            self._names[rank] = ""
+
+    def close(self) -> None:
+        """Free the bell, which all communicators of the run share."""
+        self._bell.close()
+
+    def _doze(self, seconds: float) -> None:
+        self._bell.wait(seconds)
 
 
 def _share_of(world: MPI.Intracomm) -> tuple[int, bool]:
@@ -106,14 +126,16 @@ class Backoff:
         """Return the seconds since the last progress."""
         return time.perf_counter() - self._began
 
-    def rest(self, needed: bool = True, expected: float | None = None) -> None:
+    def rest(
+        self, needed: bool = True, expected: float | None = None, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         """Sleep, if it is time to. `expected`: seconds that such a wait took the last time."""
         waited = self.waited
         keen = needed and not self._crowded
         if keen and waited <= _SPIN and (expected is None or expected <= 2 * _SPIN):
             return
         pause = abs(expected - waited) / 2 if expected is not None else waited / (20 if keen else 10)
-        time.sleep(min(max(pause, 20e-6 if keen else 50e-6), _LONGEST_SLEEP))
+        sleep(min(max(pause, 20e-6 if keen else 50e-6), _LONGEST_SLEEP))
 
 
 def sleep_precisely() -> None:

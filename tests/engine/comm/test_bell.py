@@ -1,0 +1,61 @@
+"""A bell wakes who waits, at once, also from another process, and does no harm where nobody hears it."""
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from hooke.comm.mpi.bell import Bell
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names without files are of Linux")
+
+
+@pytest.fixture
+def bells():
+    made = [Bell(), Bell()]
+    yield made
+    for each in made:
+        each.close()
+
+
+def test_who_waits_is_woken_long_before_the_time_is_over(bells):
+    mine, other = bells
+    threading.Timer(0.05, other.ring, [mine.name]).start()
+    began = time.monotonic()
+    assert mine.wait(20)
+    assert time.monotonic() - began < 10
+    assert not mine.wait(0), "one ring, one answer"
+
+
+def test_a_ring_before_the_wait_counts_and_many_are_one(bells):
+    mine, other = bells
+    assert all(other.ring(mine.name) for _ in range(1000)), "nobody blocks on who does not listen"
+    assert mine.wait(20)
+    assert not mine.wait(0)
+
+
+def test_another_process_rings(bells):
+    text = f"from hooke.comm.mpi.bell import Bell; print(Bell().ring({bells[0].name!r}))"
+    assert (
+        subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout == "True\n"
+    )
+    assert bells[0].wait(20)
+
+
+def test_who_has_ended_is_not_rung(bells):
+    mine, other = bells
+    name = other.name
+    other.close()
+    assert not mine.ring(name)
+    assert not other.ring(mine.name)
+    assert not other.wait(0)
+
+
+def test_without_such_sockets_there_is_no_bell(monkeypatch):
+    def refuse(*_):
+        raise OSError("no")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    assert Bell().name == ""
