@@ -198,7 +198,7 @@ def chosen(layer: str) -> Mapping[str, Any]:
 def machine_of(gpu: str, threads: int, said: str | None) -> dict[str, Any]:
     """Return what identifies the machine and the code, for every record."""
     found = {"hardware": machine.hardware(), "threads_of_cores": threads, "commit": said or commit()}
-    versions = {"torch": torch.__version__, "numpy": np.__version__}
+    versions = {"torch": torch.__version__.partition("+")[0], "numpy": np.__version__}
     if gpu != "cuda":
         return found | {"card": None, "versions": versions}
     about = torch.cuda.get_device_properties(0)

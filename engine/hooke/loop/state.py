@@ -188,7 +188,7 @@ class RankState(Rank):
         self, at: Vector | None = None, joined: bool = False, batches: Literal[1] | None = None, of: int = 1
     ) -> Vector:
         if self.passes.covers(joined):
-            return self._gradient.zero_()
+            return self._gradient.zero_()  # type: ignore[no-any-return]
         self._joined = joined
         total = None if batches == 1 else self._sum
         more = self._counted[1] if self._counted[0] == self.t else 0
