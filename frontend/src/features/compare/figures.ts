@@ -9,8 +9,7 @@ import {
   formatPercentTick,
 } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
-
-export type FigureKey = "time" | "samples" | "exposed" | "bytes" | "energy" | "best" | "target" | "test";
+import type { FigureKey } from "./search";
 
 /** A figure of a row, and how far seeds spread around it. */
 export interface Spread {

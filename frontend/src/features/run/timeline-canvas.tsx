@@ -2,10 +2,11 @@ import { type PointerEvent, useEffect, useLayoutEffect, useRef, useState } from 
 import { useWidth } from "@/lib/charts/use-width";
 import type { TimelineView } from "@/lib/client/types.gen";
 import { useDrawnScheme } from "@/lib/theme/paper";
+import type { Window } from "./asked-window";
 import styles from "./timeline.module.css";
 import { draw, inkOf } from "./timeline-draw";
 import { frameOf, hitAt, timeAt } from "./timeline-layout";
-import { byKey, inside, moved, type Window, zoomed } from "./timeline-window";
+import { byKey, inside, moved, zoomed } from "./timeline-window";
 import { extentWords, hitWords } from "./timeline-words";
 
 interface TimelineCanvasProps {

@@ -8,11 +8,12 @@ import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
 import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
+import { type Window, windowFrom } from "./asked-window";
 import type { RunSearch } from "./search";
 import styles from "./timeline.module.css";
 import { TimelineCanvas } from "./timeline-canvas";
 import { sharesOf } from "./timeline-layout";
-import { type Window, windowFrom, zoomed } from "./timeline-window";
+import { zoomed } from "./timeline-window";
 import { nameOf, stragglerWords } from "./timeline-words";
 import { arriving, useMovingWindow, useTimeline } from "./use-timeline";
 
