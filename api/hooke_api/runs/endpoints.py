@@ -38,11 +38,12 @@ def list_runs(
     chosen: Annotated[service.Filter, Depends(chosen_runs)],
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     cursor: str | None = None,
+    energy: Annotated[bool, Query(description="With the energy of each run, which takes longer.")] = False,
 ) -> RunPage:
     """List runs: of one experiment in the order of its expansion, otherwise newest first."""
     with database.read() as session:
         return service.page(
-            session, request.app.state.cursors, chosen, service.Page(limit, cursor), silence_of(request)
+            session, request.app.state.cursors, chosen, service.Page(limit, cursor, energy), silence_of(request)
         )
 
 

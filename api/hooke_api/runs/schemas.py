@@ -146,6 +146,10 @@ class RunSummary(View):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    energy_j: float | None = None
+    """As in `RunView`; in lists only if they were asked for it with `energy=true`."""
+    energy_note: str = ""
+    """As in `RunView`; may be empty."""
 
 
 class RunView(RunSummary):

@@ -98,7 +98,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
 
 /** Whether a cancel has been requested and processes are still ending, as the runs tell. */
 function useCancelling(experiment: ExperimentView): boolean {
-  const runs = useRuns(experiment.id, experiment.spec.tuning ? true : undefined);
+  const runs = useRuns(experiment.id, { reported: experiment.spec.tuning ? true : undefined });
   const open = runs.data?.items.filter((run) => !isTerminal(run.state)) ?? [];
   return open.length > 0 && open.every((run) => run.cancel_requested);
 }
