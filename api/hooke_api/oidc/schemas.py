@@ -15,9 +15,9 @@ class ProviderView(View):
     """The provider that the sign-in page offers."""
 
     name: str | None
-    """Null: none is offered."""
+    """Its name; null: there is no provider."""
     problem: str | None
-    """What is said to a person whom it did not sign in."""
+    """What to tell somebody whom it did not sign in; null: nothing."""
 
 
 class OidcStart(Request):
@@ -36,7 +36,7 @@ class Onward(View):
     """Where the browser goes next."""
 
     address: str
-    """At the provider."""
+    """A page of the provider."""
 
 
 class IdentityView(View):
@@ -44,6 +44,7 @@ class IdentityView(View):
 
     id: str
     issuer: str
+    """Address of the provider."""
     label: str
     """What the provider called it last: an e-mail address or a name."""
     usable: bool
@@ -59,3 +60,4 @@ class IdentityList(View):
 
     items: list[IdentityView]
     has_password: bool
+    """Whether the user can also sign in with a password."""

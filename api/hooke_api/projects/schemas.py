@@ -48,13 +48,13 @@ class ProjectView(View):
     name: str
     description: str
     archived: bool
-    """Accept no more experiments; existing ones stay readable."""
+    """Whether it accepts no more experiments; those that there are stay readable."""
     keep_runs: str
     """After how long experiments that have ended are deleted: `site`, `never`, or a duration such as `90d`."""
     quota: int
-    """Points that it may hold before nothing more is put into it; 0: any number."""
+    """Points that it may hold: recorded steps of ranks, and evaluations. 0: any number."""
     points: int | None
-    """Points that it holds: recorded steps of ranks, and evaluations; null without a quota."""
+    """Points that it holds; null: it has no quota, and they are not counted."""
     role: Role
     """What the reader may do in it."""
     created_by: str
