@@ -42,9 +42,7 @@ FilterText = Annotated[
         description='Such as `state = running and tag = "paper"`; `list_filter_fields` lists the fields.',
     ),
 ]
-Into = Annotated[
-    ProjectName, Query(description="The project that it is put into; researchers of the project may.")
-]
+Into = Annotated[ProjectName, Query(description="The project that it is put into; its researchers may.")]
 Key = Annotated[
     str | None,
     Header(

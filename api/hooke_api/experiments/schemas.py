@@ -223,11 +223,11 @@ class Extension(View):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seeds: int = Field(0, ge=0, le=99, description="Further runs of each variant at each place.")
+    seeds: int = Field(0, ge=0, le=99, description="Seeds to add for each variant, cluster and number of workers.")
     variants: list[Variant] = Field(
         default_factory=list,
         max_length=MAX_VARIANTS,
-        description="Further variants; those that there are stay as they are.",
+        description="Variants to add; the present ones stay as they are.",
     )
     version: int | None = Field(None, ge=1, description="The version that is extended; 409 if it is another one.")
 

@@ -100,7 +100,11 @@ def read_workers(run_id: str, database: DatabaseOf) -> WorkersAnswer:
 
 
 @router.get("/runs/{run_id}/workers.csv", operation_id="export_workers", response_class=CsvAnswer)
-def export_workers(run_id: str, database: DatabaseOf, of: Literal["updates", "time"] = "updates") -> CsvAnswer:
+def export_workers(
+    run_id: str,
+    database: DatabaseOf,
+    of: Annotated[Literal["updates", "time"], Query(description="What has a line each.")] = "updates",
+) -> CsvAnswer:
     """Return every update of every worker of a run as CSV: when, of how many steps, how stale.
 
     `of` = `time`: its utilization and throughput over time instead.

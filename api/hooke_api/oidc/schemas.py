@@ -26,9 +26,9 @@ class OidcStart(Request):
     next: Annotated[str, Field(max_length=2000)] | None = Field(
         None, description="Page of this server to be shown then; default: the first one."
     )
-    invite: Secret | None = Field(None, description="The secret of an invitation that is accepted by it.")
+    invite: Secret | None = Field(None, description="The secret of an invitation that this sign-in accepts.")
     again: StrictBool = Field(
-        False, description="Whether the provider is to ask who this is although it knows: after a refusal."
+        False, description="Whether the provider is to ask again who this is, after a refusal."
     )
 
 

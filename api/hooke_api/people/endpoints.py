@@ -118,7 +118,7 @@ def list_audit(
 def export_audit(
     database: DatabaseOf,
     chosen: ChosenEntries,
-    kind: Annotated[Literal["jsonl", "csv"], Query(description="JSON lines, or CSV with a head.")] = "jsonl",
+    kind: Annotated[Literal["jsonl", "csv"], Query(description="JSON lines, or CSV with a header.")] = "jsonl",
 ) -> StreamingResponse:
     """Return the audit trail as a file, the oldest entry first."""
     headers = {"content-disposition": f'attachment; filename="audit.{kind}"', "cache-control": "no-store"}

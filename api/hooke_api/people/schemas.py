@@ -122,12 +122,12 @@ class AccessTokenRequest(Request):
     scope: TokenScope = Field(
         Scope.READ.value,
         description="read, submit, operate or admin, each with those before it; or agent:CLUSTER. "
-        "It allows at most what the role of its maker allows.",
+        "Never more than the role of its maker allows.",
     )
     days: Annotated[int, Field(ge=1, le=730, description="Days until it expires.")] = 90
     machine: StrictBool = Field(
         False,
-        description="Of a machine, not of the user who makes it; administrators only. Its name is the label.",
+        description="Make a token of a machine, which the label names, not of the user; administrators only.",
     )
 
 

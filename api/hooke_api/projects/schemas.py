@@ -35,9 +35,7 @@ def _retention(text: str) -> str:
 Retention = Annotated[str, Field(max_length=20), AfterValidator(_retention)]
 Description = Annotated[str, Field(max_length=1000, pattern="^[^\\x00]*$")]
 Quota = Annotated[int, Field(ge=0, le=10**15, strict=True)]
-QUOTA = (
-    "Points, steps of ranks and evaluations, that it may hold before nothing more is put into it; 0: any number."
-)
+QUOTA = "Points (steps of ranks, evaluations) that it may hold before nothing more is put into it; 0: any number."
 KEEP_RUNS = "After how long ended experiments are deleted: `site`, `never`, or a duration such as `90d`."
 
 
@@ -85,9 +83,7 @@ class ProjectChange(View):
 
     name: ProjectName | None = None
     description: Description | None = None
-    archived: StrictBool | None = Field(
-        None, description="Nothing is put into an archived one; it stays readable."
-    )
+    archived: StrictBool | None = Field(None, description="True: nothing more is put into it; it stays readable.")
     keep_runs: Retention | None = Field(None, description=KEEP_RUNS)
     quota: Quota | None = Field(None, description=QUOTA)
 

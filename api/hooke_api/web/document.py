@@ -17,7 +17,7 @@ _MAKING = Lock()
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """Return FastAPI's document with problems, common fields, and the body of ingest, whose endpoint reads it raw."""
+    """Return FastAPI's document with problems, common fields, and the body of ingest, which is read raw."""
     with _MAKING:
         return app.openapi_schema or _made(app)
 

@@ -64,7 +64,7 @@ class Request(View):
 class NewWebhook(Request):
     """Where to send what."""
 
-    url: Url = Field(description="An https address of a server in the internet; port 443, or one from 1024 on.")
+    url: Url = Field(description="An https address on the internet, with port 443 or one from 1024 on.")
     events: Events = Field(default_factory=lambda: list(USUAL))
     project: ProjectName | None = Field(None, description="Tell of what is in this project; null: in all.")
 
@@ -74,7 +74,7 @@ class WebhookChange(Request):
 
     url: Url | None = None
     events: Events | None = None
-    active: bool | None = Field(None, description="Switched off, it is told of nothing; what waits is discarded.")
+    active: bool | None = Field(None, description="False: it is told of nothing, and what waits is discarded.")
 
 
 class WebhookView(View):
