@@ -68,7 +68,7 @@ class Compute(Frozen):
 class Variant(Frozen):
     """One algorithm with given parameters, under its own name."""
 
-    name: Label = Field(description="Its name in tables and charts, like no other.")
+    name: Label = Field(description="Its unique name in tables and charts.")
     algorithm: Name = Field(description="Name in the catalogue.")
     parameters: dict[str, Any] = Field(default_factory=dict, description="Others have defaults or are tuned.")
     communication: Communication = Communication()
@@ -216,9 +216,7 @@ class ExperimentSpec(Frozen):
     description: Annotated[str, StringConstraints(max_length=4000)] = Field("", description="What it is for.")
     workload: WorkloadChoice
     batch: int = Field(32, ge=1, le=65536, title="Batch", description="Samples per worker and step.")
-    sharding: Sharding = Field(
-        "iid", description="Workers draw from all items, own shares, or handed-out batches."
-    )
+    sharding: Sharding = Field("iid", description="Workers draw from all items, a share, or handed-out batches.")
     variants: list[Variant] = Field(min_length=1, max_length=MAX_VARIANTS, description="What is compared.")
     baseline: Label = Field(description="Name of the variant that the others are compared with.")
     clusters: list[ClusterChoice] = Field(min_length=1, max_length=16, description="Where it runs, and how often.")
