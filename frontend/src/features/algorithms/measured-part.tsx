@@ -7,6 +7,7 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
+import screen from "@/lib/ui/screen.module.css";
 import styles from "./algorithms.module.css";
 
 /** Where a method is ranked: each board with it, and its place there. */
@@ -33,7 +34,7 @@ export function MeasuredPart({ algorithm }: { algorithm: string }) {
     );
   if (places.length === 0)
     return (
-      <p className={styles.note}>
+      <p className={screen.intro}>
         No tuned comparison here ranks it yet; <Link to="/leaderboard">Leaderboard</Link> says which
         experiments count.
       </p>

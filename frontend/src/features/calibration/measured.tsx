@@ -6,6 +6,7 @@ import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
+import screen from "@/lib/ui/screen.module.css";
 import styles from "./calibration.module.css";
 import { curveName, curveSeries, grouped } from "./curves";
 
@@ -25,7 +26,7 @@ export function Measured({ calibration }: { calibration: Calibration }) {
           </p>
         )}
         {calibration.oversubscribed && (
-          <p className={styles.state}>
+          <p className={screen.intro}>
             More ranks than cores: times are what an operation adds to the steps of ranks that share cores.
           </p>
         )}

@@ -1,3 +1,4 @@
+import { Text } from "@mantine/core";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries } from "@/lib/charts/series";
 import type { ExperimentView } from "@/lib/client/types.gen";
@@ -28,11 +29,11 @@ export function ScalingPart({ experiment }: { experiment: ExperimentView }) {
       {found.map((one) => (
         <OnCluster key={one.cluster} scaling={one} variants={variants} />
       ))}
-      <p className={styles.foot}>
+      <Text fz={12.5} c="dimmed" maw="92ch" mt={16}>
         {found.length === 0
           ? "No seed has met the target with two numbers of workers yet."
           : "Time to the target with the fewest workers over that with more, paired by seed: geometric mean and range over seeds. Efficiency is this speed-up over the factor of workers. A seed that missed the target with either number is left out, so the mean flatters a variant that often misses the target."}
-      </p>
+      </Text>
     </Section>
   );
 }

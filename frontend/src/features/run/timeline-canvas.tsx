@@ -1,3 +1,4 @@
+import { Text } from "@mantine/core";
 import { type PointerEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useWidth } from "@/lib/charts/use-width";
 import type { TimelineView } from "@/lib/client/types.gen";
@@ -173,9 +174,9 @@ export function TimelineCanvas({ answer, window, straggler, stale, move }: Timel
           )}
         </div>
       </div>
-      <p className={styles.foot} data-testid="timeline-extent" aria-live="polite">
+      <Text fz={12.5} c="dimmed" mt={8} data-testid="timeline-extent" aria-live="polite">
         In view: {extentWords(answer, frame)}.
-      </p>
+      </Text>
     </>
   );
 }
