@@ -46,7 +46,7 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
   const sent = useRef(filter);
   const [parts, setParts] = useState<Awaited<ReturnType<typeof load>>>();
   const fetchParts = () => {
-    if (!parts) void patiently(load).then(setParts);
+    if (!parts) patiently(load).then(setParts, () => undefined); // without it, nothing is proposed
   };
 
   const later = useRef<ReturnType<typeof setTimeout>>(undefined);
