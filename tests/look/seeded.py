@@ -217,7 +217,7 @@ def _succeed(supervisor: Supervisor, run: dict, source: random.Random, factor: f
 
 
 def _samples(run: dict, seconds: float):
-    """Return what a supervisor samples of a run: one method has others beside it, one cluster keeps its counters."""
+    """Return what is sampled of a run: beside one method others compute, one cluster keeps its counters."""
     found = []
     for n in range(9):
         at = seconds * n / 8
