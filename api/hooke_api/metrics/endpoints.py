@@ -119,7 +119,7 @@ def export_workers(
     response_class=ParquetAnswer,
 )
 def export_points_parquet(chosen: PointsOf, database: DatabaseOf, store: Store) -> ParquetAnswer:
-    """Return the same as Parquet, a gap as NaN; 409 where pyarrow is not installed."""
+    """Return these points as Parquet, a gap as NaN; 409 where pyarrow is not installed."""
     return parquet_answer(export.parquet_of(database, store, chosen), f"{chosen.name}.parquet")
 
 

@@ -57,7 +57,7 @@ def export_runs(database: DatabaseOf, chosen: Annotated[service.Filter, Depends(
 def export_runs_parquet(
     database: DatabaseOf, chosen: Annotated[service.Filter, Depends(chosen_runs)]
 ) -> ParquetAnswer:
-    """Return the same as Parquet, with types; 409 where pyarrow is not installed."""
+    """Return all runs of a list as Parquet, with types; 409 where pyarrow is not installed."""
     return parquet_answer(table.parquet_of(database, chosen), "runs.parquet")
 
 
@@ -141,5 +141,5 @@ def export_log(
         int | None, Query(ge=-1, le=2**31 - 1, description="Only this rank; -1 is mpirun and the supervisor.")
     ] = None,
 ) -> TextAnswer:
-    """Return the same as text, a line for each: time, rank, stream, and what was written."""
+    """Return the output of a run as text, a line for each of its lines: time, rank, stream, and what was written."""
     return text_answer(output.lines_of(database, run_id, rank), f"log-{run_id}.txt")
