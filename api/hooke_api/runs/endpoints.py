@@ -141,5 +141,5 @@ def export_log(
         int | None, Query(ge=-1, le=2**31 - 1, description="Only this rank; -1 is mpirun and the supervisor.")
     ] = None,
 ) -> TextAnswer:
-    """Return the output of a run as text, a line for each of its lines: time, rank, stream, and what was written."""
+    """Return the output of a run as text; each line has time, rank, stream, and what was written."""
     return text_answer(output.lines_of(database, run_id, rank), f"log-{run_id}.txt")
