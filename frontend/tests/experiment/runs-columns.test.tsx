@@ -105,7 +105,13 @@ it("the energy is read where it has a column, and says what has to be known of i
   await screen.findByText("12.3 kJ");
   const rows = screen.getAllByTestId("run-row");
   expect(heads()).toEqual(["Run", "Seed", "Machine energy ▼"]);
-  expect(rows.map((row) => texts(row)[2])).toEqual(["12.3 kJ", "900 J shared", "not readable here", "–", "–"]);
+  expect(rows.map((row) => texts(row)[2])).toEqual([
+    "12.3 kJ",
+    "900 J shared",
+    "not readable here",
+    "–",
+    "–",
+  ]);
   expect(screen.getByText("not readable here").parentElement).toHaveAttribute("title", denied);
   await user.click(screen.getByTestId("group-runs"));
   const groups = await screen.findAllByTestId("run-group");

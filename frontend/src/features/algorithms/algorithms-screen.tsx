@@ -5,10 +5,10 @@ import { useEffect, useState } from "react";
 import { listAlgorithmsOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { AlgorithmView } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
-import screen from "@/lib/ui/screen.module.css";
 import styles from "./algorithms.module.css";
 import { byFamily, matches, onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "./facts";
 

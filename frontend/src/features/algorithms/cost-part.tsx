@@ -3,9 +3,9 @@ import { useState } from "react";
 import { PRESETS } from "@/lib/format/networks";
 import { formatBytes, formatNumber } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
+import screen from "@/lib/ui/screen.module.css";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
-import screen from "@/lib/ui/screen.module.css";
 import styles from "./algorithms.module.css";
 import { Typeset } from "./equations";
 import type { Price } from "./figures";
@@ -35,7 +35,9 @@ export function CostPart({ algorithm, sentence, prices }: CostProps) {
           <Typeset text={sentence} />
         </p>
       )}
-      {rows.length === 0 && <p className={screen.intro}>This algorithm does not declare what it exchanges.</p>}
+      {rows.length === 0 && (
+        <p className={screen.intro}>This algorithm does not declare what it exchanges.</p>
+      )}
       {silent && <p className={screen.intro}>This algorithm sends nothing.</p>}
       {rows.length > 0 && !silent && (
         <>

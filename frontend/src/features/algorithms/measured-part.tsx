@@ -4,10 +4,10 @@ import { Link } from "@tanstack/react-router";
 import { readLeaderboardOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { Leaderboard } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import screen from "@/lib/ui/screen.module.css";
 import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
-import screen from "@/lib/ui/screen.module.css";
 import styles from "./algorithms.module.css";
 
 /** Where a method is ranked: each board with it, and its place there. */

@@ -5,9 +5,9 @@ import { formatNumber } from "@/lib/format/numbers";
 import { type FormField, fieldsFromSchema } from "@/lib/json/fields-from-schema";
 import { formatCondition, formatSpace, formatValue } from "@/lib/spaces/words";
 import { withCode } from "@/lib/ui/code";
+import screen from "@/lib/ui/screen.module.css";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
-import screen from "@/lib/ui/screen.module.css";
 import styles from "./algorithms.module.css";
 import { COUNTS, type Figures } from "./figures";
 

@@ -1,6 +1,6 @@
+import screen from "@/lib/ui/screen.module.css";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
-import screen from "@/lib/ui/screen.module.css";
 import styles from "./algorithms.module.css";
 import type { Findings } from "./verified";
 

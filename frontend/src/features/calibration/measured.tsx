@@ -2,11 +2,11 @@ import { LineChart } from "@/lib/charts/line-chart";
 import type { Calibration, ComputeRate, Curve } from "@/lib/client/types.gen";
 import { formatBytes, formatNumber, formatPercent } from "@/lib/format/numbers";
 import { formatMoment, formatSeconds } from "@/lib/format/time";
+import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
-import screen from "@/lib/ui/screen.module.css";
 import styles from "./calibration.module.css";
 import { curveName, curveSeries, grouped } from "./curves";
 

@@ -16,5 +16,9 @@ const VIRTUAL = "A virtual run has no energy: that of the simulation says nothin
 export function energyText({ energy_j, energy_note, simulated }: RunSummary): EnergyText {
   const note = simulated ? VIRTUAL : (energy_note ?? "");
   const aside = simulated ? "" : (note.split(/[:;]| with /)[0] ?? "");
-  return { text: typeof energy_j === "number" ? formatJoules(energy_j) : aside ? "" : formatJoules(null), aside, note };
+  return {
+    text: typeof energy_j === "number" ? formatJoules(energy_j) : aside ? "" : formatJoules(null),
+    aside,
+    note,
+  };
 }

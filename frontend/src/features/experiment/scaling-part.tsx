@@ -21,7 +21,9 @@ const IDEAL: VariantStyle = { color: "#808b95", light: "#808b95", dark: "#808b95
 export function ScalingPart({ experiment }: { experiment: ExperimentView }) {
   const { spec, variants } = experiment;
   const asked = spec.target && spec.clusters.some(({ workers }) => (workers?.length ?? 0) > 1);
-  const runs = useRuns(experiment.id, { reported: spec.tuning ? true : undefined, enabled: Boolean(asked) }).data?.items ?? [];
+  const runs =
+    useRuns(experiment.id, { reported: spec.tuning ? true : undefined, enabled: Boolean(asked) }).data
+      ?.items ?? [];
   if (!asked) return null;
   const found = scalingOf(runs, variants);
   return (

@@ -8,7 +8,10 @@ import type { Completion, Proposal } from "./completion";
 import styles from "./filter-field.module.css";
 
 /** Needed once somebody is in the field. */
-const load = () => import("./proposing");
+const load = async () => {
+  const [words, list] = await Promise.all([import("./completion"), import("./filter-proposals")]);
+  return { ...words, ...list };
+};
 fetchLater(load);
 const NOTHING: Completion = { from: 0, proposals: [] };
 

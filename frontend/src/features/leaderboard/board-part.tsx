@@ -70,7 +70,11 @@ export function BoardPart({ board, tauMax, title }: BoardProps) {
 
 function Ranking({ board, title }: Pick<BoardProps, "board" | "title">) {
   if (board.methods.length === 0) {
-    return <Text fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14}>No algorithm was measured on all of these workloads.</Text>;
+    return (
+      <Text fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14}>
+        No algorithm was measured on all of these workloads.
+      </Text>
+    );
   }
   return (
     <TableRegion label={`Algorithms on ${board.cluster}`}>

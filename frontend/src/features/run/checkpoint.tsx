@@ -56,8 +56,16 @@ export function CheckpointNote({ request }: { request: CheckpointRequest }) {
     return <ErrorPanel what="The checkpoint could not be requested." error={request.error} />;
   return (
     <div role="status">
-      {request.waiting && <Text fz={13.5} c="dimmed" mt={12}>Waiting for every rank to save its state …</Text>}
-      {request.ended && <Text fz={13.5} c="dimmed" mt={12}>The run ended before it could save a checkpoint.</Text>}
+      {request.waiting && (
+        <Text fz={13.5} c="dimmed" mt={12}>
+          Waiting for every rank to save its state …
+        </Text>
+      )}
+      {request.ended && (
+        <Text fz={13.5} c="dimmed" mt={12}>
+          The run ended before it could save a checkpoint.
+        </Text>
+      )}
       {came && (
         <Text fz={13.5} c="dimmed" mt={12} data-testid="checkpoint-came">
           Checkpoint saved at {formatCount(came.samples)} samples, {formatBytes(came.bytes)}; the run

@@ -79,10 +79,16 @@ function Checkpoints({ run }: { run: RunView }) {
       </Text>
     );
   if (newest.length === 0)
-    return <Text fz={13.5} c="dimmed" mt={12}>No checkpoint was reported. Checkpoints stay on {run.host}.</Text>;
+    return (
+      <Text fz={13.5} c="dimmed" mt={12}>
+        No checkpoint was reported. Checkpoints stay on {run.host}.
+      </Text>
+    );
   return (
     <>
-      <Text fz={13.5} c="dimmed" mt={12}>Checkpoints stay on {run.host}, which keeps the newest two of an attempt:</Text>
+      <Text fz={13.5} c="dimmed" mt={12}>
+        Checkpoints stay on {run.host}, which keeps the newest two of an attempt:
+      </Text>
       <ul className={own.places} aria-label="Checkpoints on the cluster">
         {newest.map(({ attempt, path, samples, bytes, ranks }) => (
           <li key={`${attempt} ${path}`}>

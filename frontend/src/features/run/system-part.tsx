@@ -51,7 +51,9 @@ export function SystemPart({ run }: { run: RunView }) {
           {energyWords(data.energy)}
         </Text>
       )}
-      <Text fz={12.5} c="dimmed" mt={8}>{systemWords(data)}</Text>
+      <Text fz={12.5} c="dimmed" mt={8}>
+        {systemWords(data)}
+      </Text>
     </Section>
   );
 }

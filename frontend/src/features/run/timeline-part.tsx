@@ -43,7 +43,9 @@ export function TimelinePart({ run }: { run: RunView }) {
       ) : query.isLoading ? (
         <Skeleton height={180} />
       ) : (
-        <Text fz={12.5} c="dimmed" mt={8}>{absentWords(run, answer)}</Text>
+        <Text fz={12.5} c="dimmed" mt={8}>
+          {absentWords(run, answer)}
+        </Text>
       )}
     </Section>
   );
