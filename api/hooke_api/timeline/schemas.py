@@ -138,6 +138,7 @@ class EnergyView(View):
     """Energy of the processors and the memory of a host while the ranks of an attempt ran on it."""
 
     joules: float | None
+    """Energy, J; null: not known."""
     seconds: float | None
     """For which it was counted, wall clock."""
     note: str

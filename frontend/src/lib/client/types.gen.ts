@@ -567,7 +567,7 @@ export type Board = {
     /**
      * Methods
      *
-     * The best score first.
+     * Methods that were measured on all of the workloads, the best score first.
      */
     methods: Array<RankedMethod>;
     /**
@@ -584,6 +584,8 @@ export type Board = {
     simulated: boolean;
     /**
      * Unranked
+     *
+     * Methods that were not.
      */
     unranked: Array<UnrankedMethod>;
     /**
@@ -609,23 +611,25 @@ export type BoardWorkload = {
     /**
      * Experiments
      *
-     * The newest first.
+     * The experiments that measured it, the newest first.
      */
     experiments: Array<Counted>;
     /**
      * Name
      *
-     * With its parameters.
+     * Its name, with its parameters.
      */
     name: string;
     /**
      * Target
+     *
+     * Its target, in words.
      */
     target: string;
     /**
      * Trials
      *
-     * Per variant: the effort that all methods had.
+     * Number of trials of each variant: the effort that all methods had.
      */
     trials: number;
 };
@@ -1166,10 +1170,14 @@ export type Communication = {
 export type ComparedExperiment = {
     /**
      * Clusters
+     *
+     * Names of its clusters.
      */
     clusters: Array<string>;
     /**
      * Complete
+     *
+     * Whether every reported run has ended.
      */
     complete: boolean;
     /**
@@ -1187,7 +1195,7 @@ export type ComparedExperiment = {
     /**
      * Note
      *
-     * Remark on all of its figures: it was made without a validation part.
+     * A remark on all of its figures, where it was made without a validation part; otherwise null.
      */
     note: string | null;
     /**
@@ -1199,7 +1207,7 @@ export type ComparedExperiment = {
     /**
      * Target
      *
-     * In words, or null.
+     * Its target, in words; null: none.
      */
     target: string | null;
     /**
@@ -1211,19 +1219,19 @@ export type ComparedExperiment = {
     /**
      * Variants
      *
-     * Those that have rows: none before the first reported run.
+     * Names of the variants that have rows: none before the first reported run.
      */
     variants: Array<string>;
     /**
      * Workers
      *
-     * Number of workers.
+     * Its numbers of workers.
      */
     workers: Array<number>;
     /**
      * Workload
      *
-     * With the parameters that were given.
+     * Its workload, with the parameters that were given.
      */
     workload: string;
 };
@@ -1297,7 +1305,7 @@ export type ComparedRow = {
     /**
      * Number
      *
-     * Of its experiment.
+     * Number of its experiment.
      */
     number: number;
     /**
@@ -1358,7 +1366,7 @@ export type ComparedRow = {
     /**
      * Task
      *
-     * Position in `tasks`: figures of rows with the same one may share an axis, measured and simulated apart.
+     * Position in `tasks`: rows of one task may share an axis, measured and simulated ones apart.
      */
     task: number;
     /**
@@ -1406,21 +1414,25 @@ export type ComparedRows = {
     /**
      * Experiments
      *
-     * In the order of the request.
+     * Their experiments, in the order of the request.
      */
     experiments: Array<ComparedExperiment>;
     /**
      * Note
      *
-     * Why there are no contrasts, if there are too many.
+     * Why there are no contrasts, if there would be too many; otherwise null.
      */
     note: string | null;
     /**
      * Rows
+     *
+     * The rows, in the order of the request.
      */
     rows: Array<ComparedRow>;
     /**
      * Settings
+     *
+     * All settings of the runs behind the rows.
      */
     settings: Array<Setting>;
     /**
@@ -1737,20 +1749,24 @@ export type ComputeRate = {
 export type ContrastView = {
     /**
      * First
+     *
+     * Position in `rows` of the row whose time is divided.
      */
     first: number;
     /**
      * Second
      *
-     * Positions in `rows`.
+     * Position in `rows` of the row by whose time it is divided.
      */
     second: number;
     /**
      * Sentence
+     *
+     * The conclusion in words.
      */
     sentence: string;
     /**
-     * Time of the first over that of the second; null if they are not compared, and the sentence says why.
+     * Time of the first over that of the second; null: they are not compared, and `sentence` says why.
      */
     speed_up: SpeedUp | null;
 };
@@ -2286,6 +2302,8 @@ export type DurationView = {
 export type EnergyView = {
     /**
      * Joules
+     *
+     * Energy, J; null: not known.
      */
     joules: number | null;
     /**
@@ -2453,6 +2471,8 @@ export type ExperimentLeftOut = {
     number: number;
     /**
      * Why
+     *
+     * The reason, in words.
      */
     why: string;
 };
@@ -3382,6 +3402,8 @@ export type KindView = {
 export type Leaderboard = {
     /**
      * Boards
+     *
+     * One for each cluster, number of workers and set of workloads.
      */
     boards: Array<Board>;
     /**
@@ -3392,6 +3414,8 @@ export type Leaderboard = {
     left_out: Array<ExperimentLeftOut>;
     /**
      * Tau Max
+     *
+     * Largest performance ratio that counts.
      */
     tau_max: number;
 };
@@ -3432,6 +3456,8 @@ export type Line = {
 export type Live = {
     /**
      * Live
+     *
+     * Always true.
      */
     live: boolean;
 };
@@ -3787,6 +3813,8 @@ export type MethodResult = {
     ratio: number | null;
     /**
      * Reached
+     *
+     * Number of these seeds that met the target.
      */
     reached: number;
     /**
@@ -3799,7 +3827,7 @@ export type MethodResult = {
     /**
      * Seeds
      *
-     * Those that all ranked methods have there; `reached` of them met the target. 0 if no trial gave a setting.
+     * Number of seeds that all ranked methods have there; 0 if no trial gave a setting.
      */
     seeds: number;
     /**
@@ -3811,7 +3839,7 @@ export type MethodResult = {
     /**
      * Variants
      *
-     * Equally tuned variants of the method, of which this is the fastest.
+     * Number of equally tuned variants of the method, of which this is the fastest.
      */
     variants: number;
 };
@@ -5112,25 +5140,27 @@ export type RankedMethod = {
     /**
      * High
      *
-     * Interval of a bootstrap over seeds, which contains the score; null where a workload has fewer than 3.
+     * Upper end of this interval, which contains the score; null where a workload has fewer than 3 seeds.
      *
      * It is meant to cover the true score in 95% of cases; with few seeds and close methods it covers it in fewer.
      */
     high: number | null;
     /**
      * Low
+     *
+     * Lower end of an interval of a bootstrap over seeds; null where a workload has fewer than 3 seeds.
      */
     low: number | null;
     /**
      * Results
      *
-     * By workload, in the order of the board.
+     * Its result on each workload, in the order of the board.
      */
     results: Array<MethodResult>;
     /**
      * Rho
      *
-     * Corners of the profile: share of workloads on which its performance ratio is at most tau.
+     * Share of workloads on which its performance ratio is at most `tau`, at these corners.
      */
     rho: Array<number>;
     /**
@@ -5141,6 +5171,8 @@ export type RankedMethod = {
     score: number;
     /**
      * Tau
+     *
+     * Performance ratios at the corners of the profile.
      */
     tau: Array<number>;
 };
@@ -5153,10 +5185,14 @@ export type RankedMethod = {
 export type Ready = {
     /**
      * Ready
+     *
+     * Whether database, Redis and scheduler work.
      */
     ready: boolean;
     /**
      * Reasons
+     *
+     * What does not work, in words; empty: all does.
      */
     reasons: Array<string>;
     /**
@@ -5855,6 +5891,8 @@ export type RungView = {
 export type SavedView = {
     /**
      * Changed At
+     *
+     * When its name or path changed last.
      */
     changed_at: string;
     /**
@@ -5877,6 +5915,8 @@ export type SavedView = {
     name: string;
     /**
      * Path
+     *
+     * Path and query of the dashboard.
      */
     path: string;
 };
@@ -6097,6 +6137,8 @@ export type SeriesQuery = {
 export type Setting = {
     /**
      * Differs
+     *
+     * Whether rows have different values.
      */
     differs: boolean;
     /**
@@ -6109,7 +6151,7 @@ export type Setting = {
     /**
      * Values
      *
-     * Of each row, in their order, if it differs; else the only one. Null where a row does not have it.
+     * Value of each row, in their order, if it differs; else the only one. Null where a row does not have it.
      */
     values: Array<boolean | number | number | string | null>;
 };
@@ -7207,10 +7249,14 @@ export type Variant = {
 export type Version = {
     /**
      * Engine
+     *
+     * Version of the engine.
      */
     engine: string;
     /**
      * Version
+     *
+     * Version of the API.
      */
     version: string;
 };
@@ -7243,6 +7289,8 @@ export type ViewChange = {
     name?: string | null;
     /**
      * Path
+     *
+     * Path and query, as in `NewView`.
      */
     path?: string | null;
 };
