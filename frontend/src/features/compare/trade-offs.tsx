@@ -114,6 +114,8 @@ function Group({ compared, rows, x, y, several }: GroupProps) {
           yTitle={titles.y}
           tickX={x.tick}
           tickY={y.tick}
+          limitX={x.limit}
+          limitY={y.limit}
         />
       )}
       {points.length > 0 && <Behind placed={ordered} best={best} names={names} x={x} y={y} titles={titles} />}
