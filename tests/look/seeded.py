@@ -222,7 +222,7 @@ def _samples(run: dict, seconds: float):
     for n in range(9):
         at = round(seconds * n / 8, 3)
         ranks = {f"{rank}": [at * (0.97 - 0.03 * rank), 4e8 + 3e7 * rank] for rank in range(run["workers"])}
-        told = {"joules": 140 * at, "since": at, "own": 0.4 if _is(run, 2) else 0.97}
+        told = {"joules": (140 + 20 * n) * at, "since": at, "own": 0.4 if _is(run, 2) else 0.97}
         told = told if run["cluster"] == "local" else {"no_joules": DENIED}
         sample = {
             "unix": 1.7e9 + at,
