@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hooke_api.base.schema import View
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -45,6 +46,26 @@ def test_problems_are_declared(document):
     for methods in json.loads(document)["paths"].values():
         for operation in methods.values():
             assert list(operation["responses"]["default"]["content"]) == ["application/problem+json"]
+
+
+def test_fields_and_parameters_say_what_they_are(document):
+    made = json.loads(document)
+    kinds = [View]
+    for kind in kinds:
+        kinds.extend(kind.__subclasses__())
+    ours = {kind.__name__ for kind in kinds} & set(made["components"]["schemas"])
+    schemas = {name: made["components"]["schemas"][name].get("properties", {}) for name in ours}
+    fields = [(name, field, told) for name in ours for field, told in schemas[name].items()]
+    silent = [f"{name}.{field}" for name, field, told in fields if "description" not in told]
+    assert (silent, len(ours) > 100) == ([], True)
+    operations = [operation for methods in made["paths"].values() for operation in methods.values()]
+    silent = [
+        f"{operation['operationId']} {each['name']}"
+        for operation in operations
+        for each in operation.get("parameters", [])
+        if "description" not in each and operation["operationId"] != "finish_oidc"  # its words are the provider's
+    ]
+    assert silent == []
 
 
 @pytest.fixture

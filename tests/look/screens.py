@@ -66,6 +66,17 @@ def _complete(page: Page) -> None:
     page.get_by_role("option").first.wait_for()
 
 
+def _as_table(part: str) -> Callable[[Page], None]:
+    """Return how the figures behind a drawing are opened."""
+
+    def act(page: Page) -> None:
+        page.get_by_test_id(part).get_by_role("button", name="Export:").first.click()
+        page.get_by_role("menuitem", name="Show as a table").click()
+        page.get_by_role("dialog").wait_for()
+
+    return act
+
+
 def _extend(page: Page) -> None:
     if page.get_by_test_id("edit-variant").count() == 0:  # a tab keeps its draft
         page.get_by_role("combobox", name="Add variant").click()
@@ -301,6 +312,10 @@ SCREENS = (
         "[data-testid=chart-bytes_sent]:not([data-points='0'])",
     ),
     Screen(
+        "experiment-energy", "/experiments/{full}?columns=variant.seed.energy&sort=energy", "[data-testid=run-row]"
+    ),
+    Screen("experiment-table", "/experiments/{full}", "[data-testid=answer-lines]", _as_table("verdict")),
+    Screen(
         "experiment-add-seeds",
         "/experiments/{full}",
         "[data-testid=add-seeds]",
@@ -326,6 +341,7 @@ SCREENS = (
     Screen("run-settings", "/runs/{run}?spec=defaults&scale=log&smooth=yes", "[data-testid=changed-setting]"),
     Screen("run-failed", "/runs/{failed_run}", "text=NaN"),
     Screen("compare", f"/compare?rows={ROWS}", "[data-testid=compared-row]"),
+    Screen("compare-table", f"/compare?rows={ROWS}", "[data-testid=compared-row]", _as_table("trade-offs")),
     Screen("compare-empty", "/compare", "h1"),
     Screen("leaderboard", "/leaderboard", "[data-testid=method], [data-testid=empty]"),
     Screen("leaderboard-wide", "/leaderboard", '[data-testid=ranking] >> text="Async SGD"', told=LEADERBOARD),

@@ -82,6 +82,7 @@ def test_a_rule_that_is_gone_is_seen(page):
 SHEET = 718
 """Width of a sheet of A4 between the margins that Chromium gives it, px."""
 A4 = {"format": "A4", "margin": dict.fromkeys(("top", "right", "bottom", "left"), "10mm")}
+SHEETS = (A4, A4 | {"landscape": True})
 STILL = "window.ResizeObserver = class { observe() {} unobserve() {} disconnect() {} };"
 """While a page is printed, no script is told how wide anything has become."""
 BEYOND = """() => {
@@ -140,12 +141,12 @@ def desk(page):
 
 @pytest.fixture(scope="module")
 def plain(desk):
-    """Return the scale of a page that is no wider than its sheet; of a wider one it is another."""
+    """Return the scales of pages that are no wider than their sheets; of a wider one it is another."""
     desk.set_content("<p>Words</p>")
-    found = scales(desk.pdf(**A4))
-    desk.set_content("<p style='width: 900px'>Words</p>")
-    assert scales(desk.pdf(**A4)) != found
-    return found[0]
+    found = [scales(desk.pdf(**sheet)) for sheet in SHEETS]
+    desk.set_content("<p style='width: 1200px'>Words</p>")
+    assert all(scales(desk.pdf(**sheet)) != fits for sheet, fits in zip(SHEETS, found, strict=True))
+    return [set(each) for each in found]
 
 
 @pytest.mark.parametrize("screen", PRINTED, ids=lambda screen: screen.name)
@@ -157,7 +158,7 @@ def test_nothing_is_cut_on_paper(desk, plain, screen):
     desk.evaluate("dispatchEvent(new Event('beforeprint')), dispatchEvent(new Event('afterprint'))")
     desk.wait_for_function("document.adoptedStyleSheets.length > 1")  # the first one has the font of this test
     # a page that is wider than its sheet is made smaller as a whole, and cut where that does not suffice
-    assert set(scales(desk.pdf(**A4))) == {plain}
+    assert [set(scales(desk.pdf(**sheet))) for sheet in SHEETS] == plain
     desk.evaluate("dispatchEvent(new Event('beforeprint'))")
     desk.set_viewport_size({"width": SHEET, "height": 900})
     desk.emulate_media(media="print", color_scheme="light")

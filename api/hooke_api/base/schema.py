@@ -1,4 +1,4 @@
-"""The base class of responses: immutable, documented, without NaN in the JSON."""
+"""The base class of responses: immutable, documented by the texts below their fields, without NaN in the JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class View(BaseModel):
     """A response, or a part of one."""
 
-    model_config = ConfigDict(frozen=True, from_attributes=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True, use_attribute_docstrings=True)
 
 
 class ProblemDetails(View):
@@ -17,8 +17,12 @@ class ProblemDetails(View):
 
     type: str = Field(description="Stable URI of the kind of error, below /problems/.")
     title: str
+    """The kind of error, in words."""
     status: int
+    """Its HTTP status."""
     detail: str
+    """What happened, where, and what to do."""
     instance: str
+    """Path of the request."""
     request_id: str
     errors: list[Fault] = Field(default_factory=list)

@@ -29,9 +29,11 @@ class CalibrationView(View):
     id: str
     cluster: str
     state: Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
-    """queued: its cluster is offline or has an active run."""
+    """`queued`: its cluster is offline or has an active run."""
     workers: int
+    """Number of ranks that measure."""
     workloads: list[str]
+    """Workloads whose gradients are timed."""
     created_at: datetime
     ended_at: datetime | None
     why: str

@@ -17,13 +17,16 @@ class ClusterView(View):
 
     name: str
     cores: int
+    """Processor cores that its ranks may use."""
     slots: int
     busy: int
     """Slots occupied by runs that are dispatched, starting, running or lost."""
     launcher: str
+    """How its agent starts runs: `local`, `slurm`, ..."""
     online: bool
     """Whether its agent has reported in the last 40 s."""
     seen_at: datetime
+    """When its agent reported last."""
     draining: bool
     """Whether no new runs are sent to it."""
     held_until: datetime | None
@@ -37,7 +40,9 @@ class ClusterView(View):
     missing_data: dict[str, str]
     """Built-in workload -> what its agent lacks of the data, with default parameters."""
     hardware: dict[str, str | int | float]
+    """What it is made of, as its agent found it."""
     versions: dict[str, str]
+    """Versions of the software there, by name."""
     problems: list[FileFault]
     """User files that its agent could not read, or whose names are already taken."""
 
@@ -72,6 +77,7 @@ class ClusterTokenView(View):
     used_at: datetime | None
     """When it was last used, to within a minute; null: never."""
     revoked_at: datetime | None
+    """When it was revoked; null: it is valid."""
 
 
 class NewClusterToken(ClusterTokenView):
@@ -112,6 +118,7 @@ class AlgorithmView(Offered):
     name: str
     title: str
     documentation: str
+    """Its documentation, the docstring of its source."""
     coordination: str
     """synchronous | parameter-server | lock-free: what lets a worker take its next step."""
     family: str
@@ -122,8 +129,11 @@ class AlgorithmView(Offered):
     """Whether it can continue without a worker that has NaN or Inf."""
     servers: int
     max_workers: int | None
+    """Most workers that it runs with; null: any number."""
     deterministic: bool
+    """Whether runs of one seed in virtual time give the same bits."""
     parameters: dict[str, Any]
+    """JSON Schema of its parameters."""
     search: dict[str, Space]
     """Parameter -> the values that tuning tries, unless an experiment says otherwise."""
 
@@ -134,8 +144,11 @@ class WorkloadView(Offered):
     name: str
     title: str
     documentation: str
+    """Its documentation, the docstring of its source."""
     target: float | None
+    """Validation accuracy that the form proposes as target, fraction; null: none."""
     parameters: dict[str, Any]
+    """JSON Schema of its parameters."""
 
 
 class AlgorithmList(View):
@@ -143,6 +156,7 @@ class AlgorithmList(View):
 
     items: list[AlgorithmView]
     communication: dict[str, Any]
+    """JSON Schema of `communication` of a variant."""
     compute: dict[str, Any]
     """JSON Schema of `compute` of an experiment."""
     tuning: dict[str, Any]

@@ -15,18 +15,21 @@ class ComparedExperiment(View):
     number: int
     name: str
     workload: str
-    """With the parameters that were given."""
+    """Its workload, with the parameters that were given."""
     target: str | None
-    """In words, or null."""
+    """Its target, in words; null: none."""
     tuning: str
     """How its settings were chosen, in words."""
     note: str | None
-    """Remark on all of its figures: it was made without a validation part."""
+    """A remark on all of its figures, where it was made without a validation part; otherwise null."""
     complete: bool
+    """Whether every reported run has ended."""
     clusters: list[str]
+    """Names of its clusters."""
     workers: list[int]
+    """Its numbers of workers."""
     variants: list[str]
-    """Those that have rows: none before the first reported run."""
+    """Names of the variants that have rows: none before the first reported run."""
 
 
 class ComparedRow(ComparisonRow):
@@ -34,9 +37,9 @@ class ComparedRow(ComparisonRow):
 
     experiment: str
     number: int
-    """Of its experiment."""
+    """Number of its experiment."""
     task: int
-    """Position in `tasks`: figures of rows with the same one may share an axis, measured and simulated apart."""
+    """Position in `tasks`: rows of one task may share an axis, measured and simulated ones apart."""
 
 
 class Setting(View):
@@ -46,31 +49,36 @@ class Setting(View):
     """JSON Pointer into the specification of a run, such as /algorithm/parameters/lr; /tuning is that of the
     experiment."""
     differs: bool
+    """Whether rows have different values."""
     values: list[SettingValue]
-    """Of each row, in their order, if it differs; else the only one. Null where a row does not have it."""
+    """Value of each row, in their order, if it differs; else the only one. Null where a row does not have it."""
 
 
 class ContrastView(View):
     """Two rows whose times to the target are compared, paired by seed."""
 
     first: int
+    """Position in `rows` of the row whose time is divided."""
     second: int
-    """Positions in `rows`."""
+    """Position in `rows` of the row by whose time it is divided."""
     speed_up: SpeedUp | None
-    """Time of the first over that of the second; null if they are not compared, and the sentence says why."""
+    """Time of the first over that of the second; null: they are not compared, and `sentence` says why."""
     sentence: str
+    """The conclusion in words."""
 
 
 class ComparedRows(View):
     """Rows of several experiments side by side."""
 
     experiments: list[ComparedExperiment]
-    """In the order of the request."""
+    """Their experiments, in the order of the request."""
     tasks: list[str]
     """Workloads with their targets, in words."""
     rows: list[ComparedRow]
+    """The rows, in the order of the request."""
     settings: list[Setting]
+    """All settings of the runs behind the rows."""
     contrasts: list[ContrastView]
     """Each variant on two clusters, or the row `against` with all others; corrected for the number of ratios."""
     note: str | None
-    """Why there are no contrasts, if there are too many."""
+    """Why there are no contrasts, if there would be too many; otherwise null."""

@@ -17,18 +17,20 @@ class ExperimentLeftOut(Counted):
     """An experiment, or a part of it, that does not count."""
 
     why: str
+    """The reason, in words."""
 
 
 class BoardWorkload(View):
     """A workload of a board."""
 
     name: str
-    """With its parameters."""
+    """Its name, with its parameters."""
     target: str
+    """Its target, in words."""
     trials: int
-    """Per variant: the effort that all methods had."""
+    """Number of trials of each variant: the effort that all methods had."""
     experiments: list[Counted]
-    """The newest first."""
+    """The experiments that measured it, the newest first."""
 
 
 class MethodResult(View):
@@ -37,15 +39,16 @@ class MethodResult(View):
     variant: str
     experiment: str
     variants: int
-    """Equally tuned variants of the method, of which this is the fastest."""
+    """Number of equally tuned variants of the method, of which this is the fastest."""
     seconds: float | None
     """Median over seeds of the time to the target; null if half of the seeds or more missed it, or no trial gave a
     setting. Virtual seconds on a simulated cluster."""
     ratio: float | None
     """Performance ratio: the time over the least of all ranked methods; null where it is infinite."""
     reached: int
+    """Number of these seeds that met the target."""
     seeds: int
-    """Those that all ranked methods have there; `reached` of them met the target. 0 if no trial gave a setting."""
+    """Number of seeds that all ranked methods have there; 0 if no trial gave a setting."""
 
 
 class RankedMethod(View):
@@ -55,16 +58,18 @@ class RankedMethod(View):
     score: float
     """Integral of its performance profile from 1 to `tau_max`, over tau_max - 1: from 0 to 1, the best."""
     low: float | None
+    """Lower end of an interval of a bootstrap over seeds; null where a workload has fewer than 3 seeds."""
     high: float | None
-    """Interval of a bootstrap over seeds, which contains the score; null where a workload has fewer than 3.
+    """Upper end of this interval, which contains the score; null where a workload has fewer than 3 seeds.
 
     It is meant to cover the true score in 95% of cases; with few seeds and close methods it covers it in fewer.
     """
     tau: list[float]
+    """Performance ratios at the corners of the profile."""
     rho: list[float]
-    """Corners of the profile: share of workloads on which its performance ratio is at most tau."""
+    """Share of workloads on which its performance ratio is at most `tau`, at these corners."""
     results: list[MethodResult]
-    """By workload, in the order of the board."""
+    """Its result on each workload, in the order of the board."""
 
 
 class UnrankedMethod(View):
@@ -84,14 +89,17 @@ class Board(View):
     oversubscribed: bool
     workloads: list[BoardWorkload]
     methods: list[RankedMethod]
-    """The best score first."""
+    """Methods that were measured on all of the workloads, the best score first."""
     unranked: list[UnrankedMethod]
+    """Methods that were not."""
 
 
 class Leaderboard(View):
     """All boards, those with the most workloads first."""
 
     tau_max: float
+    """Largest performance ratio that counts."""
     boards: list[Board]
+    """One for each cluster, number of workers and set of workloads."""
     left_out: list[ExperimentLeftOut]
     """Experiments that do not count, the newest first."""

@@ -13,8 +13,11 @@ class Estimate(View):
     """A mean over seeds with its 95% t interval, clipped to possible values; `low`, `high` are null for n < 2."""
 
     mean: float | None
+    """Mean over the seeds that have a value; null: none has."""
     low: float | None
+    """Lower end of the interval; null with fewer than two seeds."""
     high: float | None
+    """Upper end of the interval; null with fewer than two seeds."""
     n: int
     unit: str
 
@@ -23,12 +26,13 @@ class TimeToTarget(View):
     """Train-clock seconds to the target over seeds; seeds that missed it are censored at their last clock."""
 
     mean: float | None
-    """Geometric mean, whose ratio over the same seeds is a speed-up; null if a seed missed the target."""
+    """Geometric mean, s, whose ratio over the same seeds is a speed-up; null if a seed missed the target."""
     median: float | None
-    """Null if half of the seeds or more missed the target."""
+    """Median, s; null if half of the seeds or more missed the target."""
     low: float | None = Field(description="Least over the seeds that reached it.")
     high: float | None = Field(description="Greatest over the seeds that reached it.")
     reached: int
+    """Number of seeds that reached the target."""
     n: int
     unit: Literal["s", "virtual s"]
 
@@ -40,9 +44,13 @@ class SpeedUp(View):
     """
 
     ratio: float | None
+    """Geometric mean of the ratios of all pairs: above 1, the variant is faster. Null without pairs."""
     low: float | None
+    """Lower end of its 95% interval; null: unbounded, or fewer than two pairs."""
     high: float | None
+    """Upper end of its 95% interval; null: unbounded, or fewer than two pairs."""
     pairs: int
+    """Number of seeds that both have."""
     censored: int
     """Pairs in which one side missed the target or diverged: the ratio is a bound."""
     left_out: int
@@ -68,22 +76,30 @@ class ComparisonRow(View):
     algorithm: str
     cluster: str
     simulated: bool
+    """Whether its runs are in virtual time."""
     workers: int
     servers: int
     oversubscribed: bool
+    """Whether a run had more ranks than its machine has cores, so that times depend on how they share them."""
     overlapped: int
     """Runs that shared their machine with a run of another cluster, so that their times cannot be trusted."""
     runs: int
+    """Number of its reported runs."""
     finished: int
+    """Number of these that ended by themselves: at the target, at the budget, or at a time limit."""
     failed: int
+    """Number of these that failed."""
     time_to_target: TimeToTarget | None
+    """Time until the target was met; null without a target."""
     speed_up: SpeedUp
+    """Its time to the target against that of the baseline."""
     accuracy: Estimate
     """Validation accuracy of the center at the end, fraction; test accuracy if `note` says so."""
     target_accuracy: Estimate
-    """Of the evaluation that met the target, fraction; a run may be evaluated once more after it."""
+    """Validation accuracy of the evaluation that met the target, fraction; a run may be evaluated once more after
+    it."""
     best_accuracy: Estimate
-    """The largest over the evaluations of the present attempt, fraction."""
+    """Largest validation accuracy over the evaluations of the latest attempt, fraction."""
     test_accuracy: Estimate
     """Test accuracy of the final center, fraction: scored once per run, not used for any decision."""
     communication_fraction: Estimate
@@ -95,11 +111,11 @@ class ComparisonRow(View):
     throughput: Estimate
     """Samples per train-clock second, all workers."""
     samples: Estimate
-    """Samples of a run, all workers: of one that met its target, those up to it."""
+    """Samples of a run, all workers: up to the target, if it was met."""
     energy: Estimate
     """Joules of processors and memory of the whole machine while the ranks of a run ran; n is 0 if not known."""
     energy_shared: int
-    """Runs with such a figure during which others used much of the machine."""
+    """Number of runs with a known energy during which others used much of the machine."""
     staleness: Estimate
     """Mean number of center updates between a worker's read and its write; n is 0 if not measured."""
     lost_mass: Estimate
@@ -114,6 +130,7 @@ class Fastest(View):
     cluster: str
     workers: int
     variant: str
+    """The fastest variant."""
     unseparated: list[str]
     """Variants that it is not shown to be faster than, after correction for all pairs."""
     among: int
@@ -128,17 +145,24 @@ class PooledRatio(View):
     """A speed-up pooled over clusters by random effects: the geometric mean of ratios, each formed on one."""
 
     ratio: float | None
+    """The pooled speed-up; null: none can be formed."""
     low: float | None
+    """Lower end of its 95% interval."""
     high: float | None
+    """Upper end of its 95% interval."""
     seeds: int
     """Seeds that all pooled clusters have."""
     i2: float | None
     """Share of the spread of the clusters' ratios that their own errors do not explain, fraction."""
     predicted_low: float | None
-    """95% prediction interval: where the ratio of a further cluster is expected; null below three clusters."""
+    """Lower end of the 95% prediction interval, where the ratio of a further cluster is expected; null below three
+    clusters."""
     predicted_high: float | None
+    """Upper end of the 95% prediction interval; null below three clusters."""
     p_adjusted: float | None
+    """Two-sided p value of the ratio being 1, after Holm's correction; null without a ratio."""
     claim: Literal["faster", "slower", "same", "not shown", "at least", "at most", "no claim", "baseline"]
+    """What follows, as in `SpeedUp`."""
 
 
 class AcrossRatio(View):
@@ -147,6 +171,7 @@ class AcrossRatio(View):
     cluster: str
     simulated: bool
     speed_up: SpeedUp
+    """Its speed-up there."""
 
 
 class AcrossRow(View):
@@ -164,13 +189,16 @@ class Across(View):
 
     workers: int
     clusters: list[str]
+    """Their names."""
     pool: list[str]
     """The pooled clusters: the measured ones, or all if all are simulated; empty with less than two."""
     spreads: list[float] | None
     """Speed of the fastest over that of the slowest worker of each cluster, where simulated clusters differ in
     nothing else; otherwise null."""
     rows: list[AcrossRow]
+    """One for each variant."""
     sentences: list[str]
+    """The conclusions in words."""
 
 
 class Comparison(View):
@@ -178,19 +206,23 @@ class Comparison(View):
 
     experiment: str
     baseline: str
+    """Name of the variant that the others are compared with."""
     target: str | None
     """The target in words, or null."""
     tuning: str
     """How the settings were chosen, in words: the effort on which every claim stands."""
     note: str | None
-    """Remark on all figures: the experiment was made without a validation part."""
+    """A remark on all figures, where the experiment was made without a validation part; otherwise null."""
     extended: str | None = None
-    """That seeds were added after earlier ones had been compared, and what this means; null otherwise."""
+    """What it means that seeds were added after earlier ones had been compared; null: none were."""
     complete: bool
+    """Whether every reported run has ended."""
     rows: list[ComparisonRow]
+    """One for each variant, cluster and number of workers."""
     fastest: list[Fastest]
     """One per (cluster, workers) where three seeds or more give a speed-up; empty without a target."""
     across: list[Across]
     """One for each number of workers that several clusters have."""
     sentences: list[str]
-    """One per (cluster, workers): the conclusion with interval, marked 'simulated', 'oversubscribed' if so."""
+    """The conclusion of each cluster and number of workers in words, with interval; marked `simulated` or
+    `oversubscribed` where it is."""

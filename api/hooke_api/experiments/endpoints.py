@@ -13,6 +13,7 @@ from hooke_api.base.reach import DEFAULT_NAME
 from hooke_api.experiments import creating, deleting, extending, faults, moving, organising, service
 from hooke_api.experiments.creating import Submission
 from hooke_api.experiments.filter_language import MOST_CHARACTERS
+from hooke_api.experiments.filter_views import FilterLanguage
 from hooke_api.experiments.schemas import (
     DeletedExperiment,
     DeletedPage,
@@ -21,7 +22,6 @@ from hooke_api.experiments.schemas import (
     ExperimentPage,
     ExperimentView,
     Extension,
-    FilterLanguage,
     ProjectChoice,
     VersionList,
 )
@@ -42,9 +42,7 @@ FilterText = Annotated[
         description='Such as `state = running and tag = "paper"`; `list_filter_fields` lists the fields.',
     ),
 ]
-Into = Annotated[
-    ProjectName, Query(description="The project that it is put into; researchers of the project may.")
-]
+Into = Annotated[ProjectName, Query(description="The project that it is put into; its researchers may.")]
 Key = Annotated[
     str | None,
     Header(

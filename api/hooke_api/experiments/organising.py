@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session
 from hooke_api.base.documents import storable_text
 from hooke_api.base.errors import Invalid, PreconditionFailed
 from hooke_api.experiments.filter_fields import FIELDS
-from hooke_api.experiments.schemas import ExperimentChange, FilterFieldView, FilterLanguage
+from hooke_api.experiments.filter_views import FilterFieldView, FilterLanguage
+from hooke_api.experiments.schemas import ExperimentChange
 from hooke_api.models import CatalogueEntry, Cluster, Experiment, ExperimentTag, Project
 from hooke_api.storage.outbox import announce
 from hooke_api.storage.present import present_experiment

@@ -12,7 +12,6 @@ from pydantic import ConfigDict, Field, StrictBool, StringConstraints
 
 from hooke_api.base.names import ProjectName
 from hooke_api.base.schema import View
-from hooke_api.experiments.filter_fields import Kind
 from hooke_api.waiting.schemas import DurationView, WaitingView
 
 
@@ -22,7 +21,9 @@ class PlannedRunView(View):
     variant: str
     cluster: str
     host: str
+    """The registered cluster that computes it."""
     simulated: bool
+    """Whether it runs in virtual time."""
     workers: int
     servers: int
     seed: int
@@ -40,20 +41,23 @@ class MemoryView(View):
     host: str
     """The registered cluster that computes it."""
     variant: str | None = None
-    """Of that run."""
+    """The variant of that run; null: nothing is known of its memory."""
     workers: int | None = None
+    """Its number of workers; null with `variant`."""
     processes: int | None = None
     """Programs that share the host; the ranks of a simulated run are one."""
     bytes: int | None = None
-    """Of all ranks together; null: nobody knows the sizes of the workload before it is built."""
+    """What all ranks together need, bytes; null: the sizes of the workload are not known before it is built."""
     program: int | None = None
-    """Of it: Python, PyTorch and MPI."""
+    """The part of Python, PyTorch and MPI, bytes."""
     data: int | None = None
+    """The part of the data set, bytes."""
     vectors: int | None = None
-    """Weights, gradients, what method and optimizer keep, messages."""
+    """The part of weights, gradients, messages, and what method and optimizer keep, bytes."""
     activations: int | None = None
+    """The part of activations, bytes."""
     available: int | None
-    """Usable memory of the host; null: its agent does not tell, or ranks may be on several hosts."""
+    """Usable memory of the host, bytes; null: its agent does not tell, or ranks may be on several hosts."""
     assumed: list[str] = Field(default_factory=list)
     """What the prediction assumes about data, method or device."""
 
@@ -62,7 +66,7 @@ class DryRun(View):
     """The response to a valid dry run; nothing is stored."""
 
     runs: list[PlannedRunView]
-    """Those of the first step: with tuning, of the first rung of all trials."""
+    """The runs of the first step: with tuning, of the first rung of all trials."""
     trial_runs: int
     """The largest number of runs of all trials; 0 without tuning."""
     reported_runs: int
@@ -70,7 +74,7 @@ class DryRun(View):
     warnings: list[Fault]
     """Settings that are allowed but probably not intended: more ranks than cores, fewer than 3 seeds, ..."""
     durations: list[DurationView]
-    """How long `runs` would take for each cluster, without what waits before them."""
+    """How long `runs` would take on each cluster, without what waits before them."""
     memory: list[MemoryView]
     """What the largest of `runs` needs on each cluster."""
 
@@ -83,12 +87,15 @@ class Origin(View):
     experiment: str
     """Its id there."""
     number: int
+    """Its number there."""
     user: str
     """Who submitted it there."""
     hooke: str
     """Version of the Hooke that exported it."""
     exported_at: datetime
+    """When it was exported there."""
     imported_at: datetime
+    """When it was imported here."""
 
 
 class BestCurve(View):
@@ -102,10 +109,13 @@ class BestCurve(View):
     cluster: str
     simulated: bool
     metric: str
+    """The metric of `values`, such as `validation_accuracy`."""
     target: float | None
+    """Value of the metric at which runs end; null: there is no target."""
     seconds: float
     """End of the time axis, which begins at 0: the median of the ends of the seeds, s; virtual s if simulated."""
     seeds: int
+    """Number of seeds."""
     values: list[float]
     """Median over seeds at equal distances from 0 to `seconds`; a seed that has ended keeps its last value."""
 
@@ -114,54 +124,65 @@ class ExperimentSummary(View):
     """A row of the list, without specification. `state` is derived: running while any run is not terminal."""
 
     id: str
+    """Id of the experiment."""
     number: int
+    """Its number on this server, which never changes."""
     name: str
     description: str
+    """What it is for, in the words of who submitted it."""
     workload: str
     variants: list[str]
+    """Names of its variants, in the order of the specification."""
     clusters: list[str]
+    """Names of its clusters, in the order of the specification."""
     baseline: str
+    """Name of the variant that the others are compared with."""
     state: str
-    """queued | running | succeeded | failed | cancelled"""
+    """`queued`, `running`, `succeeded`, `failed` or `cancelled`."""
     runs: dict[RunState, int]
+    """Number of its runs in each state; states without runs are left out."""
     priority: int
     """A higher one goes first on clusters whose policy is `priority`."""
     user: str
     """Who submitted it."""
     project: str
-    """Name of the project that it is in; what is in another one than `default` exists for its members only."""
+    """Name of its project; what is in another one than `default` exists for its members only."""
     waiting: list[WaitingView]
     """Its waiting runs: position, reason and predicted times for each cluster; empty if none waits."""
     created_at: datetime
     finished_at: datetime | None
+    """When its last run ended; null: not yet."""
     headlines: list[str]
     """The answer of its comparison, a line for each cluster and number of workers; computed a few seconds after
     runs have ended."""
     curve: BestCurve | None = None
     """Of its best variant, computed with the headlines; null while none is known to be best."""
     tags: list[str]
+    """Its tags, which users give it."""
     starred: bool
+    """Whether a user has marked it with a star."""
     archived: bool
-    """Lists leave it out unless their filter mentions `archived`."""
+    """Whether lists leave it out unless their filter mentions `archived`."""
     protected: bool
-    """It cannot be deleted, by a user or by retention."""
+    """Whether neither a user nor retention can delete it."""
     note_line: str
     """The first line of its note, at most 200 characters."""
     revision: int
-    """Number of changes of tags, note and marks: for If-Match."""
+    """Number of changes of tags, note and marks, for `If-Match`."""
     origin: Origin | None = None
     """Where it was made, if it was imported; null: here."""
     version: int = 1
-    """One more with each extension by seeds or variants (`extend_experiment`)."""
+    """1, and one more with each extension by seeds or variants (`extend_experiment`)."""
 
 
 class ExperimentView(ExperimentSummary):
     """One experiment with all details."""
 
     spec: ExperimentSpec
+    """Its specification (`hooke.experiment/1`), with its extensions."""
     fingerprint: str
     warnings: list[Fault]
-    """The warnings at its submission and extensions."""
+    """The warnings at its submission and its extensions."""
     note: str
     """What users wrote about it, Markdown."""
 
@@ -185,11 +206,16 @@ class ExperimentChange(View):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     starred: StrictBool | None = None
+    """Whether it has a star."""
     archived: StrictBool | None = None
+    """Whether lists leave it out unless their filter mentions `archived`."""
     protected: StrictBool | None = None
+    """Whether neither a user nor retention can delete it."""
     note: str | None = Field(None, max_length=10_000, description="Markdown; an empty text removes it.")
     add_tags: list[Tag] = Field(default_factory=list, max_length=20)
+    """Tags that it gets."""
     remove_tags: list[Tag] = Field(default_factory=list, max_length=100)
+    """Tags that it loses."""
 
 
 class Extension(View):
@@ -197,11 +223,11 @@ class Extension(View):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seeds: int = Field(0, ge=0, le=99, description="Further runs of each variant at each place.")
+    seeds: int = Field(0, ge=0, le=99, description="Seeds to add for each variant, cluster and number of workers.")
     variants: list[Variant] = Field(
         default_factory=list,
         max_length=MAX_VARIANTS,
-        description="Further variants; those that there are stay as they are.",
+        description="Variants to add; the present ones stay as they are.",
     )
     version: int | None = Field(None, ge=1, description="The version that is extended; 409 if it is another one.")
 
@@ -210,9 +236,12 @@ class ExperimentVersion(View):
     """An experiment as it was submitted, or as an extension made it."""
 
     version: int
+    """Its number, from 1."""
     spec: ExperimentSpec
+    """The specification as it then was."""
     fingerprint: str
     created_at: datetime
+    """When it was submitted or extended."""
     user: str
     """Who submitted it, or extended the version before."""
 
@@ -229,6 +258,7 @@ class ProjectChoice(View):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     project: ProjectName
+    """Name of the project."""
 
 
 class DeletedExperiment(View):
@@ -236,14 +266,16 @@ class DeletedExperiment(View):
 
     id: str
     number: int
+    """Its number on this server."""
     name: str
     workload: str
     created_at: datetime
     deleted_at: datetime
+    """When it was deleted."""
     deleted_by: str
     """A user, or `retention`."""
     purge_at: datetime
-    """Until then it can be restored."""
+    """Until when it can be restored."""
 
 
 class DeletedPage(View):
@@ -251,21 +283,3 @@ class DeletedPage(View):
 
     items: list[DeletedExperiment]
     next_cursor: str | None
-
-
-class FilterFieldView(View):
-    """A field of the filter language."""
-
-    name: str
-    kind: Kind
-    description: str
-    example: str
-    operators: list[str]
-    values: list[str]
-    """All values of a choice; known ones of tags, workloads, clusters and algorithms; otherwise empty."""
-
-
-class FilterLanguage(View):
-    """What a filter of `list_experiments` may name."""
-
-    fields: list[FilterFieldView]

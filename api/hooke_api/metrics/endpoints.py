@@ -94,7 +94,11 @@ def read_workers(run_id: str, database: DatabaseOf) -> WorkersAnswer:
 
 
 @router.get("/runs/{run_id}/workers.csv", operation_id="export_workers", response_class=CsvAnswer)
-def export_workers(run_id: str, database: DatabaseOf, of: Literal["updates", "time"] = "updates") -> CsvAnswer:
+def export_workers(
+    run_id: str,
+    database: DatabaseOf,
+    of: Annotated[Literal["updates", "time"], Query(description="What has a line each.")] = "updates",
+) -> CsvAnswer:
     """Return every update of every worker of a run as CSV: when, of how many steps, how stale.
 
     `of` = `time`: its utilization and throughput over time instead.
@@ -109,7 +113,7 @@ def export_workers(run_id: str, database: DatabaseOf, of: Literal["updates", "ti
     response_class=ParquetAnswer,
 )
 def export_points_parquet(chosen: PointsOf, database: DatabaseOf, store: Store) -> ParquetAnswer:
-    """Return the same as Parquet, a gap as NaN; 409 where pyarrow is not installed."""
+    """Return these points as Parquet, a gap as NaN; 409 where pyarrow is not installed."""
     return parquet_answer(export.parquet_of(database, store, chosen), f"{chosen.name}.parquet")
 
 

@@ -42,12 +42,14 @@ class FurtherMetricView(View):
     """A further metric that runs of an experiment report with their evaluations."""
 
     name: str
-    """What `metric` of series, bands and points is to be."""
+    """Its name, as `metric` of series, bands and points."""
     title: str
     unit: str
     """`share`: a fraction, shown in percent; empty: a plain number."""
     description: str
+    """What it means."""
     better: Literal["higher", "lower"] | None
+    """Which values are better; null: neither."""
     measured: bool
     """Whether values are real seconds of the machine, which runs in virtual time do not report."""
 
@@ -62,7 +64,9 @@ class SeriesQuery(Frozen):
     """Runs, metrics, axis and resolution of a query."""
 
     runs: list[RunId] = Field(min_length=1, max_length=500)
+    """Ids of runs."""
     metrics: list[Metric] = Field(min_length=1, max_length=MOST_METRICS)
+    """Names of metrics."""
     axis: Axis = "clock"
     points: int = Field(500, ge=16, le=10_000, description="Maximum number of points per series.")
 
@@ -79,7 +83,9 @@ class Series(View):
     run: str
     metric: Metric
     x: list[float]
+    """Places on the axis."""
     y: list[float | None]
+    """Values at these places; null: NaN."""
     n: int = Field(description="Points in this response.")
     of: int = Field(description="Points stored.")
 
@@ -90,6 +96,7 @@ class SeriesAnswer(View):
     axis: Axis
     unit: str
     series: list[Series]
+    """One for each run and metric, in the order of the query."""
 
 
 class Band(View):
@@ -101,19 +108,23 @@ class Band(View):
     workers: int
     metric: Metric
     x: list[float]
+    """Places on the axis."""
     mean: list[float | None]
+    """Mean over seeds at each place; null: none has a value there."""
     low: list[float | None]
     """Lower end of the 95% t interval of the mean; null where n < 2."""
     high: list[float | None]
+    """Upper end of the 95% t interval of the mean; null where n < 2."""
     n: list[int]
     """Number of seeds at each point, over which mean and band are computed."""
     runs: list[str]
+    """Ids of its runs, one for each seed."""
     evaluations: list[int] = []
     """Number of points that each of the runs has, from which the band is interpolated."""
     kept_before: int = 0
     """Points of the same band in the answer `since` that come before these; 0 without one."""
     kept_after: int = 0
-    """Likewise those that come after these; all points between them are replaced."""
+    """Points of the same band in the answer `since` that come after these; those between are replaced."""
 
 
 class BandAnswer(View):
@@ -122,10 +133,11 @@ class BandAnswer(View):
     axis: Axis
     unit: str
     bands: list[Band]
+    """One for each variant, cluster, number of workers and metric."""
     position: int
     """Event position up to which this response is complete; the stream continues after it."""
     version: str = ""
-    """Of these bands; to be passed as `since` the next time."""
+    """Version of these bands, to be passed as `since` the next time."""
     since: str | None = None
     """The version since which the bands have changed, the others being left out; null: all bands, whole."""
 
@@ -138,7 +150,8 @@ class PhasesRow(View):
     simulated: bool
     workers: int
     runs: list[str]
-    """Those that were read: all reported ones with steps, or the first seeds where steps are very many."""
+    """Ids of the runs that were read: all reported ones with steps, or the first seeds where steps are very many.
+    """
     span: float
     """End of the last bin, s or virtual s; equal for all variants of a cluster and number of workers."""
     end: float
@@ -154,21 +167,26 @@ class PhasesAnswer(View):
     """Where the time went over the time."""
 
     phases: list[str]
+    """Names of the phases, in the order of `shares`."""
     bins: int
+    """Number of equal parts of the time."""
     rows: list[PhasesRow]
+    """One for each variant, cluster and number of workers."""
 
 
 class WorkerView(View):
     """What one worker did in the newest attempt of a run."""
 
     worker: int
+    """Its rank."""
     kind: str | None
-    """As the form writes it: `v100`, `hogwild-cpu:8`, `cpu@0.5`; null where workers have no kinds."""
+    """Its kind as the form writes it: `v100`, `hogwild-cpu:8`, `cpu@0.5`; null where workers have no kinds."""
     steps: int
+    """Steps that it has taken."""
     share_of_steps: float
-    """Of the steps of all workers: with equal batches its share of the work."""
+    """Its share of the steps of all workers, fraction; with equal batches its share of the work."""
     computing: float | None
-    """Utilization: share of its time, evaluations excluded, in which it computed gradients."""
+    """Utilization: share of its time, evaluations excluded, in which it computed gradients, fraction."""
     speed: float | None
     """Batches per second of computing, sleep of a slowed worker included, over those of the fastest worker."""
     throughput: float | None
@@ -176,6 +194,7 @@ class WorkerView(View):
     updates: int | None
     """Exchanges with a server that brought steps; null without a server, or if its rows are not recorded."""
     share_of_updates: float | None
+    """Its share of the updates of all workers, fraction; null with `updates`."""
     staleness: float | None
     """Mean number of center updates between its reads and writes; null if not recorded."""
     x: list[float]
@@ -194,21 +213,26 @@ class KindView(View):
     """What all workers of one kind did together in the newest attempt of a run."""
 
     kind: str
+    """The kind as the form writes it."""
     workers: int
     share_of_steps: float
+    """Their share of the steps of all workers, fraction."""
     computing: float | None
+    """Their mean utilization, fraction."""
     throughput: float | None
-    """Samples per second of all of them, added up."""
+    """Samples per second of all of them together."""
     updates: int | None
-    """Of those whose rows are recorded."""
+    """Their exchanges with a server that brought steps, as far as these are recorded."""
     share_of_updates: float | None
+    """Their share of the updates of all workers, fraction; null with `updates`."""
     staleness: float | None
-    """Mean over their updates."""
+    """Mean number of center updates between their reads and writes; null if not recorded."""
 
 
 class WorkersAnswer(View):
     """The work of each worker of a run."""
 
     workers: list[WorkerView]
+    """One for each worker, by rank."""
     kinds: list[KindView]
     """The same by kind; empty where workers have no kinds."""

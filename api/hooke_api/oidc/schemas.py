@@ -15,9 +15,9 @@ class ProviderView(View):
     """The provider that the sign-in page offers."""
 
     name: str | None
-    """Null: none is offered."""
+    """Its name; null: there is no provider."""
     problem: str | None
-    """What is said to a person whom it did not sign in."""
+    """What to tell somebody whom it did not sign in; null: nothing."""
 
 
 class OidcStart(Request):
@@ -26,9 +26,9 @@ class OidcStart(Request):
     next: Annotated[str, Field(max_length=2000)] | None = Field(
         None, description="Page of this server to be shown then; default: the first one."
     )
-    invite: Secret | None = Field(None, description="The secret of an invitation that is accepted by it.")
+    invite: Secret | None = Field(None, description="The secret of an invitation that this sign-in accepts.")
     again: StrictBool = Field(
-        False, description="Whether the provider is to ask who this is although it knows: after a refusal."
+        False, description="Whether the provider is to ask again who this is, after a refusal."
     )
 
 
@@ -36,7 +36,7 @@ class Onward(View):
     """Where the browser goes next."""
 
     address: str
-    """At the provider."""
+    """A page of the provider."""
 
 
 class IdentityView(View):
@@ -44,6 +44,7 @@ class IdentityView(View):
 
     id: str
     issuer: str
+    """Address of the provider."""
     label: str
     """What the provider called it last: an e-mail address or a name."""
     usable: bool
@@ -59,3 +60,4 @@ class IdentityList(View):
 
     items: list[IdentityView]
     has_password: bool
+    """Whether the user can also sign in with a password."""

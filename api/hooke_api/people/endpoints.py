@@ -65,7 +65,7 @@ def end_sessions(name: str, database: DatabaseOf) -> None:
 
 @router.get("/tokens", operation_id="list_tokens")
 def list_tokens(actor: ActorOf, database: DatabaseOf) -> TokenList:
-    """List one's own tokens, without secrets; for an administrator those of all, of machines and of agents."""
+    """List one's own tokens, without secrets; administrators see those of all users, machines and agents."""
     with database.read() as session:
         return access_tokens.listed(session, actor)
 
@@ -118,7 +118,7 @@ def list_audit(
 def export_audit(
     database: DatabaseOf,
     chosen: ChosenEntries,
-    kind: Annotated[Literal["jsonl", "csv"], Query(description="JSON lines, or CSV with a head.")] = "jsonl",
+    kind: Annotated[Literal["jsonl", "csv"], Query(description="JSON lines, or CSV with a header.")] = "jsonl",
 ) -> StreamingResponse:
     """Return the audit trail as a file, the oldest entry first."""
     headers = {"content-disposition": f'attachment; filename="audit.{kind}"', "cache-control": "no-store"}

@@ -37,6 +37,7 @@ class Acceptance(Request):
     """The secret of an invitation, and the password that its user chooses."""
 
     invite: Secret
+    """The secret of the invitation."""
     password: Password
 
 
@@ -44,21 +45,25 @@ class PasswordChange(Request):
     """The present password and the next one."""
 
     current: Password
+    """The present password."""
     password: Password
+    """The new password."""
 
 
 class Me(View):
     """Who sends this request, and what they may do."""
 
     name: str
+    """Name of the user or machine; `owner` for the start-up token."""
     role: Role
     credential: Credential
+    """What the request was sent with."""
     is_user: bool
-    """Whether a user in the database; not the owner, nor a machine."""
+    """Whether this is a user of the database: neither the owner nor a machine."""
     users: bool
     """Whether the server has users; without any, only its owner signs in, with the start-up token."""
     projects: dict[str, Role]
-    """Name -> role, of the projects of which one is a member; in the default one `role` counts."""
+    """Role in each project of which one is a member, by its name; in the default one `role` counts."""
 
 
 class UserView(View):
@@ -67,8 +72,9 @@ class UserView(View):
     name: str
     role: Role
     disabled: bool
+    """Whether the user can no longer sign in."""
     has_password: bool
-    """False until the invitation has been accepted with a password."""
+    """Whether the user has chosen a password."""
     linked: bool
     """Whether an account at a provider signs the user in."""
     created_by: str
@@ -106,7 +112,7 @@ class NewInvite(View):
 
     user: UserView
     path: str
-    """Its page, with the secret behind `#`; shown only here."""
+    """Path of the page that accepts it, with the secret behind `#`; shown only here."""
 
 
 class AccessTokenRequest(Request):
@@ -116,12 +122,12 @@ class AccessTokenRequest(Request):
     scope: TokenScope = Field(
         Scope.READ.value,
         description="read, submit, operate or admin, each with those before it; or agent:CLUSTER. "
-        "It allows at most what the role of its maker allows.",
+        "Never more than the role of its maker allows.",
     )
     days: Annotated[int, Field(ge=1, le=730, description="Days until it expires.")] = 90
     machine: StrictBool = Field(
         False,
-        description="Of a machine, not of the user who makes it; administrators only. Its name is the label.",
+        description="Make a token of a machine, which the label names, not of the user; administrators only.",
     )
 
 
@@ -130,16 +136,18 @@ class TokenView(View):
 
     id: str
     user: str | None
-    """Its user; null: of a machine."""
+    """Its user; null: it is a machine's."""
     label: str
     scope: str
+    """What it allows, as in `AccessTokenRequest`."""
     created_by: str
     created_at: datetime
     expires_at: datetime | None
-    """Null: never, of an agent's token."""
+    """When it expires; null: never, which holds for tokens of agents."""
     used_at: datetime | None
-    """When it was last used, to within a minute."""
+    """When it was last used, to within a minute; null: never."""
     revoked_at: datetime | None
+    """When it was revoked; null: it was not."""
 
 
 class TokenList(View):
@@ -159,18 +167,23 @@ class TrailEntryView(View):
     """An entry of the audit trail."""
 
     id: int
+    """Its number; later entries have larger ones."""
     at: datetime
+    """When it happened."""
     actor: str
-    """Owner, user or machine; of a failed sign-in, the name that was given."""
+    """Who did it: the owner, a user or a machine; of a failed sign-in, the name that was given."""
     credential: str
     """What the request was sent with: kind and id."""
     address: str
+    """Network address that the request came from."""
     action: str
     """The operation of this API; `sign_in_failed` for a failed one."""
     subject: str
     """Identifiers of what was changed."""
     before: dict[str, Any] | None
+    """What was changed, as it was before; null: there was nothing."""
     after: dict[str, Any] | None
+    """What was changed, as it was afterwards; null: there is nothing."""
     request_id: str
 
 

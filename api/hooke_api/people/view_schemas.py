@@ -40,6 +40,7 @@ class ViewChange(View):
 
     name: ViewName | None = None
     path: LocalPath | None = None
+    """Path and query, as in `NewView`."""
 
 
 class SavedView(View):
@@ -48,8 +49,10 @@ class SavedView(View):
     id: str
     name: str
     path: str
+    """Path and query of the dashboard."""
     created_at: datetime
     changed_at: datetime
+    """When its name or path changed last."""
 
 
 class ViewList(View):

@@ -14,20 +14,22 @@ class RungView(View):
     """A stage of every search."""
 
     trials: int
+    """Number of trials that reach it."""
     samples: int
-    """Budget of each of its runs."""
+    """Budget of each of its runs, samples."""
 
 
 class TrialView(View):
     """One setting of a search, with what it has shown."""
 
     trial: int
-    """From 1."""
+    """Its number, from 1."""
     rank: int | None
     """Its place among the trials of the search, from 1: the best; null before it has a result."""
     chosen: bool
+    """Whether its setting is the chosen one."""
     parameters: dict[str, Any]
-    """The searched parameters alone."""
+    """Values of the searched parameters."""
     rung: int
     """The last rung on which it ran, from 0."""
     experiment: str | None
@@ -43,8 +45,9 @@ class TrialView(View):
     accuracy: float | None
     """Mean over its latest runs of the validation accuracy at the end, fraction."""
     loss: float | None
+    """Mean over its latest runs of the validation loss at the end."""
     samples: int
-    """Gradients x batch of all its runs."""
+    """Samples that all of its runs have taken together."""
 
 
 class SearchView(View):
@@ -58,10 +61,11 @@ class SearchView(View):
     spaces: dict[str, Space]
     """The space of each searched parameter."""
     trials: list[TrialView]
-    """By number."""
+    """Its trials, by number."""
     earlier_trials: int
-    """The first so many trials are those of experiments that this one continues."""
+    """Number of trials, the first ones, that are of experiments which this one continues."""
     ended: bool
+    """Whether all of its trials have ended."""
     chosen: int | None
     """The best trial; null before the search has ended, or if no trial gave a result."""
     edges: dict[str, Edge]
@@ -73,9 +77,9 @@ class SearchView(View):
     median_seconds: float | None
     """Time to the target of the median trial, s; null if half of the trials or more missed it."""
     samples: int
-    """Cost of the search in samples."""
+    """Cost of the search: samples of all its runs."""
     core_hours: float
-    """Cost of the search: wall hours of its runs times their ranks (a simulated run uses one core)."""
+    """Cost of the search: wall hours of its runs times their ranks; a simulated run counts one core."""
 
 
 class TuningView(View):
@@ -83,9 +87,12 @@ class TuningView(View):
 
     experiment: str
     tuning: Tuning
+    """How settings are searched, from the specification."""
     rungs: list[RungView]
+    """The stages of each search; one where every trial has the whole budget."""
     seeds: list[int]
     """The tuning seeds, of which no reported run has one."""
     searches: list[SearchView]
+    """One for each variant, cluster and number of workers."""
     complete: bool
     """Whether all searches have ended."""

@@ -35,9 +35,7 @@ def _retention(text: str) -> str:
 Retention = Annotated[str, Field(max_length=20), AfterValidator(_retention)]
 Description = Annotated[str, Field(max_length=1000, pattern="^[^\\x00]*$")]
 Quota = Annotated[int, Field(ge=0, le=10**15, strict=True)]
-QUOTA = (
-    "Points, steps of ranks and evaluations, that it may hold before nothing more is put into it; 0: any number."
-)
+QUOTA = "Points (steps of ranks, evaluations) that it may hold before nothing more is put into it; 0: any number."
 KEEP_RUNS = "After how long ended experiments are deleted: `site`, `never`, or a duration such as `90d`."
 
 
@@ -48,13 +46,13 @@ class ProjectView(View):
     name: str
     description: str
     archived: bool
-    """Accept no more experiments; existing ones stay readable."""
+    """Whether it accepts no more experiments; those that there are stay readable."""
     keep_runs: str
     """After how long experiments that have ended are deleted: `site`, `never`, or a duration such as `90d`."""
     quota: int
-    """Points that it may hold before nothing more is put into it; 0: any number."""
+    """Points that it may hold: recorded steps of ranks, and evaluations. 0: any number."""
     points: int | None
-    """Points that it holds: recorded steps of ranks, and evaluations; null without a quota."""
+    """Points that it holds; null: it has no quota, and they are not counted."""
     role: Role
     """What the reader may do in it."""
     created_by: str
@@ -85,9 +83,7 @@ class ProjectChange(View):
 
     name: ProjectName | None = None
     description: Description | None = None
-    archived: StrictBool | None = Field(
-        None, description="Nothing is put into an archived one; it stays readable."
-    )
+    archived: StrictBool | None = Field(None, description="True: nothing more is put into it; it stays readable.")
     keep_runs: Retention | None = Field(None, description=KEEP_RUNS)
     quota: Quota | None = Field(None, description=QUOTA)
 

@@ -38,11 +38,12 @@ def list_runs(
     chosen: Annotated[service.Filter, Depends(chosen_runs)],
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     cursor: str | None = None,
+    energy: Annotated[bool, Query(description="With the energy of each run, which takes longer.")] = False,
 ) -> RunPage:
     """List runs: of one experiment in the order of its expansion, otherwise newest first."""
     with database.read() as session:
         return service.page(
-            session, request.app.state.cursors, chosen, service.Page(limit, cursor), silence_of(request)
+            session, request.app.state.cursors, chosen, service.Page(limit, cursor, energy), silence_of(request)
         )
 
 
@@ -56,7 +57,7 @@ def export_runs(database: DatabaseOf, chosen: Annotated[service.Filter, Depends(
 def export_runs_parquet(
     database: DatabaseOf, chosen: Annotated[service.Filter, Depends(chosen_runs)]
 ) -> ParquetAnswer:
-    """Return the same as Parquet, with types; 409 where pyarrow is not installed."""
+    """Return all runs of a list as Parquet, with types; 409 where pyarrow is not installed."""
     return parquet_answer(table.parquet_of(database, chosen), "runs.parquet")
 
 
@@ -140,5 +141,5 @@ def export_log(
         int | None, Query(ge=-1, le=2**31 - 1, description="Only this rank; -1 is mpirun and the supervisor.")
     ] = None,
 ) -> TextAnswer:
-    """Return the same as text, a line for each: time, rank, stream, and what was written."""
+    """Return the output of a run as text; each line has time, rank, stream, and what was written."""
     return text_answer(output.lines_of(database, run_id, rank), f"log-{run_id}.txt")

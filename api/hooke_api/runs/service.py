@@ -82,6 +82,8 @@ class Page:
 
     limit: int
     cursor: str | None = None
+    energy: bool = False
+    """Whether each run is told with its energy, which is read from its samples."""
 
 
 def page(session: Session, cursors: Cursors, chosen: Filter, part: Page, silence: timedelta) -> RunPage:
@@ -105,7 +107,13 @@ def page(session: Session, cursors: Cursors, chosen: Filter, part: Page, silence
         last = shown[-1]
         following = cursors.seal(chosen.listing, last.number if chosen.experiment is not None else last.id)
     waiting = of_runs(session, shown, silence)
-    items = [RunSummary.model_validate(row).model_copy(update={"waiting": waiting.get(row.id)}) for row in shown]
+    energy = energy_of(session, Run.id.in_([row.id for row in shown])) if part.energy else {}
+    items = []
+    for row in shown:
+        told: dict[str, Any] = {"waiting": waiting.get(row.id)}
+        if used := energy.get(row.id):
+            told |= {"energy_j": used.joules, "energy_note": used.note}
+        items.append(RunSummary.model_validate(row).model_copy(update=told))
     return RunPage(items=items, next_cursor=following)
 
 
@@ -143,7 +151,7 @@ def view(session: Session, run: Run, silence: timedelta) -> RunView:
     ).all()
     energy = energy_of(session, Run.id == run.id).get(run.id)
     return RunView(
-        **RunSummary.model_validate(run).model_dump(exclude={"waiting"}),
+        **RunSummary.model_validate(run).model_dump(exclude={"waiting", "energy_j", "energy_note"}),
         waiting=of_runs(session, [run], silence).get(run.id),
         spec=run.spec,
         fingerprint=run.fingerprint,

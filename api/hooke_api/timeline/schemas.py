@@ -11,6 +11,7 @@ class StragglerView(View):
     """The worker that the others wait for most; without collective operations, the slowest one most often."""
 
     rank: int
+    """The rank of this worker."""
     longest: int
     """Number of steps in which its gradient took longest of all workers."""
     steps: int
@@ -27,16 +28,18 @@ class RankTimeline(View):
 
     rank: int
     role: str
+    """`worker` or `server`."""
     host: str
     began: list[float]
-    """Of each slice; empty where shares are given."""
+    """Begin of each slice, s; empty where shares are given."""
     ended: list[float]
+    """End of each slice, s."""
     phase: list[int]
-    """Position in `phases`."""
+    """Phase of each slice: its position in `phases`."""
     step: list[int]
-    """Number of the gradient that it belongs to, from 1; 0 before the first."""
+    """Gradient that each slice belongs to, from 1; 0 before the first."""
     operation: list[int]
-    """Position in `operations` of the operation in which the rank was blocked; -1: none."""
+    """Operation in which the rank was blocked in each slice: its position in `operations`; -1: none."""
     shares: list[list[int]]
     """For each phase, its share of each bin of the window, per mille; empty where slices are given. The sum is
     below 1000 where nothing is recorded."""
@@ -46,12 +49,17 @@ class MessagesView(View):
     """Messages between two ranks in the window, as columns, in the order in which they were sent."""
 
     sender: list[int]
+    """Rank that sent each."""
     receiver: list[int]
+    """Rank that received each."""
     sent: list[float]
+    """When each was sent, s."""
     received: list[float]
+    """When each was received, s."""
     bytes: list[int]
+    """Size of each, bytes."""
     left_out: int
-    """Number of messages in the window, if there are too many to be returned; then there are none."""
+    """Number of messages in the window where these are too many to be listed; 0: all are."""
 
 
 class MeetingsView(View):
@@ -60,9 +68,9 @@ class MeetingsView(View):
     ranks: list[int]
     """The ranks that take part in all of them."""
     last: list[int]
-    """The rank that entered last."""
+    """The rank that entered each operation last."""
     entered: list[list[float]]
-    """For each operation, when each of `ranks` entered."""
+    """For each operation, when each of `ranks` entered it, s."""
 
 
 class TimelineView(View):
@@ -72,8 +80,7 @@ class TimelineView(View):
     recorded: bool
     """Whether the run records a timeline."""
     complete: bool
-    """Whether nothing is missing: the trace of every rank has arrived, with its end. One of a rank that died never
-    is complete."""
+    """Whether the whole trace of every rank has arrived; of a rank that died, it never does."""
     received: int
     """Bytes of traces that have arrived."""
     simulated: bool
@@ -82,21 +89,27 @@ class TimelineView(View):
     spread: float | None
     """Time between the first and the last rank of one clock to leave the start barrier, s: error of alignment."""
     span: float
-    """Time of the last record."""
+    """Time of the last record, s."""
     start: float
-    """Beginning of the window."""
+    """Begin of the window, s."""
     stop: float
+    """End of the window, s."""
     steps: int
-    """Steps that every worker has recorded."""
+    """Number of steps that every worker has recorded."""
     bins: int
-    """Number of bins of the window; 0: slices are given."""
+    """Number of equal parts of the window; 0: slices are given."""
     phases: list[str]
+    """Names of the phases."""
     operations: list[str]
+    """Names of the operations."""
     ranks: list[RankTimeline]
+    """One for each rank."""
     messages: MessagesView
+    """Messages between ranks in the window."""
     meetings: MeetingsView
+    """Collective operations in the window."""
     straggler: StragglerView | None
-    """Of the whole trace."""
+    """The worker that the others wait for, in the whole trace; null: there is none."""
 
 
 class ProcessSamples(View):
@@ -116,6 +129,7 @@ class HostSamples(View):
         description="Bytes per second received by its network devices, no loopback."
     )
     sent: list[float | None]
+    """Bytes per second that these devices sent."""
     power: list[float | None] = Field(description="Watts of its processors and memory, by RAPL.")
     gpu: list[float | None] = Field(description="Mean share of its GPUs that was busy; null: not readable.")
     gpu_memory: list[float | None] = Field(description="Bytes in use on the NVIDIA GPUs that ranks use.")
@@ -126,6 +140,7 @@ class EnergyView(View):
     """Energy of the processors, the memory and the used GPUs of a host while the ranks of an attempt ran on it."""
 
     joules: float | None
+    """Energy, J; null: not known."""
     seconds: float | None
     """For which it was counted, wall clock."""
     note: str
@@ -138,12 +153,14 @@ class SystemView(View):
     attempt: int
     simulated: bool
     at: list[float]
-    """Seconds since the first sample."""
+    """Times of the samples, s since the first one."""
     began: float | None
     """Time of the first sample, seconds since 1970."""
     processes: list[ProcessSamples]
+    """One for each sampled rank."""
     host: HostSamples | None
+    """The host of the supervisor; null: nothing was sampled."""
     elsewhere: list[int]
     """Ranks on other hosts, which are not sampled."""
     energy: EnergyView | None
-    """Null: nothing was sampled, or the run is simulated."""
+    """Energy of that host; null: nothing was sampled, or the run is simulated."""

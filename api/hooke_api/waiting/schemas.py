@@ -12,8 +12,11 @@ class SpanView(View):
     """A predicted time with a 90% interval."""
 
     at: datetime
+    """The most likely time."""
     earliest: datetime
+    """Lower end of the interval."""
     latest: datetime
+    """Upper end of the interval."""
 
 
 class WaitingView(View):
@@ -22,17 +25,19 @@ class WaitingView(View):
     cluster: str
     """The registered cluster whose slots it waits for."""
     position: int
-    """Of its experiment in the queue of the cluster, from 1; 0: it has been sent and waits for its turn."""
+    """Place of its experiment in the queue of the cluster, from 1; 0: it has been sent, and waits for its turn."""
     experiments_ahead: int
+    """Experiments that come before."""
     runs_ahead: int
     """Runs that come before; of a run, with those of its own experiment."""
     reason: str
-    """A phrase: `needs 8 slots, 4 are free until about 14:05 UTC`."""
+    """Why it waits, a phrase: `needs 8 slots, 4 are free until about 14:05 UTC`."""
     starts: SpanView | None
-    """Null: cannot be predicted, because the duration of something before it is unknown."""
+    """When it is expected to start; null: something before it has an unknown duration."""
     ends: SpanView | None
+    """When it is expected to end; null: its duration is unknown, too."""
     runs: int
-    """Runs that wait: 1 of a run."""
+    """Number of runs that wait; 1 of a run."""
 
 
 class QueueEntryView(WaitingView):
@@ -44,7 +49,7 @@ class QueueEntryView(WaitingView):
     user: str
     priority: int
     begun: bool
-    """Whether runs of it have been dispatched to this cluster before; it then goes on first."""
+    """Whether it has had runs on this cluster before; it then goes on first."""
     ranks: int
     """Slots that its largest run needs."""
     run_seconds: float | None
@@ -52,6 +57,7 @@ class QueueEntryView(WaitingView):
     likeness: str | None
     """What the prediction is made from; null without one."""
     submitted_at: datetime
+    """When it was submitted."""
 
 
 class ActiveView(View):
@@ -61,8 +67,11 @@ class ActiveView(View):
     number: int
     user: str
     runs: int
+    """Number of its runs there."""
     ranks: int
+    """Slots that they occupy."""
     ends: SpanView | None
+    """When the last of them is expected to end; null: not known."""
 
 
 class QueueView(View):
@@ -70,13 +79,18 @@ class QueueView(View):
 
     cluster: str
     online: bool
+    """Whether its agent reports."""
     drained: bool
+    """Whether no new runs are sent to it."""
     slots: int
     free: int
-    """Slots without a rank."""
+    """Slots that no rank occupies."""
     policy: QueuePolicy
+    """Order and limits of the queue."""
     active: list[ActiveView]
+    """Experiments that occupy the cluster."""
     entries: list[QueueEntryView]
+    """Experiments that wait, the next one first."""
 
 
 class DurationView(View):
@@ -86,13 +100,15 @@ class DurationView(View):
     host: str
     """The registered cluster that they keep meanwhile."""
     runs: int
+    """Number of runs."""
     unlike: int
-    """Runs that nothing that has run is similar to."""
+    """Number of these to which no run that has ended is similar."""
     seconds: float | None
-    """Mean, s; null: there is a run that nothing is similar to, or it would take more than ten years."""
+    """Mean duration of all of them, s; null: a run has no similar one, or it would take more than ten years."""
     least: float | None
-    """5% and 95%, s; null with `seconds`."""
+    """5th percentile of the duration, s; null with `seconds`."""
     most: float | None
+    """95th percentile of the duration, s; null with `seconds`."""
     likeness: str | None
     """What the prediction is made from; null without one."""
 

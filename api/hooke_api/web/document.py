@@ -9,13 +9,15 @@ from fastapi import FastAPI
 from hooke.spec.events import Ingest
 from pydantic.json_schema import models_json_schema
 
+from hooke_api.web.common_fields import describe
+
 _REFERENCE = "#/components/schemas/{model}"
 _MAKING = Lock()
 """Held while the document is made: nobody is to see an unfinished one."""
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """Return FastAPI's document with problems and the body of ingest, whose endpoint reads the raw request."""
+    """Return FastAPI's document with problems, common fields, and the body of ingest, which is read raw."""
     with _MAKING:
         return app.openapi_schema or _made(app)
 
@@ -30,6 +32,7 @@ def _made(app: FastAPI) -> dict[str, Any]:
         "required": True,
         "content": {"application/json": {"schema": {"$ref": _REFERENCE.format(model="Ingest")}}},
     }
+    describe(found)
     problem = {"schema": {"$ref": _REFERENCE.format(model="ProblemDetails")}}
     for methods in found["paths"].values():
         for operation in methods.values():

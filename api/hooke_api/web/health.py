@@ -24,13 +24,16 @@ class Live(View):
     """The process responds."""
 
     live: bool
+    """Always true."""
 
 
 class Ready(View):
     """Whether requests can be served, with reasons if not."""
 
     ready: bool
+    """Whether database, Redis and scheduler work."""
     reasons: list[str]
+    """What does not work, in words; empty: all does."""
     warnings: list[str]
     """What will keep it from working if nothing is done, such as a disk that fills up."""
 
@@ -39,7 +42,9 @@ class Version(View):
     """The versions of this server."""
 
     version: str
+    """Version of the API."""
     engine: str
+    """Version of the engine."""
 
 
 @router.get("/livez", operation_id="livez")

@@ -64,7 +64,7 @@ class Request(View):
 class NewWebhook(Request):
     """Where to send what."""
 
-    url: Url = Field(description="An https address of a server in the internet; port 443, or one from 1024 on.")
+    url: Url = Field(description="An https address on the internet, with port 443 or one from 1024 on.")
     events: Events = Field(default_factory=lambda: list(USUAL))
     project: ProjectName | None = Field(None, description="Tell of what is in this project; null: in all.")
 
@@ -74,7 +74,7 @@ class WebhookChange(Request):
 
     url: Url | None = None
     events: Events | None = None
-    active: bool | None = Field(None, description="Switched off, it is told of nothing; what waits is discarded.")
+    active: bool | None = Field(None, description="False: it is told of nothing, and what waits is discarded.")
 
 
 class WebhookView(View):
@@ -82,10 +82,13 @@ class WebhookView(View):
 
     id: str
     url: str
+    """Where events are sent to."""
     events: list[WebhookEvent]
+    """What it is told of."""
     project: str | None = None
     """Name of the project that it tells of; null: it tells of all."""
     active: bool
+    """Whether it is switched on."""
     off_why: str | None
     """Why the server switched it off; null: it is on, or an administrator did."""
     created_by: str
@@ -93,10 +96,11 @@ class WebhookView(View):
     last_at: datetime | None
     """When it was last sent something; null: never."""
     last_delivered: bool | None
+    """Whether that was accepted; null: nothing was sent yet."""
     last_why: str | None
-    """What the receiver answered, or why it did not."""
+    """What the receiver answered to that, or why it did not; null: nothing was sent yet."""
     waiting: int
-    """Number of deliveries that are to be sent."""
+    """Number of deliveries that wait to be sent."""
     dropped: int
     """Number of events that it was not told of, because too many deliveries waited."""
 
@@ -118,17 +122,19 @@ class DeliveryView(View):
     """An event for a webhook, and what has become of it."""
 
     id: str
-    """The header `webhook-id`, the same in every attempt."""
+    """Its id, in the header `webhook-id` of every attempt."""
     webhook_id: str
+    """Id of the webhook."""
     event: str
     """A `WebhookEvent`, or `webhook.test`."""
     position: int | None
-    """Number of the event in the stream of events; null: of a test."""
+    """Number of the event in the stream of events; null: it is a test."""
     state: DeliveryState
+    """What has become of it."""
     attempts: int
     """Number of attempts so far."""
     status: int | None
-    """Of the answer to the last attempt; null: none, or no answer."""
+    """HTTP status of the answer to the last attempt; null: no attempt, or no answer."""
     why: str
     """What came of the last attempt, in words."""
     created_at: datetime

@@ -10,18 +10,18 @@ from hooke.spec.frozen import Frozen
 class Budget(Frozen):
     """Limits of a run; the same for every method."""
 
-    samples: int = Field(ge=1, le=10**12, title="Samples", description="Gradients x batch, over all workers.")
+    samples: int = Field(ge=1, le=10**12, title="Samples", description="Gradients x batch of all workers.")
     schedule_samples: int | None = Field(
         None,
         ge=1,
         le=10**12,
         exclude_if=lambda value: value is None,  # documents without it keep their fingerprint
         title="Samples of the schedule",
-        description="Over which schedules of the learning rate run; empty: the samples of the budget. Trials have "
-        "those of the whole budget.",
+        description="Samples over which schedules of the learning rate run; empty: those of the budget. Trials "
+        "use those of the whole budget.",
     )
     max_seconds: float | None = Field(
-        None, gt=0, le=10**7, title="Wall limit", description="Wall seconds; the run ends timed out."
+        None, gt=0, le=10**7, title="Wall limit", description="Seconds; then the run ends as timed out."
     )
     max_stall_seconds: float | None = Field(
         None,

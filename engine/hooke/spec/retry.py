@@ -38,7 +38,9 @@ class RetryPolicy(Frozen):
         title="Pause",
         description="Seconds before the attempt that follows a failed one; doubled after each further failure.",
     )
-    longest_backoff_seconds: float = Field(600.0, ge=0, le=86400, title="Longest pause", description="Seconds.")
+    longest_backoff_seconds: float = Field(
+        600.0, ge=0, le=86400, title="Longest pause", description="Seconds at most."
+    )
     causes: Annotated[list[RetryCause], Field(max_length=3)] = Field(
         default=["infrastructure", "lost", "time_limit"],
         title="Causes",

@@ -38,7 +38,7 @@ class WorkloadChoice(Frozen):
     """A workload and its parameters."""
 
     name: Name = Field(description="Name in the catalogue.")
-    parameters: dict[str, Any] = Field(default_factory=dict, description="Others keep their defaults.")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="Others have their defaults.")
     hash: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     """SHA-256 of the source file, for user files only. A cluster with a different file rejects the run."""
 
@@ -68,9 +68,9 @@ class Compute(Frozen):
 class Variant(Frozen):
     """One algorithm with given parameters, under its own name."""
 
-    name: Label = Field(description="In tables and charts; no other variant has it.")
+    name: Label = Field(description="Its unique name in tables and charts.")
     algorithm: Name = Field(description="Name in the catalogue.")
-    parameters: dict[str, Any] = Field(default_factory=dict, description="Others are default, or tuned.")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="Others have defaults or are tuned.")
     communication: Communication = Communication()
     workload_settings: dict[Parameter, Any] = Field(
         default_factory=dict,
@@ -101,9 +101,9 @@ class Variant(Frozen):
 class VirtualCluster(MeasuredConstants, UnequalWorkers):
     """A simulated network and processor: the same algorithm code in virtual time; results are labelled."""
 
-    latency: float = Field(7.2e-6, ge=0, le=10, title="Latency", description="Seconds per message (A).")
+    latency: float = Field(7.2e-6, ge=0, le=10, title="Latency", description="Seconds per message (alpha).")
     seconds_per_byte: float = Field(
-        0.9e-9, ge=0, le=1, title="Seconds per byte", description="Inverse bandwidth of one link direction (B)."
+        0.9e-9, ge=0, le=1, title="Seconds per byte", description="Inverse bandwidth of one link direction (beta)."
     )
     host_seconds_per_byte: float | None = Field(
         None,
@@ -152,7 +152,7 @@ class ClusterChoice(Frozen):
         None, description="The registered cluster on which a virtual one is simulated."
     )
     workers: list[Annotated[int, Field(ge=1, le=4096)] | Literal["auto"]] = Field(
-        default=["auto"], min_length=1, max_length=16, description="How many; `auto`: what the cores allow."
+        default=["auto"], min_length=1, max_length=16, description="Numbers of workers; `auto`: what cores allow."
     )
     seeds: int = Field(3, ge=1, le=100, description="Runs of each variant with each number of workers.")
     virtual: VirtualCluster | None = None
@@ -212,15 +212,15 @@ class ExperimentSpec(Frozen):
     """One comparison. Once submitted, only seeds and variants may be added, as a new version."""
 
     schema_: Literal["hooke.experiment/1"] = Field("hooke.experiment/1", alias="schema")
-    name: Label = Field(description="In lists and reports.")
+    name: Label = Field(description="Its name in lists and reports.")
     description: Annotated[str, StringConstraints(max_length=4000)] = Field("", description="What it is for.")
     workload: WorkloadChoice
     batch: int = Field(32, ge=1, le=65536, title="Batch", description="Samples per worker and step.")
-    sharding: Sharding = Field("iid", description="Workers draw from all items, shares, or handed batches.")
+    sharding: Sharding = Field("iid", description="Workers draw from all items, a share, or handed-out batches.")
     variants: list[Variant] = Field(min_length=1, max_length=MAX_VARIANTS, description="What is compared.")
     baseline: Label = Field(description="Name of the variant that the others are compared with.")
-    clusters: list[ClusterChoice] = Field(min_length=1, max_length=16, description="Where it runs, how often.")
-    first_seed: int = Field(0, ge=0, le=2**31, description="Seeds count from here.")
+    clusters: list[ClusterChoice] = Field(min_length=1, max_length=16, description="Where it runs, and how often.")
+    first_seed: int = Field(0, ge=0, le=2**31, description="The first seed; others follow it.")
     budget: Budget
     target: Target | None = None
     evaluation: EvaluationSettings
@@ -243,7 +243,7 @@ class ExperimentSpec(Frozen):
         None,
         exclude_if=lambda value: value is None,  # documents without it keep their fingerprint
         title="Retry",
-        description="After ends without a fault of the run; empty: the server's default. Not of `hooke run`.",
+        description="When a run is tried again; empty: the server's default. `hooke run` does not use it.",
     )
     trace: bool = Field(default=False, exclude_if=lambda value: not value, description=_TRACE)
 

@@ -17,7 +17,7 @@ class Tuning(Frozen):
     """
 
     trials: int = Field(12, ge=2, le=200, title="Trials", description="Settings tried per variant.")
-    seeds: int = Field(1, ge=1, le=10, title="Tuning seeds", description="Runs per trial; never those reported.")
+    seeds: int = Field(1, ge=1, le=10, title="Tuning seeds", description="Runs per trial, on seeds of their own.")
     search: Literal["quasi-random", "halving", "optuna"] = Field(
         "quasi-random",
         title="Search",
@@ -26,7 +26,7 @@ class Tuning(Frozen):
         "which proposes the second half of the settings from the results so far.",
     )
     samples: int | None = Field(
-        None, ge=1, le=10**12, title="Samples", description="Budget of a trial; empty: that of a run."
+        None, ge=1, le=10**12, title="Samples", description="Budget of a trial's run; empty: that of a run."
     )
     continues: Annotated[str, StringConstraints(pattern=r"^exp_[0-9a-z]{1,36}$")] | None = Field(
         None,

@@ -25,7 +25,7 @@ class SpeedChange(Frozen):
         0, ge=0, le=10**9, title="Over", description="Seconds in which the speed changes linearly; 0: at once."
     )
     speed: Speed = Field(
-        title="Speed", description="Afterwards: a factor on the worker's speed before all changes."
+        title="Speed", description="Speed afterwards: a factor on the worker's speed before all changes."
     )
 
 

@@ -59,6 +59,22 @@ it("keys lead to the points of a chart, and zoom about the one that is reached",
   expect(over().lastElementChild).toHaveAttribute("hidden");
 });
 
+it("screen readers hear what is in view, and the values where the cursor stands", async () => {
+  await open([A, { ...A, label: "B", y: [0.1, null, 0.5], low: [0, null, 0.4], high: [0.2, null, 0.6] }]);
+  const told = () => document.querySelector("[aria-live=polite]");
+  expect(told()).toBeEmptyDOMElement(); // nothing has been done yet
+  await press("End");
+  expect(told()).toHaveTextContent("Train clock 100 s: A 100%, B 50%");
+  await press("ArrowLeft");
+  expect(told()).toHaveTextContent("Train clock 50 s: A 60%"); // there B has no value
+  await press("+");
+  expect(told()).toHaveTextContent("Train clock from 25 s to 75 s of 100 s");
+  await press("-");
+  expect(told()).toHaveTextContent("Train clock from 0 s to 100 s (all)");
+  await press("x");
+  expect(told()).toHaveTextContent("Train clock from 0 s to 100 s (all)");
+});
+
 it("a chart without points is no stop of the tab key", async () => {
   await open([]);
   expect(figure()).not.toHaveAttribute("tabindex");

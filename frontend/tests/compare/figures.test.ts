@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { axisTitle, FIGURES, figure } from "@/features/compare/figures";
 import { groupsOf, placeOf, taskOf } from "@/features/compare/names";
 import { place } from "@/features/compare/pareto";
+import { compareSearch } from "@/features/compare/search";
 import { keyOf } from "@/features/compare/selection";
 import { valueAxis } from "@/lib/charts/value-axis";
 import type { TimeToTarget } from "@/lib/client/types.gen";
@@ -60,6 +61,12 @@ describe("a figure", () => {
     ]);
     expect(axisTitle(figure("bytes"), true)).toBe("Bytes sent");
     expect(axisTitle(figure("energy"), false)).toBe("Energy (J)");
+  });
+
+  it("is known to the address", () => {
+    const keys = FIGURES.map(({ key }) => key);
+    expect(keys.map((of) => compareSearch({ of }).of)).toEqual(keys);
+    expect(compareSearch({ of: "beauty" }).of).toBeUndefined();
   });
 
   it("against itself stands on a line", () => {

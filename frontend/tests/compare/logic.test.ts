@@ -180,6 +180,14 @@ describe("an axis", () => {
     expect(one.place(0.97)).toBeLessThan(1);
     expect(valueAxis([]).place(0.5)).toBe(0.5);
   });
+
+  it("ends where values cannot be greater", () => {
+    expect(Math.max(...valueAxis([of(0.97)]).ticks)).toBeGreaterThan(1);
+    const shares = valueAxis([of(0.97), of(0.971, 0.96, 1.2)], 1);
+    expect(Math.max(...shares.ticks)).toBeLessThanOrEqual(1);
+    expect([shares.place(1), shares.place(0.97) < 1]).toEqual([1, true]);
+    expect(valueAxis([of(1)], 1).place(1)).toBe(1);
+  });
 });
 
 describe("a setting", () => {

@@ -83,6 +83,41 @@ it("the columns of the address are those of rows and of groups", async () => {
   expect(texts(going)).toEqual(["#22", "sync-easgd", "–", "30,000", "–", "–", "–"]);
 });
 
+it("the energy is read where it has a column, and says what has to be known of it", async () => {
+  const denied = "not readable here: permission denied on /sys/class/powercap/intel-rapl:0/energy_uj";
+  const used: [number | null, string, boolean][] = [
+    [12_345, "", false],
+    [900, "shared: of the processor time used meanwhile, its ranks used 25%; so far", false],
+    [null, denied, false],
+    [null, "", false],
+    [null, "", true],
+  ];
+  server.on("GET /runs", ({ query }) => ({
+    items: used.map(([energy_j, energy_note, simulated], i) =>
+      runSummary(21 + i, {
+        ...{ simulated, state: i === 1 ? "running" : "succeeded" },
+        ...(query.get("energy") === "true" ? { energy_j, energy_note } : {}),
+      }),
+    ),
+    next_cursor: null,
+  }));
+  const { user } = openApp(server, "/experiments/exp_7?columns=seed.energy&sort=-energy");
+  await screen.findByText("12.3 kJ");
+  const rows = screen.getAllByTestId("run-row");
+  expect(heads()).toEqual(["Run", "Seed", "Machine energy ▼"]);
+  expect(rows.map((row) => texts(row)[2])).toEqual([
+    "12.3 kJ",
+    "900 J shared",
+    "not readable here",
+    "–",
+    "–",
+  ]);
+  expect(screen.getByText("not readable here").parentElement).toHaveAttribute("title", denied);
+  await user.click(screen.getByTestId("group-runs"));
+  const groups = await screen.findAllByTestId("run-group");
+  expect(texts(groups[0])[2], "of those that have ended").toBe("12.3 kJ");
+});
+
 it("groups have as many cells, empty where they say nothing together", async () => {
   openApp(server, "/experiments/exp_7?columns=variant.loss.accuracy&group=variant");
   const [group] = await screen.findAllByTestId("run-group");

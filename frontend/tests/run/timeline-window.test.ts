@@ -1,15 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { type Window, windowFrom } from "@/features/run/asked-window";
 import { runSearch } from "@/features/run/search";
-import {
-  byKey,
-  inside,
-  moved,
-  SHORTEST,
-  type Window,
-  windowFrom,
-  windowText,
-  zoomed,
-} from "@/features/run/timeline-window";
+import { byKey, inside, moved, SHORTEST, windowText, zoomed } from "@/features/run/timeline-window";
 
 const SPAN = 10;
 

@@ -85,6 +85,9 @@ def test_energy_is_that_of_the_last_sample(service):
     found = service.get(f"/runs/{supervisor.id}/system")
     assert found["energy"] == {"joules": 1000.25, "seconds": 12, "note": ""}
     assert found["at"] == [0, 10, 12]
+    (row,) = service.runs(energy=True)
+    assert (row["energy_j"], row["energy_note"]) == (1000.25, "")
+    assert service.runs()[0]["energy_j"] is None, "only where it is asked for"
     (row,) = csv.DictReader(io.StringIO(service.client.get("/runs.csv").text))
     assert (row["energy_j"], row["energy_note"]) == ("1000.25", "")
     (row,) = service.get(f"/experiments/{run['experiment_id']}/comparison")["rows"]
@@ -116,6 +119,8 @@ def test_energy_that_is_not_known_says_why_and_enters_no_comparison(service):
     supervisor.report("succeeded")
     run = service.run(supervisor.id)
     assert (run["energy_j"], run["energy_note"]) == (None, why)
+    (row,) = service.runs(energy=True)
+    assert (row["energy_j"], row["energy_note"]) == (None, why)
     (row,) = service.get(f"/experiments/{run['experiment_id']}/comparison")["rows"]
     assert (row["energy"]["mean"], row["energy"]["n"]) == (None, 0)
 

@@ -11,6 +11,7 @@ import { withCode } from "@/lib/ui/code";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
+import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import styles from "./algorithms.module.css";
 import { CostPart } from "./cost-part";
@@ -58,7 +59,7 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
         <nav className={styles.crumb} aria-label="Breadcrumb">
           <Link to="/algorithms">Algorithms</Link>
         </nav>
-        <div className={styles.head}>
+        <Group justify="space-between" align="flex-start" gap="12px 24px">
           <h1 className={styles.title}>
             {algorithm.title} <code>{algorithm.name}</code>
           </h1>
@@ -75,7 +76,7 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
               Try it
             </LinkButton>
           </Group>
-        </div>
+        </Group>
         <Facts algorithm={algorithm} />
       </header>
       <Section title="Description" testId="documentation">
@@ -101,7 +102,7 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
         {findings && !own ? (
           <VerifiedTable findings={findings} />
         ) : (
-          <p className={styles.note}>Hooke's tests cover the built-in algorithms; this one is your own.</p>
+          <p className={screen.intro}>Hooke's tests cover the built-in algorithms; this one is your own.</p>
         )}
       </Section>
     </>
@@ -112,7 +113,7 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
 function Exchanges({ algorithm, drawn }: { algorithm: AlgorithmView; drawn: Figures["drawn"] | undefined }) {
   if (drawn && "rows" in drawn) return <Diagram drawn={drawn} title={algorithm.title} />;
   return (
-    <p className={styles.note}>
+    <p className={screen.intro}>
       {drawn?.reason ??
         "Only built-in algorithms have a diagram. Record a timeline of a run to see the messages of this one."}
     </p>

@@ -5,6 +5,7 @@ import { useEffect, useState } from "react";
 import { listAlgorithmsOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { AlgorithmView } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
@@ -23,7 +24,7 @@ export function AlgorithmsScreen() {
   return (
     <>
       <h1 className={styles.title}>Algorithms</h1>
-      <p className={styles.intro}>
+      <p className={screen.intro}>
         The algorithms that the clusters offer. P is the number of workers, and |W| the size of a vector of
         all weights. The payload is what a worker asks to move per local step with default parameters.
       </p>
@@ -45,7 +46,7 @@ export function AlgorithmsScreen() {
         />
       )}
       {query.data && found.length === 0 && (
-        <p className={styles.note}>
+        <p className={screen.intro}>
           {all.length === 0
             ? "No cluster has reported its algorithms yet."
             : `No algorithm matches “${typed}”.`}

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { PRESETS } from "@/lib/format/networks";
 import { formatBytes, formatNumber } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
+import screen from "@/lib/ui/screen.module.css";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./algorithms.module.css";
@@ -34,11 +35,13 @@ export function CostPart({ algorithm, sentence, prices }: CostProps) {
           <Typeset text={sentence} />
         </p>
       )}
-      {rows.length === 0 && <p className={styles.note}>This algorithm does not declare what it exchanges.</p>}
-      {silent && <p className={styles.note}>This algorithm sends nothing.</p>}
+      {rows.length === 0 && (
+        <p className={screen.intro}>This algorithm does not declare what it exchanges.</p>
+      )}
+      {silent && <p className={screen.intro}>This algorithm sends nothing.</p>}
       {rows.length > 0 && !silent && (
         <>
-          <p className={styles.note}>
+          <p className={screen.intro}>
             Per local step, mean of many, with the default parameters and the weights of LeNet (
             {formatBytes(LENET)}): computed from what the method declares and tests verify, not measured. All
             are sent on this network: A is {formatSeconds(network.latency)} a message, B{" "}

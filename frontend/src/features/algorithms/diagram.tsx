@@ -3,6 +3,7 @@ import { useReducedMotion } from "@mantine/hooks";
 import { type CSSProperties, useState } from "react";
 import { useWidth } from "@/lib/charts/use-width";
 import { formatNumber } from "@/lib/format/numbers";
+import screen from "@/lib/ui/screen.module.css";
 import styles from "./algorithms.module.css";
 import { type Drawn, PHASE_NAMES, WEIGHT_BYTES } from "./figures";
 
@@ -25,7 +26,7 @@ export function Diagram({ drawn, title }: { drawn: Drawn; title: string }) {
   const cycle = (drawn.end / 1000) * SLOWLY;
   return (
     <>
-      <p className={styles.note}>{wordsOf(drawn)}</p>
+      <p className={screen.intro}>{wordsOf(drawn)}</p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <section ref={host} className={styles.diagram} aria-label={`Diagram of ${title}`} tabIndex={0}>
         <svg

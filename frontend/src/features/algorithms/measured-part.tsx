@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { readLeaderboardOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { Leaderboard } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import screen from "@/lib/ui/screen.module.css";
 import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
@@ -33,7 +34,7 @@ export function MeasuredPart({ algorithm }: { algorithm: string }) {
     );
   if (places.length === 0)
     return (
-      <p className={styles.note}>
+      <p className={screen.intro}>
         No tuned comparison here ranks it yet; <Link to="/leaderboard">Leaderboard</Link> says which
         experiments count.
       </p>

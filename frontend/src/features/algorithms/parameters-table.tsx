@@ -5,6 +5,7 @@ import { formatNumber } from "@/lib/format/numbers";
 import { type FormField, fieldsFromSchema } from "@/lib/json/fields-from-schema";
 import { formatCondition, formatSpace, formatValue } from "@/lib/spaces/words";
 import { withCode } from "@/lib/ui/code";
+import screen from "@/lib/ui/screen.module.css";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./algorithms.module.css";
@@ -20,7 +21,7 @@ export function ParametersTable({
 }) {
   const [workers, setWorkers] = useState("4");
   const fields = fieldsFromSchema(algorithm.parameters);
-  if (fields.length === 0) return <p className={styles.note}>This algorithm has no parameters.</p>;
+  if (fields.length === 0) return <p className={screen.intro}>This algorithm has no parameters.</p>;
   const groups = [...new Set(fields.map(({ group }) => group))].sort((a, b) => a.length - b.length);
   const limit = (name: string) => {
     const bound = bounds?.[workers]?.[name];

@@ -1,3 +1,4 @@
+import screen from "@/lib/ui/screen.module.css";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./algorithms.module.css";
@@ -27,7 +28,7 @@ export function VerifiedTable({ findings: { verified, missing } }: { findings: F
           </tbody>
         </table>
       </TableRegion>
-      {missing && <p className={styles.note}>{missing}</p>}
+      {missing && <p className={screen.intro}>{missing}</p>}
     </>
   );
 }

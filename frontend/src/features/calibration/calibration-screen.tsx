@@ -1,4 +1,4 @@
-import { Button, Skeleton } from "@mantine/core";
+import { Button, Group, Skeleton } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
@@ -66,9 +66,9 @@ export function CalibrationScreen() {
   const failed = items[0]?.state === "failed" ? items[0] : undefined;
   return (
     <>
-      <div className={styles.head}>
+      <Group justify="space-between" align="baseline" gap={12}>
         <h1 className={screen.title}>Calibration of {name}</h1>
-        <div className={styles.actions}>
+        <Group gap={8} wrap="nowrap" align="stretch">
           {latest && (
             <LinkButton to="/new" variant="default">
               New experiment
@@ -84,8 +84,8 @@ export function CalibrationScreen() {
               Calibrate
             </Button>
           </Allowed>
-        </div>
-      </div>
+        </Group>
+      </Group>
       <p className={screen.intro}>
         Latency, bandwidth, all-reduces, memory and gradients, measured by ranks of this cluster. A virtual
         cluster with <code>like: {name}</code> takes its constants from the latest calibration; choose Add
@@ -115,7 +115,7 @@ export function CalibrationScreen() {
       )}
       {query.isPending && <Skeleton height={260} mt={24} />}
       {query.data && !latest && !open && (
-        <p className={styles.state} data-testid="calibration-none">
+        <p className={screen.intro} data-testid="calibration-none">
           This cluster has not been calibrated yet.
         </p>
       )}
@@ -134,8 +134,8 @@ export function CalibrationScreen() {
 function Open({ view, pending, cancel }: { view: CalibrationView; pending: boolean; cancel: () => void }) {
   const [title, usual] = STATES[isOpen(view.state) ? view.state : "running"];
   return (
-    <div className={styles.open}>
-      <p className={styles.state} role="status" data-testid="calibration-state">
+    <Group align="baseline" gap="8px 16px">
+      <p className={screen.intro} role="status" data-testid="calibration-state">
         <strong>{title}</strong> {usual} {view.why && <span className={styles.words}>Now: {view.why}</span>}
       </p>
       {view.state !== "cancelling" && (
@@ -151,7 +151,7 @@ function Open({ view, pending, cancel }: { view: CalibrationView; pending: boole
           </Button>
         </Allowed>
       )}
-    </div>
+    </Group>
   );
 }
 

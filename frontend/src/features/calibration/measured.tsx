@@ -2,6 +2,7 @@ import { LineChart } from "@/lib/charts/line-chart";
 import type { Calibration, ComputeRate, Curve } from "@/lib/client/types.gen";
 import { formatBytes, formatNumber, formatPercent } from "@/lib/format/numbers";
 import { formatMoment, formatSeconds } from "@/lib/format/time";
+import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
@@ -25,7 +26,7 @@ export function Measured({ calibration }: { calibration: Calibration }) {
           </p>
         )}
         {calibration.oversubscribed && (
-          <p className={styles.state}>
+          <p className={screen.intro}>
             More ranks than cores: times are what an operation adds to the steps of ranks that share cores.
           </p>
         )}

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { listWorkloadsOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { CalibrationRequest } from "@/lib/client/types.gen";
+import screen from "@/lib/ui/screen.module.css";
 import styles from "./calibration.module.css";
 
 type Asked = Required<Pick<CalibrationRequest, "workloads" | "precisions">> & { workers: number | null };
@@ -27,7 +28,7 @@ export function WhatToMeasure({ asked, change }: { asked: Asked; change: (asked:
   const names = workloads.data?.items.map(({ name }) => name) ?? [];
   return (
     <div className={styles.asked}>
-      <p className={styles.state} data-testid="calibration-asked">
+      <p className={screen.intro} data-testid="calibration-asked">
         {toldOf(asked)}{" "}
         <Button
           variant="subtle"

@@ -9,8 +9,7 @@ import {
   formatPercentTick,
 } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
-
-export type FigureKey = "time" | "samples" | "exposed" | "bytes" | "energy" | "best" | "target" | "test";
+import type { FigureKey } from "./search";
 
 /** A figure of a row, and how far seeds spread around it. */
 export interface Spread {
@@ -29,6 +28,8 @@ export interface FigureOf {
   readonly of: (row: ComparedRow) => Spread | null;
   readonly format: (value: number | null) => string;
   readonly tick: (value: number) => string;
+  /** The greatest value that there can be. */
+  readonly limit?: number;
 }
 
 function estimate({ mean, low, high }: Estimate): Spread | null {
@@ -42,7 +43,7 @@ function time({ time_to_target: time }: ComparedRow): Spread | null {
     : { value: time.median, low: time.low, high: time.high };
 }
 
-const share = { format: (value: number | null) => formatPercent(value), tick: formatPercentTick };
+const share = { format: (value: number | null) => formatPercent(value), tick: formatPercentTick, limit: 1 };
 
 /** What rows are compared by: the columns of the table, and the axes of the chart. */
 export const FIGURES: readonly FigureOf[] = [

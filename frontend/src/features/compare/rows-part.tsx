@@ -8,9 +8,9 @@ import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./compare.module.css";
-import { FIGURES, type FigureKey, type FigureOf, sorted } from "./figures";
+import { FIGURES, type FigureOf, sorted } from "./figures";
 import { colorsOf, placeOf } from "./names";
-import { type CompareSearch, nextSort, orderOf } from "./search";
+import { type CompareSearch, type FigureKey, nextSort, orderOf } from "./search";
 import { keyOf } from "./selection";
 
 interface RowsPartProps {

@@ -5,10 +5,10 @@ import { variantStyle } from "@/lib/theme/palette";
 import { Section } from "@/lib/ui/section";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./compare.module.css";
-import { axisTitle, FIGURES, type FigureKey, type FigureOf, figure, type Spread } from "./figures";
+import { axisTitle, FIGURES, type FigureOf, figure, type Spread } from "./figures";
 import { colorsOf, groupsOf, namesOf, taskOf } from "./names";
 import { front, type Placed, place } from "./pareto";
-import type { CompareSearch } from "./search";
+import type { CompareSearch, FigureKey } from "./search";
 import { keyOf } from "./selection";
 
 interface TradeOffsProps {
@@ -114,6 +114,8 @@ function Group({ compared, rows, x, y, several }: GroupProps) {
           yTitle={titles.y}
           tickX={x.tick}
           tickY={y.tick}
+          limitX={x.limit}
+          limitY={y.limit}
         />
       )}
       {points.length > 0 && <Behind placed={ordered} best={best} names={names} x={x} y={y} titles={titles} />}

@@ -1,3 +1,4 @@
+import { Group as Row, Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import type { Metric } from "@/lib/api/types";
 import { zoomFrom, zoomText } from "@/lib/charts/zoom";
@@ -53,10 +54,10 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
   };
   return (
     <Section title="Curves" testId="curves" aside={<Ways search={search} look={look} />}>
-      <div className={styles.controls}>
+      <Row justify="space-between" gap="4px 20px" mb={14}>
         <AddChart choices={choices} add={(metric) => have([...added, { metric, axis: undefined }])} />
         <GroupPicker groups={groups} group={group} />
-      </div>
+      </Row>
       {query.isError && !query.data && (
         <ErrorPanel
           what="The curves could not be loaded."
@@ -88,7 +89,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
           />
         ))}
       </div>
-      <p className={styles.foot}>
+      <Text fz={12.5} c="dimmed" maw="92ch" mt={16}>
         {search.seeds === "median"
           ? "Lines are medians over seeds, bands the range over seeds. A median ends where its first "
           : "Lines are means over seeds, bands their 95% t intervals (three seeds or more). A mean ends where its first "}
@@ -96,7 +97,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
         evaluations; a dot on the target line is a run that met the target. Drag to zoom, Shift and drag to
         move, double-click to show all; with the focus on a chart, the arrow keys move between its points, and
         + and − zoom.
-      </p>
+      </Text>
     </Section>
   );
 }

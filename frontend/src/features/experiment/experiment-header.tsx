@@ -40,7 +40,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
   const cancelling = useCancelling(experiment) || cancel.isPending || cancel.isSuccess;
   return (
     <header>
-      <div className={styles.head}>
+      <Group justify="space-between" align="flex-start" gap="12px 24px">
         <h1 className={styles.title} data-testid="experiment-name">
           {experiment.name}
         </h1>
@@ -83,7 +83,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
           <ExperimentExport experiment={experiment} parquet={parquet} />
           <ViewsMenu />
         </Group>
-      </div>
+      </Group>
       {experiment.description && <p className={styles.description}>{experiment.description}</p>}
       <Facts experiment={experiment} cancelling={cancelling} />
       <ExperimentMarks experiment={experiment}>
@@ -98,7 +98,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
 
 /** Whether a cancel has been requested and processes are still ending, as the runs tell. */
 function useCancelling(experiment: ExperimentView): boolean {
-  const runs = useRuns(experiment.id, experiment.spec.tuning ? true : undefined);
+  const runs = useRuns(experiment.id, { reported: experiment.spec.tuning ? true : undefined });
   const open = runs.data?.items.filter((run) => !isTerminal(run.state)) ?? [];
   return open.length > 0 && open.every((run) => run.cancel_requested);
 }
@@ -109,7 +109,7 @@ function Facts({ experiment, cancelling }: { experiment: ExperimentView; cancell
   const { spec } = experiment;
   const batch = spec.batch ?? 32;
   return (
-    <div className={styles.facts}>
+    <Group gap="8px 24px" mt={14} mih={24} fz={13.5} c="dimmed">
       <StateBadge state={experiment.state} testId="experiment-state" cancelling={cancelling} />
       <span className={styles.progress}>
         <span data-testid="progress">
@@ -141,6 +141,6 @@ function Facts({ experiment, cancelling }: { experiment: ExperimentView; cancell
           ? `took ${formatSeconds((Date.parse(experiment.finished_at) - Date.parse(experiment.created_at)) / 1000)}, ${formatAge(experiment.finished_at, now)}`
           : `${experiment.state === "queued" ? "submitted" : "started"} ${formatAge(experiment.created_at, now)}`}
       </time>
-    </div>
+    </Group>
   );
 }

@@ -1,4 +1,4 @@
-import { Group as Row, Skeleton } from "@mantine/core";
+import { Group as Row, Skeleton, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { DrawingMenu } from "@/lib/charts/drawing-menu";
@@ -130,12 +130,12 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
         </div>
       </div>
       {rows.length > 0 && <PhasesTable rows={rows} />}
-      <p className={styles.foot}>
+      <Text fz={12.5} c="dimmed" maw="92ch" mt={16}>
         Shares of what workers recorded in each of {formatCount(BINS)} equal parts of the{" "}
         {group.simulated ? "virtual" : "wall"} time, over all workers and seeds. Hidden communication overlaps
         compute and is drawn over it.
         {fewer && " Too many steps: not all seeds are shown."}
-      </p>
+      </Text>
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { Group as Row, Skeleton, Switch } from "@mantine/core";
+import { Group as Row, Skeleton, Switch, Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import { PhaseBar, PhaseKey } from "@/lib/charts/phase-bar";
@@ -103,10 +103,10 @@ function Sums({ experiment, group }: { experiment: ExperimentView; group: Group 
           </div>
         ))}
       </div>
-      <p className={styles.foot}>
+      <Text fz={12.5} c="dimmed" maw="92ch" mt={16}>
         Shares of wall time, mean over workers and seeds. The communication fraction is the time blocked in
         communication, divided by wall time without evaluation. Communication that overlaps compute is hidden.
-      </p>
+      </Text>
     </>
   );
 }

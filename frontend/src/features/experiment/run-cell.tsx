@@ -10,6 +10,7 @@ import { outcomeOf } from "@/lib/ui/states";
 import { Tag } from "@/lib/ui/tag";
 import { useNow } from "@/lib/ui/use-now";
 import { VariantChip } from "@/lib/ui/variant-chip";
+import { energyText } from "./energy";
 import styles from "./experiment.module.css";
 import { type RunKey, secondsOf } from "./runs-order";
 
@@ -94,4 +95,12 @@ export const CELLS: Record<RunKey, (of: Of) => ReactNode> = {
   ),
   communication: ({ run }) => formatPercent(run.communication_fraction),
   staleness: ({ run }) => formatNumber(run.staleness),
+  energy: ({ run }) => {
+    const { text, aside, note } = energyText(run);
+    return (
+      <span title={note || undefined}>
+        {text} {aside && <span className={styles.quiet}>{aside}</span>}
+      </span>
+    );
+  },
 };

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { formatJoules } from "@/lib/format/energy";
 import { formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { Tag } from "@/lib/ui/tag";
@@ -81,6 +82,10 @@ const CELLS: { readonly [key in RunKey]?: (props: RunGroupRowProps) => Cell } = 
     ),
   }),
   communication: ({ group }) => ({ content: formatPercent(group.communication), title: MEAN }),
+  energy: ({ group }) => ({
+    content: formatJoules(group.energy),
+    title: "Mean of the reported runs that have ended",
+  }),
 };
 
 /** What the runs of a variant at a place show together; pressed, it shows or hides them. */

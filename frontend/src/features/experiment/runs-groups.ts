@@ -22,6 +22,8 @@ export interface RunGroup {
   readonly accuracy: number | null;
   readonly test: number | null;
   readonly communication: number | null;
+  /** Mean over those that have ended, J. */
+  readonly energy: number | null;
 }
 
 /** A row of the table: a group, or one of its runs where it is open. */
@@ -67,6 +69,7 @@ function summed(key: string, first: RunSummary, runs: readonly RunSummary[]): Ru
     accuracy: mean(reported.map((run) => run.accuracy)),
     test: mean(reported.map((run) => run.test_accuracy)),
     communication: mean(reported.map((run) => run.communication_fraction)),
+    energy: mean(reported.map((run) => (isTerminal(run.state) ? (run.energy_j ?? null) : null))),
   };
 }
 

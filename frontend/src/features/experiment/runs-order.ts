@@ -21,6 +21,7 @@ export const COLUMNS = [
   { key: "time", title: "Time to target", number: true, usual: true },
   { key: "communication", title: "Communication", number: true, usual: true },
   { key: "staleness", title: "Staleness", number: true, usual: false },
+  { key: "energy", title: "Machine energy", number: true, usual: false },
 ] as const;
 
 export type RunColumn = (typeof COLUMNS)[number];
@@ -95,6 +96,8 @@ function sortValue(run: RunSummary, key: RunKey, variants: readonly string[]): s
       return run.communication_fraction;
     case "staleness":
       return run.staleness;
+    case "energy":
+      return run.energy_j ?? null;
   }
 }
 

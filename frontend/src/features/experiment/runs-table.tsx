@@ -25,7 +25,7 @@ import {
   type RunKey,
   runsOrderIn,
 } from "./runs-order";
-import { useFurtherRuns, useRuns } from "./use-experiment";
+import { type RunsAsked, useFurtherRuns, useRuns } from "./use-experiment";
 import { widest } from "./widest";
 
 const route = getRouteApi("/experiments/$experimentId");
@@ -33,9 +33,9 @@ const route = getRouteApi("/experiments/$experimentId");
 const ROW = 39;
 
 /** The first runs of a kind, and all others once they are wanted. */
-function useKind(id: string, reported: boolean | undefined, every: boolean, enabled = true) {
-  const first = useRuns(id, reported, enabled);
-  const further = useFurtherRuns(id, reported, first.data?.next_cursor, every);
+function useKind(id: string, every: boolean, asked: RunsAsked) {
+  const first = useRuns(id, asked);
+  const further = useFurtherRuns(id, asked, first.data?.next_cursor, every);
   const items = useMemo(
     () => [
       ...(first.data?.items ?? []),
@@ -53,8 +53,10 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
   const { runs: only, sort, group, columns: named } = route.useSearch();
   const { variants } = experiment;
   const [every, setEvery] = useState(false);
-  const reported = useKind(experiment.id, tuned ? true : undefined, every);
-  const tried = useKind(experiment.id, false, every, tuned);
+  const shown = useMemo(() => columnsIn(OPTIONAL, named), [named]);
+  const energy = shown.has("energy") || runsOrderIn(sort)?.key === "energy" || undefined;
+  const reported = useKind(experiment.id, every, { reported: tuned ? true : undefined, energy });
+  const tried = useKind(experiment.id, every, { reported: false, energy, enabled: tuned });
   const runs = useMemo(() => {
     const listed = [
       ...(only === "trials" ? [] : reported.items),
@@ -62,7 +64,6 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
     ];
     return inOrder(listed, runsOrderIn(sort), variants);
   }, [only, reported.items, tried.items, sort, variants]);
-  const shown = useMemo(() => columnsIn(OPTIONAL, named), [named]);
   const columns = useMemo(
     () => columnsFor(COLUMNS, tuned).filter(({ key }) => key === "run" || shown.has(key)),
     [tuned, shown],

@@ -1,3 +1,4 @@
+import { Text } from "@mantine/core";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries } from "@/lib/charts/series";
 import type { ExperimentView } from "@/lib/client/types.gen";
@@ -20,7 +21,9 @@ const IDEAL: VariantStyle = { color: "#808b95", light: "#808b95", dark: "#808b95
 export function ScalingPart({ experiment }: { experiment: ExperimentView }) {
   const { spec, variants } = experiment;
   const asked = spec.target && spec.clusters.some(({ workers }) => (workers?.length ?? 0) > 1);
-  const runs = useRuns(experiment.id, spec.tuning ? true : undefined, Boolean(asked)).data?.items ?? [];
+  const runs =
+    useRuns(experiment.id, { reported: spec.tuning ? true : undefined, enabled: Boolean(asked) }).data
+      ?.items ?? [];
   if (!asked) return null;
   const found = scalingOf(runs, variants);
   return (
@@ -28,11 +31,11 @@ export function ScalingPart({ experiment }: { experiment: ExperimentView }) {
       {found.map((one) => (
         <OnCluster key={one.cluster} scaling={one} variants={variants} />
       ))}
-      <p className={styles.foot}>
+      <Text fz={12.5} c="dimmed" maw="92ch" mt={16}>
         {found.length === 0
           ? "No seed has met the target with two numbers of workers yet."
           : "Time to the target with the fewest workers over that with more, paired by seed: geometric mean and range over seeds. Efficiency is this speed-up over the factor of workers. A seed that missed the target with either number is left out, so the mean flatters a variant that often misses the target."}
-      </p>
+      </Text>
     </Section>
   );
 }

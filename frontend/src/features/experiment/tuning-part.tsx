@@ -1,4 +1,4 @@
-import { Skeleton } from "@mantine/core";
+import { Skeleton, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ExperimentView, TuningView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
@@ -40,7 +40,7 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
               />
             ))}
           </div>
-          <p className={styles.foot}>
+          <Text fz={12.5} c="dimmed" maw="92ch" mt={16}>
             Per variant {tuning.tuning.continues ? "another " : ""}
             {ladderWords(tuning)}
             {experiment.spec.target &&
@@ -48,7 +48,7 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
               "; a trial that met the target is not run again"}
             . Trials use tuning seeds, which no reported run has: their figures only choose a setting and are
             not results.
-          </p>
+          </Text>
         </>
       )}
     </Section>
@@ -79,13 +79,13 @@ function Continued({ tuning }: { tuning: TuningView }) {
   const id = tuning.tuning.continues;
   if (!id) return null;
   return (
-    <p className={own.continues} data-testid="continues">
+    <Text fz={13} c="dimmed" mb={12} data-testid="continues">
       Continues{" "}
       <Link to="/experiments/$experimentId" params={{ experimentId: id }}>
         another experiment
       </Link>{" "}
       and reuses its trials for every variant.
-    </p>
+    </Text>
   );
 }
 

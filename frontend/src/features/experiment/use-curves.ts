@@ -16,7 +16,8 @@ export function useCurves(
   const query = useBands(experiment.id, axis, metrics, wanted);
   const bands = group ? bandsOf(query.data?.bands ?? [], group) : [];
   const single = useSeeds(experiment.id, bands, axis, wanted);
-  const runs = useRuns(experiment.id, experiment.spec.tuning ? true : undefined).data?.items ?? [];
+  const runs =
+    useRuns(experiment.id, { reported: experiment.spec.tuning ? true : undefined }).data?.items ?? [];
   const numbers = new Map(runs.map((run) => [run.id, run.seed]));
   const drawn = query.data?.axis ?? axis;
   const seeded: Seeded[] = bands.map((band) => ({

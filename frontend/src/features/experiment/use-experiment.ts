@@ -31,22 +31,33 @@ export function useComparison(id: string) {
   return useQuery(readComparisonOptions({ path: { experiment_id: id } }));
 }
 
-/** All runs, or of a tuned experiment those that are reported, or those of trials. */
-export function useRuns(id: string, reported?: boolean, enabled = true) {
+/** How runs are listed. */
+export interface RunsAsked {
+  /** Of a tuned experiment: those that are reported, or those of trials. */
+  readonly reported?: boolean;
+  /** With their energy, which the server reads from samples. */
+  readonly energy?: boolean;
+  readonly enabled?: boolean;
+}
+
+/** The first runs. */
+export function useRuns(id: string, { reported, energy, enabled = true }: RunsAsked = {}) {
   return useQuery({
-    ...listRunsOptions({ query: { experiment: id, limit: RUNS, reported } }),
+    ...listRunsOptions({ query: { experiment: id, limit: RUNS, reported, energy } }),
     enabled,
+    // while the energy is read, the rows stay
+    placeholderData: (before) => (before?.items[0]?.experiment_id === id ? before : undefined),
   });
 }
 
 /** Runs behind the first answer, page after page, once somebody wants them. */
 export function useFurtherRuns(
   id: string,
-  reported: boolean | undefined,
+  { reported, energy }: RunsAsked,
   after: string | null | undefined,
   wanted: boolean,
 ) {
-  const asked = { experiment: id, limit: RUNS, reported };
+  const asked = { experiment: id, limit: RUNS, reported, energy };
   const query = useInfiniteQuery({
     queryKey: [...listRunsQueryKey({ query: asked }), "after", after],
     enabled: wanted && Boolean(after),

@@ -1,4 +1,4 @@
-import { Skeleton } from "@mantine/core";
+import { Group as Row, Skeleton, Text } from "@mantine/core";
 import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import type { Comparison, ExperimentView } from "@/lib/client/types.gen";
 import { Section } from "@/lib/ui/section";
@@ -42,13 +42,13 @@ export function Verdict({ experiment, comparison, groups, group }: VerdictProps)
             <Answers experiment={experiment} comparison={comparison} groups={groups} group={group} />
           )}
           {groups.length === 0 && experiment.spec.tuning && <Unmeasured comparison={comparison} />}
-          <p className={styles.effort} data-testid="effort">
+          <Text fz={13} lh={1.5} c="dimmed" maw="92ch" mt={-12} mb={22} data-testid="effort">
             {comparison.tuning}
-          </p>
+          </Text>
           {comparison.extended && (
-            <p className={styles.effort} data-testid="extended">
+            <Text fz={13} lh={1.5} c="dimmed" maw="92ch" mt={-12} mb={22} data-testid="extended">
               {comparison.extended}
-            </p>
+            </Text>
           )}
           <div className={styles.picker}>
             <GroupPicker groups={groups} group={group} />
@@ -97,7 +97,7 @@ function Answers({ experiment, comparison, groups, group }: AnswersProps) {
     <div className={own.answers} data-testid="verdict-sentences" data-complete={comparison.complete}>
       {groups.map((one) => (
         <div key={one.key} className={own.answer} data-chosen={one.key === group?.key}>
-          <div className={own.place}>
+          <Row gap={8} fz={12.5} c="dimmed">
             {groupLabel(one)}
             {one.simulated && <Tag kind="simulated" />}
             {one.oversubscribed && <Tag kind="oversubscribed" />}
@@ -105,7 +105,7 @@ function Answers({ experiment, comparison, groups, group }: AnswersProps) {
             {one.key === group?.key && comparison.target !== null && (
               <Away experiment={experiment} group={one} />
             )}
-          </div>
+          </Row>
           <p className={own.headline}>{headlineOf(one, comparison)}</p>
           {one.key === group?.key && (
             <>

@@ -1,5 +1,6 @@
 import type { RunSummary } from "@/lib/client/types.gen";
 import { outcomeOf, stateLook } from "@/lib/ui/states";
+import { energyText } from "./energy";
 
 /** What may be wide of a run, in letters; a run that waits also says what it waits for. */
 const WIDTHS: readonly ((run: RunSummary) => number)[] = [
@@ -15,6 +16,7 @@ const WIDTHS: readonly ((run: RunSummary) => number)[] = [
     (run.waiting ? 30 + run.waiting.reason.length : 0),
   (run) => (run.time_to_target !== null ? (run.simulated ? 2 : 1) : 0),
   (run) => (run.rung === null ? 1 : 0),
+  (run) => energyText(run).text.length + energyText(run).aside.length,
 ];
 
 /** Of many runs, those that make a column as wide as it is with all of them. */

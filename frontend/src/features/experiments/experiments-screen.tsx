@@ -8,6 +8,7 @@ import { useProjects } from "@/lib/projects/use-projects";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
+import screen from "@/lib/ui/screen.module.css";
 import { useNow } from "@/lib/ui/use-now";
 import { ViewsMenu } from "@/lib/views/views-menu";
 import { addressOf, gridOf, shownIn } from "./columns";
@@ -182,7 +183,7 @@ function Deleted() {
   return (
     <>
       <Group justify="space-between" align="center" mb={22}>
-        <h1 className={styles.title}>Deleted experiments</h1>
+        <h1 className={screen.title}>Deleted experiments</h1>
         <LinkButton to="/" search={(before) => ({ ...before, show: undefined })} variant="default">
           All experiments
         </LinkButton>
@@ -200,7 +201,7 @@ function Head({ act, project }: { act: Import; project: string | undefined }) {
   return (
     <>
       <Group justify="space-between" align="center" mb={16}>
-        <h1 className={styles.title}>Experiments</h1>
+        <h1 className={screen.title}>Experiments</h1>
         <Group gap={8}>
           <ViewsMenu />
           {maySubmit && (

@@ -1,10 +1,19 @@
 import { CloseButton, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { patiently } from "@/lib/api/patiently";
 import { listFilterFields } from "@/lib/client/sdk.gen";
-import { accept, complete, type Proposal } from "./completion";
+import { fetchLater } from "@/lib/ui/lazily";
+import type { Completion, Proposal } from "./completion";
 import styles from "./filter-field.module.css";
-import { FilterProposals, optionId } from "./filter-proposals";
+
+/** Needed once somebody is in the field. */
+const load = async () => {
+  const [words, list] = await Promise.all([import("./completion"), import("./filter-proposals")]);
+  return { ...words, ...list };
+};
+fetchLater(load);
+const NOTHING: Completion = { from: 0, proposals: [] };
 
 /** Pause after the last key before the list follows, ms. */
 const PAUSE = 400;
@@ -38,6 +47,10 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
   /** The proposal that Enter takes; -1: none, Enter finds what is written. */
   const [marked, setMarked] = useState(-1);
   const sent = useRef(filter);
+  const [parts, setParts] = useState<Awaited<ReturnType<typeof load>>>();
+  const fetchParts = () => {
+    if (!parts) patiently(load).then(setParts, () => undefined); // without it, nothing is proposed
+  };
 
   const later = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(later.current), []);
@@ -63,12 +76,13 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
     later.current = setTimeout(() => send(value), PAUSE);
   };
 
-  const { from, proposals } = complete(text, caret, fields);
+  const { from, proposals } = parts?.complete(text, caret, fields) ?? NOTHING;
   /** What is not complete yet is no fault, and the proposals are where it would be told. */
   const proposing = open && proposals.length > 0;
   const current = proposing ? proposals[marked] : undefined;
   const take = (proposal: Proposal) => {
-    const next = accept(text, caret, from, proposal.text);
+    const next = parts?.accept(text, caret, from, proposal.text);
+    if (!next) return;
     write(next.text, next.caret);
     requestAnimationFrame(() => {
       if (input.current?.value !== next.text) return; // somebody typed on meanwhile
@@ -100,7 +114,7 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
         aria-autocomplete="list"
         aria-expanded={proposing}
         aria-controls={proposing ? list : undefined}
-        aria-activedescendant={current && optionId(list, current)}
+        aria-activedescendant={current && parts?.optionId(list, current)}
         placeholder='Find: state = running and algorithm ~ "easgd"'
         value={text}
         error={proposing ? undefined : error}
@@ -112,6 +126,7 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
           write(value, selectionStart ?? value.length)
         }
         onSelect={({ currentTarget }) => setCaret(currentTarget.selectionStart ?? text.length)}
+        onFocus={fetchParts}
         onClick={() => setOpen(true)}
         onBlur={() => setOpen(false)}
         onKeyDown={press}
@@ -128,7 +143,9 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
           )
         }
       />
-      {proposing && <FilterProposals id={list} proposals={proposals} current={current} take={take} />}
+      {parts && proposing && (
+        <parts.FilterProposals id={list} proposals={proposals} current={current} take={take} />
+      )}
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { Board, BoardWorkload, MethodResult, RankedMethod } from "@/lib/client/types.gen";
@@ -32,9 +33,9 @@ export function BoardPart({ board, tauMax, title }: BoardProps) {
   return (
     <Section title={where} testId="board" aside={tags}>
       {few && (
-        <p className={styles.note}>
+        <Text fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14}>
           One workload is not enough for a ranking. Tune the same algorithms on another workload.
-        </p>
+        </Text>
       )}
       <Ranking board={board} title={title} />
       {board.methods.length > 0 && (
@@ -55,13 +56,13 @@ export function BoardPart({ board, tauMax, title }: BoardProps) {
         </div>
       )}
       {board.unranked.length > 0 && (
-        <p className={styles.note} data-testid="unranked">
+        <Text fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14} data-testid="unranked">
           Not ranked, because not measured everywhere:{" "}
           {board.unranked
             .map(({ algorithm, lacking }) => `${title(algorithm)} (not on ${lacking.join(", ")})`)
             .join("; ")}
           .
-        </p>
+        </Text>
       )}
     </Section>
   );
@@ -69,7 +70,11 @@ export function BoardPart({ board, tauMax, title }: BoardProps) {
 
 function Ranking({ board, title }: Pick<BoardProps, "board" | "title">) {
   if (board.methods.length === 0) {
-    return <p className={styles.note}>No algorithm was measured on all of these workloads.</p>;
+    return (
+      <Text fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14}>
+        No algorithm was measured on all of these workloads.
+      </Text>
+    );
   }
   return (
     <TableRegion label={`Algorithms on ${board.cluster}`}>

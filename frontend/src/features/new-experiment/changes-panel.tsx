@@ -1,3 +1,4 @@
+import { Text } from "@mantine/core";
 import { NONE } from "@/lib/format/numbers";
 import ui from "@/lib/ui/ui.module.css";
 import type { Change } from "./changes";
@@ -5,7 +6,12 @@ import styles from "./changes.module.css";
 
 /** What the draft of a clone has differently from the experiment that is cloned. */
 export function ChangesPanel({ changes }: { changes: readonly Change[] }) {
-  if (changes.length === 0) return <p className={styles.none}>No changes from the original.</p>;
+  if (changes.length === 0)
+    return (
+      <Text fz={13.5} c="dimmed">
+        No changes from the original.
+      </Text>
+    );
   return (
     <table className={`${ui.table} ${styles.changes}`}>
       <thead>

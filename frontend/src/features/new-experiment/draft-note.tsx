@@ -1,5 +1,4 @@
-import { Button } from "@mantine/core";
-import styles from "./form.module.css";
+import { Button, Text } from "@mantine/core";
 
 export interface Replaced {
   readonly what: string;
@@ -13,7 +12,7 @@ export function DraftNote({ replaced, before }: { replaced: Replaced | undefined
   return (
     <div role="status">
       {replaced && (
-        <p className={styles.kept} data-testid="draft-note">
+        <Text fz={13} c="dimmed" mt={10} data-testid="draft-note">
           {replaced.what}{" "}
           <Button
             size="compact-xs"
@@ -25,7 +24,7 @@ export function DraftNote({ replaced, before }: { replaced: Replaced | undefined
           >
             {replaced.undo}
           </Button>
-        </p>
+        </Text>
       )}
     </div>
   );

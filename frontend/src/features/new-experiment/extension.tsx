@@ -1,3 +1,4 @@
+import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useRef } from "react";
 import { flushSync } from "react-dom";
@@ -68,14 +69,14 @@ export function Extension({ experiment, algorithms, workloads }: ExtensionProps)
     <FormContext value={{ draft, change, ...told, ...rows }}>
       <ToStart />
       <h1 className={styles.title}>Add variants</h1>
-      <p className={styles.note}>
+      <Text fz={13} lh={1.5} c="dimmed" maw="76ch" mt={10}>
         To{" "}
         <Link to="/experiments/$experimentId" params={{ experimentId: experiment.id }}>
           #{experiment.number} {experiment.name}
         </Link>
         , as its version {(experiment.version ?? 1) + 1}. Existing results stay unchanged. All variants are
         compared as one experiment, so each claim is corrected for more comparisons.
-      </p>
+      </Text>
       <DraftNote replaced={replaced} before={() => post.reset()} />
       <div className={styles.columns}>
         <div ref={form} className={styles.form} data-testid="form">

@@ -1,9 +1,9 @@
+import { Text } from "@mantine/core";
 import type { AlgorithmView, ExperimentView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { Section } from "@/lib/ui/section";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
-import styles from "./form.module.css";
 
 /** As many seeds as a cluster has where the document does not say. */
 const USUAL_SEEDS = 3;
@@ -40,9 +40,9 @@ export function PresentVariants({ experiment, algorithms }: PresentProps) {
           </tbody>
         </table>
       </section>
-      <p className={styles.note} data-testid="measured-so">
+      <Text fz={13} lh={1.5} c="dimmed" maw="76ch" mt={10} data-testid="measured-so">
         {measuredSo(experiment)}
-      </p>
+      </Text>
     </Section>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { Button, NativeSelect, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { AlgorithmView } from "@/lib/client/types.gen";
 import { textAt, valueAt } from "@/lib/json/document";
@@ -36,11 +36,11 @@ export function SweepFields({ index, algorithm }: { index: number; algorithm: Al
           />
         ))}
         {swept.length > 0 && (
-          <p className={styles.note}>
+          <Text fz={13} lh={1.5} c="dimmed" maw="76ch" mt={10}>
             Named “{textAt(variant, ["name"])} (
             {swept.map(([name, values]) => `${name} ${choicesText(values.slice(0, 1))}`).join(", ")})” and so
             on. If this is the baseline, the variant with the first values is used.
-          </p>
+          </Text>
         )}
         {others.length > 0 && (
           <NativeSelect

@@ -1,4 +1,4 @@
-import { Button, Switch } from "@mantine/core";
+import { Button, Switch, Text } from "@mantine/core";
 import { useState } from "react";
 import { type Json, objectsAt, textAt, withValue } from "@/lib/json/document";
 import { Section } from "@/lib/ui/section";
@@ -30,11 +30,11 @@ export function TuningSection({ schema }: { schema: unknown }) {
           }
         }}
       />
-      <p className={styles.note}>
+      <Text fz={13} lh={1.5} c="dimmed" maw="76ch" mt={10}>
         {on
           ? "Every variant gets the same number of trials; the parameters to search are listed with each variant. The best setting is then measured on the experiment's seeds, which no trial uses."
           : "Parameters are as given: the comparison is then about these settings, not about the algorithms."}
-      </p>
+      </Text>
       {on && <Continued />}
       {on && (
         <SchemaForm schema={schema} path={["tuning"]} without={["cluster", "continues"]}>
@@ -53,7 +53,7 @@ function Continued() {
   return (
     <div {...control} tabIndex={-1} data-testid="continues">
       {error && <p className={styles.error}>{error}</p>}
-      <p className={styles.note}>
+      <Text fz={13} lh={1.5} c="dimmed" maw="76ch" mt={10}>
         Continues an experiment: its trials are reused, and every variant gets the number of new trials given
         below. Only the spaces may change.{" "}
         <Button
@@ -63,7 +63,7 @@ function Continued() {
         >
           Do not reuse earlier trials
         </Button>
-      </p>
+      </Text>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { NativeSelect } from "@mantine/core";
+import { Group, NativeSelect } from "@mantine/core";
 import { useState } from "react";
 import type { AlgorithmList, WorkloadView } from "@/lib/client/types.gen";
 import { objectsAt } from "@/lib/json/document";
@@ -103,7 +103,7 @@ function VariantGrid({ catalogue, workloads }: VariantsProps) {
 /** Another parameter to be a column, so that it can be set in every row. */
 function ColumnChoice({ columns, choose }: { columns: readonly Column[]; choose: (name: string) => void }) {
   return (
-    <div className={own.under}>
+    <Group justify="space-between" gap="8px 16px" mt={10}>
       <p className={own.hint}>
         Pale values are defaults. Several values, separated by commas, make one variant each.
       </p>
@@ -120,6 +120,6 @@ function ColumnChoice({ columns, choose }: { columns: readonly Column[]; choose:
           onChange={(event) => event.currentTarget.value && choose(event.currentTarget.value)}
         />
       )}
-    </div>
+    </Group>
   );
 }

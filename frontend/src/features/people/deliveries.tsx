@@ -104,7 +104,7 @@ function DeliveryRow({ delivery, active }: { delivery: DeliveryView; active: boo
         {again.isError && <ErrorPanel what="The delivery could not be sent again." error={again.error} />}
       </td>
       <td>
-        <div className={styles.actions}>
+        <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
           {active && (
             <Button
               variant="default"
@@ -116,7 +116,7 @@ function DeliveryRow({ delivery, active }: { delivery: DeliveryView; active: boo
               {isWaiting(delivery) ? "Send now" : "Send again"}
             </Button>
           )}
-        </div>
+        </Group>
       </td>
     </tr>
   );

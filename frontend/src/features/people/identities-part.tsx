@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import {
   linkIdentityMutation,
@@ -15,7 +15,6 @@ import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { useNow } from "@/lib/ui/use-now";
 import { ListTable } from "./list-table";
-import styles from "./people.module.css";
 import { ProviderProblem } from "./provider-problem";
 import { useProvider } from "./use-provider";
 
@@ -83,7 +82,7 @@ function Row(props: { identity: IdentityView; busy: boolean; unlink: () => void 
         {identity.used_at ? formatAge(identity.used_at, now) : "never"}
       </td>
       <td>
-        <div className={styles.actions}>
+        <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
           <Unless why={why}>
             <ConfirmButton
               label="Unlink"
@@ -95,7 +94,7 @@ function Row(props: { identity: IdentityView; busy: boolean; unlink: () => void 
               testId="unlink-identity"
             />
           </Unless>
-        </div>
+        </Group>
       </td>
     </tr>
   );

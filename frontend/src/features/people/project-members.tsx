@@ -1,4 +1,4 @@
-import { Button, NativeSelect } from "@mantine/core";
+import { Button, Group, NativeSelect } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import {
@@ -66,7 +66,7 @@ export function ProjectMembers({ project }: { project: string }) {
                     />
                   </td>
                   <td>
-                    <div className={styles.actions}>
+                    <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
                       <ConfirmButton
                         label="Remove"
                         question={`Remove ${user}? ${user} loses access to ${project} at once. Runs continue.`}
@@ -76,7 +76,7 @@ export function ProjectMembers({ project }: { project: string }) {
                         act={() => remove.mutate({ path: { project, name: user } })}
                         testId="remove-member"
                       />
-                    </div>
+                    </Group>
                   </td>
                 </tr>
               ))}

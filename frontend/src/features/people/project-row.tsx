@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { changeProjectMutation, listProjectsQueryKey } from "@/lib/client/@tanstack/react-query.gen";
 import type { ProjectView } from "@/lib/client/types.gen";
@@ -43,7 +43,7 @@ export function ProjectRow({ project, open, show }: ProjectRowProps) {
         )}
       </td>
       <td>
-        <div className={styles.actions}>
+        <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
           <Button
             variant="default"
             onClick={() => show("change")}
@@ -73,7 +73,7 @@ export function ProjectRow({ project, open, show }: ProjectRowProps) {
               </Button>
             </>
           )}
-        </div>
+        </Group>
       </td>
     </tr>
   );

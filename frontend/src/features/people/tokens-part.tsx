@@ -1,3 +1,4 @@
+import { Group } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import {
   listTokensOptions,
@@ -12,7 +13,6 @@ import { Section } from "@/lib/ui/section";
 import { useNow } from "@/lib/ui/use-now";
 import { ListTable } from "./list-table";
 import { NewTokenForm } from "./new-token-form";
-import styles from "./people.module.css";
 import { tokenOwner, tokenState } from "./token-state";
 
 /** Tokens, one's own or of everybody, and a form for another one. */
@@ -66,7 +66,7 @@ function Row(props: { token: TokenView; all: boolean; busy: boolean; revoke: () 
         <code>…{token.id.slice(-8)}</code>
       </td>
       <td>
-        <div className={styles.actions}>
+        <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
           {valid && (
             <ConfirmButton
               label="Revoke"
@@ -78,7 +78,7 @@ function Row(props: { token: TokenView; all: boolean; busy: boolean; revoke: () 
               testId="revoke-token"
             />
           )}
-        </div>
+        </Group>
       </td>
     </tr>
   );

@@ -1,4 +1,4 @@
-import { Button, NativeSelect } from "@mantine/core";
+import { Button, Group, NativeSelect } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import {
   changeUserMutation,
@@ -12,7 +12,6 @@ import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
-import styles from "./people.module.css";
 import { userState } from "./user-state";
 
 interface UserRowProps {
@@ -63,7 +62,7 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
         {user.signed_in_at ? formatAge(user.signed_in_at, now) : "never"}
       </td>
       <td>
-        <div className={styles.actions}>
+        <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
           {!user.disabled && (
             <Button
               variant="default"
@@ -108,7 +107,7 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
               />
             )
           )}
-        </div>
+        </Group>
       </td>
     </tr>
   );

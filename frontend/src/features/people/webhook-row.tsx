@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import {
   changeWebhookMutation,
@@ -62,7 +62,7 @@ export function WebhookRow({ webhook, open, show }: WebhookRowProps) {
         <span className={styles.state}>{lastWords(webhook, now)}</span>
       </td>
       <td>
-        <div className={styles.actions}>
+        <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
           <Button variant="default" onClick={show} aria-expanded={open} data-testid="show-deliveries">
             Deliveries
           </Button>
@@ -106,7 +106,7 @@ export function WebhookRow({ webhook, open, show }: WebhookRowProps) {
             act={() => remove.mutate({ path })}
             testId="remove-webhook"
           />
-        </div>
+        </Group>
       </td>
     </tr>
   );

@@ -1,4 +1,4 @@
-import { Button, Tooltip } from "@mantine/core";
+import { Button, Text, Tooltip } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { checkpointRunMutation, readRunQueryKey } from "@/lib/client/@tanstack/react-query.gen";
@@ -6,7 +6,6 @@ import type { RunView } from "@/lib/client/types.gen";
 import { formatBytes, formatCount } from "@/lib/format/numbers";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { isTerminal } from "@/lib/ui/states";
-import styles from "./run.module.css";
 
 const TOLD = "Save all weights and the state of the algorithm now; the run continues. Takes a few seconds.";
 
@@ -57,13 +56,21 @@ export function CheckpointNote({ request }: { request: CheckpointRequest }) {
     return <ErrorPanel what="The checkpoint could not be requested." error={request.error} />;
   return (
     <div role="status">
-      {request.waiting && <p className={styles.note}>Waiting for every rank to save its state …</p>}
-      {request.ended && <p className={styles.note}>The run ended before it could save a checkpoint.</p>}
+      {request.waiting && (
+        <Text fz={13.5} c="dimmed" mt={12}>
+          Waiting for every rank to save its state …
+        </Text>
+      )}
+      {request.ended && (
+        <Text fz={13.5} c="dimmed" mt={12}>
+          The run ended before it could save a checkpoint.
+        </Text>
+      )}
       {came && (
-        <p className={styles.note} data-testid="checkpoint-came">
+        <Text fz={13.5} c="dimmed" mt={12} data-testid="checkpoint-came">
           Checkpoint saved at {formatCount(came.samples)} samples, {formatBytes(came.bytes)}; the run
           continues.
-        </p>
+        </Text>
       )}
     </div>
   );

@@ -1,3 +1,4 @@
+import { Text } from "@mantine/core";
 import type { RunView } from "@/lib/client/types.gen";
 import { hardwareRows } from "@/lib/format/hardware";
 import { formatMoment } from "@/lib/format/time";
@@ -34,7 +35,9 @@ export function Environment({ run }: { run: RunView }) {
               ))}
             </dl>
             {entries.length === 0 && (
-              <p className={styles.quiet}>{isTerminal(run.state) ? "Not reported." : "Not reported yet."}</p>
+              <Text fz={13} c="dimmed">
+                {isTerminal(run.state) ? "Not reported." : "Not reported yet."}
+              </Text>
             )}
           </div>
         ))}

@@ -1,3 +1,4 @@
+import { Group } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { RunView } from "@/lib/client/types.gen";
 import { withCode } from "@/lib/ui/code";
@@ -21,14 +22,14 @@ export function FailurePart({ run }: { run: RunView }) {
           <pre>{quoted}</pre>
         </details>
       )}
-      <div className={own.ways}>
+      <Group gap="8px 18px" mt={14} fz={13.5}>
         <LinkButton size="xs" variant="default" to="/new" search={{ clone: run.experiment_id }}>
           Clone the experiment
         </LinkButton>
         <Link to="/runs/$runId" params={{ runId: run.id }} search={{ rank: rank ?? -1 }} hash="log">
           {rank === undefined ? "Log of mpirun" : `Log of rank ${rank}`}
         </Link>
-      </div>
+      </Group>
     </section>
   );
 }

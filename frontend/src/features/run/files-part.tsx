@@ -1,4 +1,4 @@
-import { Button, Group } from "@mantine/core";
+import { Button, Group, Text } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { exportPointsParquet } from "@/lib/client/sdk.gen";
 import type { RunView } from "@/lib/client/types.gen";
@@ -8,7 +8,6 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
 import own from "./files.module.css";
-import styles from "./run.module.css";
 
 /** A cluster keeps the newest two of an attempt. */
 const SHOWN = 2;
@@ -75,15 +74,21 @@ function Checkpoints({ run }: { run: RunView }) {
   const newest = run.checkpoints.slice(-SHOWN);
   if (run.host.startsWith("~"))
     return (
-      <p className={styles.note}>
+      <Text fz={13.5} c="dimmed" mt={12}>
         This run was imported; its checkpoints stayed on the cluster where it ran.
-      </p>
+      </Text>
     );
   if (newest.length === 0)
-    return <p className={styles.note}>No checkpoint was reported. Checkpoints stay on {run.host}.</p>;
+    return (
+      <Text fz={13.5} c="dimmed" mt={12}>
+        No checkpoint was reported. Checkpoints stay on {run.host}.
+      </Text>
+    );
   return (
     <>
-      <p className={styles.note}>Checkpoints stay on {run.host}, which keeps the newest two of an attempt:</p>
+      <Text fz={13.5} c="dimmed" mt={12}>
+        Checkpoints stay on {run.host}, which keeps the newest two of an attempt:
+      </Text>
       <ul className={own.places} aria-label="Checkpoints on the cluster">
         {newest.map(({ attempt, path, samples, bytes, ranks }) => (
           <li key={`${attempt} ${path}`}>

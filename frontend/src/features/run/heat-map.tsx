@@ -1,3 +1,4 @@
+import { Text } from "@mantine/core";
 import type { RunView } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
 import { PHASES } from "@/lib/theme/palette";
@@ -49,10 +50,10 @@ export function HeatMap({ run }: { run: RunView }) {
           </tbody>
         </table>
       </TableRegion>
-      <p className={styles.foot}>
+      <Text fz={12.5} c="dimmed" mt={8}>
         Of the {run.simulated ? "virtual" : "wall"} time of each rank, evaluations included.
         {apart && " Bold: more than 5 percentage points from the median of its role."}
-      </p>
+      </Text>
     </Section>
   );
 }

@@ -1,3 +1,4 @@
+import { Text } from "@mantine/core";
 import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import { PhaseBar, PhaseKey } from "@/lib/charts/phase-bar";
 import type { Sheet } from "@/lib/charts/sheet-table";
@@ -108,11 +109,11 @@ export function RankPhases({ run }: { run: RunView }) {
           </div>
         ))}
         {run.phases.length === 0 && (
-          <p className={styles.quiet}>
+          <Text fz={13.5} c="dimmed">
             {isTerminal(run.state)
               ? "The run ended before any rank took a step."
               : "No rank has taken a step yet."}
-          </p>
+          </Text>
         )}
       </div>
     </Section>

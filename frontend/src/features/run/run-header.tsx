@@ -1,3 +1,4 @@
+import { Group, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { cancelRunMutation, readRunQueryKey } from "@/lib/client/@tanstack/react-query.gen";
@@ -42,11 +43,11 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
           {experiment?.name ?? "Experiment"}
         </Link>
       </nav>
-      <div className={styles.head}>
+      <Group justify="space-between" gap="12px 24px">
         <h1 className={styles.title}>
           Run #{run.number} <VariantChip name={run.variant} index={index} />
         </h1>
-        <div className={styles.actions}>
+        <Group wrap="nowrap" align="stretch" gap={10}>
           <Allowed least="researcher" of={experiment?.user}>
             <AttemptButtons run={run} experiment={experiment} attempts={attempts} />
             {!isTerminal(run.state) && (
@@ -63,9 +64,9 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
               </>
             )}
           </Allowed>
-        </div>
-      </div>
-      <div className={styles.facts}>
+        </Group>
+      </Group>
+      <Group gap="8px 22px" mt={12} mih={24} fz={13.5} c="dimmed">
         <StateBadge
           state={run.state}
           testId="run-state"
@@ -87,7 +88,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
         {run.simulated && <Tag kind="simulated" />}
         {run.oversubscribed && <Tag kind="oversubscribed" />}
         {run.overlap !== null && <Tag kind="overlapped" />}
-      </div>
+      </Group>
       {run.waiting && <WaitingNotes waiting={[run.waiting]} />}
       <FailurePart run={run} />
       <CheckpointNote request={checkpoint} />
@@ -135,9 +136,9 @@ function Figures({ run, target }: { run: RunView; target: Target | undefined }) 
           </div>
         ))}
       </dl>
-      <p className={styles.note} data-testid="parts">
+      <Text fz={13.5} c="dimmed" mt={12} data-testid="parts">
         {partsOf(run)}
-      </p>
+      </Text>
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { Axis } from "@/lib/api/types";
 import { zoomFrom } from "@/lib/charts/zoom";
 import { AXES } from "@/lib/format/quantities";
-import { windowFrom } from "./timeline-window";
+import { windowFrom } from "./asked-window";
 
 /** What of the run is in view; all of it is in the URL. */
 export interface RunSearch {

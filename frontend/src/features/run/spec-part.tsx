@@ -1,4 +1,4 @@
-import { SegmentedControl, Skeleton } from "@mantine/core";
+import { SegmentedControl, Skeleton, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { listAlgorithmsOptions, listWorkloadsOptions } from "@/lib/client/@tanstack/react-query.gen";
@@ -115,10 +115,10 @@ function BesideDefaults({ run, settings }: { run: RunView; settings: readonly Ru
           </tbody>
         </table>
       </TableRegion>
-      <p className={styles.note}>
+      <Text fz={12.5} c="dimmed" maw="84ch" mt={10}>
         Defaults are the current ones of the algorithms and workloads that the clusters offer; {NONE} means
         none. Where the last column is empty, no default is known.
-      </p>
+      </Text>
       <FoldedSettings settings={same} how="at the default" />
     </>
   );

@@ -1,3 +1,4 @@
+import { Text } from "@mantine/core";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries } from "@/lib/charts/series";
 import type { EnergyView, RunView, SystemView } from "@/lib/client/types.gen";
@@ -56,11 +57,13 @@ export function SystemPart({ run }: { run: RunView }) {
         />
       </div>
       {data.energy && (
-        <p className={styles.foot} data-testid="energy">
+        <Text fz={12.5} c="dimmed" mt={8} data-testid="energy">
           {energyWords(data.energy)}
-        </p>
+        </Text>
       )}
-      <p className={styles.foot}>{systemWords(data)}</p>
+      <Text fz={12.5} c="dimmed" mt={8}>
+        {systemWords(data)}
+      </Text>
     </Section>
   );
 }

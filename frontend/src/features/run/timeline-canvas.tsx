@@ -1,11 +1,13 @@
+import { Text } from "@mantine/core";
 import { type PointerEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useWidth } from "@/lib/charts/use-width";
 import type { TimelineView } from "@/lib/client/types.gen";
 import { useDrawnScheme } from "@/lib/theme/paper";
+import type { Window } from "./asked-window";
 import styles from "./timeline.module.css";
 import { draw, inkOf } from "./timeline-draw";
 import { frameOf, hitAt, timeAt } from "./timeline-layout";
-import { byKey, inside, moved, type Window, zoomed } from "./timeline-window";
+import { byKey, inside, moved, zoomed } from "./timeline-window";
 import { extentWords, hitWords } from "./timeline-words";
 
 interface TimelineCanvasProps {
@@ -172,9 +174,9 @@ export function TimelineCanvas({ answer, window, straggler, stale, move }: Timel
           )}
         </div>
       </div>
-      <p className={styles.foot} data-testid="timeline-extent" aria-live="polite">
+      <Text fz={12.5} c="dimmed" mt={8} data-testid="timeline-extent" aria-live="polite">
         In view: {extentWords(answer, frame)}.
-      </p>
+      </Text>
     </>
   );
 }

@@ -2,8 +2,8 @@ import { linearTicks } from "@/lib/charts/space-scale";
 import type { TimelineView } from "@/lib/client/types.gen";
 import { formatSeconds } from "@/lib/format/time";
 import { PHASES } from "@/lib/theme/palette";
+import type { Window } from "./asked-window";
 import { arrowsOf, boxesOf, type Frame, gatesOf, rowTop, xOf } from "./timeline-layout";
-import type { Window } from "./timeline-window";
 import { nameOf } from "./timeline-words";
 
 /** Colours of the page in its scheme. */

@@ -1,5 +1,5 @@
 import type { RankTimeline, TimelineView } from "@/lib/client/types.gen";
-import type { Window } from "./timeline-window";
+import type { Window } from "./asked-window";
 
 /** Where the rows of a timeline stand, px. */
 export interface Frame {

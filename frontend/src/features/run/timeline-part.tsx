@@ -1,4 +1,4 @@
-import { Button, NumberInput, Skeleton } from "@mantine/core";
+import { Button, Group, NumberInput, Skeleton, Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { PhaseKey } from "@/lib/charts/phase-bar";
 import type { RunView, TimelineView } from "@/lib/client/types.gen";
@@ -8,11 +8,12 @@ import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
 import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
+import { type Window, windowFrom } from "./asked-window";
 import type { RunSearch } from "./search";
 import styles from "./timeline.module.css";
 import { TimelineCanvas } from "./timeline-canvas";
 import { sharesOf } from "./timeline-layout";
-import { type Window, windowFrom, zoomed } from "./timeline-window";
+import { zoomed } from "./timeline-window";
 import { nameOf, stragglerWords } from "./timeline-words";
 import { arriving, useMovingWindow, useTimeline } from "./use-timeline";
 
@@ -42,7 +43,9 @@ export function TimelinePart({ run }: { run: RunView }) {
       ) : query.isLoading ? (
         <Skeleton height={180} />
       ) : (
-        <p className={styles.foot}>{absentWords(run, answer)}</p>
+        <Text fz={12.5} c="dimmed" mt={8}>
+          {absentWords(run, answer)}
+        </Text>
       )}
     </Section>
   );
@@ -74,12 +77,12 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
   return (
     <>
       {words && (
-        <p className={styles.sentence} data-testid="straggler">
+        <Text fz={14} mb={14} data-testid="straggler">
           {words}
-        </p>
+        </Text>
       )}
-      <div className={styles.bar}>
-        <div className={styles.controls}>
+      <Group justify="space-between" gap="10px 24px" mb={10}>
+        <Group gap={8}>
           <Button
             size="compact-xs"
             variant="default"
@@ -104,9 +107,9 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
             Whole run
           </Button>
           {answer.simulated && <Tag kind="simulated" />}
-        </div>
+        </Group>
         {answer.steps > 0 && (
-          <div className={styles.controls}>
+          <Group gap={8}>
             <label htmlFor="timeline-step" className={styles.label}>
               Step
             </label>
@@ -125,14 +128,14 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
               }
             />
             <span className={styles.label}>of {formatCount(answer.steps)}</span>
-          </div>
+          </Group>
         )}
-      </div>
+      </Group>
       <TimelineCanvas answer={answer} window={window} straggler={straggler} stale={stale} move={move} />
-      <p className={styles.foot} id="timeline-keys">
+      <Text fz={12.5} c="dimmed" mt={8} id="timeline-keys">
         Drag to move, Shift + drag to zoom to a part, Ctrl + wheel to zoom. With the keyboard: + − to zoom, ←
         → to move, Home for the whole run.
-      </p>
+      </Text>
       {answer.remarks.length > 0 && !arriving(run, answer.complete, Date.now()) && (
         <ul className={styles.remarks}>
           {answer.remarks.map((remark) => (

@@ -1,5 +1,4 @@
-/** The part of the time that is in view, s: where it may be, and how it moves. */
-export type Window = readonly [start: number, stop: number];
+import type { Window } from "./asked-window";
 
 /** Shortest window, s: no phase is told more finely than nanoseconds. */
 export const SHORTEST = 1e-6;
@@ -28,15 +27,6 @@ export function moved([start, stop]: Window, share: number, span: number): Windo
 export function windowText([start, stop]: Window): string {
   const digits = Math.min(12, Math.max(0, 4 - Math.floor(Math.log10(Math.max(stop - start, SHORTEST)))));
   return `${Number(start.toFixed(digits))}_${Number(stop.toFixed(digits))}`;
-}
-
-/** The window that the URL asks for; undefined for everything, and for nonsense. */
-export function windowFrom(text: unknown): Window | undefined {
-  if (typeof text !== "string") return undefined;
-  const parts = text.split("_").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
-  const [start, stop] = parts;
-  if (parts.length !== 2 || start === undefined || stop === undefined) return undefined;
-  return start >= 0 && stop > start && Number.isFinite(stop) ? [start, stop] : undefined;
 }
 
 /** What a key does with the window; undefined: nothing. */

@@ -3,8 +3,9 @@ import { useEffect, useRef, useState } from "react";
 import { readSystemOptions, readTimelineOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { RunView } from "@/lib/client/types.gen";
 import { isTerminal } from "@/lib/ui/states";
+import { type Window, windowFrom } from "./asked-window";
 import type { RunSearch } from "./search";
-import { type Window, windowFrom, windowText } from "./timeline-window";
+import { windowText } from "./timeline-window";
 
 /** Between two looks for the rest of a trace that arrives, ms. */
 const ARRIVING_MS = 3000;

@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { LineChart } from "@/lib/charts/line-chart";
@@ -9,7 +9,6 @@ import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantit
 import { variantStyle } from "@/lib/theme/palette";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
-import styles from "./run.module.css";
 import { KindsTable, WorkersTable } from "./worker-tables";
 
 /** More lines than this cannot be told apart. */
@@ -44,7 +43,9 @@ export function WorkerShares({ run }: { run: RunView }) {
       }
     >
       {!wanted && (
-        <p className={styles.quiet}>Utilization, shares of steps and updates, batch sizes, staleness.</p>
+        <Text fz={13.5} c="dimmed">
+          Utilization, shares of steps and updates, batch sizes, staleness.
+        </Text>
       )}
       {query.isError && (
         <ErrorPanel

@@ -4,6 +4,7 @@ import type { Drawing } from "@/lib/export/chart-svg";
 import { formatCount } from "@/lib/format/numbers";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
+import styles from "./sheet-table.module.css";
 
 /** Rows that a window holds. */
 const MOST = 500;
@@ -42,7 +43,7 @@ export function ChartTable({ of, shown, onClose }: ChartTableProps) {
         </p>
       )}
       <TableRegion label={`${of}, as a table`}>
-        <table className={`${ui.table} ${ui.sticky}`} data-testid="chart-table">
+        <table className={`${ui.table} ${ui.sticky} ${styles.sheet}`} data-testid="chart-table">
           <thead>
             <tr>
               <th scope="col">{xTitle}</th>

@@ -33,6 +33,9 @@ interface FrontChartProps {
   readonly yTitle: string;
   readonly tickX: (value: number) => string;
   readonly tickY: (value: number) => string;
+  /** The greatest values that there can be. */
+  readonly limitX?: number;
+  readonly limitY?: number;
   readonly testId?: string;
 }
 
@@ -50,8 +53,14 @@ interface Frame {
 export function FrontChart(props: FrontChartProps) {
   const { title, label, points, xTitle, yTitle, tickX, tickY, testId } = props;
   const [host, width] = useWidth<HTMLDivElement>();
-  const xs = valueAxis(points.map((point) => point.x));
-  const ys = valueAxis(points.map((point) => point.y));
+  const xs = valueAxis(
+    points.map((point) => point.x),
+    props.limitX,
+  );
+  const ys = valueAxis(
+    points.map((point) => point.y),
+    props.limitY,
+  );
   const right = Math.max(EDGE.left + 80, width - EDGE.right);
   const bottom = HEIGHT - EDGE.bottom;
   const frame: Frame = {

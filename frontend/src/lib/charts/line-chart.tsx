@@ -3,9 +3,12 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { usePrinting } from "@/lib/rows/use-whole";
 import { PAPER, useDrawnScheme } from "@/lib/theme/paper";
+import ui from "@/lib/ui/ui.module.css";
 import { ChartMenu } from "./chart-menu";
+import { cursorWords, zoomWords } from "./chart-words";
 import { split } from "./crowd";
 import { keyZoom, leaveCursor, moveCursor, takeOffCursor } from "./cursor-keys";
+import { drawnBy, sameItems } from "./drawn-by";
 import styles from "./line-chart.module.css";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
@@ -50,7 +53,7 @@ interface Built {
  * Curves over a shared x. Its height is reserved, its data may change as often as they like: it draws at most
  * once per animation frame, and out of view not at all, except to be printed. It keeps the zoom (drag to zoom, Shift
  * and drag to move, double click to see all), to which its heights are fitted. With the focus on it, arrows move along
- * its points, + and - zoom.
+ * its points, + and - zoom; screen readers say what is reached.
  */
 export function LineChart(props: LineChartProps) {
   const { title, note, empty = "No points yet", height = 300, testId } = props;
@@ -60,6 +63,7 @@ export function LineChart(props: LineChartProps) {
   const [own, setOwn] = useState<Zoom>();
   const zoom = props.onZoom ? props.zoom : own;
   const newest = useRef({ ...props, series, zoom });
+  const [told, tell] = useState("");
   const structure = JSON.stringify([
     split(series).own.map((one) => [
       one.label,
@@ -127,13 +131,19 @@ export function LineChart(props: LineChartProps) {
     [],
   );
 
+  /** Told where it is done: charts that share what is in view would all say it. */
+  function change(next: Zoom | undefined): void {
+    const now = newest.current;
+    (now.onZoom ?? setOwn)(next);
+    if (built.current) tell(zoomWords(now, built.current.chart.data[0], next));
+  }
+
   function build(element: HTMLDivElement): Omit<Built, "structure"> {
     const colour = (name: string) => getComputedStyle(element).getPropertyValue(name).trim();
     const look = { dark, ink: colour("--hk-ink-2"), grid: colour("--hk-line"), page: colour("--hk-page") };
     const size = { width: element.clientWidth, height };
     const now = newest.current;
     const options = chartOptions(now.series, now, look, size, () => newest.current);
-    const change = (next: Zoom | undefined) => (newest.current.onZoom ?? setOwn)(next);
     const select = (on: uPlot) => {
       const { left, width } = on.select;
       if (width <= 0) return;
@@ -185,6 +195,9 @@ export function LineChart(props: LineChartProps) {
           {points > 0 && <ChartMenu of={title} drawing={() => newest.current} />}
         </span>
       </figcaption>
+      <span className={ui.unseen} aria-live="polite">
+        {told}
+      </span>
       <div
         ref={host}
         className={styles.canvas}
@@ -195,8 +208,10 @@ export function LineChart(props: LineChartProps) {
           const chart = built.current?.chart;
           if (!chart || event.ctrlKey || event.metaKey || event.altKey) return;
           const next = keyZoom(chart, event.key);
-          if (next !== null) (props.onZoom ?? setOwn)(next);
-          if (next !== null || moveCursor(chart, event.key)) event.preventDefault();
+          if (next !== null) change(next);
+          else if (moveCursor(chart, event.key)) tell(cursorWords(chart, newest.current));
+          else return;
+          event.preventDefault();
         }}
         onBlur={() => built.current && leaveCursor(built.current.chart)}
         aria-label={describe(title, series, props.formatX, props.formatY)}
@@ -214,26 +229,4 @@ function inView(plot: uPlot, [min, max]: Zoom): void {
 /** The charts that share their cursor under a key. */
 function shared(key: string | undefined): uPlot.SyncPubSub | undefined {
   return key === undefined ? undefined : uPlot.sync(key);
-}
-
-type Drawn = Pick<LineChartProps, "series" | "zoom" | "crossings" | "evaluations">;
-
-function drawnBy({ series, zoom, crossings = [], evaluations = [] }: Drawn) {
-  return [
-    ...columnsOf(series),
-    ...(zoom ?? []),
-    "crossings",
-    ...crossings.flatMap(({ x, style }) => [x, style.light]),
-    "evaluations",
-    ...evaluations.flatMap(({ x, style }) => [x, style.light]),
-  ];
-}
-
-/** The arrays that a chart draws; answers that did not change keep theirs, and are not drawn again. */
-function columnsOf(series: readonly ChartSeries[]): readonly unknown[] {
-  return series.flatMap((one) => [one.label, one.x, one.y, one.low, one.high]);
-}
-
-function sameItems(left: readonly unknown[], right: readonly unknown[]): boolean {
-  return left.length === right.length && left.every((item, i) => item === right[i]);
 }

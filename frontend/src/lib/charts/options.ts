@@ -37,6 +37,9 @@ interface Current {
   readonly evaluations?: readonly Evaluations[];
 }
 
+/** Width of a letter of a tick, px. */
+const LETTER = 6.6;
+
 /** `current` is asked at drawing time, so that ranges follow the data without building the chart anew. */
 export function chartOptions(
   series: readonly ChartSeries[],
@@ -106,7 +109,8 @@ export function chartOptions(
       },
       {
         ...axis,
-        size: 54,
+        size: (_, ticks) =>
+          Math.max(54, 10 + LETTER * Math.max(0, ...(ticks ?? []).map((each) => each.length))),
         gap: 8,
         space: 38,
         grid: { stroke: look.grid, width: 1 },

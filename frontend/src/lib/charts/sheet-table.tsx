@@ -2,6 +2,7 @@ import { Modal } from "@mantine/core";
 import { NONE } from "@/lib/format/numbers";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
+import styles from "./sheet-table.module.css";
 
 /** What a drawing shows, in words and figures; the first column names the row. */
 export interface Sheet {
@@ -24,7 +25,7 @@ export function SheetTable({ of, sheet: { head, rows }, onClose }: SheetTablePro
   return (
     <Modal opened onClose={onClose} title={of} size="xl">
       <TableRegion label={`${of}, as a table`}>
-        <table className={`${ui.table} ${ui.sticky}`} data-testid="sheet-table">
+        <table className={`${ui.table} ${ui.sticky} ${styles.sheet}`} data-testid="sheet-table">
           <thead>
             <tr>
               {head.map((title, column) => (

@@ -20,14 +20,18 @@ const ROOM = 0.1;
 /** How far a spread may stretch the axis beyond the values, as a share of their range: two seeds make huge ones. */
 const STRETCH = 0.5;
 
-/** The axis of some figures: all of them, their spreads as far as there is room, and round ticks. */
-export function valueAxis(figures: readonly Spreading[]): ValueAxis {
+/**
+ * The axis of some figures: all of them, their spreads as far as there is room, and round ticks. `limit`: the greatest
+ * value that there can be.
+ */
+export function valueAxis(figures: readonly Spreading[], limit = Number.POSITIVE_INFINITY): ValueAxis {
   const values = figures.map(({ value }) => value);
   const least = Math.min(...values);
   const most = Math.max(...values);
   const log = least > 0 && most / least >= LOG;
   const bend = log ? Math.log10 : (value: number) => value;
-  const [from, to] = values.length > 0 ? reach(figures, log) : [0, 1];
+  const [from, end] = values.length > 0 ? reach(figures, log) : [0, 1];
+  const to = Math.min(end, bend(limit));
   const ticks = log ? logTicks(10 ** from, 10 ** to) : linearTicks(from, to);
   return {
     place: (value) => Math.min(1, Math.max(0, (bend(value) - from) / (to - from))),

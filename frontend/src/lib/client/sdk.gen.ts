@@ -360,7 +360,7 @@ export const exportPoints = <ThrowOnError extends boolean = false>(options: Opti
 /**
  * Export Points Parquet
  *
- * Return the same as Parquet, a gap as NaN; 409 where pyarrow is not installed.
+ * Return these points as Parquet, a gap as NaN; 409 where pyarrow is not installed.
  */
 export const exportPointsParquet = <ThrowOnError extends boolean = false>(options: Options<ExportPointsParquetData, ThrowOnError>): RequestResult<ExportPointsParquetResponses, ExportPointsParquetErrors, ThrowOnError> => (options.client ?? client).get<ExportPointsParquetResponses, ExportPointsParquetErrors, ThrowOnError>({ url: '/api/v1/experiments/{experiment_id}/points.parquet', ...options });
 
@@ -620,7 +620,7 @@ export const exportRuns = <ThrowOnError extends boolean = false>(options?: Optio
 /**
  * Export Runs Parquet
  *
- * Return the same as Parquet, with types; 409 where pyarrow is not installed.
+ * Return all runs of a list as Parquet, with types; 409 where pyarrow is not installed.
  */
 export const exportRunsParquet = <ThrowOnError extends boolean = false>(options?: Options<ExportRunsParquetData, ThrowOnError>): RequestResult<ExportRunsParquetResponses, ExportRunsParquetErrors, ThrowOnError> => (options?.client ?? client).get<ExportRunsParquetResponses, ExportRunsParquetErrors, ThrowOnError>({ url: '/api/v1/runs.parquet', ...options });
 
@@ -658,7 +658,7 @@ export const checkpointRun = <ThrowOnError extends boolean = false>(options: Opt
 /**
  * Export Log
  *
- * Return the same as text, a line for each: time, rank, stream, and what was written.
+ * Return the output of a run as text; each line has time, rank, stream, and what was written.
  */
 export const exportLog = <ThrowOnError extends boolean = false>(options: Options<ExportLogData, ThrowOnError>): RequestResult<ExportLogResponses, ExportLogErrors, ThrowOnError> => (options.client ?? client).get<ExportLogResponses, ExportLogErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/log.txt', ...options });
 
@@ -766,7 +766,7 @@ export const signOut = <ThrowOnError extends boolean = false>(options?: Options<
 /**
  * List Tokens
  *
- * List one's own tokens, without secrets; for an administrator those of all, of machines and of agents.
+ * List one's own tokens, without secrets; administrators see those of all users, machines and agents.
  */
 export const listTokens = <ThrowOnError extends boolean = false>(options?: Options<ListTokensData, ThrowOnError>): RequestResult<ListTokensResponses, ListTokensErrors, ThrowOnError> => (options?.client ?? client).get<ListTokensResponses, ListTokensErrors, ThrowOnError>({ url: '/api/v1/tokens', ...options });
 

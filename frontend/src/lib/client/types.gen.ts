@@ -12,10 +12,14 @@ export type ClientOptions = {
 export type Acceptance = {
     /**
      * Invite
+     *
+     * The secret of the invitation.
      */
     invite: string;
     /**
      * Password
+     *
+     * The password.
      */
     password: string;
 };
@@ -34,18 +38,20 @@ export type AccessTokenRequest = {
     days?: number;
     /**
      * Label
+     *
+     * A note by which people know it.
      */
     label: string;
     /**
      * Machine
      *
-     * Of a machine, not of the user who makes it; administrators only. Its name is the label.
+     * Make a token of a machine, which the label names, not of the user; administrators only.
      */
     machine?: boolean;
     /**
      * Scope
      *
-     * read, submit, operate or admin, each with those before it; or agent:CLUSTER. It allows at most what the role of its maker allows.
+     * read, submit, operate or admin, each with those before it; or agent:CLUSTER. Never more than the role of its maker allows.
      */
     scope?: string;
 };
@@ -58,26 +64,39 @@ export type AccessTokenRequest = {
 export type Across = {
     /**
      * Clusters
+     *
+     * Their names.
      */
     clusters: Array<string>;
     /**
      * Pool
+     *
+     * The pooled clusters: the measured ones, or all if all are simulated; empty with less than two.
      */
     pool: Array<string>;
     /**
      * Rows
+     *
+     * One for each variant.
      */
     rows: Array<AcrossRow>;
     /**
      * Sentences
+     *
+     * The conclusions in words.
      */
     sentences: Array<string>;
     /**
      * Spreads
+     *
+     * Speed of the fastest over that of the slowest worker of each cluster, where simulated clusters differ in
+     * nothing else; otherwise null.
      */
     spreads: Array<number> | null;
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
 };
@@ -90,12 +109,19 @@ export type Across = {
 export type AcrossRatio = {
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Simulated
+     *
+     * Whether times are virtual.
      */
     simulated: boolean;
+    /**
+     * Its speed-up there.
+     */
     speed_up: SpeedUp;
 };
 
@@ -107,11 +133,18 @@ export type AcrossRatio = {
 export type AcrossRow = {
     /**
      * Clusters
+     *
+     * In the order of `Across.clusters`; those on which it did not run are left out.
      */
     clusters: Array<AcrossRatio>;
+    /**
+     * Null if nothing is pooled.
+     */
     pooled: PooledRatio | null;
     /**
      * Variant
+     *
+     * Name of the variant.
      */
     variant: string;
 };
@@ -122,25 +155,38 @@ export type AcrossRow = {
  * The runs of one experiment that occupy a cluster.
  */
 export type ActiveView = {
+    /**
+     * When the last of them is expected to end; null: not known.
+     */
     ends: SpanView | null;
     /**
      * Experiment
+     *
+     * Id of the experiment.
      */
     experiment: string;
     /**
      * Number
+     *
+     * Number of the experiment on this server.
      */
     number: number;
     /**
      * Ranks
+     *
+     * Slots that they occupy.
      */
     ranks: number;
     /**
      * Runs
+     *
+     * Number of its runs there.
      */
     runs: number;
     /**
      * User
+     *
+     * Name of the user.
      */
     user: string;
 };
@@ -153,22 +199,30 @@ export type ActiveView = {
 export type AlgorithmList = {
     /**
      * Communication
+     *
+     * JSON Schema of `communication` of a variant.
      */
     communication: {
         [key: string]: unknown;
     };
     /**
      * Compute
+     *
+     * JSON Schema of `compute` of an experiment.
      */
     compute: {
         [key: string]: unknown;
     };
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<AlgorithmView>;
     /**
      * Tuning
+     *
+     * JSON Schema of `tuning` of an experiment.
      */
     tuning: {
         [key: string]: unknown;
@@ -183,68 +237,98 @@ export type AlgorithmList = {
 export type AlgorithmView = {
     /**
      * Coordination
+     *
+     * synchronous | parameter-server | lock-free: what lets a worker take its next step.
      */
     coordination: string;
     /**
      * Deterministic
+     *
+     * Whether runs of one seed in virtual time give the same bits.
      */
     deterministic: boolean;
     /**
      * Documentation
+     *
+     * Its documentation, the docstring of its source.
      */
     documentation: string;
     /**
      * Family
+     *
+     * The heading under which the method is listed.
      */
     family: string;
     /**
      * Hash
+     *
+     * SHA-256 of its source file.
      */
     hash: string;
     /**
      * Max Workers
+     *
+     * Most workers that it runs with; null: any number.
      */
     max_workers: number | null;
     /**
      * May Drop
+     *
+     * Whether it can continue without a worker that has NaN or Inf.
      */
     may_drop: boolean;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Offers
+     *
+     * Cluster -> SHA-256 of the source there; an experiment needs the same on each of its clusters.
      */
     offers: {
         [key: string]: string;
     };
     /**
      * Origin
+     *
+     * built-in | file | entry point
      */
     origin: string;
     /**
      * Parameters
+     *
+     * JSON Schema of its parameters.
      */
     parameters: {
         [key: string]: unknown;
     };
     /**
      * Payload Per Step
+     *
+     * Payload of a worker per local step with default parameters, in vectors of all weights; null: unknown.
      */
     payload_per_step: number | null;
     /**
      * Search
+     *
+     * Parameter -> the values that tuning tries, unless an experiment says otherwise.
      */
     search: {
         [key: string]: Space;
     };
     /**
      * Servers
+     *
+     * Number of servers: ranks that hold the center.
      */
     servers: number;
     /**
      * Title
+     *
+     * What it is called for people.
      */
     title: string;
 };
@@ -257,58 +341,86 @@ export type AlgorithmView = {
 export type Band = {
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Evaluations
+     *
+     * Number of points that each of the runs has, from which the band is interpolated.
      */
     evaluations?: Array<number>;
     /**
      * High
+     *
+     * Upper end of the 95% t interval of the mean; null where n < 2.
      */
     high: Array<number | null>;
     /**
      * Kept After
+     *
+     * Points of the same band in the answer `since` that come after these; those between are replaced.
      */
     kept_after?: number;
     /**
      * Kept Before
+     *
+     * Points of the same band in the answer `since` that come before these; 0 without one.
      */
     kept_before?: number;
     /**
      * Low
+     *
+     * Lower end of the 95% t interval of the mean; null where n < 2.
      */
     low: Array<number | null>;
     /**
      * Mean
+     *
+     * Mean over seeds at each place; null: none has a value there.
      */
     mean: Array<number | null>;
     /**
      * Metric
+     *
+     * Name of the metric.
      */
     metric: string;
     /**
      * N
+     *
+     * Number of seeds at each point, over which mean and band are computed.
      */
     n: Array<number>;
     /**
      * Runs
+     *
+     * Ids of its runs, one for each seed.
      */
     runs: Array<string>;
     /**
      * Simulated
+     *
+     * Whether times are virtual.
      */
     simulated: boolean;
     /**
      * Variant
+     *
+     * Name of the variant.
      */
     variant: string;
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
     /**
      * X
+     *
+     * Places on the axis.
      */
     x: Array<number>;
 };
@@ -321,26 +433,38 @@ export type Band = {
 export type BandAnswer = {
     /**
      * Axis
+     *
+     * What the horizontal axis is.
      */
     axis: 'clock' | 'wall' | 'samples' | 'step' | 'bytes';
     /**
      * Bands
+     *
+     * One for each variant, cluster, number of workers and metric.
      */
     bands: Array<Band>;
     /**
      * Position
+     *
+     * Event position up to which this response is complete; the stream continues after it.
      */
     position: number;
     /**
      * Since
+     *
+     * The version since which the bands have changed, the others being left out; null: all bands, whole.
      */
     since?: string | null;
     /**
      * Unit
+     *
+     * Unit of the values.
      */
     unit: string;
     /**
      * Version
+     *
+     * Version of these bands, to be passed as `since` the next time.
      */
     version?: string;
 };
@@ -380,34 +504,50 @@ export type BatchTime = {
 export type BestCurve = {
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Metric
+     *
+     * The metric of `values`, such as `validation_accuracy`.
      */
     metric: string;
     /**
      * Seconds
+     *
+     * End of the time axis, which begins at 0: the median of the ends of the seeds, s; virtual s if simulated.
      */
     seconds: number;
     /**
      * Seeds
+     *
+     * Number of seeds.
      */
     seeds: number;
     /**
      * Simulated
+     *
+     * Whether times are virtual.
      */
     simulated: boolean;
     /**
      * Target
+     *
+     * Value of the metric at which runs end; null: there is no target.
      */
     target: number | null;
     /**
      * Values
+     *
+     * Median over seeds at equal distances from 0 to `seconds`; a seed that has ended keeps its last value.
      */
     values: Array<number>;
     /**
      * Variant
+     *
+     * Name of the variant.
      */
     variant: string;
 };
@@ -420,30 +560,44 @@ export type BestCurve = {
 export type Board = {
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Methods
+     *
+     * Methods that were measured on all of the workloads, the best score first.
      */
     methods: Array<RankedMethod>;
     /**
      * Oversubscribed
+     *
+     * Whether it had more ranks than its machine has cores.
      */
     oversubscribed: boolean;
     /**
      * Simulated
+     *
+     * Whether times are virtual.
      */
     simulated: boolean;
     /**
      * Unranked
+     *
+     * Methods that were not.
      */
     unranked: Array<UnrankedMethod>;
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
     /**
      * Workloads
+     *
+     * Names of workloads.
      */
     workloads: Array<BoardWorkload>;
 };
@@ -456,18 +610,26 @@ export type Board = {
 export type BoardWorkload = {
     /**
      * Experiments
+     *
+     * The experiments that measured it, the newest first.
      */
     experiments: Array<Counted>;
     /**
      * Name
+     *
+     * Its name, with its parameters.
      */
     name: string;
     /**
      * Target
+     *
+     * Its target, in words.
      */
     target: string;
     /**
      * Trials
+     *
+     * Number of trials of each variant: the effort that all methods had.
      */
     trials: number;
 };
@@ -481,7 +643,7 @@ export type Budget = {
     /**
      * Wall limit
      *
-     * Wall seconds; the run ends timed out.
+     * Seconds; then the run ends as timed out.
      */
     max_seconds?: number | null;
     /**
@@ -493,13 +655,13 @@ export type Budget = {
     /**
      * Samples
      *
-     * Gradients x batch, over all workers.
+     * Gradients x batch of all workers.
      */
     samples: number;
     /**
      * Samples of the schedule
      *
-     * Over which schedules of the learning rate run; empty: the samples of the budget. Trials have those of the whole budget.
+     * Samples over which schedules of the learning rate run; empty: those of the budget. Trials use those of the whole budget.
      */
     schedule_samples?: number | null;
 };
@@ -528,6 +690,8 @@ export type Calibration = {
     curves: Array<Curve>;
     /**
      * Hardware
+     *
+     * What the machine is made of.
      */
     hardware: {
         [key: string]: string | number | number;
@@ -542,6 +706,8 @@ export type Calibration = {
     load: number;
     /**
      * Oversubscribed
+     *
+     * Whether it had more ranks than its machine has cores.
      */
     oversubscribed?: boolean;
     /**
@@ -555,12 +721,16 @@ export type Calibration = {
     took: number;
     /**
      * Versions
+     *
+     * Versions of the software, by name.
      */
     versions: {
         [key: string]: string;
     };
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
 };
@@ -573,6 +743,8 @@ export type Calibration = {
 export type CalibrationList = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<CalibrationView>;
 };
@@ -585,6 +757,8 @@ export type CalibrationList = {
 export type CalibrationRequest = {
     /**
      * Precisions
+     *
+     * Precisions of the gradients that are timed.
      */
     precisions?: Array<'fp32' | 'bf16'>;
     /**
@@ -595,6 +769,8 @@ export type CalibrationRequest = {
     workers?: number | null;
     /**
      * Workloads
+     *
+     * Names of workloads.
      */
     workloads?: Array<string>;
 };
@@ -605,41 +781,62 @@ export type CalibrationRequest = {
  * A calibration of a cluster.
  */
 export type CalibrationView = {
+    /**
+     * What was measured.
+     */
     calibration: Calibration | null;
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Drift
+     *
+     * Differences from the calibration that succeeded before it, in sentences; empty for the first one.
      */
     drift: Array<string>;
     /**
      * Ended At
+     *
+     * When it ended; null: not yet.
      */
     ended_at: string | null;
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * State
+     *
+     * `queued`: its cluster is offline or has an active run.
      */
     state: 'queued' | 'running' | 'cancelling' | 'succeeded' | 'failed' | 'cancelled';
     /**
      * Why
+     *
+     * Why it failed; until it ends, what is done, in the words of agent and scheduler.
      */
     why: string;
     /**
      * Workers
+     *
+     * Number of ranks that measure.
      */
     workers: number;
     /**
      * Workloads
+     *
+     * Workloads whose gradients are timed.
      */
     workloads: Array<string>;
 };
@@ -652,26 +849,38 @@ export type CalibrationView = {
 export type CheckpointView = {
     /**
      * At
+     *
+     * When the last of them was reported; null: not known.
      */
     at: string | null;
     /**
      * Attempt
+     *
+     * Number of the attempt of the run, from 1.
      */
     attempt: number;
     /**
      * Bytes
+     *
+     * Size of these files together, bytes.
      */
     bytes: number;
     /**
      * Path
+     *
+     * Its folder on the cluster.
      */
     path: string;
     /**
      * Ranks
+     *
+     * Number of its files reported so far, one per rank.
      */
     ranks: number;
     /**
      * Samples
+     *
+     * Global samples at the checkpoint.
      */
     samples: number;
 };
@@ -710,7 +919,7 @@ export type ClusterChoice = {
     /**
      * Workers
      *
-     * How many; `auto`: what the cores allow.
+     * Numbers of workers; `auto`: what cores allow.
      */
     workers?: Array<number | 'auto'>;
 };
@@ -723,6 +932,8 @@ export type ClusterChoice = {
 export type ClusterList = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<ClusterView>;
 };
@@ -735,6 +946,8 @@ export type ClusterList = {
 export type ClusterTokenList = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<ClusterTokenView>;
 };
@@ -747,30 +960,44 @@ export type ClusterTokenList = {
 export type ClusterTokenView = {
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Created By
+     *
+     * Who made it.
      */
     created_by: string;
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Label
+     *
+     * A note by which people know it.
      */
     label: string;
     /**
      * Revoked At
+     *
+     * When it was revoked; null: it is valid.
      */
     revoked_at: string | null;
     /**
      * Used At
+     *
+     * When it was last used, to within a minute; null: never.
      */
     used_at: string | null;
 };
@@ -783,70 +1010,102 @@ export type ClusterTokenView = {
 export type ClusterView = {
     /**
      * Busy
+     *
+     * Slots occupied by runs that are dispatched, starting, running or lost.
      */
     busy: number;
     /**
      * Clock Offset
+     *
+     * Clock of its agent minus that of the database at the latest hello, s; only displayed. Null: not told.
      */
     clock_offset: number | null;
     /**
      * Cores
+     *
+     * Processor cores that its ranks may use.
      */
     cores: number;
     /**
      * Draining
+     *
+     * Whether no new runs are sent to it.
      */
     draining: boolean;
     /**
      * Hardware
+     *
+     * What it is made of, as its agent found it.
      */
     hardware: {
         [key: string]: string | number | number;
     };
     /**
      * Held Until
+     *
+     * Until when no runs are sent to it, because launches failed; null: they are.
      */
     held_until: string | null;
     /**
      * Held Why
+     *
+     * Why the latest launch failed; null: it did not.
      */
     held_why: string | null;
     /**
      * Launcher
+     *
+     * How its agent starts runs: `local`, `slurm`, ...
      */
     launcher: string;
     /**
      * Machine Shared With
+     *
+     * Clusters that compute on one of its machines: one of them is busy at a time.
      */
     machine_shared_with: Array<string>;
     /**
      * Missing Data
+     *
+     * Built-in workload -> what its agent lacks of the data, with default parameters.
      */
     missing_data: {
         [key: string]: string;
     };
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Online
+     *
+     * Whether its agent has reported in the last 40 s.
      */
     online: boolean;
     /**
      * Problems
+     *
+     * User files that its agent could not read, or whose names are already taken.
      */
     problems: Array<FileFault>;
     /**
      * Seen At
+     *
+     * When its agent reported last.
      */
     seen_at: string;
     /**
      * Slots
+     *
+     * Number of ranks that run there at once.
      */
     slots: number;
     /**
      * Versions
+     *
+     * Versions of the software there, by name.
      */
     versions: {
         [key: string]: string;
@@ -911,46 +1170,68 @@ export type Communication = {
 export type ComparedExperiment = {
     /**
      * Clusters
+     *
+     * Names of its clusters.
      */
     clusters: Array<string>;
     /**
      * Complete
+     *
+     * Whether every reported run has ended.
      */
     complete: boolean;
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Note
+     *
+     * A remark on all of its figures, where it was made without a validation part; otherwise null.
      */
     note: string | null;
     /**
      * Number
+     *
+     * Number of the experiment on this server.
      */
     number: number;
     /**
      * Target
+     *
+     * Its target, in words; null: none.
      */
     target: string | null;
     /**
      * Tuning
+     *
+     * How its settings were chosen, in words.
      */
     tuning: string;
     /**
      * Variants
+     *
+     * Names of the variants that have rows: none before the first reported run.
      */
     variants: Array<string>;
     /**
      * Workers
+     *
+     * Its numbers of workers.
      */
     workers: Array<number>;
     /**
      * Workload
+     *
+     * Its workload, with the parameters that were given.
      */
     workload: string;
 };
@@ -961,84 +1242,159 @@ export type ComparedExperiment = {
  * One variant of an experiment on one cluster with one number of workers.
  */
 export type ComparedRow = {
+    /**
+     * Validation accuracy of the center at the end, fraction; test accuracy if `note` says so.
+     */
     accuracy: Estimate;
     /**
      * Algorithm
+     *
+     * Name of the algorithm.
      */
     algorithm: string;
+    /**
+     * Largest validation accuracy over the evaluations of the latest attempt, fraction.
+     */
     best_accuracy: Estimate;
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
+    /**
+     * Exposed communication / (wall - evaluate), mean over workers, fraction.
+     */
     communication_fraction: Estimate;
+    /**
+     * Joules of processors and memory of the whole machine while the ranks of a run ran; n is 0 if not known.
+     */
     energy: Estimate;
     /**
      * Energy Shared
+     *
+     * Number of runs with a known energy during which others used much of the machine.
      */
     energy_shared: number;
     /**
      * Experiment
+     *
+     * Id of the experiment.
      */
     experiment: string;
     /**
      * Failed
+     *
+     * Number of these that failed.
      */
     failed: number;
     /**
      * Finished
+     *
+     * Number of these that ended by themselves: at the target, at the budget, or at a time limit.
      */
     finished: number;
+    /**
+     * Hidden communication, s per run, mean over workers.
+     */
     hidden: Estimate;
+    /**
+     * Fraction of the pushed update mass lost by a lock-free method; n is 0 for other methods.
+     */
     lost_mass: Estimate;
     /**
      * Number
+     *
+     * Number of its experiment.
      */
     number: number;
     /**
      * Overlapped
+     *
+     * Runs that shared their machine with a run of another cluster, so that their times cannot be trusted.
      */
     overlapped: number;
     /**
      * Oversubscribed
+     *
+     * Whether a run had more ranks than its machine has cores, so that times depend on how they share them.
      */
     oversubscribed: boolean;
     /**
      * Phases
+     *
+     * Mean share of wall time per phase over workers and seeds; sums to 1 if there is data.
      */
     phases: {
         [key: string]: number;
     };
     /**
      * Runs
+     *
+     * Number of its reported runs.
      */
     runs: number;
+    /**
+     * Samples of a run, all workers: up to the target, if it was met.
+     */
     samples: Estimate;
     /**
      * Servers
+     *
+     * Number of servers: ranks that hold the center.
      */
     servers: number;
     /**
      * Simulated
+     *
+     * Whether its runs are in virtual time.
      */
     simulated: boolean;
+    /**
+     * Its time to the target against that of the baseline.
+     */
     speed_up: SpeedUp;
+    /**
+     * Mean number of center updates between a worker's read and its write; n is 0 if not measured.
+     */
     staleness: Estimate;
+    /**
+     * Validation accuracy of the evaluation that met the target, fraction; a run may be evaluated once more after
+     * it.
+     */
     target_accuracy: Estimate;
     /**
      * Task
+     *
+     * Position in `tasks`: rows of one task may share an axis, measured and simulated ones apart.
      */
     task: number;
+    /**
+     * Test accuracy of the final center, fraction: scored once per run, not used for any decision.
+     */
     test_accuracy: Estimate;
+    /**
+     * Samples per train-clock second, all workers.
+     */
     throughput: Estimate;
+    /**
+     * Time until the target was met; null without a target.
+     */
     time_to_target: TimeToTarget | null;
     /**
      * Variant
+     *
+     * Name of the variant.
      */
     variant: string;
+    /**
+     * Bytes sent by all ranks of a run.
+     */
     wire: Estimate;
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
 };
@@ -1051,26 +1407,38 @@ export type ComparedRow = {
 export type ComparedRows = {
     /**
      * Contrasts
+     *
+     * Each variant on two clusters, or the row `against` with all others; corrected for the number of ratios.
      */
     contrasts: Array<ContrastView>;
     /**
      * Experiments
+     *
+     * Their experiments, in the order of the request.
      */
     experiments: Array<ComparedExperiment>;
     /**
      * Note
+     *
+     * Why there are no contrasts, if there would be too many; otherwise null.
      */
     note: string | null;
     /**
      * Rows
+     *
+     * The rows, in the order of the request.
      */
     rows: Array<ComparedRow>;
     /**
      * Settings
+     *
+     * All settings of the runs behind the rows.
      */
     settings: Array<Setting>;
     /**
      * Tasks
+     *
+     * Workloads with their targets, in words.
      */
     tasks: Array<string>;
 };
@@ -1083,46 +1451,69 @@ export type ComparedRows = {
 export type Comparison = {
     /**
      * Across
+     *
+     * One for each number of workers that several clusters have.
      */
     across: Array<Across>;
     /**
      * Baseline
+     *
+     * Name of the variant that the others are compared with.
      */
     baseline: string;
     /**
      * Complete
+     *
+     * Whether every reported run has ended.
      */
     complete: boolean;
     /**
      * Experiment
+     *
+     * Id of the experiment.
      */
     experiment: string;
     /**
      * Extended
+     *
+     * What it means that seeds were added after earlier ones had been compared; null: none were.
      */
     extended?: string | null;
     /**
      * Fastest
+     *
+     * One per (cluster, workers) where three seeds or more give a speed-up; empty without a target.
      */
     fastest: Array<Fastest>;
     /**
      * Note
+     *
+     * A remark on all figures, where the experiment was made without a validation part; otherwise null.
      */
     note: string | null;
     /**
      * Rows
+     *
+     * One for each variant, cluster and number of workers.
      */
     rows: Array<ComparisonRow>;
     /**
      * Sentences
+     *
+     * The conclusion of each cluster and number of workers in words, with interval; marked `simulated` or
+     * `oversubscribed` where it is.
      */
     sentences: Array<string>;
     /**
      * Target
+     *
+     * The target in words, or null.
      */
     target: string | null;
     /**
      * Tuning
+     *
+     * How the settings were chosen, in words: the effort on which every claim stands.
      */
     tuning: string;
 };
@@ -1133,72 +1524,141 @@ export type Comparison = {
  * One variant on one cluster with one number of workers.
  */
 export type ComparisonRow = {
+    /**
+     * Validation accuracy of the center at the end, fraction; test accuracy if `note` says so.
+     */
     accuracy: Estimate;
     /**
      * Algorithm
+     *
+     * Name of the algorithm.
      */
     algorithm: string;
+    /**
+     * Largest validation accuracy over the evaluations of the latest attempt, fraction.
+     */
     best_accuracy: Estimate;
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
+    /**
+     * Exposed communication / (wall - evaluate), mean over workers, fraction.
+     */
     communication_fraction: Estimate;
+    /**
+     * Joules of processors and memory of the whole machine while the ranks of a run ran; n is 0 if not known.
+     */
     energy: Estimate;
     /**
      * Energy Shared
+     *
+     * Number of runs with a known energy during which others used much of the machine.
      */
     energy_shared: number;
     /**
      * Failed
+     *
+     * Number of these that failed.
      */
     failed: number;
     /**
      * Finished
+     *
+     * Number of these that ended by themselves: at the target, at the budget, or at a time limit.
      */
     finished: number;
+    /**
+     * Hidden communication, s per run, mean over workers.
+     */
     hidden: Estimate;
+    /**
+     * Fraction of the pushed update mass lost by a lock-free method; n is 0 for other methods.
+     */
     lost_mass: Estimate;
     /**
      * Overlapped
+     *
+     * Runs that shared their machine with a run of another cluster, so that their times cannot be trusted.
      */
     overlapped: number;
     /**
      * Oversubscribed
+     *
+     * Whether a run had more ranks than its machine has cores, so that times depend on how they share them.
      */
     oversubscribed: boolean;
     /**
      * Phases
+     *
+     * Mean share of wall time per phase over workers and seeds; sums to 1 if there is data.
      */
     phases: {
         [key: string]: number;
     };
     /**
      * Runs
+     *
+     * Number of its reported runs.
      */
     runs: number;
+    /**
+     * Samples of a run, all workers: up to the target, if it was met.
+     */
     samples: Estimate;
     /**
      * Servers
+     *
+     * Number of servers: ranks that hold the center.
      */
     servers: number;
     /**
      * Simulated
+     *
+     * Whether its runs are in virtual time.
      */
     simulated: boolean;
+    /**
+     * Its time to the target against that of the baseline.
+     */
     speed_up: SpeedUp;
+    /**
+     * Mean number of center updates between a worker's read and its write; n is 0 if not measured.
+     */
     staleness: Estimate;
+    /**
+     * Validation accuracy of the evaluation that met the target, fraction; a run may be evaluated once more after
+     * it.
+     */
     target_accuracy: Estimate;
+    /**
+     * Test accuracy of the final center, fraction: scored once per run, not used for any decision.
+     */
     test_accuracy: Estimate;
+    /**
+     * Samples per train-clock second, all workers.
+     */
     throughput: Estimate;
+    /**
+     * Time until the target was met; null without a target.
+     */
     time_to_target: TimeToTarget | null;
     /**
      * Variant
+     *
+     * Name of the variant.
      */
     variant: string;
+    /**
+     * Bytes sent by all ranks of a run.
+     */
     wire: Estimate;
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
 };
@@ -1275,6 +1735,8 @@ export type ComputeRate = {
     precision: 'fp32' | 'bf16';
     /**
      * Workload
+     *
+     * Name of the workload.
      */
     workload: string;
 };
@@ -1287,16 +1749,25 @@ export type ComputeRate = {
 export type ContrastView = {
     /**
      * First
+     *
+     * Position in `rows` of the row whose time is divided.
      */
     first: number;
     /**
      * Second
+     *
+     * Position in `rows` of the row by whose time it is divided.
      */
     second: number;
     /**
      * Sentence
+     *
+     * The conclusion in words.
      */
     sentence: string;
+    /**
+     * Time of the first over that of the second; null: they are not compared, and `sentence` says why.
+     */
     speed_up: SpeedUp | null;
 };
 
@@ -1308,14 +1779,20 @@ export type ContrastView = {
 export type Counted = {
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Number
+     *
+     * Number of the experiment on this server.
      */
     number: number;
 };
@@ -1328,58 +1805,86 @@ export type Counted = {
 export type CreatedWebhook = {
     /**
      * Active
+     *
+     * Whether it is switched on.
      */
     active: boolean;
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Created By
+     *
+     * Who made it.
      */
     created_by: string;
     /**
      * Dropped
+     *
+     * Number of events that it was not told of, because too many deliveries waited.
      */
     dropped: number;
     /**
      * Events
+     *
+     * What it is told of.
      */
     events: Array<WebhookEvent>;
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Last At
+     *
+     * When it was last sent something; null: never.
      */
     last_at: string | null;
     /**
      * Last Delivered
+     *
+     * Whether that was accepted; null: nothing was sent yet.
      */
     last_delivered: boolean | null;
     /**
      * Last Why
+     *
+     * What the receiver answered to that, or why it did not; null: nothing was sent yet.
      */
     last_why: string | null;
     /**
      * Off Why
+     *
+     * Why the server switched it off; null: it is on, or an administrator did.
      */
     off_why: string | null;
     /**
      * Project
+     *
+     * Name of the project that it tells of; null: it tells of all.
      */
     project?: string | null;
     /**
      * Secret
+     *
+     * The key of its signatures, shown only here.
      */
     secret: string;
     /**
      * Url
+     *
+     * Where events are sent to.
      */
     url: string;
     /**
      * Waiting
+     *
+     * Number of deliveries that wait to be sent.
      */
     waiting: number;
 };
@@ -1420,34 +1925,50 @@ export type Curve = {
 export type DeletedExperiment = {
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Deleted At
+     *
+     * When it was deleted.
      */
     deleted_at: string;
     /**
      * Deleted By
+     *
+     * A user, or `retention`.
      */
     deleted_by: string;
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Number
+     *
+     * Its number on this server.
      */
     number: number;
     /**
      * Purge At
+     *
+     * Until when it can be restored.
      */
     purge_at: string;
     /**
      * Workload
+     *
+     * Name of the workload.
      */
     workload: string;
 };
@@ -1460,10 +1981,14 @@ export type DeletedExperiment = {
 export type DeletedPage = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<DeletedExperiment>;
     /**
      * Next Cursor
+     *
+     * To be passed as `cursor` for the next page; null: this is the last one.
      */
     next_cursor: string | null;
 };
@@ -1476,10 +2001,14 @@ export type DeletedPage = {
 export type DeliveryPage = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<DeliveryView>;
     /**
      * Next Cursor
+     *
+     * To be passed as `cursor` for the next page; null: this is the last one.
      */
     next_cursor: string | null;
 };
@@ -1499,43 +2028,66 @@ export type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'discarded';
 export type DeliveryView = {
     /**
      * Attempts
+     *
+     * Number of attempts so far.
      */
     attempts: number;
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Ended At
+     *
+     * When it ended; null: not yet.
      */
     ended_at: string | null;
     /**
      * Event
+     *
+     * A `WebhookEvent`, or `webhook.test`.
      */
     event: string;
     /**
      * Id
+     *
+     * Its id, in the header `webhook-id` of every attempt.
      */
     id: string;
     /**
      * Next At
+     *
+     * When the next attempt is due; null: it has ended.
      */
     next_at: string | null;
     /**
      * Position
+     *
+     * Number of the event in the stream of events; null: it is a test.
      */
     position: number | null;
+    /**
+     * What has become of it.
+     */
     state: DeliveryState;
     /**
      * Status
+     *
+     * HTTP status of the answer to the last attempt; null: no attempt, or no answer.
      */
     status: number | null;
     /**
      * Webhook Id
+     *
+     * Id of the webhook.
      */
     webhook_id: string;
     /**
      * Why
+     *
+     * What came of the last attempt, in words.
      */
     why: string;
 };
@@ -1592,22 +2144,32 @@ export type DeviceGroup = {
 export type DroppedView = {
     /**
      * At
+     *
+     * When it was reported.
      */
     at: string;
     /**
      * Attempt
+     *
+     * Number of the attempt of the run, from 1.
      */
     attempt: number;
     /**
      * Step
+     *
+     * The step in which it was dropped.
      */
     step: number;
     /**
      * Why
+     *
+     * What was wrong with it, in words.
      */
     why: string;
     /**
      * Worker
+     *
+     * Its rank.
      */
     worker: number;
 };
@@ -1620,26 +2182,38 @@ export type DroppedView = {
 export type DryRun = {
     /**
      * Durations
+     *
+     * How long `runs` would take on each cluster, without what waits before them.
      */
     durations: Array<DurationView>;
     /**
      * Memory
+     *
+     * What the largest of `runs` needs on each cluster.
      */
     memory: Array<MemoryView>;
     /**
      * Reported Runs
+     *
+     * Number of runs of the comparison itself.
      */
     reported_runs: number;
     /**
      * Runs
+     *
+     * The runs of the first step: with tuning, of the first rung of all trials.
      */
     runs: Array<PlannedRunView>;
     /**
      * Trial Runs
+     *
+     * The largest number of runs of all trials; 0 without tuning.
      */
     trial_runs: number;
     /**
      * Warnings
+     *
+     * Settings that are allowed but probably not intended: more ranks than cores, fewer than 3 seeds, ...
      */
     warnings: Array<Fault>;
 };
@@ -1672,34 +2246,50 @@ export type Duration = {
 export type DurationView = {
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Host
+     *
+     * The registered cluster that they keep meanwhile.
      */
     host: string;
     /**
      * Least
+     *
+     * 5th percentile of the duration, s; null with `seconds`.
      */
     least: number | null;
     /**
      * Likeness
+     *
+     * What the prediction is made from; null without one.
      */
     likeness: string | null;
     /**
      * Most
+     *
+     * 95th percentile of the duration, s; null with `seconds`.
      */
     most: number | null;
     /**
      * Runs
+     *
+     * Number of runs.
      */
     runs: number;
     /**
      * Seconds
+     *
+     * Mean duration of all of them, s; null: a run has no similar one, or it would take more than ten years.
      */
     seconds: number | null;
     /**
      * Unlike
+     *
+     * Number of these to which no run that has ended is similar.
      */
     unlike: number;
 };
@@ -1712,14 +2302,20 @@ export type DurationView = {
 export type EnergyView = {
     /**
      * Joules
+     *
+     * Energy, J; null: not known.
      */
     joules: number | null;
     /**
      * Note
+     *
+     * Why it is not known, or what has to be known of it; may be empty.
      */
     note: string;
     /**
      * Seconds
+     *
+     * For which it was counted, wall clock.
      */
     seconds: number | null;
 };
@@ -1732,22 +2328,32 @@ export type EnergyView = {
 export type Estimate = {
     /**
      * High
+     *
+     * Upper end of the interval; null with fewer than two seeds.
      */
     high: number | null;
     /**
      * Low
+     *
+     * Lower end of the interval; null with fewer than two seeds.
      */
     low: number | null;
     /**
      * Mean
+     *
+     * Mean over the seeds that have a value; null: none has.
      */
     mean: number | null;
     /**
      * N
+     *
+     * Number of seeds.
      */
     n: number;
     /**
      * Unit
+     *
+     * Unit of the values.
      */
     unit: string;
 };
@@ -1803,10 +2409,14 @@ export type Exchanging = {
 export type ExperimentChange = {
     /**
      * Add Tags
+     *
+     * Tags that it gets.
      */
     add_tags?: Array<string>;
     /**
      * Archived
+     *
+     * Whether lists leave it out unless their filter mentions `archived`.
      */
     archived?: boolean | null;
     /**
@@ -1817,14 +2427,20 @@ export type ExperimentChange = {
     note?: string | null;
     /**
      * Protected
+     *
+     * Whether neither a user nor retention can delete it.
      */
     protected?: boolean | null;
     /**
      * Remove Tags
+     *
+     * Tags that it loses.
      */
     remove_tags?: Array<string>;
     /**
      * Starred
+     *
+     * Whether it has a star.
      */
     starred?: boolean | null;
 };
@@ -1837,18 +2453,26 @@ export type ExperimentChange = {
 export type ExperimentLeftOut = {
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Number
+     *
+     * Number of the experiment on this server.
      */
     number: number;
     /**
      * Why
+     *
+     * The reason, in words.
      */
     why: string;
 };
@@ -1861,10 +2485,14 @@ export type ExperimentLeftOut = {
 export type ExperimentPage = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<ExperimentSummary>;
     /**
      * Next Cursor
+     *
+     * To be passed as `cursor` for the next page; null: this is the last one.
      */
     next_cursor: string | null;
 };
@@ -1897,7 +2525,7 @@ export type ExperimentSpec = {
     /**
      * Clusters
      *
-     * Where it runs, how often.
+     * Where it runs, and how often.
      */
     clusters: Array<ClusterChoice>;
     compute?: Compute;
@@ -1911,13 +2539,13 @@ export type ExperimentSpec = {
     /**
      * First Seed
      *
-     * Seeds count from here.
+     * The first seed; others follow it.
      */
     first_seed?: number;
     /**
      * Name
      *
-     * In lists and reports.
+     * Its name in lists and reports.
      */
     name: string;
     /**
@@ -1929,7 +2557,7 @@ export type ExperimentSpec = {
     /**
      * Retry
      *
-     * After ends without a fault of the run; empty: the server's default. Not of `hooke run`.
+     * When a run is tried again; empty: the server's default. `hooke run` does not use it.
      */
     retry?: RetryPolicy | null;
     /**
@@ -1939,7 +2567,7 @@ export type ExperimentSpec = {
     /**
      * Sharding
      *
-     * Workers draw from all items, shares, or handed batches.
+     * Workers draw from all items, a share, or handed-out batches.
      */
     sharding?: 'iid' | 'disjoint' | 'dispatched';
     target?: Target | null;
@@ -1961,6 +2589,9 @@ export type ExperimentSpec = {
      * What is compared.
      */
     variants: Array<Variant>;
+    /**
+     * Name of the workload.
+     */
     workload: WorkloadChoice;
 };
 
@@ -1972,102 +2603,157 @@ export type ExperimentSpec = {
 export type ExperimentSummary = {
     /**
      * Archived
+     *
+     * Whether lists leave it out unless their filter mentions `archived`.
      */
     archived: boolean;
     /**
      * Baseline
+     *
+     * Name of the variant that the others are compared with.
      */
     baseline: string;
     /**
      * Clusters
+     *
+     * Names of its clusters, in the order of the specification.
      */
     clusters: Array<string>;
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
+    /**
+     * Of its best variant, computed with the headlines; null while none is known to be best.
+     */
     curve?: BestCurve | null;
     /**
      * Description
+     *
+     * What it is for, in the words of who submitted it.
      */
     description: string;
     /**
      * Finished At
+     *
+     * When its last run ended; null: not yet.
      */
     finished_at: string | null;
     /**
      * Headlines
+     *
+     * The answer of its comparison, a line for each cluster and number of workers; computed a few seconds after
+     * runs have ended.
      */
     headlines: Array<string>;
     /**
      * Id
+     *
+     * Id of the experiment.
      */
     id: string;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Note Line
+     *
+     * The first line of its note, at most 200 characters.
      */
     note_line: string;
     /**
      * Number
+     *
+     * Its number on this server, which never changes.
      */
     number: number;
+    /**
+     * Where it was made, if it was imported; null: here.
+     */
     origin?: Origin | null;
     /**
      * Priority
+     *
+     * A higher one goes first on clusters whose policy is `priority`.
      */
     priority: number;
     /**
      * Project
+     *
+     * Name of its project; what is in another one than `default` exists for its members only.
      */
     project: string;
     /**
      * Protected
+     *
+     * Whether neither a user nor retention can delete it.
      */
     protected: boolean;
     /**
      * Revision
+     *
+     * Number of changes of tags, note and marks, for `If-Match`.
      */
     revision: number;
     /**
      * Runs
+     *
+     * Number of its runs in each state; states without runs are left out.
      */
     runs: {
         [key in RunState]?: number;
     };
     /**
      * Starred
+     *
+     * Whether a user has marked it with a star.
      */
     starred: boolean;
     /**
      * State
+     *
+     * `queued`, `running`, `succeeded`, `failed` or `cancelled`.
      */
     state: string;
     /**
      * Tags
+     *
+     * Its tags, which users give it.
      */
     tags: Array<string>;
     /**
      * User
+     *
+     * Who submitted it.
      */
     user: string;
     /**
      * Variants
+     *
+     * Names of its variants, in the order of the specification.
      */
     variants: Array<string>;
     /**
      * Version
+     *
+     * 1, and one more with each extension by seeds or variants (`extend_experiment`).
      */
     version?: number;
     /**
      * Waiting
+     *
+     * Its waiting runs: position, reason and predicted times for each cluster; empty if none waits.
      */
     waiting: Array<WaitingView>;
     /**
      * Workload
+     *
+     * Name of the workload.
      */
     workload: string;
 };
@@ -2080,19 +2766,30 @@ export type ExperimentSummary = {
 export type ExperimentVersion = {
     /**
      * Created At
+     *
+     * When it was submitted or extended.
      */
     created_at: string;
     /**
      * Fingerprint
+     *
+     * SHA-256 of the specification, 64 hexadecimal digits.
      */
     fingerprint: string;
+    /**
+     * The specification as it then was.
+     */
     spec: ExperimentSpec;
     /**
      * User
+     *
+     * Who submitted it, or extended the version before.
      */
     user: string;
     /**
      * Version
+     *
+     * Its number, from 1.
      */
     version: number;
 };
@@ -2105,115 +2802,179 @@ export type ExperimentVersion = {
 export type ExperimentView = {
     /**
      * Archived
+     *
+     * Whether lists leave it out unless their filter mentions `archived`.
      */
     archived: boolean;
     /**
      * Baseline
+     *
+     * Name of the variant that the others are compared with.
      */
     baseline: string;
     /**
      * Clusters
+     *
+     * Names of its clusters, in the order of the specification.
      */
     clusters: Array<string>;
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
+    /**
+     * Of its best variant, computed with the headlines; null while none is known to be best.
+     */
     curve?: BestCurve | null;
     /**
      * Description
+     *
+     * What it is for, in the words of who submitted it.
      */
     description: string;
     /**
      * Fingerprint
+     *
+     * SHA-256 of the specification, 64 hexadecimal digits.
      */
     fingerprint: string;
     /**
      * Finished At
+     *
+     * When its last run ended; null: not yet.
      */
     finished_at: string | null;
     /**
      * Headlines
+     *
+     * The answer of its comparison, a line for each cluster and number of workers; computed a few seconds after
+     * runs have ended.
      */
     headlines: Array<string>;
     /**
      * Id
+     *
+     * Id of the experiment.
      */
     id: string;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Note
+     *
+     * What users wrote about it, Markdown.
      */
     note: string;
     /**
      * Note Line
+     *
+     * The first line of its note, at most 200 characters.
      */
     note_line: string;
     /**
      * Number
+     *
+     * Its number on this server, which never changes.
      */
     number: number;
+    /**
+     * Where it was made, if it was imported; null: here.
+     */
     origin?: Origin | null;
     /**
      * Priority
+     *
+     * A higher one goes first on clusters whose policy is `priority`.
      */
     priority: number;
     /**
      * Project
+     *
+     * Name of its project; what is in another one than `default` exists for its members only.
      */
     project: string;
     /**
      * Protected
+     *
+     * Whether neither a user nor retention can delete it.
      */
     protected: boolean;
     /**
      * Revision
+     *
+     * Number of changes of tags, note and marks, for `If-Match`.
      */
     revision: number;
     /**
      * Runs
+     *
+     * Number of its runs in each state; states without runs are left out.
      */
     runs: {
         [key in RunState]?: number;
     };
+    /**
+     * Its specification (`hooke.experiment/1`), with its extensions.
+     */
     spec: ExperimentSpec;
     /**
      * Starred
+     *
+     * Whether a user has marked it with a star.
      */
     starred: boolean;
     /**
      * State
+     *
+     * `queued`, `running`, `succeeded`, `failed` or `cancelled`.
      */
     state: string;
     /**
      * Tags
+     *
+     * Its tags, which users give it.
      */
     tags: Array<string>;
     /**
      * User
+     *
+     * Who submitted it.
      */
     user: string;
     /**
      * Variants
+     *
+     * Names of its variants, in the order of the specification.
      */
     variants: Array<string>;
     /**
      * Version
+     *
+     * 1, and one more with each extension by seeds or variants (`extend_experiment`).
      */
     version?: number;
     /**
      * Waiting
+     *
+     * Its waiting runs: position, reason and predicted times for each cluster; empty if none waits.
      */
     waiting: Array<WaitingView>;
     /**
      * Warnings
+     *
+     * The warnings at its submission and its extensions.
      */
     warnings: Array<Fault>;
     /**
      * Workload
+     *
+     * Name of the workload.
      */
     workload: string;
 };
@@ -2227,13 +2988,13 @@ export type Extension = {
     /**
      * Seeds
      *
-     * Further runs of each variant at each place.
+     * Seeds to add for each variant, cluster and number of workers.
      */
     seeds?: number;
     /**
      * Variants
      *
-     * Further variants; those that there are stay as they are.
+     * Variants to add; the present ones stay as they are.
      */
     variants?: Array<Variant>;
     /**
@@ -2256,6 +3017,8 @@ export type Fastest = {
     among: number;
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
@@ -2268,14 +3031,20 @@ export type Fastest = {
     low: number | null;
     /**
      * Unseparated
+     *
+     * Variants that it is not shown to be faster than, after correction for all pairs.
      */
     unseparated: Array<string>;
     /**
      * Variant
+     *
+     * The fastest variant.
      */
     variant: string;
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
 };
@@ -2318,6 +3087,8 @@ export type FileFault = {
     kind: 'algorithm' | 'workload';
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
 };
@@ -2330,23 +3101,36 @@ export type FileFault = {
 export type FilterFieldView = {
     /**
      * Description
+     *
+     * What it is, in words.
      */
     description: string;
     /**
      * Example
+     *
+     * A filter that uses it.
      */
     example: string;
+    /**
+     * What its values are.
+     */
     kind: Kind;
     /**
      * Name
+     *
+     * How a filter names it, such as `test_accuracy.max`.
      */
     name: string;
     /**
      * Operators
+     *
+     * Operators that it may stand before.
      */
     operators: Array<string>;
     /**
      * Values
+     *
+     * All values of a choice; known ones of tags, workloads, clusters and algorithms; otherwise empty.
      */
     values: Array<string>;
 };
@@ -2359,6 +3143,8 @@ export type FilterFieldView = {
 export type FilterLanguage = {
     /**
      * Fields
+     *
+     * Every field that a filter may name.
      */
     fields: Array<FilterFieldView>;
 };
@@ -2371,6 +3157,8 @@ export type FilterLanguage = {
 export type FurtherMetricList = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<FurtherMetricView>;
 };
@@ -2383,26 +3171,38 @@ export type FurtherMetricList = {
 export type FurtherMetricView = {
     /**
      * Better
+     *
+     * Which values are better; null: neither.
      */
     better: 'higher' | 'lower' | null;
     /**
      * Description
+     *
+     * What it means.
      */
     description: string;
     /**
      * Measured
+     *
+     * Whether values are real seconds of the machine, which runs in virtual time do not report.
      */
     measured: boolean;
     /**
      * Name
+     *
+     * Its name, as `metric` of series, bands and points.
      */
     name: string;
     /**
      * Title
+     *
+     * What it is called for people.
      */
     title: string;
     /**
      * Unit
+     *
+     * `share`: a fraction, shown in percent; empty: a plain number.
      */
     unit: string;
 };
@@ -2433,6 +3233,8 @@ export type HostSamples = {
     gpu_power: Array<number | null>;
     /**
      * Host
+     *
+     * Name of the host.
      */
     host: string;
     /**
@@ -2449,6 +3251,8 @@ export type HostSamples = {
     received: Array<number | null>;
     /**
      * Sent
+     *
+     * Bytes per second that these devices sent.
      */
     sent: Array<number | null>;
 };
@@ -2461,10 +3265,14 @@ export type HostSamples = {
 export type IdentityList = {
     /**
      * Has Password
+     *
+     * Whether the user can also sign in with a password.
      */
     has_password: boolean;
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<IdentityView>;
 };
@@ -2477,30 +3285,44 @@ export type IdentityList = {
 export type IdentityView = {
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Issuer
+     *
+     * Address of the provider.
      */
     issuer: string;
     /**
      * Label
+     *
+     * What the provider called it last: an e-mail address or a name.
      */
     label: string;
     /**
      * Last Way
+     *
+     * Whether the user could not sign in without it.
      */
     last_way: boolean;
     /**
      * Usable
+     *
+     * Whether its provider is the one of this server.
      */
     usable: boolean;
     /**
      * Used At
+     *
+     * When it was last used; null: never.
      */
     used_at: string | null;
 };
@@ -2548,34 +3370,50 @@ export type Kind = 'text' | 'choice' | 'number' | 'flag' | 'time';
 export type KindView = {
     /**
      * Computing
+     *
+     * Their mean utilization, fraction.
      */
     computing: number | null;
     /**
      * Kind
+     *
+     * The kind as the form writes it.
      */
     kind: string;
     /**
      * Share Of Steps
+     *
+     * Their share of the steps of all workers, fraction.
      */
     share_of_steps: number;
     /**
      * Share Of Updates
+     *
+     * Their share of the updates of all workers, fraction; null with `updates`.
      */
     share_of_updates: number | null;
     /**
      * Staleness
+     *
+     * Mean number of center updates between their reads and writes; null if not recorded.
      */
     staleness: number | null;
     /**
      * Throughput
+     *
+     * Samples per second of all of them together.
      */
     throughput: number | null;
     /**
      * Updates
+     *
+     * Their exchanges with a server that brought steps, as far as these are recorded.
      */
     updates: number | null;
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
 };
@@ -2588,14 +3426,20 @@ export type KindView = {
 export type Leaderboard = {
     /**
      * Boards
+     *
+     * One for each cluster, number of workers and set of workloads.
      */
     boards: Array<Board>;
     /**
      * Left Out
+     *
+     * Experiments that do not count, the newest first.
      */
     left_out: Array<ExperimentLeftOut>;
     /**
      * Tau Max
+     *
+     * Largest performance ratio that counts.
      */
     tau_max: number;
 };
@@ -2636,6 +3480,8 @@ export type Line = {
 export type Live = {
     /**
      * Live
+     *
+     * Always true.
      */
     live: boolean;
 };
@@ -2648,26 +3494,38 @@ export type Live = {
 export type LogLineView = {
     /**
      * At
+     *
+     * When it was written, by the clock of its host.
      */
     at: string;
     /**
      * Attempt
+     *
+     * Number of the attempt of the run, from 1.
      */
     attempt: number;
     /**
      * Position
+     *
+     * Its position among the lines of the run.
      */
     position: number;
     /**
      * Rank
+     *
+     * Number of the rank, from 0; -1: mpirun, or the supervisor.
      */
     rank: number;
     /**
      * Stream
+     *
+     * `stdout` or `stderr`.
      */
     stream: string;
     /**
      * Text
+     *
+     * The line, without its end.
      */
     text: string;
 };
@@ -2680,14 +3538,20 @@ export type LogLineView = {
 export type LogPage = {
     /**
      * Lines
+     *
+     * Lines in the order in which they arrived.
      */
     lines: Array<LogLineView>;
     /**
      * More
+     *
+     * Whether further lines are there already.
      */
     more: boolean;
     /**
      * Next After
+     *
+     * To be passed as `after` for the next lines.
      */
     next_after: number;
 };
@@ -2698,24 +3562,38 @@ export type LogPage = {
  * Who sends this request, and what they may do.
  */
 export type Me = {
+    /**
+     * What the request was sent with.
+     */
     credential: Credential;
     /**
      * Is User
+     *
+     * Whether this is a user of the database: neither the owner nor a machine.
      */
     is_user: boolean;
     /**
      * Name
+     *
+     * Name of the user or machine; `owner` for the start-up token.
      */
     name: string;
     /**
      * Projects
+     *
+     * Role in each project of which one is a member, by its name; in the default one `role` counts.
      */
     projects: {
         [key: string]: Role;
     };
+    /**
+     * What this user, token or member may do.
+     */
     role: Role;
     /**
      * Users
+     *
+     * Whether the server has users; without any, only its owner signs in, with the start-up token.
      */
     users: boolean;
 };
@@ -2728,14 +3606,20 @@ export type Me = {
 export type MeetingsView = {
     /**
      * Entered
+     *
+     * For each operation, when each of `ranks` entered it, s.
      */
     entered: Array<Array<number>>;
     /**
      * Last
+     *
+     * The rank that entered each operation last.
      */
     last: Array<number>;
     /**
      * Ranks
+     *
+     * The ranks that take part in all of them.
      */
     ranks: Array<number>;
 };
@@ -2748,6 +3632,8 @@ export type MeetingsView = {
 export type MemberList = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<MemberView>;
 };
@@ -2758,6 +3644,9 @@ export type MemberList = {
  * The role that a user gets in a project.
  */
 export type MemberRequest = {
+    /**
+     * What this user, token or member may do.
+     */
     role?: MemberRole;
 };
 
@@ -2776,19 +3665,30 @@ export type MemberRole = 'viewer' | 'researcher' | 'operator';
 export type MemberView = {
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Created By
+     *
+     * Who made it.
      */
     created_by: string;
     /**
      * Disabled
+     *
+     * Whether the user cannot sign in at all.
      */
     disabled: boolean;
+    /**
+     * What this user, token or member may do.
+     */
     role: MemberRole;
     /**
      * User
+     *
+     * Name of the user.
      */
     user: string;
 };
@@ -2801,50 +3701,74 @@ export type MemberView = {
 export type MemoryView = {
     /**
      * Activations
+     *
+     * The part of activations, bytes.
      */
     activations?: number | null;
     /**
      * Assumed
+     *
+     * What the prediction assumes about data, method or device.
      */
     assumed?: Array<string>;
     /**
      * Available
+     *
+     * Usable memory of the host, bytes; null: its agent does not tell, or ranks may be on several hosts.
      */
     available: number | null;
     /**
      * Bytes
+     *
+     * What all ranks together need, bytes; null: the sizes of the workload are not known before it is built.
      */
     bytes?: number | null;
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Data
+     *
+     * The part of the data set, bytes.
      */
     data?: number | null;
     /**
      * Host
+     *
+     * The registered cluster that computes it.
      */
     host: string;
     /**
      * Processes
+     *
+     * Programs that share the host; the ranks of a simulated run are one.
      */
     processes?: number | null;
     /**
      * Program
+     *
+     * The part of Python, PyTorch and MPI, bytes.
      */
     program?: number | null;
     /**
      * Variant
+     *
+     * The variant of that run; null: nothing is known of its memory.
      */
     variant?: string | null;
     /**
      * Vectors
+     *
+     * The part of weights, gradients, messages, and what method and optimizer keep, bytes.
      */
     vectors?: number | null;
     /**
      * Workers
+     *
+     * Its number of workers; null with `variant`.
      */
     workers?: number | null;
 };
@@ -2857,26 +3781,38 @@ export type MemoryView = {
 export type MessagesView = {
     /**
      * Bytes
+     *
+     * Size of each, bytes.
      */
     bytes: Array<number>;
     /**
      * Left Out
+     *
+     * Number of messages in the window where these are too many to be listed; 0: all are.
      */
     left_out: number;
     /**
      * Received
+     *
+     * When each was received, s.
      */
     received: Array<number>;
     /**
      * Receiver
+     *
+     * Rank that received each.
      */
     receiver: Array<number>;
     /**
      * Sender
+     *
+     * Rank that sent each.
      */
     sender: Array<number>;
     /**
      * Sent
+     *
+     * When each was sent, s.
      */
     sent: Array<number>;
 };
@@ -2889,30 +3825,45 @@ export type MessagesView = {
 export type MethodResult = {
     /**
      * Experiment
+     *
+     * Id of the experiment.
      */
     experiment: string;
     /**
      * Ratio
+     *
+     * Performance ratio: the time over the least of all ranked methods; null where it is infinite.
      */
     ratio: number | null;
     /**
      * Reached
+     *
+     * Number of these seeds that met the target.
      */
     reached: number;
     /**
      * Seconds
+     *
+     * Median over seeds of the time to the target; null if half of the seeds or more missed it, or no trial gave a
+     * setting. Virtual seconds on a simulated cluster.
      */
     seconds: number | null;
     /**
      * Seeds
+     *
+     * Number of seeds that all ranked methods have there; 0 if no trial gave a setting.
      */
     seeds: number;
     /**
      * Variant
+     *
+     * Name of the variant.
      */
     variant: string;
     /**
      * Variants
+     *
+     * Number of equally tuned variants of the method, of which this is the fastest.
      */
     variants: number;
 };
@@ -2925,34 +3876,50 @@ export type MethodResult = {
 export type NewClusterToken = {
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Created By
+     *
+     * Who made it.
      */
     created_by: string;
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Label
+     *
+     * A note by which people know it.
      */
     label: string;
     /**
      * Revoked At
+     *
+     * When it was revoked; null: it is valid.
      */
     revoked_at: string | null;
     /**
      * Token
+     *
+     * The secret, shown only here.
      */
     token: string;
     /**
      * Used At
+     *
+     * When it was last used, to within a minute; null: never.
      */
     used_at: string | null;
 };
@@ -2965,8 +3932,13 @@ export type NewClusterToken = {
 export type NewInvite = {
     /**
      * Path
+     *
+     * Path of the page that accepts it, with the secret behind `#`; shown only here.
      */
     path: string;
+    /**
+     * Name of the user.
+     */
     user: UserView;
 };
 
@@ -2978,6 +3950,8 @@ export type NewInvite = {
 export type NewProject = {
     /**
      * Description
+     *
+     * What it is for.
      */
     description?: string;
     /**
@@ -2988,12 +3962,14 @@ export type NewProject = {
     keep_runs?: string;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Quota
      *
-     * Points, steps of ranks and evaluations, that it may hold before nothing more is put into it; 0: any number.
+     * Points (steps of ranks, evaluations) that it may hold before nothing more is put into it; 0: any number.
      */
     quota?: number;
 };
@@ -3006,42 +3982,62 @@ export type NewProject = {
 export type NewToken = {
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Created By
+     *
+     * Who made it.
      */
     created_by: string;
     /**
      * Expires At
+     *
+     * When it expires; null: never, which holds for tokens of agents.
      */
     expires_at: string | null;
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Label
+     *
+     * A note by which people know it.
      */
     label: string;
     /**
      * Revoked At
+     *
+     * When it was revoked; null: it was not.
      */
     revoked_at: string | null;
     /**
      * Scope
+     *
+     * What it allows, as in `AccessTokenRequest`.
      */
     scope: string;
     /**
      * Token
+     *
+     * The secret, shown only here.
      */
     token: string;
     /**
      * Used At
+     *
+     * When it was last used, to within a minute; null: never.
      */
     used_at: string | null;
     /**
      * User
+     *
+     * Its user; null: it is a machine's.
      */
     user: string | null;
 };
@@ -3054,8 +4050,13 @@ export type NewToken = {
 export type NewUser = {
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
+    /**
+     * What this user, token or member may do.
+     */
     role?: Role;
 };
 
@@ -3067,6 +4068,8 @@ export type NewUser = {
 export type NewView = {
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
@@ -3085,6 +4088,8 @@ export type NewView = {
 export type NewWebhook = {
     /**
      * Events
+     *
+     * What it is told of.
      */
     events?: Array<WebhookEvent>;
     /**
@@ -3096,7 +4101,7 @@ export type NewWebhook = {
     /**
      * Url
      *
-     * An https address of a server in the internet; port 443, or one from 1024 on.
+     * An https address on the internet, with port 443 or one from 1024 on.
      */
     url: string;
 };
@@ -3109,22 +4114,32 @@ export type NewWebhook = {
 export type OccupancyView = {
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Seconds
+     *
+     * Length of an interval, s.
      */
     seconds: number;
     /**
      * Shares
+     *
+     * Mean of each interval, 0 to 1; null: before the cluster joined, or there were too many runs to read.
      */
     shares: Array<number | null>;
     /**
      * Since
+     *
+     * Begin of the first interval; the last one ends now.
      */
     since: string;
     /**
      * Slots
+     *
+     * Number of ranks that run there at once.
      */
     slots: number;
 };
@@ -3138,13 +4153,13 @@ export type OidcStart = {
     /**
      * Again
      *
-     * Whether the provider is to ask who this is although it knows: after a refusal.
+     * Whether the provider is to ask again who this is, after a refusal.
      */
     again?: boolean;
     /**
      * Invite
      *
-     * The secret of an invitation that is accepted by it.
+     * The secret of an invitation that this sign-in accepts.
      */
     invite?: string | null;
     /**
@@ -3163,6 +4178,8 @@ export type OidcStart = {
 export type Onward = {
     /**
      * Address
+     *
+     * A page of the provider.
      */
     address: string;
 };
@@ -3198,30 +4215,44 @@ export type Order = 'first-come' | 'priority' | 'fair-share' | 'shortest-service
 export type Origin = {
     /**
      * Experiment
+     *
+     * Its id there.
      */
     experiment: string;
     /**
      * Exported At
+     *
+     * When it was exported there.
      */
     exported_at: string;
     /**
      * Hooke
+     *
+     * Version of the Hooke that exported it.
      */
     hooke: string;
     /**
      * Imported At
+     *
+     * When it was imported here.
      */
     imported_at: string;
     /**
      * Number
+     *
+     * Its number there.
      */
     number: number;
     /**
      * Server
+     *
+     * Address or host name of that server.
      */
     server: string;
     /**
      * User
+     *
+     * Who submitted it there.
      */
     user: string;
 };
@@ -3234,10 +4265,14 @@ export type Origin = {
 export type PasswordChange = {
     /**
      * Current
+     *
+     * The present password.
      */
     current: string;
     /**
      * Password
+     *
+     * The new password.
      */
     password: string;
 };
@@ -3250,68 +4285,100 @@ export type PasswordChange = {
 export type PhaseTotals = {
     /**
      * Communicate
+     *
+     * Exposed communication, s: time blocked in the communicator.
      */
     communicate: number;
     /**
      * Compute
+     *
+     * Time spent on computing gradients, s.
      */
     compute: number;
     /**
      * Data
+     *
+     * Time spent on reading batches, s.
      */
     data: number;
     /**
      * Evaluate
+     *
+     * Time spent on evaluations, s.
      */
     evaluate: number;
     /**
      * Hidden
+     *
+     * Hidden communication, s: transfers that ran behind computation; no part of `wall`.
      */
     hidden: number;
     /**
      * Host
+     *
+     * Name of its host; null: not reported yet.
      */
     host: string | null;
     /**
      * Idle
+     *
+     * Rest of the wall time, s.
      */
     idle: number;
     /**
      * Messages
+     *
+     * Messages that it sent.
      */
     messages: number;
     /**
      * Notes
+     *
+     * Choices made for this rank, with reasons: device, placement, exchange path, ...
      */
     notes: {
         [key: string]: string;
     };
     /**
      * Payload
+     *
+     * Bytes that it asked to send.
      */
     payload: number;
     /**
      * Rank
+     *
+     * Number of the rank, from 0.
      */
     rank: number;
     /**
      * Role
+     *
+     * `worker` or `server`.
      */
     role: string;
     /**
      * Steps
+     *
+     * Steps that it has taken.
      */
     steps: number;
     /**
      * Update
+     *
+     * Time spent on updating weights, s.
      */
     update: number;
     /**
      * Wall
+     *
+     * Wall time, s: the sum of the six phases.
      */
     wall: number;
     /**
      * Wire
+     *
+     * Bytes that it sent, as the schedule of each operation makes of them.
      */
     wire: number;
 };
@@ -3324,14 +4391,20 @@ export type PhaseTotals = {
 export type PhasesAnswer = {
     /**
      * Bins
+     *
+     * Number of equal parts of the time.
      */
     bins: number;
     /**
      * Phases
+     *
+     * Names of the phases, in the order of `shares`.
      */
     phases: Array<string>;
     /**
      * Rows
+     *
+     * One for each variant, cluster and number of workers.
      */
     rows: Array<PhasesRow>;
 };
@@ -3344,38 +4417,58 @@ export type PhasesAnswer = {
 export type PhasesRow = {
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * End
+     *
+     * Wall time of the longest of the runs that were read, s.
      */
     end: number;
     /**
      * Hidden
+     *
+     * Communication that ran behind computation, over the recorded time of each bin.
      */
     hidden: Array<number>;
     /**
      * Runs
+     *
+     * Ids of the runs that were read: all reported ones with steps, or the first seeds where steps are very many.
+     *
      */
     runs: Array<string>;
     /**
      * Shares
+     *
+     * For each phase its share of the recorded time in each bin, over all workers that write steps; 0 in a bin in
+     * which nothing is recorded.
      */
     shares: Array<Array<number>>;
     /**
      * Simulated
+     *
+     * Whether times are virtual.
      */
     simulated: boolean;
     /**
      * Span
+     *
+     * End of the last bin, s or virtual s; equal for all variants of a cluster and number of workers.
      */
     span: number;
     /**
      * Variant
+     *
+     * Name of the variant.
      */
     variant: string;
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
 };
@@ -3388,42 +4481,62 @@ export type PhasesRow = {
 export type PlannedRunView = {
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Fingerprint
+     *
+     * SHA-256 of the specification, 64 hexadecimal digits.
      */
     fingerprint: string;
     /**
      * Host
+     *
+     * The registered cluster that computes it.
      */
     host: string;
     /**
      * Rung
+     *
+     * Of a trial: the rung of its search, from 0; null of a run that is reported.
      */
     rung: number | null;
     /**
      * Seed
+     *
+     * Its seed.
      */
     seed: number;
     /**
      * Servers
+     *
+     * Number of servers: ranks that hold the center.
      */
     servers: number;
     /**
      * Simulated
+     *
+     * Whether it runs in virtual time.
      */
     simulated: boolean;
     /**
      * Trial
+     *
+     * The trial whose setting it has, from 1; null where parameters are as given.
      */
     trial: number | null;
     /**
      * Variant
+     *
+     * Name of the variant.
      */
     variant: string;
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
 };
@@ -3471,38 +4584,57 @@ export type Point = {
 export type PooledRatio = {
     /**
      * Claim
+     *
+     * What follows, as in `SpeedUp`.
      */
     claim: 'faster' | 'slower' | 'same' | 'not shown' | 'at least' | 'at most' | 'no claim' | 'baseline';
     /**
      * High
+     *
+     * Upper end of its 95% interval.
      */
     high: number | null;
     /**
      * I2
+     *
+     * Share of the spread of the clusters' ratios that their own errors do not explain, fraction.
      */
     i2: number | null;
     /**
      * Low
+     *
+     * Lower end of its 95% interval.
      */
     low: number | null;
     /**
      * P Adjusted
+     *
+     * Two-sided p value of the ratio being 1, after Holm's correction; null without a ratio.
      */
     p_adjusted: number | null;
     /**
      * Predicted High
+     *
+     * Upper end of the 95% prediction interval; null below three clusters.
      */
     predicted_high: number | null;
     /**
      * Predicted Low
+     *
+     * Lower end of the 95% prediction interval, where the ratio of a further cluster is expected; null below three
+     * clusters.
      */
     predicted_low: number | null;
     /**
      * Ratio
+     *
+     * The pooled speed-up; null: none can be formed.
      */
     ratio: number | null;
     /**
      * Seeds
+     *
+     * Seeds that all pooled clusters have.
      */
     seeds: number;
 };
@@ -3515,6 +4647,8 @@ export type PooledRatio = {
 export type PriorityChange = {
     /**
      * Priority
+     *
+     * A higher one goes first on clusters whose policy is `priority`.
      */
     priority: number;
 };
@@ -3527,26 +4661,38 @@ export type PriorityChange = {
 export type ProblemDetails = {
     /**
      * Detail
+     *
+     * What happened, where, and what to do.
      */
     detail: string;
     /**
      * Errors
+     *
+     * The faults one by one, each with its place.
      */
     errors?: Array<Fault>;
     /**
      * Instance
+     *
+     * Path of the request.
      */
     instance: string;
     /**
      * Request Id
+     *
+     * Id of the request, as in the server's log.
      */
     request_id: string;
     /**
      * Status
+     *
+     * Its HTTP status.
      */
     status: number;
     /**
      * Title
+     *
+     * The kind of error, in words.
      */
     title: string;
     /**
@@ -3577,6 +4723,8 @@ export type ProcessSamples = {
     memory: Array<number | null>;
     /**
      * Rank
+     *
+     * Its rank; of a virtual run, whose ranks share a process, 0.
      */
     rank: number;
 };
@@ -3590,11 +4738,13 @@ export type ProjectChange = {
     /**
      * Archived
      *
-     * Nothing is put into an archived one; it stays readable.
+     * True: nothing more is put into it; it stays readable.
      */
     archived?: boolean | null;
     /**
      * Description
+     *
+     * What it is for.
      */
     description?: string | null;
     /**
@@ -3605,12 +4755,14 @@ export type ProjectChange = {
     keep_runs?: string | null;
     /**
      * Name
+     *
+     * Its name.
      */
     name?: string | null;
     /**
      * Quota
      *
-     * Points, steps of ranks and evaluations, that it may hold before nothing more is put into it; 0: any number.
+     * Points (steps of ranks, evaluations) that it may hold before nothing more is put into it; 0: any number.
      */
     quota?: number | null;
 };
@@ -3623,6 +4775,8 @@ export type ProjectChange = {
 export type ProjectChoice = {
     /**
      * Project
+     *
+     * Name of the project.
      */
     project: string;
 };
@@ -3635,6 +4789,8 @@ export type ProjectChoice = {
 export type ProjectList = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<ProjectView>;
 };
@@ -3647,40 +4803,61 @@ export type ProjectList = {
 export type ProjectView = {
     /**
      * Archived
+     *
+     * Whether it accepts no more experiments; those that there are stay readable.
      */
     archived: boolean;
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Created By
+     *
+     * Who made it.
      */
     created_by: string;
     /**
      * Description
+     *
+     * What it is for.
      */
     description: string;
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Keep Runs
+     *
+     * After how long experiments that have ended are deleted: `site`, `never`, or a duration such as `90d`.
      */
     keep_runs: string;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Points
+     *
+     * Points that it holds; null: it has no quota, and they are not counted.
      */
     points: number | null;
     /**
      * Quota
+     *
+     * Points that it may hold: recorded steps of ranks, and evaluations. 0: any number.
      */
     quota: number;
+    /**
+     * What the reader may do in it.
+     */
     role: Role;
 };
 
@@ -3692,10 +4869,14 @@ export type ProjectView = {
 export type ProviderView = {
     /**
      * Name
+     *
+     * Its name; null: there is no provider.
      */
     name: string | null;
     /**
      * Problem
+     *
+     * What to tell somebody whom it did not sign in; null: nothing.
      */
     problem: string | null;
 };
@@ -3708,68 +4889,106 @@ export type ProviderView = {
 export type QueueEntryView = {
     /**
      * Begun
+     *
+     * Whether it has had runs on this cluster before; it then goes on first.
      */
     begun: boolean;
     /**
      * Cluster
+     *
+     * The registered cluster whose slots it waits for.
      */
     cluster: string;
+    /**
+     * When it is expected to end; null: its duration is unknown, too.
+     */
     ends: SpanView | null;
     /**
      * Experiment
+     *
+     * Id of the experiment.
      */
     experiment: string;
     /**
      * Experiments Ahead
+     *
+     * Experiments that come before.
      */
     experiments_ahead: number;
     /**
      * Likeness
+     *
+     * What the prediction is made from; null without one.
      */
     likeness: string | null;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Number
+     *
+     * Number of the experiment on this server.
      */
     number: number;
     /**
      * Position
+     *
+     * Place of its experiment in the queue of the cluster, from 1; 0: it has been sent, and waits for its turn.
      */
     position: number;
     /**
      * Priority
+     *
+     * A higher one goes first on clusters whose policy is `priority`.
      */
     priority: number;
     /**
      * Ranks
+     *
+     * Slots that its largest run needs.
      */
     ranks: number;
     /**
      * Reason
+     *
+     * Why it waits, a phrase: `needs 8 slots, 4 are free until about 14:05 UTC`.
      */
     reason: string;
     /**
      * Run Seconds
+     *
+     * Predicted duration of all its waiting runs, s; null: nothing similar has run.
      */
     run_seconds: number | null;
     /**
      * Runs
+     *
+     * Number of runs that wait; 1 of a run.
      */
     runs: number;
     /**
      * Runs Ahead
+     *
+     * Runs that come before; of a run, with those of its own experiment.
      */
     runs_ahead: number;
+    /**
+     * When it is expected to start; null: something before it has an unknown duration.
+     */
     starts: SpanView | null;
     /**
      * Submitted At
+     *
+     * When it was submitted.
      */
     submitted_at: string;
     /**
      * User
+     *
+     * Name of the user.
      */
     user: string;
 };
@@ -3821,31 +5040,48 @@ export type QueuePolicy = {
 export type QueueView = {
     /**
      * Active
+     *
+     * Experiments that occupy the cluster.
      */
     active: Array<ActiveView>;
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Drained
+     *
+     * Whether no new runs are sent to it.
      */
     drained: boolean;
     /**
      * Entries
+     *
+     * Experiments that wait, the next one first.
      */
     entries: Array<QueueEntryView>;
     /**
      * Free
+     *
+     * Slots that no rank occupies.
      */
     free: number;
     /**
      * Online
+     *
+     * Whether its agent reports.
      */
     online: boolean;
+    /**
+     * Order and limits of the queue.
+     */
     policy: QueuePolicy;
     /**
      * Slots
+     *
+     * Number of ranks that run there at once.
      */
     slots: number;
 };
@@ -3858,38 +5094,57 @@ export type QueueView = {
 export type RankTimeline = {
     /**
      * Began
+     *
+     * Begin of each slice, s; empty where shares are given.
      */
     began: Array<number>;
     /**
      * Ended
+     *
+     * End of each slice, s.
      */
     ended: Array<number>;
     /**
      * Host
+     *
+     * Name of the host.
      */
     host: string;
     /**
      * Operation
+     *
+     * Operation in which the rank was blocked in each slice: its position in `operations`; -1: none.
      */
     operation: Array<number>;
     /**
      * Phase
+     *
+     * Phase of each slice: its position in `phases`.
      */
     phase: Array<number>;
     /**
      * Rank
+     *
+     * Number of the rank, from 0.
      */
     rank: number;
     /**
      * Role
+     *
+     * `worker` or `server`.
      */
     role: string;
     /**
      * Shares
+     *
+     * For each phase, its share of each bin of the window, per mille; empty where slices are given. The sum is
+     * below 1000 where nothing is recorded.
      */
     shares: Array<Array<number>>;
     /**
      * Step
+     *
+     * Gradient that each slice belongs to, from 1; 0 before the first.
      */
     step: Array<number>;
 };
@@ -3902,30 +5157,46 @@ export type RankTimeline = {
 export type RankedMethod = {
     /**
      * Algorithm
+     *
+     * Name of the algorithm.
      */
     algorithm: string;
     /**
      * High
+     *
+     * Upper end of this interval, which contains the score; null where a workload has fewer than 3 seeds.
+     *
+     * It is meant to cover the true score in 95% of cases; with few seeds and close methods it covers it in fewer.
      */
     high: number | null;
     /**
      * Low
+     *
+     * Lower end of an interval of a bootstrap over seeds; null where a workload has fewer than 3 seeds.
      */
     low: number | null;
     /**
      * Results
+     *
+     * Its result on each workload, in the order of the board.
      */
     results: Array<MethodResult>;
     /**
      * Rho
+     *
+     * Share of workloads on which its performance ratio is at most `tau`, at these corners.
      */
     rho: Array<number>;
     /**
      * Score
+     *
+     * Integral of its performance profile from 1 to `tau_max`, over tau_max - 1: from 0 to 1, the best.
      */
     score: number;
     /**
      * Tau
+     *
+     * Performance ratios at the corners of the profile.
      */
     tau: Array<number>;
 };
@@ -3938,14 +5209,20 @@ export type RankedMethod = {
 export type Ready = {
     /**
      * Ready
+     *
+     * Whether database, Redis and scheduler work.
      */
     ready: boolean;
     /**
      * Reasons
+     *
+     * What does not work, in words; empty: all does.
      */
     reasons: Array<string>;
     /**
      * Warnings
+     *
+     * What will keep it from working if nothing is done, such as a disk that fills up.
      */
     warnings: Array<string>;
 };
@@ -3958,22 +5235,32 @@ export type Ready = {
 export type RefusedView = {
     /**
      * Attempt
+     *
+     * Number of the attempt of the run, from 1.
      */
     attempt: number;
     /**
      * Message
+     *
+     * What is wrong with it, in words.
      */
     message: string;
     /**
      * Pointer
+     *
+     * Place of the fault in the record, a JSON Pointer; that of a report begins with /reports.
      */
     pointer: string;
     /**
      * Rank
+     *
+     * Null: a line of output, or a report of a state.
      */
     rank: number | null;
     /**
      * Seq
+     *
+     * Its number in the journal of its rank, or among the lines or reports.
      */
     seq: number;
 };
@@ -4008,7 +5295,7 @@ export type RetryPolicy = {
     /**
      * Longest pause
      *
-     * Seconds.
+     * Seconds at most.
      */
     longest_backoff_seconds?: number;
 };
@@ -4042,10 +5329,14 @@ export type Role = 'viewer' | 'researcher' | 'operator' | 'admin';
 export type RunPage = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<RunSummary>;
     /**
      * Next Cursor
+     *
+     * To be passed as `cursor` for the next page; null: this is the last one.
      */
     next_cursor: string | null;
 };
@@ -4065,136 +5356,223 @@ export type RunState = 'queued' | 'dispatched' | 'starting' | 'running' | 'lost'
 export type RunSummary = {
     /**
      * Accuracy
+     *
+     * Accuracy of the latest evaluation of the center, fraction.
      */
     accuracy: number | null;
     /**
      * Algorithm
+     *
+     * Name of the algorithm.
      */
     algorithm: string;
     /**
      * Attempt
+     *
+     * Number of its latest attempt, from 1; its figures are of this one.
      */
     attempt: number;
     /**
      * Budget
+     *
+     * Samples after which it ends.
      */
     budget: number;
     /**
      * Cancel Requested
+     *
+     * Whether it has been asked to end.
      */
     cancel_requested: boolean;
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Communication Fraction
+     *
+     * Exposed communication / (wall - evaluate), mean over workers, fraction.
      */
     communication_fraction: number | null;
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
+     * Energy J
+     *
+     * As in `RunView`; in lists only if they were asked for it with `energy=true`.
+     */
+    energy_j?: number | null;
+    /**
+     * Energy Note
+     *
+     * As in `RunView`; may be empty.
+     */
+    energy_note?: string;
+    /**
      * Evaluated Part
+     *
+     * Part of the data that evaluations score: validation, or test if there was none; null before the start.
      */
     evaluated_part: 'validation' | 'test' | null;
     /**
      * Experiment Id
+     *
+     * Id of its experiment.
      */
     experiment_id: string;
     /**
      * Failures
+     *
+     * Failed attempts that count for its experiment's `retry`, since it was submitted or retried.
      */
     failures: number;
     /**
      * Finished At
+     *
+     * When it ended; null: not yet.
      */
     finished_at: string | null;
     /**
      * Host
+     *
+     * The registered cluster that computes it: its cluster, or the one that simulates it.
      */
     host: string;
     /**
      * Id
+     *
+     * Id of the run.
      */
     id: string;
     /**
      * Loss
+     *
+     * Loss of the latest evaluation of the center.
      */
     loss: number | null;
     /**
      * Lost Mass
+     *
+     * Fraction of the pushed update mass lost by a lock-free method; null for other methods.
      */
     lost_mass: number | null;
     /**
      * Not Before
+     *
+     * When its next attempt may start; null: at once.
      */
     not_before: string | null;
     /**
      * Number
+     *
+     * Its number within its experiment, from 1.
      */
     number: number;
     /**
      * Overlap
+     *
+     * The other cluster whose run computed on the same machine at the same time, so that times of this one cannot
+     * be trusted; null: none, or the run is virtual.
      */
     overlap: string | null;
     /**
      * Oversubscribed
+     *
+     * Whether it had more ranks than its machine has cores.
      */
     oversubscribed: boolean;
     /**
      * Rung
+     *
+     * Of a trial: the rung of its search, from 0; null of a run that is reported.
      */
     rung: number | null;
     /**
      * Samples
+     *
+     * Samples that all workers together have computed gradients of.
      */
     samples: number;
     /**
      * Seed
+     *
+     * Its seed.
      */
     seed: number;
     /**
      * Servers
+     *
+     * Number of servers: ranks that hold the center.
      */
     servers: number;
     /**
      * Simulated
+     *
+     * Whether it runs in virtual time.
      */
     simulated: boolean;
     /**
      * Staleness
+     *
+     * Mean number of center updates between a worker's read and its write; null: the method has none, or the run
+     * goes on.
      */
     staleness: number | null;
     /**
      * Started At
+     *
+     * When its first attempt started; null: not yet.
      */
     started_at: string | null;
+    /**
+     * Its state.
+     */
     state: RunState;
     /**
      * Test Accuracy
+     *
+     * Accuracy of the final center on the test part, fraction: scored once, after the end, not used for any
+     * decision. Null before the end, if the run ended early, and for runs made without a validation part.
      */
     test_accuracy: number | null;
     /**
      * Test Loss
+     *
+     * Loss of the final center on the test part; null in the same cases as `test_accuracy`.
      */
     test_loss: number | null;
     /**
      * Time To Target
+     *
+     * Train-clock seconds until the target was met, virtual ones of a simulated run; null: it has not been met.
      */
     time_to_target: number | null;
     /**
      * Trial
+     *
+     * The trial whose setting it has, from 1; null where parameters are as given.
      */
     trial: number | null;
     /**
      * Variant
+     *
+     * Name of the variant.
      */
     variant: string;
+    /**
+     * Why it waits, in the queue or for its turn on its cluster, and predicted times; null if it does not.
+     */
     waiting?: WaitingView | null;
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
 };
@@ -4207,200 +5585,304 @@ export type RunSummary = {
 export type RunView = {
     /**
      * Accuracy
+     *
+     * Accuracy of the latest evaluation of the center, fraction.
      */
     accuracy: number | null;
     /**
      * Algorithm
+     *
+     * Name of the algorithm.
      */
     algorithm: string;
     /**
      * Attempt
+     *
+     * Number of its latest attempt, from 1; its figures are of this one.
      */
     attempt: number;
     /**
      * Budget
+     *
+     * Samples after which it ends.
      */
     budget: number;
     /**
      * Cancel Requested
+     *
+     * Whether it has been asked to end.
      */
     cancel_requested: boolean;
     /**
      * Checkpoints
+     *
+     * Its checkpoints, by attempt and samples.
      */
     checkpoints: Array<CheckpointView>;
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Communication Fraction
+     *
+     * Exposed communication / (wall - evaluate), mean over workers, fraction.
      */
     communication_fraction: number | null;
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Dropped
+     *
+     * Workers that were dropped from it.
      */
     dropped: Array<DroppedView>;
     /**
      * Energy J
+     *
+     * Joules of processors and memory of its whole machine while its ranks ran, over the attempts that its result
+     * stands on; null: not known.
      */
     energy_j: number | null;
     /**
      * Energy Note
+     *
+     * Why they are not known, whether others used the machine meanwhile, or that it still runs; may be empty.
      */
     energy_note: string;
     /**
      * Energy Seconds
+     *
+     * Wall clock for which these were counted.
      */
     energy_seconds: number | null;
     /**
      * Evaluated Part
+     *
+     * Part of the data that evaluations score: validation, or test if there was none; null before the start.
      */
     evaluated_part: 'validation' | 'test' | null;
     /**
      * Experiment Id
+     *
+     * Id of its experiment.
      */
     experiment_id: string;
     /**
      * Failures
+     *
+     * Failed attempts that count for its experiment's `retry`, since it was submitted or retried.
      */
     failures: number;
     /**
      * Fingerprint
+     *
+     * SHA-256 of the specification, 64 hexadecimal digits.
      */
     fingerprint: string;
     /**
      * Finished At
+     *
+     * When it ended; null: not yet.
      */
     finished_at: string | null;
     /**
      * Hardware
+     *
+     * What the machine is made of.
      */
     hardware: {
         [key: string]: string | number | number;
     };
     /**
      * History
+     *
+     * Every change of its state, the first one first.
      */
     history: Array<TransitionView>;
     /**
      * Host
+     *
+     * The registered cluster that computes it: its cluster, or the one that simulates it.
      */
     host: string;
     /**
      * Id
+     *
+     * Id of the run.
      */
     id: string;
     /**
      * Loss
+     *
+     * Loss of the latest evaluation of the center.
      */
     loss: number | null;
     /**
      * Lost Mass
+     *
+     * Fraction of the pushed update mass lost by a lock-free method; null for other methods.
      */
     lost_mass: number | null;
     /**
      * Not Before
+     *
+     * When its next attempt may start; null: at once.
      */
     not_before: string | null;
     /**
      * Number
+     *
+     * Its number within its experiment, from 1.
      */
     number: number;
     /**
      * Overlap
+     *
+     * The other cluster whose run computed on the same machine at the same time, so that times of this one cannot
+     * be trusted; null: none, or the run is virtual.
      */
     overlap: string | null;
     /**
      * Oversubscribed
+     *
+     * Whether it had more ranks than its machine has cores.
      */
     oversubscribed: boolean;
     /**
      * Phases
+     *
+     * Where the time of each rank of its latest attempt went.
      */
     phases: Array<PhaseTotals>;
     /**
      * Refusals
+     *
+     * The first of them, at most 20 of each attempt.
      */
     refusals: Array<RefusedView>;
     /**
      * Refused
+     *
+     * Number of records and lines of output, of all attempts, that could not be stored.
      */
     refused: number;
     /**
      * Rung
+     *
+     * Of a trial: the rung of its search, from 0; null of a run that is reported.
      */
     rung: number | null;
     /**
      * Samples
+     *
+     * Samples that all workers together have computed gradients of.
      */
     samples: number;
     /**
      * Seed
+     *
+     * Its seed.
      */
     seed: number;
     /**
      * Servers
+     *
+     * Number of servers: ranks that hold the center.
      */
     servers: number;
     /**
      * Simulated
+     *
+     * Whether it runs in virtual time.
      */
     simulated: boolean;
     /**
      * Spec
+     *
+     * Its specification (`hooke.run/1`), with every default filled in.
      */
     spec: {
         [key: string]: unknown;
     };
     /**
      * Staleness
+     *
+     * Mean number of center updates between a worker's read and its write; null: the method has none, or the run
+     * goes on.
      */
     staleness: number | null;
     /**
      * Staleness Histogram
+     *
+     * Staleness (center updates between a worker's read and its write) -> number of exchanges, over all ranks.
      */
     staleness_histogram: {
         [key: string]: number;
     };
     /**
      * Started At
+     *
+     * When its first attempt started; null: not yet.
      */
     started_at: string | null;
+    /**
+     * Its state.
+     */
     state: RunState;
     /**
      * Test Accuracy
+     *
+     * Accuracy of the final center on the test part, fraction: scored once, after the end, not used for any
+     * decision. Null before the end, if the run ended early, and for runs made without a validation part.
      */
     test_accuracy: number | null;
     /**
      * Test Loss
+     *
+     * Loss of the final center on the test part; null in the same cases as `test_accuracy`.
      */
     test_loss: number | null;
     /**
      * Time To Target
+     *
+     * Train-clock seconds until the target was met, virtual ones of a simulated run; null: it has not been met.
      */
     time_to_target: number | null;
     /**
      * Trial
+     *
+     * The trial whose setting it has, from 1; null where parameters are as given.
      */
     trial: number | null;
     /**
      * Variant
+     *
+     * Name of the variant.
      */
     variant: string;
     /**
      * Versions
+     *
+     * Versions of the software, by name.
      */
     versions: {
         [key: string]: string;
     };
+    /**
+     * Why it waits, in the queue or for its turn on its cluster, and predicted times; null if it does not.
+     */
     waiting?: WaitingView | null;
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
 };
@@ -4413,10 +5895,14 @@ export type RunView = {
 export type RungView = {
     /**
      * Samples
+     *
+     * Budget of each of its runs, samples.
      */
     samples: number;
     /**
      * Trials
+     *
+     * Number of trials that reach it.
      */
     trials: number;
 };
@@ -4429,22 +5915,32 @@ export type RungView = {
 export type SavedView = {
     /**
      * Changed At
+     *
+     * When its name or path changed last.
      */
     changed_at: string;
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Path
+     *
+     * Path and query of the dashboard.
      */
     path: string;
 };
@@ -4457,72 +5953,104 @@ export type SavedView = {
 export type SearchView = {
     /**
      * Algorithm
+     *
+     * Name of the algorithm.
      */
     algorithm: string;
     /**
      * Chosen
+     *
+     * The best trial; null before the search has ended, or if no trial gave a result.
      */
     chosen: number | null;
     /**
      * Cluster
+     *
+     * Name of the cluster.
      */
     cluster: string;
     /**
      * Core Hours
+     *
+     * Cost of the search: wall hours of its runs times their ranks; a simulated run counts one core.
      */
     core_hours: number;
     /**
      * Earlier Trials
+     *
+     * Number of trials, the first ones, that are of experiments which this one continues.
      */
     earlier_trials: number;
     /**
      * Edges
+     *
+     * Searched parameters whose chosen value lies at an end of its space: a better one may lie beyond.
      */
     edges: {
         [key: string]: 'low' | 'high';
     };
     /**
      * Ended
+     *
+     * Whether all of its trials have ended.
      */
     ended: boolean;
     /**
      * Median Seconds
+     *
+     * Time to the target of the median trial, s; null if half of the trials or more missed it.
      */
     median_seconds: number | null;
     /**
      * Reached
+     *
+     * Share of the trials with a result that met the target on every tuning seed; null without a target.
      */
     reached: number | null;
     /**
      * Samples
+     *
+     * Cost of the search: samples of all its runs.
      */
     samples: number;
     /**
      * Simulated
+     *
+     * Whether times are virtual.
      */
     simulated: boolean;
     /**
      * Spaces
+     *
+     * The space of each searched parameter.
      */
     spaces: {
         [key: string]: Space;
     };
     /**
      * Trials
+     *
+     * Its trials, by number.
      */
     trials: Array<TrialView>;
     /**
      * Variant
+     *
+     * Name of the variant.
      */
     variant: string;
     /**
      * Wider
+     *
+     * For these parameters, a space that reaches further.
      */
     wider: {
         [key: string]: Space;
     };
     /**
      * Workers
+     *
+     * Number of workers.
      */
     workers: number;
 };
@@ -4535,6 +6063,8 @@ export type SearchView = {
 export type Series = {
     /**
      * Metric
+     *
+     * Name of the metric.
      */
     metric: string;
     /**
@@ -4551,14 +6081,20 @@ export type Series = {
     of: number;
     /**
      * Run
+     *
+     * Id of the run.
      */
     run: string;
     /**
      * X
+     *
+     * Places on the axis.
      */
     x: Array<number>;
     /**
      * Y
+     *
+     * Values at these places; null: NaN.
      */
     y: Array<number | null>;
 };
@@ -4571,14 +6107,20 @@ export type Series = {
 export type SeriesAnswer = {
     /**
      * Axis
+     *
+     * What the horizontal axis is.
      */
     axis: 'clock' | 'wall' | 'samples' | 'step' | 'bytes';
     /**
      * Series
+     *
+     * One for each run and metric, in the order of the query.
      */
     series: Array<Series>;
     /**
      * Unit
+     *
+     * Unit of the values.
      */
     unit: string;
 };
@@ -4591,6 +6133,8 @@ export type SeriesAnswer = {
 export type SeriesQuery = {
     /**
      * Axis
+     *
+     * What the horizontal axis is.
      */
     axis?: 'clock' | 'wall' | 'samples' | 'step' | 'bytes';
     /**
@@ -4617,14 +6161,21 @@ export type SeriesQuery = {
 export type Setting = {
     /**
      * Differs
+     *
+     * Whether rows have different values.
      */
     differs: boolean;
     /**
      * Name
+     *
+     * JSON Pointer into the specification of a run, such as /algorithm/parameters/lr; /tuning is that of the
+     * experiment.
      */
     name: string;
     /**
      * Values
+     *
+     * Value of each row, in their order, if it differs; else the only one. Null where a row does not have it.
      */
     values: Array<boolean | number | number | string | null>;
 };
@@ -4637,10 +6188,14 @@ export type Setting = {
 export type SignIn = {
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Password
+     *
+     * The password.
      */
     password: string;
 };
@@ -4707,14 +6262,20 @@ export type Space = {
 export type SpanView = {
     /**
      * At
+     *
+     * The most likely time.
      */
     at: string;
     /**
      * Earliest
+     *
+     * Lower end of the interval.
      */
     earliest: string;
     /**
      * Latest
+     *
+     * Upper end of the interval.
      */
     latest: string;
 };
@@ -4740,7 +6301,7 @@ export type SpeedChange = {
     /**
      * Speed
      *
-     * Afterwards: a factor on the worker's speed before all changes.
+     * Speed afterwards: a factor on the worker's speed before all changes.
      */
     speed: number;
     /**
@@ -4761,46 +6322,70 @@ export type SpeedChange = {
 export type SpeedUp = {
     /**
      * Censored
+     *
+     * Pairs in which one side missed the target or diverged: the ratio is a bound.
      */
     censored: number;
     /**
      * Claim
+     *
+     * `same`: the whole interval lies within 5% of 1. `at least` / `at most`: only a bound is known.
+     * `not shown`: the interval includes 1, or does not exclude it after the correction. `no claim`: fewer than 3
+     * pairs, or unpaired.
      */
     claim: 'baseline' | 'faster' | 'slower' | 'same' | 'not shown' | 'at least' | 'at most' | 'no claim';
     /**
      * Comparisons
+     *
+     * Number of comparisons of this cluster and number of workers, for Holm's correction of the claim.
      */
     comparisons: number;
     /**
      * High
+     *
+     * Upper end of its 95% interval; null: unbounded, or fewer than two pairs.
      */
     high: number | null;
     /**
      * Left Out
+     *
+     * Excluded pairs: neither side reached the target, or one met it before its first step.
      */
     left_out: number;
     /**
      * Low
+     *
+     * Lower end of its 95% interval; null: unbounded, or fewer than two pairs.
      */
     low: number | null;
     /**
      * P Adjusted
+     *
+     * Two-sided p value of the ratio being 1, after that correction; null without a comparison.
      */
     p_adjusted: number | null;
     /**
      * Pairs
+     *
+     * Number of seeds that both have.
      */
     pairs: number;
     /**
      * Ratio
+     *
+     * Geometric mean of the ratios of all pairs: above 1, the variant is faster. Null without pairs.
      */
     ratio: number | null;
     /**
      * Seeds Needed
+     *
+     * About how many seeds would show a ratio of 1.3; null unless this is not shown and more seeds would help.
      */
     seeds_needed?: number | null;
     /**
      * Sentence
+     *
+     * The claim in words, e.g. 'Sync EASGD reaches the target 2.1x faster (95% interval 1.8 to 2.5, 5 seeds)'.
      */
     sentence: string;
 };
@@ -4813,22 +6398,33 @@ export type SpeedUp = {
 export type StragglerView = {
     /**
      * Consistent
+     *
+     * Whether `longest` is more than chance would give to any of equal workers, with a probability of 1%.
      */
     consistent: boolean;
     /**
      * Longest
+     *
+     * Number of steps in which its gradient took longest of all workers.
      */
     longest: number;
     /**
      * Rank
+     *
+     * The rank of this worker.
      */
     rank: number;
     /**
      * Steps
+     *
+     * Number of steps that every worker has recorded.
      */
     steps: number;
     /**
      * Waited
+     *
+     * Share of the others' time, without evaluations, in which they were blocked until it entered a collective
+     * operation; null without such operations.
      */
     waited: number | null;
 };
@@ -4841,28 +6437,46 @@ export type StragglerView = {
 export type SystemView = {
     /**
      * At
+     *
+     * Times of the samples, s since the first one.
      */
     at: Array<number>;
     /**
      * Attempt
+     *
+     * Number of the attempt of the run, from 1.
      */
     attempt: number;
     /**
      * Began
+     *
+     * Time of the first sample, seconds since 1970.
      */
     began: number | null;
     /**
      * Elsewhere
+     *
+     * Ranks on other hosts, which are not sampled.
      */
     elsewhere: Array<number>;
+    /**
+     * Energy of that host; null: nothing was sampled, or the run is simulated.
+     */
     energy: EnergyView | null;
+    /**
+     * The host of the supervisor; null: nothing was sampled.
+     */
     host: HostSamples | null;
     /**
      * Processes
+     *
+     * One for each sampled rank.
      */
     processes: Array<ProcessSamples>;
     /**
      * Simulated
+     *
+     * Whether times are virtual.
      */
     simulated: boolean;
 };
@@ -4911,22 +6525,32 @@ export type TimeToTarget = {
     low: number | null;
     /**
      * Mean
+     *
+     * Geometric mean, s, whose ratio over the same seeds is a speed-up; null if a seed missed the target.
      */
     mean: number | null;
     /**
      * Median
+     *
+     * Median, s; null if half of the seeds or more missed the target.
      */
     median: number | null;
     /**
      * N
+     *
+     * Number of seeds.
      */
     n: number;
     /**
      * Reached
+     *
+     * Number of seeds that reached the target.
      */
     reached: number;
     /**
      * Unit
+     *
+     * Unit of the values.
      */
     unit: 's' | 'virtual s';
 };
@@ -4939,66 +6563,105 @@ export type TimeToTarget = {
 export type TimelineView = {
     /**
      * Attempt
+     *
+     * Number of the attempt of the run, from 1.
      */
     attempt: number;
     /**
      * Bins
+     *
+     * Number of equal parts of the window; 0: slices are given.
      */
     bins: number;
     /**
      * Complete
+     *
+     * Whether the whole trace of every rank has arrived; of a rank that died, it never does.
      */
     complete: boolean;
+    /**
+     * Collective operations in the window.
+     */
     meetings: MeetingsView;
+    /**
+     * Messages between ranks in the window.
+     */
     messages: MessagesView;
     /**
      * Operations
+     *
+     * Names of the operations.
      */
     operations: Array<string>;
     /**
      * Phases
+     *
+     * Names of the phases.
      */
     phases: Array<string>;
     /**
      * Ranks
+     *
+     * One for each rank.
      */
     ranks: Array<RankTimeline>;
     /**
      * Received
+     *
+     * Bytes of traces that have arrived.
      */
     received: number;
     /**
      * Recorded
+     *
+     * Whether the run records a timeline.
      */
     recorded: boolean;
     /**
      * Remarks
+     *
+     * Ranks whose records end early or are missing, and why.
      */
     remarks: Array<string>;
     /**
      * Simulated
+     *
+     * Whether times are virtual.
      */
     simulated: boolean;
     /**
      * Span
+     *
+     * Time of the last record, s.
      */
     span: number;
     /**
      * Spread
+     *
+     * Time between the first and the last rank of one clock to leave the start barrier, s: error of alignment.
      */
     spread: number | null;
     /**
      * Start
+     *
+     * Begin of the window, s.
      */
     start: number;
     /**
      * Steps
+     *
+     * Number of steps that every worker has recorded.
      */
     steps: number;
     /**
      * Stop
+     *
+     * End of the window, s.
      */
     stop: number;
+    /**
+     * The worker that the others wait for, in the whole trace; null: there is none.
+     */
     straggler: StragglerView | null;
 };
 
@@ -5010,6 +6673,8 @@ export type TimelineView = {
 export type TokenList = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<TokenView>;
 };
@@ -5036,38 +6701,56 @@ export type TokenRequest = {
 export type TokenView = {
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Created By
+     *
+     * Who made it.
      */
     created_by: string;
     /**
      * Expires At
+     *
+     * When it expires; null: never, which holds for tokens of agents.
      */
     expires_at: string | null;
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Label
+     *
+     * A note by which people know it.
      */
     label: string;
     /**
      * Revoked At
+     *
+     * When it was revoked; null: it was not.
      */
     revoked_at: string | null;
     /**
      * Scope
+     *
+     * What it allows, as in `AccessTokenRequest`.
      */
     scope: string;
     /**
      * Used At
+     *
+     * When it was last used, to within a minute; null: never.
      */
     used_at: string | null;
     /**
      * User
+     *
+     * Its user; null: it is a machine's.
      */
     user: string | null;
 };
@@ -5080,46 +6763,66 @@ export type TokenView = {
 export type TrailEntryView = {
     /**
      * Action
+     *
+     * The operation of this API; `sign_in_failed` for a failed one.
      */
     action: string;
     /**
      * Actor
+     *
+     * Who did it: the owner, a user or a machine; of a failed sign-in, the name that was given.
      */
     actor: string;
     /**
      * Address
+     *
+     * Network address that the request came from.
      */
     address: string;
     /**
      * After
+     *
+     * What was changed, as it was afterwards; null: there is nothing.
      */
     after: {
         [key: string]: unknown;
     } | null;
     /**
      * At
+     *
+     * When it happened.
      */
     at: string;
     /**
      * Before
+     *
+     * What was changed, as it was before; null: there was nothing.
      */
     before: {
         [key: string]: unknown;
     } | null;
     /**
      * Credential
+     *
+     * What the request was sent with: kind and id.
      */
     credential: string;
     /**
      * Id
+     *
+     * Its number; later entries have larger ones.
      */
     id: number;
     /**
      * Request Id
+     *
+     * Id of the request, as in the server's log.
      */
     request_id: string;
     /**
      * Subject
+     *
+     * Identifiers of what was changed.
      */
     subject: string;
 };
@@ -5132,10 +6835,14 @@ export type TrailEntryView = {
 export type TrailPage = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<TrailEntryView>;
     /**
      * Next Cursor
+     *
+     * To be passed as `cursor` for the next page; null: this is the last one.
      */
     next_cursor: string | null;
 };
@@ -5148,44 +6855,70 @@ export type TrailPage = {
 export type TransitionView = {
     /**
      * At
+     *
+     * When the server made or received it, by the clock of its database.
      */
     at: string;
     /**
      * Attempt
+     *
+     * Number of the attempt that it is about, from 1.
      */
     attempt: number;
     /**
      * Cause
+     *
+     * Of an end without a fault of the run, which `retry` of its experiment decides about; null: other changes.
      */
     cause: 'infrastructure' | 'lost' | 'time_limit' | null;
     /**
      * Exit Code
+     *
+     * Exit status of the process that ended first; null: none is known.
      */
     exit_code: number | null;
     /**
      * Host
+     *
+     * The host of that process; null: none is known.
      */
     host: string | null;
     /**
      * Rank
+     *
+     * The rank of that process; null: none is known.
      */
     rank: number | null;
     /**
      * Reported At
+     *
+     * When it happened, by the clock of the host that reported it; only displayed.
      */
     reported_at: string | null;
     /**
      * Signal
+     *
+     * Number of the signal that ended that process; null: none did.
      */
     signal: number | null;
+    /**
+     * The state before; null: the run was created.
+     */
     source: RunState | null;
+    /**
+     * The state after.
+     */
     state: RunState;
     /**
      * Who
+     *
+     * Who or what changed it: a user, the agent of a cluster, the scheduler, the supervisor.
      */
     who: string;
     /**
      * Why
+     *
+     * The reason, in words; may be empty.
      */
     why: string;
 };
@@ -5198,56 +6931,82 @@ export type TransitionView = {
 export type TrialView = {
     /**
      * Accuracy
+     *
+     * Mean over its latest runs of the validation accuracy at the end, fraction.
      */
     accuracy: number | null;
     /**
      * Chosen
+     *
+     * Whether its setting is the chosen one.
      */
     chosen: boolean;
     /**
      * Experiment
+     *
+     * Id of the experiment that made it, an earlier one where this one continues it; null before it has runs.
      */
     experiment: string | null;
     /**
      * Failed
+     *
+     * Number of its runs that failed, diverged or were cancelled.
      */
     failed: number;
     /**
      * Loss
+     *
+     * Mean over its latest runs of the validation loss at the end.
      */
     loss: number | null;
     /**
      * Open
+     *
+     * Number of its runs that have not ended.
      */
     open: number;
     /**
      * Parameters
+     *
+     * Values of the searched parameters.
      */
     parameters: {
         [key: string]: unknown;
     };
     /**
      * Rank
+     *
+     * Its place among the trials of the search, from 1: the best; null before it has a result.
      */
     rank: number | null;
     /**
      * Rung
+     *
+     * The last rung on which it ran, from 0.
      */
     rung: number;
     /**
      * Runs
+     *
+     * Ids of its runs, on all rungs.
      */
     runs: Array<string>;
     /**
      * Samples
+     *
+     * Samples that all of its runs have taken together.
      */
     samples: number;
     /**
      * Seconds
+     *
+     * Geometric mean over tuning seeds of the train clock at the target, s; null if one missed it.
      */
     seconds: number | null;
     /**
      * Trial
+     *
+     * Its number, from 1.
      */
     trial: number;
 };
@@ -5276,7 +7035,7 @@ export type Tuning = {
     /**
      * Samples
      *
-     * Budget of a trial; empty: that of a run.
+     * Budget of a trial's run; empty: that of a run.
      */
     samples?: number | null;
     /**
@@ -5288,7 +7047,7 @@ export type Tuning = {
     /**
      * Tuning seeds
      *
-     * Runs per trial; never those reported.
+     * Runs per trial, on seeds of their own.
      */
     seeds?: number;
     /**
@@ -5307,24 +7066,37 @@ export type Tuning = {
 export type TuningView = {
     /**
      * Complete
+     *
+     * Whether all searches have ended.
      */
     complete: boolean;
     /**
      * Experiment
+     *
+     * Id of the experiment.
      */
     experiment: string;
     /**
      * Rungs
+     *
+     * The stages of each search; one where every trial has the whole budget.
      */
     rungs: Array<RungView>;
     /**
      * Searches
+     *
+     * One for each variant, cluster and number of workers.
      */
     searches: Array<SearchView>;
     /**
      * Seeds
+     *
+     * The tuning seeds, of which no reported run has one.
      */
     seeds: Array<number>;
+    /**
+     * How settings are searched, from the specification.
+     */
     tuning: Tuning;
 };
 
@@ -5336,10 +7108,14 @@ export type TuningView = {
 export type UnrankedMethod = {
     /**
      * Algorithm
+     *
+     * Name of the algorithm.
      */
     algorithm: string;
     /**
      * Lacking
+     *
+     * Workloads on which it was not measured.
      */
     lacking: Array<string>;
 };
@@ -5356,6 +7132,9 @@ export type UserChange = {
      * A disabled user cannot sign in; sessions and tokens end at once.
      */
     disabled?: boolean | null;
+    /**
+     * What this user, token or member may do.
+     */
     role?: Role | null;
 };
 
@@ -5367,6 +7146,8 @@ export type UserChange = {
 export type UserList = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<UserView>;
 };
@@ -5379,35 +7160,54 @@ export type UserList = {
 export type UserView = {
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Created By
+     *
+     * Who made it.
      */
     created_by: string;
     /**
      * Disabled
+     *
+     * Whether the user can no longer sign in.
      */
     disabled: boolean;
     /**
      * Has Password
+     *
+     * Whether the user has chosen a password.
      */
     has_password: boolean;
     /**
      * Invite Until
+     *
+     * Until when an invitation can be accepted; null: there is none.
      */
     invite_until: string | null;
     /**
      * Linked
+     *
+     * Whether an account at a provider signs the user in.
      */
     linked: boolean;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
+    /**
+     * What this user, token or member may do.
+     */
     role: Role;
     /**
      * Signed In At
+     *
+     * When the latest session began.
      */
     signed_in_at: string | null;
 };
@@ -5428,13 +7228,13 @@ export type Variant = {
     /**
      * Name
      *
-     * In tables and charts; no other variant has it.
+     * Its unique name in tables and charts.
      */
     name: string;
     /**
      * Parameters
      *
-     * Others are default, or tuned.
+     * Others have defaults or are tuned.
      */
     parameters?: {
         [key: string]: unknown;
@@ -5473,10 +7273,14 @@ export type Variant = {
 export type Version = {
     /**
      * Engine
+     *
+     * Version of the engine.
      */
     engine: string;
     /**
      * Version
+     *
+     * Version of the API.
      */
     version: string;
 };
@@ -5489,6 +7293,8 @@ export type Version = {
 export type VersionList = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<ExperimentVersion>;
 };
@@ -5501,10 +7307,14 @@ export type VersionList = {
 export type ViewChange = {
     /**
      * Name
+     *
+     * Its name.
      */
     name?: string | null;
     /**
      * Path
+     *
+     * Path and query, as in `NewView`.
      */
     path?: string | null;
 };
@@ -5517,6 +7327,8 @@ export type ViewChange = {
 export type ViewList = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<SavedView>;
 };
@@ -5608,7 +7420,7 @@ export type VirtualCluster = {
     /**
      * Latency
      *
-     * Seconds per message (A).
+     * Seconds per message (alpha).
      */
     latency?: number;
     /**
@@ -5640,7 +7452,7 @@ export type VirtualCluster = {
     /**
      * Seconds per byte
      *
-     * Inverse bandwidth of one link direction (B).
+     * Inverse bandwidth of one link direction (beta).
      */
     seconds_per_byte?: number;
     /**
@@ -5689,29 +7501,47 @@ export type VirtualCluster = {
 export type WaitingView = {
     /**
      * Cluster
+     *
+     * The registered cluster whose slots it waits for.
      */
     cluster: string;
+    /**
+     * When it is expected to end; null: its duration is unknown, too.
+     */
     ends: SpanView | null;
     /**
      * Experiments Ahead
+     *
+     * Experiments that come before.
      */
     experiments_ahead: number;
     /**
      * Position
+     *
+     * Place of its experiment in the queue of the cluster, from 1; 0: it has been sent, and waits for its turn.
      */
     position: number;
     /**
      * Reason
+     *
+     * Why it waits, a phrase: `needs 8 slots, 4 are free until about 14:05 UTC`.
      */
     reason: string;
     /**
      * Runs
+     *
+     * Number of runs that wait; 1 of a run.
      */
     runs: number;
     /**
      * Runs Ahead
+     *
+     * Runs that come before; of a run, with those of its own experiment.
      */
     runs_ahead: number;
+    /**
+     * When it is expected to start; null: something before it has an unknown duration.
+     */
     starts: SpanView | null;
 };
 
@@ -5724,15 +7554,19 @@ export type WebhookChange = {
     /**
      * Active
      *
-     * Switched off, it is told of nothing; what waits is discarded.
+     * False: it is told of nothing, and what waits is discarded.
      */
     active?: boolean | null;
     /**
      * Events
+     *
+     * What it is told of.
      */
     events?: Array<WebhookEvent> | null;
     /**
      * Url
+     *
+     * Where events are sent to.
      */
     url?: string | null;
 };
@@ -5752,6 +7586,8 @@ export type WebhookEvent = 'run.started' | 'run.succeeded' | 'run.failed' | 'run
 export type WebhookList = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<WebhookView>;
 };
@@ -5764,54 +7600,80 @@ export type WebhookList = {
 export type WebhookView = {
     /**
      * Active
+     *
+     * Whether it is switched on.
      */
     active: boolean;
     /**
      * Created At
+     *
+     * When it was made.
      */
     created_at: string;
     /**
      * Created By
+     *
+     * Who made it.
      */
     created_by: string;
     /**
      * Dropped
+     *
+     * Number of events that it was not told of, because too many deliveries waited.
      */
     dropped: number;
     /**
      * Events
+     *
+     * What it is told of.
      */
     events: Array<WebhookEvent>;
     /**
      * Id
+     *
+     * Its id.
      */
     id: string;
     /**
      * Last At
+     *
+     * When it was last sent something; null: never.
      */
     last_at: string | null;
     /**
      * Last Delivered
+     *
+     * Whether that was accepted; null: nothing was sent yet.
      */
     last_delivered: boolean | null;
     /**
      * Last Why
+     *
+     * What the receiver answered to that, or why it did not; null: nothing was sent yet.
      */
     last_why: string | null;
     /**
      * Off Why
+     *
+     * Why the server switched it off; null: it is on, or an administrator did.
      */
     off_why: string | null;
     /**
      * Project
+     *
+     * Name of the project that it tells of; null: it tells of all.
      */
     project?: string | null;
     /**
      * Url
+     *
+     * Where events are sent to.
      */
     url: string;
     /**
      * Waiting
+     *
+     * Number of deliveries that wait to be sent.
      */
     waiting: number;
 };
@@ -5824,62 +7686,92 @@ export type WebhookView = {
 export type WorkerView = {
     /**
      * Computing
+     *
+     * Utilization: share of its time, evaluations excluded, in which it computed gradients, fraction.
      */
     computing: number | null;
     /**
      * Computing Over Time
+     *
+     * Utilization in each of these parts; null where the clock stood throughout.
      */
     computing_over_time: Array<number | null>;
     /**
      * Kind
+     *
+     * Its kind as the form writes it: `v100`, `hogwild-cpu:8`, `cpu@0.5`; null where workers have no kinds.
      */
     kind: string | null;
     /**
      * Share Of Steps
+     *
+     * Its share of the steps of all workers, fraction; with equal batches its share of the work.
      */
     share_of_steps: number;
     /**
      * Share Of Updates
+     *
+     * Its share of the updates of all workers, fraction; null with `updates`.
      */
     share_of_updates: number | null;
     /**
      * Sizes
+     *
+     * Steps of each of these updates: its batch size over time.
      */
     sizes: Array<number>;
     /**
      * Speed
+     *
+     * Batches per second of computing, sleep of a slowed worker included, over those of the fastest worker.
      */
     speed: number | null;
     /**
      * Staleness
+     *
+     * Mean number of center updates between its reads and writes; null if not recorded.
      */
     staleness: number | null;
     /**
      * Steps
+     *
+     * Steps that it has taken.
      */
     steps: number;
     /**
      * Throughput
+     *
+     * Samples per second of its time, evaluations excluded.
      */
     throughput: number | null;
     /**
      * Throughput Over Time
+     *
+     * Samples per second in each of these parts.
      */
     throughput_over_time: Array<number | null>;
     /**
      * Times
+     *
+     * Ends of equal parts of its time, s since the start; empty if its rows are not recorded.
      */
     times: Array<number>;
     /**
      * Updates
+     *
+     * Exchanges with a server that brought steps; null without a server, or if its rows are not recorded.
      */
     updates: number | null;
     /**
      * Worker
+     *
+     * Its rank.
      */
     worker: number;
     /**
      * X
+     *
+     * Seconds since the start at which its updates ended, downsampled as series are.
      */
     x: Array<number>;
 };
@@ -5892,10 +7784,14 @@ export type WorkerView = {
 export type WorkersAnswer = {
     /**
      * Kinds
+     *
+     * The same by kind; empty where workers have no kinds.
      */
     kinds: Array<KindView>;
     /**
      * Workers
+     *
+     * One for each worker, by rank.
      */
     workers: Array<WorkerView>;
 };
@@ -5919,7 +7815,7 @@ export type WorkloadChoice = {
     /**
      * Parameters
      *
-     * Others keep their defaults.
+     * Others have their defaults.
      */
     parameters?: {
         [key: string]: unknown;
@@ -5934,6 +7830,8 @@ export type WorkloadChoice = {
 export type WorkloadList = {
     /**
      * Items
+     *
+     * What is listed.
      */
     items: Array<WorkloadView>;
 };
@@ -5946,38 +7844,54 @@ export type WorkloadList = {
 export type WorkloadView = {
     /**
      * Documentation
+     *
+     * Its documentation, the docstring of its source.
      */
     documentation: string;
     /**
      * Hash
+     *
+     * SHA-256 of its source file.
      */
     hash: string;
     /**
      * Name
+     *
+     * Its name.
      */
     name: string;
     /**
      * Offers
+     *
+     * Cluster -> SHA-256 of the source there; an experiment needs the same on each of its clusters.
      */
     offers: {
         [key: string]: string;
     };
     /**
      * Origin
+     *
+     * built-in | file | entry point
      */
     origin: string;
     /**
      * Parameters
+     *
+     * JSON Schema of its parameters.
      */
     parameters: {
         [key: string]: unknown;
     };
     /**
      * Target
+     *
+     * Validation accuracy that the form proposes as target, fraction; null: none.
      */
     target: number | null;
     /**
      * Title
+     *
+     * What it is called for people.
      */
     title: string;
 };
@@ -6013,14 +7927,20 @@ export type ListAuditData = {
     query?: {
         /**
          * Limit
+         *
+         * Maximum number of items.
          */
         limit?: number;
         /**
          * Cursor
+         *
+         * `next_cursor` of the page before; without it, the first page.
          */
         cursor?: string | null;
         /**
          * Actor
+         *
+         * Name of a user or machine, or `owner`.
          */
         actor?: string | null;
         /**
@@ -6031,6 +7951,8 @@ export type ListAuditData = {
         action?: string | null;
         /**
          * Subject
+         *
+         * Identifier of what was changed.
          */
         subject?: string | null;
     };
@@ -6062,11 +7984,13 @@ export type ExportAuditData = {
         /**
          * Kind
          *
-         * JSON lines, or CSV with a head.
+         * JSON lines, or CSV with a header.
          */
         kind?: 'jsonl' | 'csv';
         /**
          * Actor
+         *
+         * Name of a user or machine, or `owner`.
          */
         actor?: string | null;
         /**
@@ -6077,6 +8001,8 @@ export type ExportAuditData = {
         action?: string | null;
         /**
          * Subject
+         *
+         * Identifier of what was changed.
          */
         subject?: string | null;
     };
@@ -6104,6 +8030,8 @@ export type RevokeClusterTokenData = {
     path: {
         /**
          * Token Id
+         *
+         * Id of the token.
          */
         token_id: string;
     };
@@ -6223,6 +8151,8 @@ export type ListCalibrationsData = {
     path: {
         /**
          * Name
+         *
+         * Name of the cluster.
          */
         name: string;
     };
@@ -6253,6 +8183,8 @@ export type StartCalibrationData = {
     path: {
         /**
          * Name
+         *
+         * Name of the cluster.
          */
         name: string;
     };
@@ -6283,10 +8215,14 @@ export type CancelCalibrationData = {
     path: {
         /**
          * Name
+         *
+         * Name of the cluster.
          */
         name: string;
         /**
          * Calibration Id
+         *
+         * Id of the calibration.
          */
         calibration_id: string;
     };
@@ -6388,6 +8324,8 @@ export type SetPolicyData = {
     path: {
         /**
          * Name
+         *
+         * Name of the cluster.
          */
         name: string;
     };
@@ -6418,6 +8356,8 @@ export type ReadQueueData = {
     path: {
         /**
          * Name
+         *
+         * Name of the cluster.
          */
         name: string;
     };
@@ -6544,6 +8484,8 @@ export type ReadTraceData = {
     path: {
         /**
          * Name
+         *
+         * Name of the cluster.
          */
         name: string;
     };
@@ -6613,10 +8555,14 @@ export type ListDeletedExperimentsData = {
     query?: {
         /**
          * Limit
+         *
+         * Maximum number of items.
          */
         limit?: number;
         /**
          * Cursor
+         *
+         * `next_cursor` of the page before; without it, the first page.
          */
         cursor?: string | null;
     };
@@ -6697,10 +8643,14 @@ export type ListExperimentsData = {
     query?: {
         /**
          * Limit
+         *
+         * Maximum number of items.
          */
         limit?: number;
         /**
          * Cursor
+         *
+         * `next_cursor` of the page before; without it, the first page.
          */
         cursor?: string | null;
         /**
@@ -6752,7 +8702,7 @@ export type CreateExperimentData = {
         /**
          * Project
          *
-         * The project that it is put into; researchers of the project may.
+         * The project that it is put into; its researchers may.
          */
         project?: string;
     };
@@ -6784,7 +8734,7 @@ export type ValidateExperimentData = {
         /**
          * Project
          *
-         * The project that it is put into; researchers of the project may.
+         * The project that it is put into; its researchers may.
          */
         project?: string;
     };
@@ -6850,6 +8800,8 @@ export type DeleteExperimentData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -6880,6 +8832,8 @@ export type ReadExperimentData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -6918,6 +8872,8 @@ export type ChangeExperimentData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -6948,6 +8904,8 @@ export type ReadBandsData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -6960,6 +8918,8 @@ export type ReadBandsData = {
         metric?: Array<string> | null;
         /**
          * Axis
+         *
+         * What the horizontal axis is.
          */
         axis?: 'clock' | 'wall' | 'samples' | 'step' | 'bytes';
         /**
@@ -7001,6 +8961,8 @@ export type ExportBundleData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7044,6 +9006,8 @@ export type CancelExperimentData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7074,6 +9038,8 @@ export type ReadComparisonData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7104,6 +9070,8 @@ export type ExtendExperimentData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7134,6 +9102,8 @@ export type ValidateExtensionData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7164,6 +9134,8 @@ export type ListMetricsData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7194,6 +9166,8 @@ export type ReadPhasesData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7243,6 +9217,8 @@ export type ExportPointsData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7286,6 +9262,8 @@ export type ExportPointsParquetData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7329,6 +9307,8 @@ export type SetPriorityData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7359,6 +9339,8 @@ export type MoveExperimentData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7389,6 +9371,8 @@ export type ReadReportData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7419,6 +9403,8 @@ export type RestoreExperimentData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7449,6 +9435,8 @@ export type ReadTuningData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7479,6 +9467,8 @@ export type ListVersionsData = {
     path: {
         /**
          * Experiment Id
+         *
+         * Id of the experiment.
          */
         experiment_id: string;
     };
@@ -7684,6 +9674,8 @@ export type UnlinkIdentityData = {
     path: {
         /**
          * Identity Id
+         *
+         * Id of the account.
          */
         identity_id: string;
     };
@@ -7888,6 +9880,8 @@ export type ChangeProjectData = {
     path: {
         /**
          * Project
+         *
+         * Name of the project.
          */
         project: string;
     };
@@ -7918,6 +9912,8 @@ export type ListMembersData = {
     path: {
         /**
          * Project
+         *
+         * Name of the project.
          */
         project: string;
     };
@@ -7948,10 +9944,14 @@ export type RemoveMemberData = {
     path: {
         /**
          * Project
+         *
+         * Name of the project.
          */
         project: string;
         /**
          * Name
+         *
+         * Name of the user.
          */
         name: string;
     };
@@ -7982,10 +9982,14 @@ export type SetMemberData = {
     path: {
         /**
          * Project
+         *
+         * Name of the project.
          */
         project: string;
         /**
          * Name
+         *
+         * Name of the user.
          */
         name: string;
     };
@@ -8046,14 +10050,26 @@ export type ListRunsData = {
     query?: {
         /**
          * Limit
+         *
+         * Maximum number of items.
          */
         limit?: number;
         /**
          * Cursor
+         *
+         * `next_cursor` of the page before; without it, the first page.
          */
         cursor?: string | null;
         /**
+         * Energy
+         *
+         * With the energy of each run, which takes longer.
+         */
+        energy?: boolean;
+        /**
          * Experiment
+         *
+         * Id of the experiment.
          */
         experiment?: string | null;
         /**
@@ -8064,10 +10080,14 @@ export type ListRunsData = {
         state?: Array<RunState> | null;
         /**
          * Variant
+         *
+         * Name of the variant.
          */
         variant?: string | null;
         /**
          * Cluster
+         *
+         * Name of the cluster.
          */
         cluster?: string | null;
         /**
@@ -8104,6 +10124,8 @@ export type ExportRunsData = {
     query?: {
         /**
          * Experiment
+         *
+         * Id of the experiment.
          */
         experiment?: string | null;
         /**
@@ -8114,10 +10136,14 @@ export type ExportRunsData = {
         state?: Array<RunState> | null;
         /**
          * Variant
+         *
+         * Name of the variant.
          */
         variant?: string | null;
         /**
          * Cluster
+         *
+         * Name of the cluster.
          */
         cluster?: string | null;
         /**
@@ -8154,6 +10180,8 @@ export type ExportRunsParquetData = {
     query?: {
         /**
          * Experiment
+         *
+         * Id of the experiment.
          */
         experiment?: string | null;
         /**
@@ -8164,10 +10192,14 @@ export type ExportRunsParquetData = {
         state?: Array<RunState> | null;
         /**
          * Variant
+         *
+         * Name of the variant.
          */
         variant?: string | null;
         /**
          * Cluster
+         *
+         * Name of the cluster.
          */
         cluster?: string | null;
         /**
@@ -8203,6 +10235,8 @@ export type ReadRunData = {
     path: {
         /**
          * Run Id
+         *
+         * Id of the run.
          */
         run_id: string;
     };
@@ -8233,6 +10267,8 @@ export type AbandonRunData = {
     path: {
         /**
          * Run Id
+         *
+         * Id of the run.
          */
         run_id: string;
     };
@@ -8263,6 +10299,8 @@ export type CancelRunData = {
     path: {
         /**
          * Run Id
+         *
+         * Id of the run.
          */
         run_id: string;
     };
@@ -8293,6 +10331,8 @@ export type CheckpointRunData = {
     path: {
         /**
          * Run Id
+         *
+         * Id of the run.
          */
         run_id: string;
     };
@@ -8323,6 +10363,8 @@ export type ExportLogData = {
     path: {
         /**
          * Run Id
+         *
+         * Id of the run.
          */
         run_id: string;
     };
@@ -8360,6 +10402,8 @@ export type ReadLogsData = {
     path: {
         /**
          * Run Id
+         *
+         * Id of the run.
          */
         run_id: string;
     };
@@ -8372,6 +10416,8 @@ export type ReadLogsData = {
         after?: number;
         /**
          * Limit
+         *
+         * Maximum number of items.
          */
         limit?: number;
         /**
@@ -8410,6 +10456,8 @@ export type RetryRunData = {
     path: {
         /**
          * Run Id
+         *
+         * Id of the run.
          */
         run_id: string;
     };
@@ -8440,6 +10488,8 @@ export type ReadSystemData = {
     path: {
         /**
          * Run Id
+         *
+         * Id of the run.
          */
         run_id: string;
     };
@@ -8483,6 +10533,8 @@ export type ReadTimelineData = {
     path: {
         /**
          * Run Id
+         *
+         * Id of the run.
          */
         run_id: string;
     };
@@ -8544,6 +10596,8 @@ export type ExportTraceData = {
     path: {
         /**
          * Run Id
+         *
+         * Id of the run.
          */
         run_id: string;
     };
@@ -8581,6 +10635,8 @@ export type ReadWorkersData = {
     path: {
         /**
          * Run Id
+         *
+         * Id of the run.
          */
         run_id: string;
     };
@@ -8611,12 +10667,16 @@ export type ExportWorkersData = {
     path: {
         /**
          * Run Id
+         *
+         * Id of the run.
          */
         run_id: string;
     };
     query?: {
         /**
          * Of
+         *
+         * What has a line each.
          */
         of?: 'updates' | 'time';
     };
@@ -8771,6 +10831,8 @@ export type RevokeTokenData = {
     path: {
         /**
          * Token Id
+         *
+         * Id of the token.
          */
         token_id: string;
     };
@@ -8851,6 +10913,8 @@ export type ChangeUserData = {
     path: {
         /**
          * Name
+         *
+         * Name of the user.
          */
         name: string;
     };
@@ -8881,6 +10945,8 @@ export type InviteUserData = {
     path: {
         /**
          * Name
+         *
+         * Name of the user.
          */
         name: string;
     };
@@ -8911,6 +10977,8 @@ export type EndSessionsData = {
     path: {
         /**
          * Name
+         *
+         * Name of the user.
          */
         name: string;
     };
@@ -9016,6 +11084,8 @@ export type DeleteViewData = {
     path: {
         /**
          * View Id
+         *
+         * Id of the view.
          */
         view_id: string;
     };
@@ -9046,6 +11116,8 @@ export type ChangeViewData = {
     path: {
         /**
          * View Id
+         *
+         * Id of the view.
          */
         view_id: string;
     };
@@ -9076,6 +11148,8 @@ export type RedeliverData = {
     path: {
         /**
          * Delivery Id
+         *
+         * Id of the delivery.
          */
         delivery_id: string;
     };
@@ -9156,6 +11230,8 @@ export type DeleteWebhookData = {
     path: {
         /**
          * Webhook Id
+         *
+         * Id of the webhook.
          */
         webhook_id: string;
     };
@@ -9186,6 +11262,8 @@ export type ChangeWebhookData = {
     path: {
         /**
          * Webhook Id
+         *
+         * Id of the webhook.
          */
         webhook_id: string;
     };
@@ -9216,16 +11294,22 @@ export type ListDeliveriesData = {
     path: {
         /**
          * Webhook Id
+         *
+         * Id of the webhook.
          */
         webhook_id: string;
     };
     query?: {
         /**
          * Limit
+         *
+         * Maximum number of items.
          */
         limit?: number;
         /**
          * Cursor
+         *
+         * `next_cursor` of the page before; without it, the first page.
          */
         cursor?: string | null;
     };
@@ -9255,6 +11339,8 @@ export type TestWebhookData = {
     path: {
         /**
          * Webhook Id
+         *
+         * Id of the webhook.
          */
         webhook_id: string;
     };

@@ -1,9 +1,8 @@
-import { Button } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { Allowed } from "@/lib/people/allowed";
 import { EditMarks } from "./edit-marks";
-import styles from "./keeping.module.css";
 import { NoteView } from "./note-view";
 import { Star } from "./star";
 import { TagLinks } from "./tag-links";
@@ -21,7 +20,7 @@ export function ExperimentMarks({ experiment, children }: ExperimentMarksProps) 
   const change = useChange();
   return (
     <>
-      <div className={styles.tags} data-testid="marks">
+      <Group gap={6} mt={12} data-testid="marks">
         <Allowed least="researcher" of={experiment.user}>
           <Star
             name={experiment.name}
@@ -47,7 +46,7 @@ export function ExperimentMarks({ experiment, children }: ExperimentMarksProps) 
           </Button>
         </Allowed>
         {children}
-      </div>
+      </Group>
       {experiment.note && <NoteView text={experiment.note} />}
       {editing && <EditMarks experiment={experiment.id} onClose={() => setEditing(false)} />}
     </>

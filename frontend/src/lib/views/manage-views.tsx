@@ -1,4 +1,4 @@
-import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { Button, Group, Modal, Text, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import type { SavedView } from "@/lib/client/types.gen";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
@@ -23,7 +23,11 @@ export function ManageViews({ onClose }: { onClose: () => void }) {
       centered
     >
       {query.isError && <ErrorPanel what="The views could not be loaded." error={query.error} />}
-      {query.isSuccess && views.length === 0 && <p className={styles.note}>No saved views.</p>}
+      {query.isSuccess && views.length === 0 && (
+        <Text fz={13} lh={1.5} c="dimmed" mt={8}>
+          No saved views.
+        </Text>
+      )}
       <ul className={styles.list} data-testid="saved-views">
         {views.map((view) => (
           <Row key={view.id} view={view} opened={onClose} />

@@ -1,9 +1,8 @@
-import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { Button, Group, Modal, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { calledSo, LONGEST_NAME } from "./pages";
 import { useViewChanges, useViews } from "./use-views";
-import styles from "./views.module.css";
 
 interface SaveViewProps {
   path: string;
@@ -47,11 +46,11 @@ export function SaveView({ path, onClose }: SaveViewProps) {
             change.reset();
           }}
         />
-        <p className={styles.note}>
+        <Text fz={13} lh={1.5} c="dimmed" mt={8}>
           {before
             ? `“${before.name}” exists and will be replaced.`
             : "Keeps the selection, sorting and zoom. Available to you in every browser where you sign in."}
-        </p>
+        </Text>
         {failed && <ErrorPanel what="The view could not be saved." error={failed.error} />}
         <Group gap="xs" justify="flex-end" mt="md">
           <Button variant="default" onClick={onClose}>

@@ -764,7 +764,7 @@ export const exportPointsParquetQueryKey = (options: Options<ExportPointsParquet
 /**
  * Export Points Parquet
  *
- * Return the same as Parquet, a gap as NaN; 409 where pyarrow is not installed.
+ * Return these points as Parquet, a gap as NaN; 409 where pyarrow is not installed.
  */
 export const exportPointsParquetOptions = (options: Options<ExportPointsParquetData>) => queryOptions<ExportPointsParquetResponse, ExportPointsParquetError, ExportPointsParquetResponse, ReturnType<typeof exportPointsParquetQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1320,7 +1320,7 @@ export const exportRunsParquetQueryKey = (options?: Options<ExportRunsParquetDat
 /**
  * Export Runs Parquet
  *
- * Return the same as Parquet, with types; 409 where pyarrow is not installed.
+ * Return all runs of a list as Parquet, with types; 409 where pyarrow is not installed.
  */
 export const exportRunsParquetOptions = (options?: Options<ExportRunsParquetData>) => queryOptions<ExportRunsParquetResponse, ExportRunsParquetError, ExportRunsParquetResponse, ReturnType<typeof exportRunsParquetQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1420,7 +1420,7 @@ export const exportLogQueryKey = (options: Options<ExportLogData>) => createQuer
 /**
  * Export Log
  *
- * Return the same as text, a line for each: time, rank, stream, and what was written.
+ * Return the output of a run as text; each line has time, rank, stream, and what was written.
  */
 export const exportLogOptions = (options: Options<ExportLogData>) => queryOptions<ExportLogResponse, ExportLogError, ExportLogResponse, ReturnType<typeof exportLogQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1646,7 +1646,7 @@ export const listTokensQueryKey = (options?: Options<ListTokensData>) => createQ
 /**
  * List Tokens
  *
- * List one's own tokens, without secrets; for an administrator those of all, of machines and of agents.
+ * List one's own tokens, without secrets; administrators see those of all users, machines and agents.
  */
 export const listTokensOptions = (options?: Options<ListTokensData>) => queryOptions<ListTokensResponse, ListTokensError, ListTokensResponse, ReturnType<typeof listTokensQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
