@@ -127,7 +127,7 @@ class AccessTokenRequest(Request):
     days: Annotated[int, Field(ge=1, le=730, description="Days until it expires.")] = 90
     machine: StrictBool = Field(
         False,
-        description="Make a token of a machine, which the label names, not of the user; administrators only.",
+        description="Create a token of a machine, which the label names, not of the user; administrators only.",
     )
 
 

@@ -170,5 +170,5 @@ def _gpus_of(sample: Mapping[str, Any]) -> tuple[float, str] | None:
     joules = float(sample.get("gpu_joules", 0))
     lacking = storable_text(str(sample.get("no_gpu_joules", "")))[:MOST_NOTE]
     if not lacking and not 0 <= joules < math.inf:
-        lacking = "not known: what was sampled is no number"
+        lacking = "not known: what was sampled is not a number"
     return joules, lacking

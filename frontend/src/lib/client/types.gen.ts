@@ -45,7 +45,7 @@ export type AccessTokenRequest = {
     /**
      * Machine
      *
-     * Make a token of a machine, which the label names, not of the user; administrators only.
+     * Create a token of a machine, which the label names, not of the user; administrators only.
      */
     machine?: boolean;
     /**
@@ -3013,6 +3013,8 @@ export type Extension = {
 export type Fastest = {
     /**
      * Among
+     *
+     * Variants that may have been named: it and the unseparated ones, without the baseline.
      */
     among: number;
     /**
@@ -3023,10 +3025,14 @@ export type Fastest = {
     cluster: string;
     /**
      * High
+     *
+     * Upper end of that interval.
      */
     high: number | null;
     /**
      * Low
+     *
+     * Lower end of the interval of its speed-up as the best of so many; up to three, that of its row.
      */
     low: number | null;
     /**
@@ -5646,8 +5652,8 @@ export type RunView = {
     /**
      * Energy J
      *
-     * Joules of processors and memory of its whole machine while its ranks ran, over the attempts that its result
-     * stands on; null: not known.
+     * Joules of processors and memory of its whole machine, and of the GPUs that its ranks used, while these ran,
+     * over the attempts that its result stands on; null: not known.
      */
     energy_j: number | null;
     /**
