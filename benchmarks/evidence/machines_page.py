@@ -17,7 +17,10 @@ POOLING = (
     "seeds and chance do not explain; the ratio of a *further kind* of machine is expected in the prediction "
     "interval. Seconds are never pooled, nor are simulated ratios."
 )
-ONE = "One kind of machine has been measured: nothing is pooled, and nothing is known of other kinds."
+ONE = (
+    "One kind of machine has been measured: nothing is pooled, and nothing is known of these ratios on "
+    "other kinds."
+)
 
 
 def page(summary: Summary) -> Iterable[str]:

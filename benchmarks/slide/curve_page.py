@@ -32,7 +32,8 @@ def by_samples(found: Sequence[Record]) -> str:
         f"{PROBLEMS[REAL].title}: the validation part, up to {passed:,.0f} samples, batches of {own[0]['batch']}, "
         f"row-wise Adagrad at {rates} for every layer, active sets of six times the batch, one seed each. "
         "By samples alone: other programs ran meanwhile, which change no precision. Differences of P@1 below "
-        f"{_noise(top):.1f} points (two standard errors of a share of {ITEMS:,} items) say nothing. "
+        f"{_noise(top):.1f} points (two standard errors of a share of {ITEMS:,} items) say nothing; the spread "
+        f"over seeds was not measured. {_ended(own, passed)}"
         f"Commit {', '.join(sorted({r['commit'] for r in own}))}.",
         "",
         f"| layer | {' | '.join(heads)} | best labels in the tables |",
@@ -59,6 +60,16 @@ def said_by_samples(found: Sequence[Record]) -> str:
         f"reaches {last:.1%} with hashing and {_last(drawn):.1%} with {RANDOM} of the same size (differences "
         f"below {_noise(last):.1f} points say nothing)."
     )
+
+
+def _ended(own: Sequence[Record], passed: float) -> str:
+    """Return which curves end earlier than the longest one, and where."""
+    told = [
+        f"{title(record)} after {at['samples']:,.0f} samples, at {at['p_at_1']:.1%}"
+        for record in own
+        if (at := record["points"][-1])["samples"] < passed
+    ]
+    return f"Ended early: {'; '.join(told)}. " if told else ""
 
 
 def _noise(share: float) -> float:

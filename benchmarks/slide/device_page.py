@@ -32,7 +32,8 @@ def table(found: Sequence[Record]) -> str:
         f"commit {', '.join(sorted({r['commit'] for r in found}))}. The same network, optimizer and code at both "
         "places, in one process, one measurement at a time; float32 products without TF32, unless bf16 is said, "
         "which casts weights and outputs in every step. Hash tables are in main memory for both: with `slide` on "
-        "the GPU the cores ask and build them. What `hooke run` does beside a step (journal, checks) is left out.",
+        "the GPU the cores ask and build them. What `hooke run` does beside a step (journal, checks) is left out. "
+        "Every rate is one measurement, every time to the target one run for each seed that is shown.",
         "",
         *_abstract(found),
         *_rates(found),
@@ -59,6 +60,12 @@ def _abstract(found: Sequence[Record]) -> Iterator[str]:
         rate = f"{hashed / full:.2g} times {what}" if hashed and full else "-"
         known = times(found, (CORES, SLIDE), (place, FULL))
         yield f"| {claim} | {rate} | {f'{known[1] / known[0]:.2g} times as fast' if known else '-'} |"
+    yield ""
+    yield (
+        "Rates are those of the fastest kind of hash tables, times those of the quickest, which may be others. "
+        "The abstract's factors are times to a precision on other data and machines, over TensorFlow: these, "
+        f"of {cores(found)} cores and {card(found)} over PyTorch, neither confirm nor refute them."
+    )
     yield ""
 
 

@@ -130,7 +130,11 @@ def _computed(records: Sequence[Record]) -> str:
 
 
 def _step(task: Task) -> str:
-    halving = "All-reduces by recursive halving instead of a tree: the same bits. "
+    halving = (
+        "All-reduces by recursive halving instead of a tree: the same bits. Left out are methods with a server, "
+        "which have none, and entries without times by this schedule "
+        "([decision 109](../decisions/0109-simulated-rivals.md)). "
+    )
     return _batch(task) + (halving if task.collective == "halving" else "")
 
 
