@@ -51,6 +51,8 @@ class GpuMeter:
             for device in self._devices(started, host):
                 self._nvml = self._nvml or Nvml()
                 value = self._nvml.energy(device)
+                if value < self._latest.get(device, 0):
+                    raise OSError(f"the counter of {device} began anew: its driver was loaded again meanwhile")
                 self._first.setdefault(device, value)
                 self._latest[device] = value
         except (OSError, AttributeError) as error:  # no driver, an old one, or a device that does not tell

@@ -8,6 +8,7 @@ up too late to get one is not waited for. With 16 threads a pool of futures woul
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 import weakref
 from collections.abc import Callable
@@ -25,7 +26,7 @@ class Threads:
 
     Kernels release the GIL. Results never depend on `count`: a range writes only what belongs to it, and sums
     over ranges are taken in the order of the ranges. Instances may be used from several threads. Threads are
-    started by the first call that needs them, and end with the instance.
+    started by the first call that needs them, also in a forked process, and end with the instance.
     """
 
     def __init__(self, count: int = 1) -> None:
@@ -33,7 +34,7 @@ class Threads:
             raise ArgumentError(f"the number of threads is {count}; it must be at least 1")
         self.count = count
         self._waiting: SimpleQueue[_Call | None] = SimpleQueue()
-        self._started, self._starting = False, threading.Lock()
+        self._started, self._starting = 0, threading.Lock()
 
     def over(self, n: int, work: Callable[[int, int], object], grain: int = 1) -> None:
         """Call `work(begin, end)` on ranges that together are range(n), of at least `grain` if n is.
@@ -45,7 +46,7 @@ class Threads:
         if pieces == 1:
             work(0, n)
             return
-        if not self._started:
+        if self._started != os.getpid():  # never, or by the process that this one was forked from
             self._start()
         call = _Call(n, pieces, work)
         for _ in range(min(self.count, pieces) - 1):
@@ -57,13 +58,14 @@ class Threads:
 
     def _start(self) -> None:
         with self._starting:
-            if self._started:
+            if self._started == os.getpid():
                 return
+            self._waiting = SimpleQueue()  # nobody waits at that of another process
             for number in range(self.count - 1):
                 name = f"hashing-{number}"
                 threading.Thread(target=_serve, args=(self._waiting,), name=name, daemon=True).start()
             weakref.finalize(self, _end, self._waiting, self.count - 1)
-            self._started = True
+            self._started = os.getpid()
 
 
 class _Call:

@@ -125,7 +125,7 @@ class RankState(Rank):
         self._sum = objective.allocate() if self.schedule.accumulation > 1 else None
         if not self.is_server and (warm := getattr(objective, "warm", None)) is not None:
             warm(spec.batch)  # before the clock starts
-        self.passes = Passes(objective.device)
+        self.passes = Passes(objective.device if spec.virtual is None else "cpu")  # times are those of each batch
         self.batches, self.dispatch = self._data()
         self.compute_time = ComputeTime(spec, self.rank)
         if (supports := comm.account.supports) is not None:

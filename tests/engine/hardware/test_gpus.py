@@ -76,6 +76,17 @@ def rank(identity="GPU-a", host="here", **notes):
     return Start(seq=0, host=host, pid=7, notes=named | notes, **told)
 
 
+def test_a_counter_that_begins_anew_leaves_the_energy_unknown_instead_of_negative(driver):
+    driver.set(energy=(5_000_000, 9_000_000))
+    meter = GpuMeter(Nvml(driver.library))
+    for energy in (5_000_000, 5_002_500, 1_000, 6_000_000):
+        driver.set(energy=(energy, 0))
+        meter.read([rank()], "here")
+    assert (meter.used, meter.joules) == (True, None)
+    assert "began anew" in meter.lacking
+    assert of_both(40.0, "", meter)[0] is None
+
+
 def test_energy_is_what_the_ranks_devices_used_since_the_first_reading(driver):
     driver.set(energy=(5_000_000, 9_000_000))
     meter = GpuMeter(Nvml(driver.library))

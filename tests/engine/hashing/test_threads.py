@@ -1,8 +1,10 @@
 """Threads over ranges: every range once, whoever takes it, and no thread left behind."""
 
 import gc
+import os
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 from hooke.errors import ArgumentError
@@ -18,6 +20,20 @@ def test_ranges_cover_everything_once(count, n, grain):
         threads.over(n, lambda begin, end: taken.append((begin, end)), grain)
         assert sorted(i for begin, end in taken for i in range(begin, end)) == list(range(n))
         assert len(taken) == 1 or min(end - begin for begin, end in taken) >= min(grain, n)
+
+
+def test_a_forked_process_has_threads_of_its_own():
+    """Those of its parent are not there: calls would pile up at a queue where nobody waits."""
+    threads = Threads(3)
+    threads.over(12, lambda begin, end: None)
+    child = os.fork()
+    if not child:
+        barrier, status = threading.Barrier(3, timeout=3), 1
+        with suppress(threading.BrokenBarrierError):
+            threads.over(3, lambda begin, end: barrier.wait())
+            status = 0
+        os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_several_threads_work_at_once():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hooke.catalogue.validation import validate_run
 from hooke.catalogue.workload import workload
+from hooke.loop import state
 from hooke.loop.flag import Flag
 from hooke.loop.passes import Passes
 from hooke.loop.state import RankOptions
@@ -72,6 +73,16 @@ def test_one_worker_gets_the_same_weights_from_fewer_gradients(request, name, pa
     assert sum(items) == sum(each.done.step for each in whole[:1]) * 8 * (
         most if name == "weighted-sync-sgd" else 1
     )
+
+
+def test_a_simulated_run_has_the_clock_and_weights_of_its_batches_one_by_one_on_any_device(monkeypatch):
+    """Its clock draws seconds for every batch, so a pass of four would take the time of one."""
+    chosen = spec("hogbatch", {"sizes": [4], "largest": 4, "alpha": 1.0}, workers=1)
+    plain = run_spec_virtual(chosen)
+    monkeypatch.setattr(state, "Passes", lambda device: Passes("cpu" if device == "cpu" else "cuda:0"))
+    again = run_spec_virtual(chosen)
+    assert again[0].done.clock == plain[0].done.clock
+    np.testing.assert_array_equal(again[-1].center, plain[-1].center)
 
 
 @pytest.mark.parametrize(("name", "parameters", "most"), CASES)
