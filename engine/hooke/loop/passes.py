@@ -24,8 +24,9 @@ class Passes:
 
     On a CUDA device a small batch takes as long as a large one, because it is the launches that take the time. So
     the first gradient of such a sum is computed of all its batches at once, and is that of all of them; the ones
-    that follow are 0, and take no time. The sum is the same but for rounding. Elsewhere every batch is computed by
-    itself, bit for bit as if it were the only one.
+    that follow are 0, and take no time. The sum is the same but for rounding, except that dropout and augmentation
+    draw once for a pass, and that batch normalisation sees all of it. Elsewhere, and in simulated runs on any
+    device, every batch is computed by itself, bit for bit as if it were the only one.
     """
 
     def __init__(self, device: Any) -> None:
