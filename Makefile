@@ -34,8 +34,8 @@ KEEP ?=
 PICTURES ?=
 
 VENV := .venv
-# More than cores: tests of processes wait for them. With 4 on 2 cores a sixth of their time was left idle.
-WORKERS := $(shell n=$$(nproc); echo $$((n < 2 ? 2 : 5)))
+# Two for each core, at most 4: tests of processes wait for them, so that fewer leave cores idle.
+WORKERS := $(shell n=$$(nproc); echo $$((n < 2 ? 2 : 4)))
 # By itself pip compiles all modules of all packages: half of them are tests of theirs, or never imported.
 PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input --no-compile -c constraints.txt
 NEVER := /(tests|sympy|mpmath|networkx|torch/(_dynamo|_inductor|testing/_internal))/

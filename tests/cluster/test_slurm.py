@@ -113,7 +113,7 @@ def test_a_time_limit_is_a_time_out_with_a_checkpoint_from_which_the_next_attemp
     (tmp_path / "own" / "workloads" / "slow.py").write_text(SLOW)
     monkeypatch.setenv("HOOKE_PATH", str(tmp_path / "own"))
     document = spec() | {"workload": {"name": "slow"}, "budget": {"samples": 10**9}, "evaluation": {"every": 6400}}
-    soon = SITE.model_copy(update={"time_limit": "1", "signal_seconds": 30})  # Slurm counts in minutes
+    soon = SITE.model_copy(update={"time_limit": "1", "signal_seconds": 20})  # Slurm counts in minutes
     run, started = site.run_name(), []
     for attempt in (1, 2):
         more = {"launcher": soon, "program": ("-m", "mpi4py", "-m", "hooke.loop.train"), "attempt": attempt}
