@@ -28,4 +28,6 @@ def test_a_long_list_moves_as_far_as_it_is_scrolled(program_path):
         )
         page.goto(made.url)
         page.get_by_test_id("draw-all").wait_for()
-        assert page.evaluate(SCROLL, [STEP, FRAMES]) == pytest.approx(STEP * FRAMES, abs=2)
+        # A row that is measured only when it is above the window, as on a busy machine, moves the page by what it
+        # differs from the estimate, so that what is read stays in its place.
+        assert page.evaluate(SCROLL, [STEP, FRAMES]) == pytest.approx(STEP * FRAMES, rel=0.05)
