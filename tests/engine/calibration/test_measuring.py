@@ -48,7 +48,9 @@ def test_it_measures_everything(calibrated):
     assert 0 < small.seconds < large.seconds  # 16 times the samples
     assert rate.loop.seconds > 0
     among = rate.exchanging
-    assert 0 < among.last.seconds < among.added.seconds + among.alone.seconds
+    parts = (among.added, among.alone)
+    unsure = sum(each.error for each in (*parts, among.last))  # other tests use the cores, too
+    assert 0 < among.last.seconds < sum(each.seconds for each in parts) + unsure
     assert min(among.after.seconds, among.late.seconds) > 0
 
 
