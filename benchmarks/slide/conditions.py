@@ -99,12 +99,15 @@ class Layer:
 
     name: str
     given: Mapping[str, Any] = field(default_factory=dict)
+    search: Mapping[str, Space] = field(default_factory=dict)
+    """Spaces of its own parameters instead of those that the workload declares."""
 
     @property
     def spaces(self) -> dict[str, Space]:
-        """Return the spaces of its own parameters, as the workload declares them."""
+        """Return the spaces of its own parameters."""
         found = XmlcMlp.search.items()
-        return {name: space.model_copy(update={"when": {}}) for name, space in found if space.applies(self.given)}
+        declared = {name: space for name, space in found if space.applies(self.given)}
+        return {name: space.model_copy(update={"when": {}}) for name, space in {**declared, **self.search}.items()}
 
     @property
     def offer(self) -> ClassAlgorithmOffer:
@@ -181,7 +184,12 @@ def left_out(measured: Collection[str]) -> list[str]:
 
 FULL = "full"
 SLIDE = "slide"
+"""Of SimHash; layers with other hash functions have names that begin with it."""
+DWTA = "slide, dwta"
 RANDOM = "random-active"
+OF_DWTA = {"hashes": Space(low=3, high=6, integer=True), "tables": Space(choices=[16, 32, 64, 128])}
+"""A hash of DWTA has three bits and one of SimHash one; its tables take as many candidates from 3 to 6 hashes as
+those of SimHash from 7 to 14 (decision 106)."""
 LAYERS = {
     layer.name: layer
     for layer in (
@@ -191,5 +199,6 @@ LAYERS = {
         Layer(RANDOM, {"output": "random-active", "active": ACTIVE}),
         Layer("in-batch", {"output": "in-batch"}),
         Layer(SLIDE, {"output": "slide", "active": ACTIVE}),
+        Layer(DWTA, {"output": "slide", "active": ACTIVE, "hash_family": "dwta"}, OF_DWTA),
     )
 }

@@ -28,17 +28,15 @@ INTRODUCTION = f"""\
 Output layers of `xmlc-mlp` ([wide outputs](../wide-outputs.md)) on one worker, batches of {BATCH}, row-wise
 Adagrad. Every layer has the same number of trials with the same budgets by successive halving: settings are points
 of one scrambled sequence in its space ([tuning](../tuning.md)), the learning rate from 0.01 to 1 for all, and for
-`slide` also hashes per table (7 to 14), tables (8 to 64) and the uniform share of the active set (0.3 to 0.95),
-which leaves the retrieved share. Its hash functions are SimHash; DWTA, for which the comparison has no space,
-finds more of the best labels among as many candidates
-([decision 106](../decisions/0106-wide-outputs-on-a-gpu.md)). Trials are judged on the validation part by the time
-to the target (P@1), and
-their seeds are in no result; the best setting is measured on fresh seeds. `sampled` has {ACTIVE} negatives beside
-the labels of the batch, `random-active` and `slide` have {ACTIVE} labels in all. Evaluation is exact, over all
-labels, off the clock. Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed,
-corrected for the number of comparisons in a table. With so few trials, a verdict is on the settings that were
-found. Precisions of the table are those of the test part when a run ended: at the target, if it met that
-one."""
+`slide` also hashes per table (7 to 14 of SimHash; 3 to 6 of DWTA, of three bits each), tables (8 to 64; 16 to 128)
+and the uniform share of the active set (0.3 to 0.95), which leaves the retrieved share. Trials are judged on the
+validation part by the time to the target (P@1), and their seeds are in no result; the best setting is measured on
+fresh seeds. `sampled` has {ACTIVE} negatives beside the labels of the batch, `random-active` and `slide` have
+{ACTIVE} labels in all. Evaluation is exact, over all labels, off the clock. *Hashing* is, of several kinds of hash
+functions, the one that came first, and so has more trials than any other layer. Verdicts follow
+[the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number of comparisons
+in a table. With so few trials, a verdict is on the settings that were found. Precisions of the table are those of
+the test part when a run ended: at the target, if it met that one."""
 HEADER = (
     "| layer | chosen setting | trials that met the target | {unit} to the target, by seed | samples/s | P@1 | "
     "P@3 | P@5 | PSP@1 | PSP@5 | active labels | {verdict} |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
@@ -87,10 +85,7 @@ class Row:
             ", ".join(_told(run["result"], unit) for _, run in sorted(self.runs.items())),
             f"{statistics.fmean(rates):,.0f}" if rates and unit == "seconds" else "-",
             _percent([r["test_accuracy"] for r in results]),
-            *(
-                _percent([_test(r, name) for r in results])
-                for name in ("p_at_3", "p_at_5", "psp_at_1", "psp_at_5")
-            ),
+            *(_percent([_test(r, name) for r in results]) for name in TESTED),
             _count([_last(r, "active_labels") for r in results]),
             said,
         ]
@@ -106,7 +101,12 @@ def rows(records: Iterable[Record], unit: str) -> dict[str, Row]:
     return {row.name: row for row in sorted(found, key=lambda row: row.order(unit))}
 
 
-def verdicts(found: Mapping[str, Row], unit: str, baseline: str = SLIDE) -> dict[str, Verdict]:
+def hashing(found: Mapping[str, Row]) -> str:
+    """Return the hashed layer that was the first to meet the target; empty without any."""
+    return next((name for name in found if name.startswith(SLIDE)), "")
+
+
+def verdicts(found: Mapping[str, Row], unit: str, baseline: str) -> dict[str, Verdict]:
     """Return the verdict on every other layer over one; none without the baseline."""
     if baseline not in found:
         return {}
@@ -182,8 +182,8 @@ def unit_of(records: Sequence[Record]) -> str:
 def _finding(problem: str, records: Sequence[Record]) -> str:
     unit = unit_of(records)
     found = rows(records, unit)
-    others = {name: row for name, row in found.items() if name != SLIDE}
-    if SLIDE not in found or not others:
+    others = {name: row for name, row in found.items() if not name.startswith(SLIDE)}
+    if not hashing(found) or not others:
         return f"On {PROBLEMS[problem].title}, hashing has not been compared."
     best = next(iter(others))
     return (
@@ -200,16 +200,17 @@ def _over(found: Mapping[str, Row], name: str, best: str) -> str:
 
 
 def _pays(found: Mapping[str, Row], other: str, unit: str) -> str:
-    said = verdicts({name: found[name] for name in (other, SLIDE)}, unit, other)[SLIDE]
-    return f"hashing {PAYS.get(said.claim, 'is not shown to pay')} ({said.claim}: {short(SLIDE, said)})"
+    own = hashing(found)
+    said = verdicts({name: found[name] for name in (other, own)}, unit, other)[own]
+    return f"hashing {PAYS.get(said.claim, 'is not shown to pay')} ({said.claim}: {short(own, said)})"
 
 
 def _section(problem_name: str, size: str, machine: str, records: Sequence[Record]) -> str:
     problem, unit = PROBLEMS[problem_name], unit_of(records)
     found = rows(records, unit)
-    said = verdicts(found, unit)
+    said = verdicts(found, unit, hashing(found))
     reported = [record for record in records if record["rung"] is None]
-    told = "verdict over slide" if unit == "seconds" else "verdict over slide, samples"
+    told = f"verdict over {hashing(found) or SLIDE}" + ", samples" * (unit != "seconds")
     lines = [
         f"## {problem.title}",
         "",
@@ -223,7 +224,9 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
         HEADER.format(unit=unit, verdict=told),
         *(row.line(unit, verdict_of(name, said)) for name, row in found.items()),
     ]
-    return "\n".join([*lines, *_tables(found.get(SLIDE))])
+    return "\n".join(
+        lines + [line for name, row in found.items() if name.startswith(SLIDE) for line in _tables(row)]
+    )
 
 
 def verdict_of(name: str, said: Mapping[str, Verdict]) -> str:
@@ -241,10 +244,8 @@ def _pace(records: Sequence[Record]) -> str:
     )
 
 
-def _tables(row: Row | None) -> list[str]:
+def _tables(row: Row) -> list[str]:
     """Return what the hash tables did."""
-    if row is None:
-        return []
     results = [run["result"] for run in row.runs.values()]
     recall, stored = (_percent([_last(r, name) for r in results]) for name in ("table_recall", "table_stored"))
     largest, mean, builds = (
@@ -254,7 +255,7 @@ def _tables(row: Row | None) -> list[str]:
     spent = f", which took {statistics.fmean(shares):.1%} of the train clock" if shares else ""
     return [
         "",
-        f"Tables of `slide` at the end: recall of the 5 best labels {recall}, {stored} of the labels stored, "
+        f"Tables of `{row.name}` at the end: recall of the 5 best labels {recall}, {stored} of the labels stored, "
         f"largest bucket {largest}, mean bucket {mean}; built {builds} times{spent}.",
     ]
 

@@ -24,16 +24,27 @@ from hooke.workloads.xmlc_mlp import PLANTED
 from benchmarks import speed
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import commit, over, write
-from benchmarks.slide.conditions import ACTIVE, FULL, LAYERS, OPTIMIZER, PROBLEMS, QUIET, RANDOM, SLIDE, known_of
+from benchmarks.slide.conditions import (
+    ACTIVE,
+    DWTA,
+    FULL,
+    LAYERS,
+    OPTIMIZER,
+    PROBLEMS,
+    QUIET,
+    RANDOM,
+    SLIDE,
+    known_of,
+)
 from benchmarks.slide.running import busy, command
 
 LABELS = (10_000, 31_623, 100_000, 316_228, 1_000_000)
 BATCHES = (32, 128, 512, 2048)
 COARSE = (10_000, 100_000, 670_091), (32, 256, 2048)
 """Labels and batches of the coarse map."""
-DWTA: dict[str, Any] = {"output": "slide", "active": ACTIVE, "hash_family": "dwta", "hashes": 5, "tables": 24}
+OF_DWTA: dict[str, Any] = {**LAYERS[DWTA].given, "hashes": 5, "tables": 24}
 MAPPED: dict[str, dict[str, Any]] = {name: dict(layer.given) for name, layer in LAYERS.items()}
-MAPPED |= {"slide, dwta": DWTA, "slide, per item": {**DWTA, "sets": "item", "uniform_share": 0.94}}
+MAPPED |= {DWTA: OF_DWTA, "slide, per item": {**OF_DWTA, "sets": "item", "uniform_share": 0.94}}
 STEPS, FEW, LONG = 24, 6, 1 << 26
 """Steps of a cell, and of one whose steps compute more than LONG outputs; the first quarter of them does not count
 (compilation, first touch of memory)."""

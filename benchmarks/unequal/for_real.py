@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
@@ -21,6 +20,7 @@ from benchmarks.unequal.conditions import (
     of_kind,
 )
 from benchmarks.unequal.entries import ENTRIES, FASTEST, SLOWEST, entries
+from benchmarks.unequal.findings import Gain
 from benchmarks.unequal.panels import figures
 from benchmarks.unequal.rates import WHO, Rates
 from benchmarks.unequal.runs import Run, best, complete, median, results
@@ -41,28 +41,16 @@ method that runs on one worker alone has none. No process is pinned.
 """
 
 
-class Answer(NamedTuple):
-    """What the CPU adds to the device: seconds, and samples per second."""
+def answer(records: Mapping[Run, Record], task: str, condition: str) -> Gain:
+    """Return the gain of a task: of all methods on both, the one that meets the target first.
 
-    alone: float | None
-    method: str
-    together: float | None
-    limit: float
-    """Throughput of both over that of the device, each at the batch that it chose alone."""
-
-    @property
-    def ratio(self) -> float | None:
-        """Return how many times as soon both meet the target."""
-        return self.alone / self.together if self.alone and self.together else None
-
-
-def answer(records: Mapping[Run, Record], task: str, condition: str) -> Answer:
-    """Return the answer of a task: of all methods on both, the one that meets the target first."""
+    `limit`: throughput of both over that of the device, each at the batch that it chose alone.
+    """
     medians = {each: median(results(records, task, condition, each) or ()) for each in entries(condition)}
     met = {each: s for each, s in medians.items() if s is not None and not ENTRIES[each].alone}
     method = min(met, key=lambda each: met[each], default="")
     limit = 1 + _rate(records, task, condition, SLOWEST) / _rate(records, task, condition, FASTEST)
-    return Answer(medians[FASTEST], method, met.get(method), limit)
+    return Gain(medians[FASTEST], method, met.get(method), limit)
 
 
 def _rate(records: Mapping[Run, Record], task: str, condition: str, entry: str) -> float:
@@ -111,7 +99,7 @@ def section(records: Mapping[Run, Record]) -> Iterator[str]:
         yield ""
 
 
-def told(found: Answer) -> str:
+def told(found: Gain) -> str:
     """Return the answer in words."""
     limit = f"the CPU adds throughput to {found.limit:.2f} x"
     if found.ratio is None:

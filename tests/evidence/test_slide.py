@@ -6,7 +6,7 @@ import pytest
 from hooke.catalogue.validation import validate_run
 
 from benchmarks.slide import region as module
-from benchmarks.slide.conditions import CLEARED, FULL, LAYERS, PROBLEMS, RANDOM, SIZES, SLIDE, Size
+from benchmarks.slide.conditions import CLEARED, DWTA, FULL, LAYERS, PROBLEMS, RANDOM, SIZES, SLIDE, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish, read
 from benchmarks.slide.region import MAPPED, cells, document, steps
@@ -76,8 +76,10 @@ def test_every_layer_has_the_same_effort():
 
 
 def test_only_slide_searches_tables_and_all_have_one_active_size():
-    assert set(LAYERS[SLIDE].spaces) == {"hashes", "tables", "uniform_share"}
-    assert all(not layer.spaces for name, layer in LAYERS.items() if name != SLIDE)
+    hashed = {name: layer for name, layer in LAYERS.items() if name in (SLIDE, DWTA)}
+    assert all(set(layer.spaces) == {"hashes", "tables", "uniform_share"} for layer in hashed.values())
+    assert all(not layer.spaces for name, layer in LAYERS.items() if name not in hashed)
+    assert all(3 <= setting["hashes"] <= 6 for setting in LAYERS[DWTA].trials(16))
     assert {layer.given["active"] for layer in LAYERS.values() if "active" in layer.given} == {1000}
     (setting, *_) = LAYERS[SLIDE].trials(6)
     assert setting.keys() >= {"lr", "hashes", "tables", "uniform_share"}
@@ -109,6 +111,8 @@ def test_trials_come_first_and_their_best_is_reported():
 def test_the_first_sentence_says_whether_hashing_pays():
     quick = page(records({SLIDE: 10.0, "full": 40.0, "random-active": 20.0}))
     assert "hashing pays (faster: slide 2.0x" in quick.split("\n\n")[2]
+    both = page(records({SLIDE: 30.0, DWTA: 10.0, "full": 40.0, "random-active": 20.0}))
+    assert "hashing pays (faster: slide, dwta 2.0x" in both and "verdict over slide, dwta" in both
     slow = page(records({SLIDE: 30.0, "full": 40.0, "random-active": 20.0}))
     sentence = slow.split("\n\n")[2]
     assert sentence.startswith("On Finna/YSO English")

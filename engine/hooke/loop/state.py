@@ -260,9 +260,10 @@ class RankState(Rank):
         self.elements = elements
 
     def check(self, vector: Vector, what: str, rank: int | None = None, step: int | None = None) -> None:
-        """Raise NumericalError if the vector holds a NaN or Inf; a sum is enough, because it keeps both."""
+        """Raise NumericalError if the vector holds a NaN or Inf: a sum keeps both, but may overflow by itself."""
         touched = self.touched(vector)
-        if not math.isfinite(float(vector.sum()) if touched is None else touched.total(vector)):
+        total = float(vector.sum()) if touched is None else touched.total(vector)
+        if not math.isfinite(total) and not bool(vector.isfinite().all()):
             who, when = self.rank if rank is None else rank, self.t if step is None else step
             raise NumericalError(
                 f"{what} of rank {who} holds NaN or Inf at its step {when}: the run diverged; "

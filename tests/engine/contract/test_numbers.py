@@ -2,11 +2,16 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
+from hooke.comm.base import Slice
+from hooke.comm.touched import Rows, Touched
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.errors import NumericalError
+from hooke.loop.state import RankState
 from hooke.spec.journal import records, unpack
 
 from tests.engine.contract import suite
@@ -114,3 +119,16 @@ def test_a_server_names_the_worker_and_the_step_of_what_it_receives(case, monkey
     assert 5 <= int(found[1]) < 5 + case.longest
     assert int(found[1]) % case.longest == 0 or case.kind.period_field is None or case.algorithm in suite.VARYING
     assert np.isfinite(ranks[case.ranks - 1].evaluated.numpy()).all()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_sum_that_overflows_is_no_bad_value(sparse):
+    """Two elements of 2e38 are numbers, and their sum in float32 is not."""
+    whole = Touched((Rows(Slice("w", 0, 4, (4, 1)), torch.tensor([1, 2])),)) if sparse else None
+    rank = SimpleNamespace(touched=lambda vector: whole, rank=0, t=1)
+    large = torch.tensor([0.0, 2e38, 2e38, 0.0])
+    RankState.check(rank, large, "the gradient")
+    for bad in (torch.nan, torch.inf):
+        large[1] = bad
+        with pytest.raises(NumericalError, match="the gradient of rank 0 holds NaN or Inf at its step 1"):
+            RankState.check(rank, large, "the gradient")
