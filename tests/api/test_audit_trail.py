@@ -41,12 +41,12 @@ def test_changes_of_experiments_and_runs(service):
     assert told(service, id) == [
         (ana.name, "create_experiment", None, about),
         (ana.name, "set_priority", {"priority": 0}, {"priority": 7}),
-        (ana.name, "cancel_experiment", {"runs": {"running": 1}}, None),
+        (ana.name, "cancel_experiment", {"runs": {"running": 1}}, {"runs": {"running": 1}}),
     ]
-    running = {"state": "running", "attempt": 1}
+    running = {"state": "running", "attempt": 1, "cancel_requested": False}
     assert told(service, run) == [
-        (eva.name, "checkpoint_run", running, None),
-        (eva.name, "cancel_run", running, None),
+        (eva.name, "checkpoint_run", running, running),
+        (eva.name, "cancel_run", running, running | {"cancel_requested": True}),
     ], "what was refused has changed nothing"
 
 
@@ -78,8 +78,27 @@ def test_changes_of_clusters_tokens_and_users(service):
     about = {"user": None, "label": made["label"], "scope": "submit"}
     assert told(service, made["id"]) == [
         ("owner", "create_token", None, about),
-        ("owner", "revoke_token", None, None),
+        ("owner", "revoke_token", about | {"revoked": False}, {"revoked": True}),
     ]
+    assert found[4][2]["draining"] is True, "what was removed"
+
+
+def test_what_is_deleted_and_restored_and_whose_sessions_end(service):
+    service.hello()
+    ana = person(service)
+    made = ana.client.post("/experiments", json=SPEC | ALONE).json()
+    path = f"/experiments/{made['id']}"
+    ana.client.post(f"{path}/cancel").raise_for_status()
+    ana.client.delete(path).raise_for_status()
+    ana.client.post(f"{path}/restore").raise_for_status()
+    deleted, restored = told(service, made["id"])[-2:]
+    assert deleted[:3] == (ana.name, "delete_experiment", {"number": made["number"], "name": "first"})
+    assert deleted[3]["deleted"] is True and "T" in deleted[3]["until"]
+    assert restored[1:] == ("restore_experiment", {"deleted": True, "by": ana.name}, {"deleted": False})
+    ana.sign_in(client=browser(service)).raise_for_status()
+    service.client.post(f"/users/{ana.name}/sign-out").raise_for_status()
+    _, action, before, after = told(service, ana.name)[-1]
+    assert (action, after) == ("end_sessions", {"sessions": 0}) and before["sessions"] >= 1
 
 
 def test_sign_ins_and_failed_ones_with_their_address(service):

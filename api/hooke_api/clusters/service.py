@@ -84,6 +84,7 @@ def remove(session: Session, name: str, silence: timedelta) -> None:
             "within seconds: drain the cluster, or stop its agent (that of `hooke up` ends with it) and remove it "
             f"{silence.total_seconds():.0f} s later"
         )
+    trail.tell(session, before={"cores": cluster.cores, "slots": cluster.slots, "draining": cluster.draining})
     tokens.revoke_all(session, name)
     session.execute(delete(CatalogueEntry).where(CatalogueEntry.cluster == name))
     session.execute(delete(StoredCalibration).where(StoredCalibration.cluster == name))

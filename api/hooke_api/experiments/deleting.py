@@ -15,6 +15,7 @@ from hooke_api.planning.trials import continued_id
 from hooke_api.storage.outbox import announce
 from hooke_api.storage.present import deleted, present_experiment
 from hooke_api.storage.reach import in_reach
+from hooke_api.storage.trail import tell
 
 LISTING = "deleted experiments"
 RETENTION = "retention"
@@ -32,6 +33,8 @@ def delete(session: Session, experiment_id: str, who: str, undo: timedelta) -> D
         _check_deletable(session, experiment)
         at = database_time(session)
         _hide(session, experiment, who, at, undo)
+        about = {"number": experiment.number, "name": experiment.name}
+        tell(session, before=about, after={"deleted": True, "until": (at + undo).isoformat()})
     return DeletedExperiment.model_validate(experiment)
 
 
@@ -78,6 +81,7 @@ def restore(session: Session, experiment_id: str) -> Experiment:
     earlier = session.get(Experiment, needed) if needed else None
     if earlier is not None and earlier.deleted_at is not None:
         raise Conflict(f"experiment {experiment.number} continues another one: {deleted(earlier)}")
+    tell(session, before={"deleted": True, "by": experiment.deleted_by}, after={"deleted": False})
     experiment.deleted_at = experiment.deleted_by = experiment.purge_at = None
     experiment.restored_at = database_time(session)
     session.flush()

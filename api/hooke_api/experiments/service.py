@@ -137,8 +137,7 @@ def set_priority(session: Session, experiment_id: str, priority: int, silence: t
 def cancel(session: Session, experiment_id: str, who: str, silence: timedelta) -> ExperimentView:
     """Cancel every run that has not ended, and plan no others."""
     experiment = get(session, experiment_id)
-    counts = _counts(session, [experiment])[experiment_id].all
-    trail.tell(session, before={"runs": {state.value: count for state, count in counts.items()}})
+    trail.tell(session, before=_runs_told(session, experiment))
     _cancel_runs(session, experiment_id, who)
     # this locks the experiment, and a run that ends locks its own row before: the other order would be a deadlock
     experiment.planning = False
@@ -147,7 +146,14 @@ def cancel(session: Session, experiment_id: str, who: str, silence: timedelta) -
     session.flush()
     lifecycle.finish_experiment(session, experiment_id)
     session.refresh(experiment)
+    trail.tell(session, after=_runs_told(session, experiment))
     return view(session, experiment, silence)
+
+
+def _runs_told(session: Session, experiment: Experiment) -> dict[str, Any]:
+    """Return the states of its runs for the audit trail."""
+    counts = _counts(session, [experiment])[experiment.id].all
+    return {"runs": {state.value: count for state, count in counts.items() if count}}
 
 
 def _cancel_runs(session: Session, experiment_id: str, who: str) -> None:

@@ -25,6 +25,10 @@ OF_RUN = ("run", "number", "variant", "cluster", "workers", "seed")
 COLUMNS = (*OF_RUN, "metric", "samples", "clock_s", "wall_s", "value")
 
 
+ROWS = 8192
+"""Of a part of the response."""
+
+
 @dataclass(frozen=True)
 class Chosen:
     """What of an experiment is wanted."""
@@ -68,9 +72,10 @@ def parquet_of(database: Database, store: CurveStore, chosen: Chosen) -> Iterato
     def tables() -> Iterator[dict[str, Any]]:
         for run, metric, columns in _parts(database, store, runs, metrics):
             of = _of(run, metric)
-            count = len(columns[0])
-            told = [pa.array([value] * count, kind) for value, kind in zip(of, types[: len(of)], strict=True)]
-            yield dict(zip(COLUMNS, [*told, *columns], strict=True))
+            for block in _blocks(columns):
+                count = len(block[0])
+                told = [pa.array([value] * count, kind) for value, kind in zip(of, types[: len(of)], strict=True)]
+                yield dict(zip(COLUMNS, [*told, *block], strict=True))
 
     return base.parquet_of(pa.schema(list(zip(COLUMNS, types, strict=True))), tables())
 
@@ -81,7 +86,8 @@ def _lines(
     yield csv_lines([COLUMNS])
     for run, metric, columns in _parts(database, store, runs, metrics):
         of = _of(run, metric)
-        yield csv_lines((*of, *row) for row in zip(*(each.tolist() for each in columns), strict=True))
+        for block in _blocks(columns):
+            yield csv_lines((*of, *row) for row in zip(*(each.tolist() for each in block), strict=True))
 
 
 def _parts(
@@ -95,6 +101,12 @@ def _parts(
             y = curve(run, curves, metric, "samples")[1]
             if len(y):
                 yield run, metric, [*(curve(run, curves, metric, axis)[0] for axis in AXES), y]
+
+
+def _blocks(columns: Sequence[Floats]) -> Iterator[list[Floats]]:
+    """Yield rows some thousands at a time: as text a curve takes several times as much memory."""
+    for begin in range(0, len(columns[0]), ROWS):
+        yield [column[begin : begin + ROWS] for column in columns]
 
 
 def _of(run: Facts, metric: Metric) -> tuple[object, ...]:

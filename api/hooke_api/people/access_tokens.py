@@ -111,8 +111,10 @@ def revoke(session: Session, token_id: str, actor: Actor) -> TokenView:
         return _of_agent(session.get_one(ClusterToken, token_id))
     if row is None or (not actor.may(Role.ADMIN) and (actor.user is None or row.user_id != actor.user)):
         raise ResourceNotFound(f"you have no token with the id {token_id!r}")
+    user = session.get(User, row.user_id) if row.user_id else None
+    about = {"user": user.name if user else None, "label": row.label, "scope": row.scope}
+    trail.tell(session, before=about | {"revoked": row.revoked_at is not None}, after={"revoked": True})
     if row.revoked_at is None:
         row.revoked_at = database_time(session)
     session.flush()
-    user = session.get(User, row.user_id) if row.user_id else None
     return _view(row, user.name if user else None)

@@ -80,6 +80,7 @@ def end(session: Session, session_id: str) -> None:
     session.execute(delete(BrowserSession).where(BrowserSession.id == session_id))
 
 
-def end_all(session: Session, user: str | None, but: str | None = None) -> None:
-    """End every session of a user, or of the owner (None), except perhaps one."""
-    session.execute(delete(BrowserSession).where(_of(user), BrowserSession.id != (but or "")))
+def end_all(session: Session, user: str | None, but: str | None = None) -> int:
+    """End every session of a user, or of the owner (None), except perhaps one; return their number."""
+    ended = delete(BrowserSession).where(_of(user), BrowserSession.id != (but or ""))
+    return len(session.scalars(ended.returning(BrowserSession.id)).all())

@@ -116,7 +116,8 @@ def change(session: Session, name: str, asked: UserChange, actor: Actor) -> User
 
 def sign_out(session: Session, name: str) -> None:
     """End every session of a user, or of the owner. Raises ResourceNotFound."""
-    sessions.end_all(session, None if name == OWNER else get(session, name).id)
+    ended = sessions.end_all(session, None if name == OWNER else get(session, name).id)
+    trail.tell(session, before={"sessions": ended}, after={"sessions": 0})
 
 
 def get(session: Session, name: str) -> User:

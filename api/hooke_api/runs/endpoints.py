@@ -92,8 +92,7 @@ def retry_run(
     with database.write() as session:
         service.check_owner(session, run_id, actor)
         attempts.retry(session, run_id, actor.name, resume)
-        session.flush()
-        return service.view(session, service.get(session, run_id), silence_of(request))
+        return service.changed(session, run_id, silence_of(request))
 
 
 @router.post("/{run_id}/abandon", operation_id="abandon_run", status_code=202)
@@ -106,8 +105,7 @@ def abandon_run(run_id: str, request: Request, actor: ActorOf, database: Databas
     with database.write() as session:
         service.tell_state(session, run_id)
         attempts.abandon(session, run_id, actor.name, silence_of(request))
-        session.flush()
-        return service.view(session, service.get(session, run_id), silence_of(request))
+        return service.changed(session, run_id, silence_of(request))
 
 
 @router.post("/{run_id}/checkpoint", operation_id="checkpoint_run", status_code=202)

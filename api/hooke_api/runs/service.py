@@ -136,8 +136,20 @@ def check_owner(session: Session, run_id: str, actor: Actor) -> None:
 def tell_state(session: Session, run_id: str) -> Run:
     """Tell the audit trail the state of a run before it is changed; return the run."""
     run = get(session, run_id)
-    tell(session, before={"state": run.state.value, "attempt": run.attempt})
+    tell(session, before=_state(run))
     return run
+
+
+def changed(session: Session, run_id: str, silence: timedelta) -> RunView:
+    """Return a run that a request has changed, and tell the audit trail its state."""
+    session.flush()
+    run = get(session, run_id)
+    tell(session, after=_state(run))
+    return view(session, run, silence)
+
+
+def _state(run: Run) -> dict[str, Any]:
+    return {"state": run.state.value, "attempt": run.attempt, "cancel_requested": run.cancel_requested}
 
 
 def view(session: Session, run: Run, silence: timedelta) -> RunView:
@@ -211,8 +223,7 @@ def cancel(session: Session, run_id: str, who: str, silence: timedelta) -> RunVi
     get(session, run_id)
     run = session.get_one(Run, run_id, with_for_update=True, populate_existing=True)
     lifecycle.cancel(session, run, who)
-    session.flush()
-    return view(session, get(session, run_id), silence)
+    return changed(session, run_id, silence)
 
 
 def checkpoint(session: Session, run_id: str, silence: timedelta) -> RunView:
@@ -225,8 +236,7 @@ def checkpoint(session: Session, run_id: str, silence: timedelta) -> RunView:
         raise Conflict(f"run {run_id} is being cancelled, and writes a checkpoint when it ends")
     attempt = session.get_one(Attempt, (run.id, run.attempt), populate_existing=True)
     attempt.checkpoints_asked += 1
-    session.flush()
-    return view(session, get(session, run_id), silence)
+    return changed(session, run_id, silence)
 
 
 def logs(session: Session, run_id: str, after: int, limit: int, rank: int | None) -> LogPage:

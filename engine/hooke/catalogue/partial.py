@@ -30,6 +30,8 @@ _STANDINS: dict[str, Any] = {
 """Values for fields that have no default. What is found at the same place, or inside it, is not told."""
 _ROUNDS = 4
 """Each takes away what the one before has uncovered, as a field that is missing once a wrong value is gone."""
+_MOST = 1000
+"""Faults of form beyond which the rest is not looked at: it costs time, and nobody reads more."""
 _FOLLOW = {
     "budget": {"evaluation", "tuning"},
     "clusters": {"tuning"},
@@ -51,13 +53,14 @@ def further(document: Any, faults: Iterable[Fault], check: Callable[[ExperimentS
     `check` raises SpecError, with pointers into the document as it was sent. None where the rest cannot be read.
     """
     places = [fault.pointer for fault in faults]
-    spec = _mended(document, places)
+    spec = _mended(document, places) if len(places) <= _MOST else None
     if spec is None:
         return []
     try:
         check(spec)
     except SpecError as error:
-        return [fault for fault in error.faults if not any(_depends(fault.pointer, place) for place in places)]
+        wrong = _Wrong(places)
+        return [fault for fault in error.faults if not wrong.explains(fault.pointer)]
     return []
 
 
@@ -73,6 +76,8 @@ def _mended(document: Any, places: list[str]) -> ExperimentSpec | None:
             return ExperimentSpec.model_validate(document)
         except ValidationError as error:
             pending = [fault.pointer for fault in told(error, document)]
+        if len(places) + len(pending) > _MOST:
+            return None
     return None
 
 
@@ -98,11 +103,18 @@ def _without(node: Any, parts: list[str]) -> Any:
     return {**kept, name: _STANDINS[name]} if name in _STANDINS else kept
 
 
-def _depends(found: str, mended: str) -> bool:
-    """Return whether a fault may follow from what stands in at another place."""
-    if f"{found}/".startswith(f"{mended}/") or f"{mended}/".startswith(f"{found}/"):
-        return True
-    at, place = found.split("/"), mended.split("/")
-    if at[:_ITEM] == place[:_ITEM] and place[_ITEM:] and place[_ITEM] in _JUDGING:
-        return True
-    return len(at) > 1 < len(place) and at[1] in _FOLLOW.get(place[1], ())
+class _Wrong:
+    """The places that are wrong; sets, so that thousands of them cost the sum of their sizes."""
+
+    def __init__(self, places: Iterable[str]) -> None:
+        split = [place.split("/") for place in places]
+        self._places = {tuple(parts) for parts in split}
+        self._around = {tuple(parts[:n]) for parts in split for n in range(1, len(parts) + 1)}
+        self._judged = {tuple(parts[:_ITEM]) for parts in split if parts[_ITEM:] and parts[_ITEM] in _JUDGING}
+        self._following = {(name,) for parts in split if len(parts) > 1 for name in _FOLLOW.get(parts[1], ())}
+
+    def explains(self, found: str) -> bool:
+        """Return whether a fault may follow from what stands in at one of these places."""
+        at = tuple(found.split("/"))
+        within = any(at[:n] in self._places for n in range(1, len(at) + 1))
+        return within or at in self._around or at[:_ITEM] in self._judged or at[1:2] in self._following

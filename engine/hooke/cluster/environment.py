@@ -11,8 +11,11 @@ PASSED_ON = frozenset({"HOOKE_DATA", "HOOKE_PATH"})
 _OF_HOOKE = "HOOKE_"
 _OF_ITS_SERVICES = frozenset(
     {
+        "CELERY_BROKER_URL",
+        "CELERY_RESULT_BACKEND",
         "REDISCLI_AUTH",
         "REDIS_PASSWORD",
+        "REDIS_URL",
         "DATABASE_PASSWORD",
         "DATABASE_URL",
         "PGPASSWORD",
