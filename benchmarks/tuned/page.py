@@ -32,8 +32,8 @@ Seconds are those of the train clock until the target was met on the validation 
 *exposed* is the share of that time in which a worker waits for communication. Batch {BATCH} per worker and fp32
 gradients, where a section says nothing else. Methods of the catalogue send bf16 with error feedback; the hooks of
 DDP are entries of their own. All-reduces of the catalogue's methods go along a binomial tree where a section says
-nothing else, which takes longer than the ring of PyTorch's gloo: see
-[decision 109](../decisions/0109-simulated-rivals.md). Verdicts follow
+nothing else. It takes longer than recursive halving, the product's default since, and than the ring of PyTorch's
+gloo, which takes as long as halving: see [decision 112](../decisions/0112-halving-by-default.md). Verdicts follow
 [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number of comparisons
 in a table. Seconds of two tables are not comparable.
 
