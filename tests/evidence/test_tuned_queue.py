@@ -153,9 +153,7 @@ def test_the_schedule_of_all_reduces_is_a_condition_of_a_task(name):
     assert validate_run(by_halving).communication.collective == "halving"
 
 
-@pytest.mark.parametrize(
-    ("task", "key"), [("fashion", "4c0eb78e94f8"), ("fashion-early-halving", "52277572cdb3")]
-)
+@pytest.mark.parametrize(("task", "key"), [("fashion", "4c0eb78e94f8"), ("fashion-early-halving", "52277572cdb3")])
 def test_results_that_are_stored_keep_their_keys(task, key):
     """Those of the time when documents by a tree named none, because it was the default."""
     place = AT["8-hosts"]
