@@ -106,6 +106,7 @@ def hooke(method: str, steps: int) -> None:
         "schema": "hooke.run/1",
         "workload": {"name": "mnist-lenet"},
         "algorithm": {"name": name, "parameters": {"lr": 0.001, **parameters}},
+        "communication": {"collective": "tree"},  # with which it was measured
         "batch": BATCH,
         "workers": NODES,
         "world": "virtual",

@@ -22,9 +22,9 @@ from benchmarks.tuned.entries import elastic
 INTRODUCTION = f"""\
 All figures are **simulated**: virtual seconds until the target was met on the validation part, with constants
 that are assumptions (160 us per sample; batch {BATCH} per worker; bf16 on the wire with error feedback).
-All-reduces go along a binomial tree, the default; by recursive halving the order of methods may be another one
-([decision 109](../decisions/0109-simulated-rivals.md)). *Jitter* is the sigma of the log-normal factor on the
-time of each gradient. Each method has the same number of trials with
+All-reduces go along a binomial tree, the paper's schedule; by recursive halving, the product's default, the order
+of methods may be another one ([decision 109](../decisions/0109-simulated-rivals.md)). *Jitter* is the sigma of the
+log-normal factor on the time of each gradient. Each method has the same number of trials with
 the whole budget, at settings drawn from the space that it declares, on a seed that no result has; the one that met
 the target first under a link and jitter is measured on other seeds. Seconds are geometric means over them.
 Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number

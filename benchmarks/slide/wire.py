@@ -177,7 +177,7 @@ def document(cell: Cell, task: Task) -> dict[str, Any]:
         "workload": {"name": "xmlc-mlp", "parameters": parameters},
         "workload_settings": {**LAYERS[SLIDE].given, "active": ACTIVE // cell.hosts},
         "algorithm": {"name": cell.method, "parameters": own},
-        "communication": {"rows": cell.rows},
+        "communication": {"rows": cell.rows, "collective": "tree"},  # with which it was measured
         "batch": BATCH // cell.hosts,
         "seed": cell.seed,
         "workers": cell.hosts,

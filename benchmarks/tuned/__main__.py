@@ -4,6 +4,8 @@
     python -m benchmarks.tuned run --task fashion --proposals .results/regimes.jsonl   (see benchmarks.regimes)
     python -m benchmarks.tuned run --task fashion-early --place virtual virtual-4 --missing --processes 8
     python -m benchmarks.tuned retime --task fashion-early-halving --of fashion-early --place virtual
+    python -m benchmarks.tuned repeat --task fashion --place 8-hosts --collective halving --minutes 120
+        [--entries slowmo elastic-slowmo] [--peers "PyTorch post-local SGD" "PyTorch DDP, bf16 hook"] [--seeds 3]
     python -m benchmarks.tuned table --task fashion --place 8-hosts [--baseline "PyTorch DDP"]
     python -m benchmarks.tuned publish                  write docs/results/tuned.md and its raw data
 
@@ -11,8 +13,11 @@
 continued, in virtual time entry by entry, at several places in turn. `--missing` runs the entries that the page
 lacks, or has under an earlier rule of the clock, the cheapest first, or in the order of `--entries`. `retime`
 gives published runs of synchronous methods in virtual time the times of the present rule, or of another task that
-differs in the schedule of its all-reduces alone, without gradients (`benchmarks.tuned.retimed`). The page has
-the results in version control; complete entries of the store replace the earlier ones.
+differs in the schedule of its all-reduces alone, without gradients (`benchmarks.tuned.retimed`). `repeat` runs
+published settings of hosts on their published seeds by another collective, in turn with the published peers
+(`benchmarks.tuned.repeated`): by default all synchronous methods of the table, DDP with the bf16 hook and
+post-local SGD. Call it again to go on, with a new `--store` to measure anew. The page has the results in version
+control; complete entries of the store replace the earlier ones.
 """
 
 from __future__ import annotations
@@ -33,6 +38,8 @@ from benchmarks.tuned.missing import by_entry, missing_entries
 from benchmarks.tuned.page import table
 from benchmarks.tuned.publishing import publish, published
 from benchmarks.tuned.records import Record, collect
+from benchmarks.tuned.repeated import PEERS, CannotRepeat, repetitions, same_samples
+from benchmarks.tuned.repeated_page import repeated_table
 from benchmarks.tuned.retimed import retime
 from benchmarks.tuned.rounds import Proposed, Rounds
 from benchmarks.tuned.running import run_all, run_in_turn
@@ -60,16 +67,20 @@ def main() -> int:
         published_again(TASKS[options.of or options.task], TASKS[options.task], {place.name for place in places})
         return 0
     simulated = all(place.world == "virtual" for place in places)
+    if options.do == "repeat" and any(place.world == "virtual" for place in places):
+        parser.error("repeat is for hosts: in virtual time `retime` computes the times without running anything")
     if not simulated and (len(places) > 1 or options.processes > 1):
         parser.error("several places or processes are for virtual time: on hosts there is one run at a time")
     try:
+        if options.do == "repeat":
+            return repeat(options, places[0], store)
         found = [planned(options, place, store) for place in places]
         if options.do == "run" and simulated:
             in_turn = [rounds for of_places in zip_longest(*found) for rounds in of_places if rounds]
             run_in_turn(in_turn, store, options.minutes, options.processes)
         elif options.do == "run":
             run_all(found[0], places[0], store, options.minutes)
-    except Unknown as error:
+    except (Unknown, CannotRepeat) as error:
         parser.error(str(error))
     except (LabError, BrokenClock) as error:
         print(f"tuned: {error}", file=sys.stderr)
@@ -77,7 +88,8 @@ def main() -> int:
     task, kept = TASKS[options.task], collect(store.stored().values())
     for place, planned_there in zip(places, found, strict=True):
         names = {rounds.entry.name for rounds in planned_there}
-        own = [each for each in kept if (each["task"], each["place"]) == (task.name, place.name)]
+        searched = [each for each in kept if not each.get("repeats")]
+        own = [each for each in searched if (each["task"], each["place"]) == (task.name, place.name)]
         shown = table([each for each in own if each["entry"] in names], options.baseline or baseline_at(place))
         print(f"{place.title}:\n{shown}")
     return 0
@@ -86,12 +98,27 @@ def main() -> int:
 def published_again(source: Task, task: Task, places: Container[str]) -> None:
     """Write the page with the runs of a task at the times that they have as runs of another one."""
     found = list[Record]()
-    own = [each for each in published(RESULTS) if each["task"] == source.name and each["place"] in places]
-    for (_, _, place, name), records in by_entry(own).items():
+    searched = [each for each in published(RESULTS) if not each.get("repeats")]
+    own = [each for each in searched if each["task"] == source.name and each["place"] in places]
+    for (_, _, place, name, _), records in by_entry(own).items():
         again = retime(records, task)
         print(f"{name}, {place}: {again if isinstance(again, str) else f'{len(again)} runs'}", flush=True)
         found += [] if isinstance(again, str) else again
     print(publish(found, RESULTS))
+
+
+def repeat(options: argparse.Namespace, place: Place, store: Store) -> int:
+    """Run published settings by another collective, and print their table. Raises CannotRepeat."""
+    task, known = TASKS[options.task], published(RESULTS)
+    asked = options.entries or (), options.peers or (), options.seeds
+    again = repetitions(task, place, options.collective, known, *asked)
+    run_all(again, place, store, options.minutes)
+    keys = {play.key for rounds in again for play in rounds.plays()}
+    found = collect(stored for key, stored in store.stored().items() if key in keys)
+    print(f"{len(found)} of {len(keys)} runs, {place.title}:")
+    if found:
+        print(f"{repeated_table(found)}\n{same_samples(found)}")
+    return 0
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -99,12 +126,12 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="benchmarks.tuned", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "table", "publish", "retime"))
+    parser.add_argument("do", choices=("run", "table", "publish", "retime", "repeat"))
     parser.add_argument("--task", choices=TASKS, help="of run and table")
     parser.add_argument("--place", choices=AT, nargs="+", default=["8-hosts"], help="several: in virtual time")
     parser.add_argument("--minutes", type=float, default=600.0, help="start no run after so many minutes")
     parser.add_argument("--trials", type=int, help="of every entry; by default as many as the task's tables have")
-    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--seeds", type=int, help=f"by default {SEEDS}; of repeat: those that are published")
     parser.add_argument("--tuning-seeds", type=int, default=TUNING_SEEDS, help="seeds of every trial")
     parser.add_argument("--entries", nargs="+", metavar="NAME", help="only these; all: the most important first")
     parser.add_argument(
@@ -121,6 +148,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--processes", type=int, default=1, help="runs in virtual time at once, each on one core, all niced"
     )
+    parser.add_argument("--collective", choices=("halving", "tree"), default="halving", help="of repeat")
+    parser.add_argument("--peers", nargs="+", metavar="NAME", help=f"of repeat; by default {' and '.join(PEERS)}")
     parser.add_argument("--of", choices=TASKS, help="retime: the task whose published runs get other times")
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "tuned")
     return parser
@@ -137,7 +166,7 @@ def planned(options: argparse.Namespace, place: Place, store: Store) -> list[Rou
         lacking = missing_entries(task, place, published(RESULTS), collect(store.stored().values()))
         chosen = [entry for entry in chosen if entry in lacking] if options.entries else lacking
         print(f"{place.name}: {len(chosen)} missing: {', '.join(entry.name for entry in chosen)}", flush=True)
-    seeds = options.seeds, options.tuning_seeds
+    seeds = options.seeds or SEEDS, options.tuning_seeds
     if not options.proposals:
         return [Rounds(task, place, entry, options.trials or task.trials, *seeds) for entry in chosen]
     best = {entry.name: proposals(options.proposals, task.name, place.hosts, entry.name) for entry in chosen}

@@ -160,7 +160,7 @@ class Entry:
             settings = {"method": self.method, **common, **parameters, **one, **ends}
             return {"schema": "hooke.peer/1", "settings": settings}
         method, parameters, sent = self._in_catalogue(parameters)
-        sent = sent if task.collective == "tree" else sent | {"collective": task.collective}
+        sent = sent | {"collective": task.collective}
         return (
             common
             | {

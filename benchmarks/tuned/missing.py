@@ -11,8 +11,9 @@ from benchmarks.tuned.entries import Entry, entries
 from benchmarks.tuned.records import Record
 from benchmarks.tuned.rules import current, outdated
 
-At = tuple[str, str, str, str]
-"""Machine, which is empty in virtual time, task, place and entry."""
+At = tuple[str, str, str, str, str]
+"""Machine, which is empty in virtual time, task, place, entry, and by which collective a published setting was
+repeated, if it was."""
 
 
 def missing_entries(task: Task, place: Place, published: Iterable[Record], kept: Iterable[Record]) -> list[Entry]:
@@ -34,7 +35,7 @@ def missing_entries(task: Task, place: Place, published: Iterable[Record], kept:
 
 
 def _is_of(record: Record, task: Task, place: Place) -> bool:
-    if (record["task"], record["place"]) != (task.name, place.name):
+    if (record["task"], record["place"]) != (task.name, place.name) or record.get("repeats"):
         return False
     return place.world == "virtual" or name_of(record["hardware"]) == name_of(hardware())
 
@@ -68,6 +69,7 @@ def by_entry(records: Iterable[Record]) -> Mapping[At, list[Record]]:
 
 
 def at_of(record: Record) -> At:
-    """Return machine, task, place and entry of a record; a simulated one is of no machine."""
+    """Return what a record is of; a simulated one is of no machine."""
     machine = "" if AT[record["place"]].world == "virtual" else name_of(record["hardware"])
-    return machine, record["task"], record["place"], record["entry"]
+    again = (record.get("repeats") or {}).get("collective", "")
+    return machine, record["task"], record["place"], record["entry"], again

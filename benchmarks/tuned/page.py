@@ -9,6 +9,7 @@ from benchmarks.evidence.machine import title_of
 from benchmarks.tuned.conditions import AT, BATCH, TASKS, Task
 from benchmarks.tuned.entries import PEER_NAMES, baseline_at
 from benchmarks.tuned.records import Record
+from benchmarks.tuned.repeated_page import repeated_section
 from benchmarks.tuned.rows import ORIGINAL, Row, elastic_verdict, original_verdict, rows, told, verdicts
 from benchmarks.tuned.rules import WORDS, marked, note
 
@@ -32,8 +33,8 @@ Seconds are those of the train clock until the target was met on the validation 
 *exposed* is the share of that time in which a worker waits for communication. Batch {BATCH} per worker and fp32
 gradients, where a section says nothing else. Methods of the catalogue send bf16 with error feedback; the hooks of
 DDP are entries of their own. All-reduces of the catalogue's methods go along a binomial tree where a section says
-nothing else, which takes longer than the ring of PyTorch's gloo: see
-[decision 109](../decisions/0109-simulated-rivals.md). Verdicts follow
+nothing else. It takes longer than recursive halving, the product's default since, and than the ring of PyTorch's
+gloo, which takes as long as halving: see [decision 112](../decisions/0112-halving-by-default.md). Verdicts follow
 [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number of comparisons
 in a table. Seconds of two tables are not comparable.
 
@@ -66,7 +67,12 @@ def page(records: Sequence[Record]) -> str:
     tables = _parts(records)
     real = [found for (_, _, place, _), found in sections(records) if AT[place].world != "virtual"]
     head = [TITLE, *_answer(real), INTRODUCTION, *over_original(sections(records))]
-    return "\n\n".join([*head, *(_section(*at, own) for at, own in tables.items())]) + "\n"
+    again = _repeated(records)
+    body = list[str]()
+    for at, own in tables.items():
+        body += [_section(*at, own), *map(repeated_section, again.pop(at[:3], []))]
+    body += [repeated_section(own) for groups in again.values() for own in groups]
+    return "\n\n".join([*head, *body]) + "\n"
 
 
 def sections(records: Sequence[Record]) -> list[tuple[At, dict[str, Row]]]:
@@ -75,12 +81,23 @@ def sections(records: Sequence[Record]) -> list[tuple[At, dict[str, Row]]]:
 
 
 def _parts(records: Sequence[Record]) -> dict[At, list[Record]]:
-    """Return the records of each table, those in virtual time last: what is simulated is of no machine."""
+    """Return the records of each table of a search, those in virtual time last: these are of no machine."""
     found: dict[At, list[Record]] = defaultdict(list)
     for record in records:
+        if record.get("repeats"):
+            continue
         machine = "" if AT[record["place"]].world == "virtual" else title_of(record["hardware"])
         found[machine, record["task"], record["place"], record["effort"]].append(record)
     return {at: found[at] for at in sorted(found, key=lambda at: (not at[0], at))}
+
+
+def _repeated(records: Sequence[Record]) -> dict[tuple[str, str, str], list[list[Record]]]:
+    """Return the tables of settings that were repeated by another collective, by machine, task and place."""
+    found: dict[tuple[str, str, str], dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        if record.get("repeats"):
+            found[title_of(record["hardware"]), record["task"], record["place"]][record["effort"]].append(record)
+    return {at: list(by_effort.values()) for at, by_effort in sorted(found.items())}
 
 
 def _answer(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:

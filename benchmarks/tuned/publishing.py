@@ -30,7 +30,7 @@ def publish(measured: Iterable[Record], results: Path) -> Path:
     for at, found in by_entry(measured).items():
         own = newest(found)
         if why := lacks(own, there.get(at, [])):
-            print(f"left out: {', '.join(at[1:])}: {why}")
+            print(f"left out: {', '.join(filter(None, at[1:]))}: {why}")
         else:
             renewed[at] = own
     merged = [record for record in before if at_of(record) not in renewed]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -33,12 +33,17 @@ class Play:
     """The search that it is part of, in words."""
     tuning: int = 1
     """Seeds of each trial: runs of searches with other numbers are not mixed."""
+    repeats: Mapping[str, Any] = field(default_factory=dict)
+    """What it repeats by another collective (`benchmarks.tuned.repeated`): that collective, and samples and
+    seconds to the target of the published run."""
 
     @cached_property
     def key(self) -> str:
         """Return what identifies a result: also the rule of the clock, where it matters."""
-        ruled = {"rule": RULE} if overlaps(self.entry.method, self.parameters) else {}
-        return key_of(self.place, self.document | ({"tuning": self.tuning} if self.tuning > 1 else {}) | ruled)
+        more: dict[str, Any] = {"rule": RULE} if overlaps(self.entry.method, self.parameters) else {}
+        more |= {"tuning": self.tuning} if self.tuning > 1 else {}
+        more |= {"repeated": self.repeats["collective"]} if self.repeats else {}
+        return key_of(self.place, self.document | more)
 
     @property
     def edges(self) -> list[str]:
@@ -49,7 +54,8 @@ class Play:
     def title(self) -> str:
         """Return a title that identifies the run."""
         what = f"seed {self.seed}" if self.rung is None else f"trial {self.trial}, rung {self.rung}"
-        return f"{self.entry.name}, {self.task.name}, {self.place.name}, {what}"
+        again = f", again by {self.repeats['collective']}" if self.repeats else ""
+        return f"{self.entry.name}, {self.task.name}, {self.place.name}, {what}{again}"
 
 
 class Rounds:

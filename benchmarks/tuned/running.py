@@ -10,10 +10,10 @@ import contextlib
 import shutil
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from benchmarks import speed
 from benchmarks.common.rounds import carry_out
@@ -29,6 +29,13 @@ REPEATED = 3
 """Runs of the same play with a broken clock after which the clock itself is to be doubted."""
 Todo = tuple[Play, Path]
 """A run and the folder of its journals."""
+
+
+class Plan(Protocol):
+    """What has runs to carry out: a search, or published settings to repeat."""
+
+    def missing(self, results: Mapping[str, Mapping[str, Any]]) -> Iterator[Play]:
+        """Yield the runs that can be carried out now and have no result."""
 
 
 class Session:
@@ -72,7 +79,7 @@ class Session:
         print(f"not counted: {told}", flush=True)
 
 
-def run_all(rounds: Sequence[Rounds], place: Place, store: Store, minutes: float) -> int:
+def run_all(rounds: Sequence[Plan], place: Place, store: Store, minutes: float) -> int:
     """Run what is missing until nothing is, or `minutes` are over; return the number of runs.
 
     A run that fails for a reason outside of its method, such as the limit of this benchmark, is kept as a failure
@@ -126,7 +133,7 @@ def carried_out(todo: Todo, lab: labs.Lab | None = None, cores: int | None = Non
     return {"result": result, "wrong": wrong, "machine_ms": machine_ms, "seconds": time.monotonic() - began}
 
 
-def following(rounds: Sequence[Rounds], store: Store, failed: set[str]) -> Play | None:
+def following(rounds: Sequence[Plan], store: Store, failed: set[str]) -> Play | None:
     """Return the next run: trials first, then reported runs by seed."""
     results = store.results()
     plays = [play for each in rounds for play in each.missing(results) if play.key not in failed]

@@ -59,7 +59,7 @@ class Store:
             "unix": time.time(),
             "machine_ms": machine_ms,
             "result": {name: result.get(name) for name in KEPT},
-        }
+        } | ({"repeats": dict(play.repeats)} if play.repeats else {})
         name = f"runs/{play.key}.json" if over(result) else f"failures/{play.key}-{time.time_ns()}.json"
         write(self.folder / name, document)
 

@@ -209,6 +209,7 @@ def document(task: str, condition: str, entry: str, settings: Settings, seed: in
         "schema": "hooke.run/1",
         "workload": dict(what.workload),
         "algorithm": {"name": how.algorithm, "parameters": parameters},
+        "communication": {"collective": "tree"},  # with which all tables were measured
         "batch": settings["batch"],
         "sharding": "dispatched",
         "workers": 1 if how.alone else where.workers,

@@ -6,6 +6,7 @@ import pytest
 from hooke.catalogue.validation import validate_run
 
 from benchmarks.evidence import store as evidence
+from benchmarks.evidence.cells import key_of
 from benchmarks.evidence.machine import hardware, name_of
 from benchmarks.tuned import running
 from benchmarks.tuned.conditions import AT, TASKS
@@ -145,12 +146,18 @@ def test_a_copy_without_git_has_the_commit_that_it_was_told(monkeypatch, tmp_pat
 
 @pytest.mark.parametrize("name", ["slowmo", "PyTorch post-local SGD"])
 def test_the_schedule_of_all_reduces_is_a_condition_of_a_task(name):
-    """Other documents, and with them the keys of stored results, stay as they were."""
     entry, other = entry_of(name), TASKS["fashion-early-halving"]
     by_tree, by_halving = (entry.document(task, PLACE, {}, 64_000, 0) for task in (TASK, other))
-    assert "collective" not in by_tree["communication"]
+    assert validate_run(by_tree).communication.collective == "tree"
     assert by_halving == by_tree | {"communication": by_tree["communication"] | {"collective": "halving"}}
     assert validate_run(by_halving).communication.collective == "halving"
+
+
+@pytest.mark.parametrize(("task", "key"), [("fashion", "4c0eb78e94f8"), ("fashion-early-halving", "52277572cdb3")])
+def test_results_that_are_stored_keep_their_keys(task, key):
+    """Those of the time when documents by a tree named none, because it was the default."""
+    place = AT["8-hosts"]
+    assert key_of(place, entry_of("slowmo").document(TASKS[task], place, {}, 64_000, 0)) == key
 
 
 def test_a_table_says_which_schedule_its_all_reduces_have(store):

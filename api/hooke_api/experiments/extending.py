@@ -28,6 +28,7 @@ from hooke_api.base.errors import Conflict, Invalid
 from hooke_api.experiments.creating import planned_view
 from hooke_api.experiments.faults import missing_data
 from hooke_api.experiments.fitting import check_fit
+from hooke_api.experiments.inherited import told_of_collectives, with_collective
 from hooke_api.experiments.memory import memory
 from hooke_api.experiments.schemas import DryRun, ExperimentVersion, ExperimentView, Extension, VersionList
 from hooke_api.experiments.service import view
@@ -157,7 +158,7 @@ def _prepare(session: Session, experiment: Experiment, asked: Extension) -> _Pre
     if not step.runs and not again:
         raise Invalid("the extension adds no run", [Fault("", "all of its runs exist already")])
     about = [fault for fault in _as_asked(sent, before) if fault.pointer]  # not those of present variants
-    about += _goes_on(cancelled)
+    about += [*told_of_collectives(experiment.spec, asked.variants), *_goes_on(cancelled)]
     return _Prepared(experiment.fingerprint, spec, step, plan, _merged(experiment, told), about, again)
 
 
@@ -173,7 +174,7 @@ def _document(experiment: Experiment, asked: Extension) -> dict[str, Any]:
     """Return the specification with what is asked for, as it would be submitted."""
     spec = experiment.spec
     clusters = [each | {"seeds": each["seeds"] + asked.seeds} for each in spec["clusters"]]
-    added = [variant.model_dump(mode="json", by_alias=True) for variant in asked.variants]
+    added = [variant.model_dump(mode="json", by_alias=True) for variant in with_collective(spec, asked.variants)]
     return spec | {"clusters": clusters, "variants": [*spec["variants"], *added]}
 
 

@@ -23,7 +23,7 @@ class ChipEASGD(Periodic, Elastic):
 
     A chip has G parts, each with a copy of weights and data in its near memory. Parts sum their gradients: Sync
     SGD inside. Between chips, Sync EASGD: the first part all-reduces x_k and broadcasts the sum inside. Cost per
-    step 2 log2(G) (a + |W| b); per exchange 2 log2(P/G) (A + |W| B), hidden if `overlap`, and log2(G) (a + |W| b).
+    step: 2 log2(G) a + 2 (G - 1)/G |W| b; per exchange the same of P/G, hidden if `overlap`, and a broadcast.
 
     Readings: with `inside = sum` a step is G times that of one worker with the batches of all parts. A worker is
     a part, and the batch is per worker. Per chip, a = beta G / P. Touched rows travel as in Sync EASGD.

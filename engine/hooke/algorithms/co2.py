@@ -20,7 +20,7 @@ class CO2(Periodic):
     While workers take the tau steps of a round, the all-reduce of the round before runs; the next round begins at
     the center that includes it. Momentum from a late D is damped by the staleness gap penalty (gap) and limited by
     clipping its elements to phi. On gradients that do not depend on the weights it is SlowMo, one round later.
-    Cost per tau steps: max(0, 2 log2(P) (A + |W| B) - tau steps).
+    Cost per tau steps: max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - tau steps).
 
     Readings: the first round ends without an average, so that the second begins at the initial weights, too. The
     penalty is a constant, as in the authors' program; the paper computes it from weights. The clipped momentum is

@@ -15,7 +15,7 @@ class Diloco(Outer):
 
     The mean change of the workers' weights is the gradient of an outer optimizer, which is the same on every
     worker. With `optimizer = sgd`, outer rate 1 and outer momentum 0 it is Local SGD. Cost per H steps: one
-    all-reduce, 2 log2(P) (A + |W| B), not hidden.
+    all-reduce, 2 log2(P) A + 2 (P - 1)/P |W| B, not hidden.
 
     Readings: D points from the average to the center, so that the outer step is a descent along D. Both moments of
     AdamW are local to each worker and kept over rounds; weight decay 0.1, as published. The published H is about

@@ -20,7 +20,7 @@ class ElasticSlowmo(Periodic):
     The center moves to the mean of the workers with momentum beta; each worker is pulled to the new center by a
     share a of the distance that it had when it sent. The all-reduce overlaps d local steps, whose changes the
     workers keep. With a = 1 and d = 0 it is SlowMo; with a = 1, gradients that do not depend on the weights, and
-    any d, too. Cost per H steps: one all-reduce, 2 log2(P) (A + |W| B), hidden behind d steps.
+    any d, too. Cost per H steps: one all-reduce, 2 log2(P) A + 2 (P - 1)/P |W| B, hidden behind d steps.
 
     Readings: EASGD pulls to the center before its move, this method to the one after it. Momentum of local steps
     is each worker's own. The evaluated center does not include what is under way.

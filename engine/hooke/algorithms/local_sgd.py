@@ -15,8 +15,8 @@ class LocalSGD(Periodic):
     x_i' = x_i - lr g_i(x_i)                      H times, then   x_i = mean_j x_j   for all
 
     Workers take local steps and average their weights after every H-th step (federated averaging with all
-    clients). Cost per H steps: one all-reduce, 2 log2(P) (A + |W| B), not hidden. The latest average is evaluated;
-    it does not include the up to H - 1 steps after it.
+    clients). Cost per H steps: one all-reduce, 2 log2(P) A + 2 (P - 1)/P |W| B, not hidden. The latest
+    average is evaluated; it does not include the up to H - 1 steps after it.
 
     Readings: the average follows the step, at t + 1 = H, 2 H..., so that H = 1 is Sync SGD. Momentum, if any, is
     local to each worker: it is neither averaged nor reset. Default H = 4.

@@ -25,7 +25,7 @@ class OnebitAdam(Algorithm):
 
     After a warm-up of T steps of Adam its second moment is kept, and the rest is linear in the gradients, so that
     error feedback applies. C(y) is the sign of each element times the mean |y| of its block of 512. Cost per step:
-    2 log2(P) (A + |W| B) in the warm-up, then an all-gather, log2(P) A + (P - 1) |W| B / 32.
+    2 log2(P) A + 2 (P - 1)/P |W| B in the warm-up, then an all-gather, log2(P) A + (P - 1) |W| B / 32.
 
     Readings: workers gather all q_i and add them, in place of the paper's compressed exchange in two parts through
     chunk owners, whose second compression has an error of its own. The paper has one scale per chunk. Moments have

@@ -19,8 +19,8 @@ class OverlapLocalSGD(Periodic):
 
     Once per tau steps each worker is pulled to the anchor z, which is the same on all workers. The all-reduce of
     the average for the next anchor overlaps the next tau steps; it is completed before the next pull. Cost per tau
-    steps: max(0, 2 log2(P) (A + |W| B) - tau steps). beta is the anchor momentum. With a = 1 workers return to the
-    anchor, whose next value is their average: it never moves.
+    steps: max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - tau steps). beta is the anchor momentum. With a = 1 workers
+    return to the anchor, whose next value is their average: it never moves.
 
     Readings: the exchange follows the tau-th step, and the first pull is to the initial weights. The evaluated
     anchor includes all averages begun so far. The authors' program adds the momentum to each worker's update

@@ -23,7 +23,7 @@ class PostLocalSGD(LocalSGD):
     t >= t0:   x_i' = x_i - lr g_i(x_i),  every H steps x_i = mean_j x_j  Local SGD
 
     The early phase, in which the weights change fast, is synchronous; afterwards workers average every H steps.
-    Cost per step 2 log2(P) (A + |W| B), then the same per H steps, not hidden.
+    Cost per step 2 log2(P) A + 2 (P - 1)/P |W| B, then the same per H steps, not hidden.
 
     Readings: periods count from t0, so the first average follows step t0 + H - 1. Before t0 the velocity is the
     same on all workers; from t0 on it is local to each. t0 = 0 is Local SGD; t0 beyond the end is Sync SGD.

@@ -19,7 +19,7 @@ class Powersgd(Descent):
 
     The gradient of every layer is a matrix. One step of the power method from the previous Q approximates it with
     rank r; the worker keeps the error e_i and adds it to its next gradient. Vectors (biases) are sent
-    uncompressed. Cost per step: two all-reduces of r (n + m) in place of n m, 2 log2(P) (2 A + r (n + m) B).
+    uncompressed. Cost per step: two all-reduces, r (n + m) in place of n m, 4 log2(P) A + 2 (P - 1)/P r (n + m) B.
 
     The messages are projections on a basis that changes with every step. The rounding error of one message is not
     useful for the next one, so error feedback of the wire type is never applied to them; that of e is the method.

@@ -17,8 +17,8 @@ class Slowmo(Periodic):
     u' = beta u + (c - mean_i x_i) / lr,   c' = c - slow_lr lr u'
 
     A round of Local SGD gives one slow step: the change of the average is a gradient for momentum SGD, which is
-    the same on every worker. beta = 0, slow_lr = 1 is Local SGD. Cost per H steps: one all-reduce, 2 log2(P) (A +
-    |W| B), not hidden.
+    the same on every worker. beta = 0, slow_lr = 1 is Local SGD. Cost per H steps: one all-reduce,
+    2 log2(P) A + 2 (P - 1)/P |W| B, not hidden.
 
     Readings: momentum of the local steps, if any, is local to each worker and kept over rounds. Where a schedule
     changes lr, the slow step divides and multiplies by that of the round's last step. Default H = 12, beta = 0.5.

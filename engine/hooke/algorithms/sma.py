@@ -20,7 +20,7 @@ class SMA(Periodic, Elastic):
     center   c'   = c + a sum_i (x_i - c) + mu (c - c_before)
 
     Sync EASGD with momentum of the center. Every worker has the same replica of the center; one all-reduce of the
-    x_i per exchange, 2 log2(P) (A + |W| B), not hidden. mu = 0 is Sync EASGD.
+    x_i per exchange, 2 log2(P) A + 2 (P - 1)/P |W| B, not hidden. mu = 0 is Sync EASGD.
 
     Readings: all right-hand sides are old values. `center_momentum` is mu; `momentum` is that of the local steps.
     By default a = 1 / P (`beta` = 1): without momentum the center becomes the mean of the workers, for any P. This

@@ -18,7 +18,7 @@ class Sparta(Periodic):
 
     After every H-th step workers average a fraction p of their weights, chosen anew each time and the same on all
     workers. An element is averaged once in H / p steps on average, so that workers stay near each other with a
-    fraction p of the traffic. p = 1 is Local SGD. Cost per H steps: 2 log2(P) (A + p |W| B), not hidden.
+    fraction p of the traffic. p = 1 is Local SGD. Cost per H steps: 2 log2(P) A + 2 (P - 1)/P p |W| B, not hidden.
 
     Readings: S has max(1, round(p |W|)) distinct elements of the flat vector, drawn on every rank from the run's
     seed and the step, so that no indices are sent; the authors' program draws a mask for each layer on rank 0. The

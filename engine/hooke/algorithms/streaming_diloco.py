@@ -23,7 +23,7 @@ class StreamingDiloco(Outer):
 
     The vectors here are those of the fragment, which is a DiLoCo of its own; its all-reduce overlaps the next d
     steps, whose changes a share a of the worker's weights keeps. With one fragment, d = 0 and a = 0 it is DiLoCo.
-    Cost per H steps and fragment of n elements: max(0, 2 log2(P) (A + n B) - d steps).
+    Cost per H steps and fragment of n elements: max(0, 2 log2(P) A + 2 (P - 1)/P n B - d steps).
 
     Readings: c of a fragment is the result of its last outer step, the same on all workers, and D is relative to
     it. A fragment is a contiguous piece of the weights (the paper's sequential pattern), cut between layer

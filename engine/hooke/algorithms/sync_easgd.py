@@ -21,8 +21,8 @@ class SyncEASGD(Periodic, Elastic):
 
     Every worker has a replica of the center; all add the same sums and stay bitwise equal. One all-reduce of the
     x_i before the step replaces the paper's broadcast of c and reduction of x_i; with `overlap` a copy of x_i
-    travels during forward and backward (EASGD3). Cost per exchange 2 log2(P) (A + |W| B); with overlap a step is
-    max(compute, transfer). With `pipelined` the sum is added at the next exchange: a transfer overlaps tau steps.
+    travels during forward and backward (EASGD3). Cost per exchange 2 log2(P) A + 2 (P - 1)/P |W| B; with overlap a
+    step is max(compute, transfer). With `pipelined` the sum is added at the next exchange: it overlaps tau steps.
 
     Readings: (2) is computed as c + a (sum_i x_i - P c), in the documented order of summation. Exchanges are at
     steps 0, tau, 2 tau... Momentum is local to each worker: (5), (6). `overlap` and `pipelined` change no bit.

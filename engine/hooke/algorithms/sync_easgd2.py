@@ -14,7 +14,7 @@ class SyncEASGD2(SyncEASGD):
     (2) center   c'   = c + lr rho (sum_i x_i - P c)
 
     Sync EASGD without overlap: only data are sent from host to device, weights from device to device. Cost per
-    exchange 2 log2(P) (A + |W| B), not hidden.
+    exchange 2 log2(P) A + 2 (P - 1)/P |W| B, not hidden; along the paper's tree 2 log2(P) (A + |W| B).
 
     Readings: in the paper c is on one device, which broadcasts it; here every device has the same replica, and one
     all-reduce, which moves as much, replaces broadcast and reduction.

@@ -17,7 +17,8 @@ class SyncEASGD3(SyncEASGD):
 
     Sync EASGD2 whose exchange (lines 11 and 12 of Algorithm 3) runs while the batch is picked and the gradient
     computed (lines 7 to 10). This is correct because both only read x_i and c; the transfer reads a copy, so that
-    (1) may write. A step takes max(compute, 2 log2(P) (A + |W| B)) + update; the weights are those of EASGD2.
+    (1) may write. A step takes max(compute, 2 log2(P) A + 2 (P - 1)/P |W| B) + update, along the paper's tree
+    max(compute, 2 log2(P) (A + |W| B)) + update; the weights are those of EASGD2.
 
     Readings: as Sync EASGD2.
 

@@ -19,7 +19,7 @@ class SyncSGD(Descent):
     Every step has one all-reduce of the gradients; then all workers apply the same update, so they stay bitwise
     equal. With momentum: v' = mu v - (lr / P) sum_i g_i, x' = x + v', with the same v on all workers.
 
-    Cost per step: 2 log2(P) (A + |W| B) with the tree, 2 log2(P) A + 2 (P - 1)/P |W| B with halving.
+    Cost per step: 2 log2(P) A + 2 (P - 1)/P |W| B by halving, the default; 2 log2(P) (A + |W| B) along a tree.
 
     Readings: the gradients are averaged (`reduction = mean`); `sum` omits the division by P, which is the same
     method with lr P in place of lr. The published text does not specify which one it uses.

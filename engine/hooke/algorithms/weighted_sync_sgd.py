@@ -18,7 +18,7 @@ class WeightedSyncSGD(Algorithm):
 
     Sync SGD whose batches are split by the workers' speeds: with b_i proportional to them no worker waits. The
     step is along the mean gradient of all examples, so that one of a large batch counts as much as one of a small
-    one. Cost per step as Sync SGD, 2 log2(P) (A + |W| B).
+    one. Cost per step as Sync SGD, 2 log2(P) A + 2 (P - 1)/P |W| B.
 
     Readings: sizes are multiples of the run's batch and are given, from a measurement; they do not change. So that
     budgets count alike, the mean size is a whole number; P is a multiple of the sizes given.

@@ -75,11 +75,13 @@ batch normalization.
 default.
 
 **Communication** is independent of the method: packing, collective and wire type are settings of the run. Sums are
-formed in one documented order, so packings and the tree and halving schedules give the same bits. The wire types
-bf16 and fp16 round elements and sums; int8 (random rounding), sign (1 bit) and top-k (the largest elements,
-`wire_share`) send compressed differences or updates, in all-gathers instead of all-reduces
-([decision 29](decisions/0029-compressed-wires.md)). Windows of lock-free methods are float32. Of models that touch
-few rows in a step, all-reduces may send those alone (`rows`; [wide output layers](wide-outputs.md)).
+formed in one documented order, so packings and the tree and halving schedules give the same bits. Costs are those
+of recursive halving, the default; along the paper's tree an all-reduce of n elements takes 2 log2(P) (A + n B)
+([decision 112](decisions/0112-halving-by-default.md)). The wire types bf16 and fp16 round elements and sums; int8
+(random rounding), sign (1 bit) and top-k (the largest elements, `wire_share`) send compressed differences or
+updates, in all-gathers instead of all-reduces ([decision 29](decisions/0029-compressed-wires.md)). Windows of
+lock-free methods are float32. Of models that touch few rows in a step, all-reduces may send those alone (`rows`;
+[wide output layers](wide-outputs.md)).
 
 **Two worlds.** The same file runs under MPI and in virtual time. In virtual time every rank is a thread, messages
 occupy one-port links and the time of a gradient is drawn from a seeded distribution. Virtual seconds are always

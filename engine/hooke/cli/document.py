@@ -45,7 +45,7 @@ def load_run(
     """Return the run of a `hooke.run/1` document, or one cell of a `hooke.experiment/1` document.
 
     `workers`, `world` and `seed` override the document. A virtual world without network constants uses the default
-    ones. Raises SpecError with all faults.
+    ones. `communication.model_fields_set` tells what the document says of it. Raises SpecError with all faults.
     """
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema == EXPERIMENT:
@@ -57,7 +57,9 @@ def load_run(
                 "warning: /tuning: `hooke run` makes no trials: parameters are as given, or defaults",
                 file=sys.stderr,
             )
-        run = _cell(experiment, variant, cluster, world).model_dump(mode="json", by_alias=True)
+        cell = _cell(experiment, variant, cluster, world)
+        run = cell.model_dump(mode="json", by_alias=True)
+        run["communication"] = cell.communication.model_dump(mode="json", exclude_unset=True)
     elif schema == RUN:
         if variant or cluster:
             raise SpecError([Fault("/schema", f"--variant and --cluster choose from a {EXPERIMENT} document")])

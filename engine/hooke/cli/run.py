@@ -87,6 +87,8 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     _check_files(save, trace)
     try:
         resolved = load_run(read(spec), variant, cluster, workers, world, seed)
+        if resume and run_dir is not None:
+            resolved = _as_begun(resolved, run_dir)
         if replay is not None:
             resolved = _as_replay(resolved, replay)
         resolved = _calibrated(resolved) if calibrate else resolved
@@ -141,12 +143,20 @@ def _try_to_write(trace: Path) -> None:
         trace.unlink()
 
 
+def _as_begun(spec: RunSpec, folder: Path) -> RunSpec:
+    """Return the run that resumes the one in `folder`, if there is one."""
+    from hooke.loop import replay
+
+    return replay.with_collective(spec, folder) if (folder / "spec.json").exists() else spec
+
+
 def _as_replay(spec: RunSpec, recorded: Path) -> RunSpec:
     """Return the run that replays the one in `recorded`. Raises HookeError if it cannot be replayed."""
     from hooke.errors import Fault, SpecError
     from hooke.loop import replay
 
     replay.read_order(recorded)
+    spec = replay.with_collective(spec, recorded)
     if not replay.same_run(spec, replay.recorded(recorded)):
         raise SpecError([Fault("", f"this is not the run recorded in {recorded}, so it cannot be a replay")])
     return replay.twin(spec)

@@ -38,6 +38,17 @@ def recorded(folder: Path) -> RunSpec:
         raise LaunchError(f"{folder} holds no run to replay: {error}") from error
 
 
+def with_collective(spec: RunSpec, folder: Path) -> RunSpec:
+    """Return a run that names no collective with the one of the run in a folder.
+
+    The default was another one in earlier versions (decision 112). Raises LaunchError if the folder holds no run.
+    """
+    if "collective" in spec.communication.model_fields_set:
+        return spec
+    chosen = {"collective": recorded(folder).communication.collective}
+    return spec.model_copy(update={"communication": spec.communication.model_copy(update=chosen)})
+
+
 def twin(spec: RunSpec) -> RunSpec:
     """Return the specification for the replay: in virtual time, ended only by the log and the budget."""
     return spec.model_copy(

@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from hooke.spec.frozen import Frozen
 
+DEFAULT_COLLECTIVE: Literal["halving"] = "halving"
+"""Collective of new documents (decision 112); it was `tree`, which stored documents name."""
 DEFAULT_SHARE = 0.01
 """Part of the elements that the wire type top-k sends, if nothing else is chosen."""
 
@@ -24,10 +26,11 @@ class Communication(Frozen):
         1 << 20, ge=1024, le=1 << 30, title="Bucket", description="Bytes per message where packing is `buckets`."
     )
     collective: Literal["tree", "halving", "ring", "library"] = Field(
-        "tree",
+        DEFAULT_COLLECTIVE,
         title="Collective",
-        description="Binomial reduce + broadcast as in the paper, recursive halving or a ring (both optimal in "
-        "bytes), or the MPI library's own all-reduce, whose order of additions is unspecified.",
+        description="Recursive halving or a ring (both optimal in bytes), binomial reduce + broadcast as in the "
+        "paper (the same bits as halving, but whole vectors), or the MPI library's own all-reduce, whose order of "
+        "additions is unspecified.",
     )
     wire: Literal["fp32", "bf16", "fp16", "int8", "sign", "top-k"] = Field(
         "fp32",

@@ -19,7 +19,7 @@ class LookaheadEASGD(Descent):
 
     The center lags behind its workers; p is the center plus k times its last change. k = 0 is Sync EASGD with
     a = lr rho and b = P a. Every worker has a replica of the center; one all-reduce of the x_i per step, cost
-    2 log2(P) (A + |W| B) with the tree.
+    2 log2(P) A + 2 (P - 1)/P |W| B by halving.
     """
 
     moving: float = Field(

@@ -1,5 +1,6 @@
 """`hooke run` again: from a checkpoint after a death, and in the order of another run."""
 
+import json
 import os
 import signal
 import subprocess
@@ -62,6 +63,23 @@ def test_a_checkpoint_asked_for_survives_the_death_of_a_rank(hooke, spec, tmp_pa
     assert ended.status == 0, ended.err
     assert finals(tmp_path / "again.npz") == finals(tmp_path / "straight.npz")
     assert set(finals(tmp_path / "again.npz")) == {"center", "worker_0", "worker_1"}
+
+
+def test_a_run_of_an_earlier_version_goes_on_along_its_tree(hooke, refused, spec, tmp_path):
+    """Halving was not always the default: a file that names no collective means that of the run it resumes."""
+    folder, of_all = tmp_path / "out", VIRTUAL | {"checkpoint": "always", "evaluation": {"every": 3200}}
+    then = of_all | {"budget": {"samples": 3200}, "communication": {"collective": "tree"}}
+    assert hooke("run", spec(**then), "--run-dir", folder).status == 0
+    later = of_all | {"budget": {"samples": 6400}}
+    ended = hooke("run", spec(**later), "--run-dir", folder, "--resume", "--json")
+    assert ended.status == 0, ended.err
+    assert ended.json["samples"] == 6400
+    assert json.loads((folder / "spec.json").read_text())["communication"]["collective"] == "tree"
+    named = spec(**later | {"communication": {"collective": "halving"}})
+    assert "belongs to another run" in hooke("run", named, "--run-dir", folder, "--resume").err
+    assert hooke("run", spec(**later), "--run-dir", tmp_path / "new").status == 0
+    new = json.loads((tmp_path / "new" / "spec.json").read_text())
+    assert new["communication"]["collective"] == "halving"
 
 
 def test_a_replay_has_every_bit_of_the_run(hooke, refused, spec, tmp_path):

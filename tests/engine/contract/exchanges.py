@@ -26,6 +26,7 @@ from hooke.loop.flag import Flag
 from hooke.loop.state import RankOptions
 from hooke.loop.train import trace_of, train_rank
 from hooke.methods.elastic import Elastic
+from hooke.spec.communication import DEFAULT_COLLECTIVE
 from hooke.trace.phases import PHASES, Phase
 from hooke.trace.reading import read
 from hooke.trace.records import file_of
@@ -91,7 +92,15 @@ def case_of(name: str) -> Case:
         raise ValueError(f"It does not run on {WORKERS} workers: {'; '.join(told)}.")
     changes = any(field in found for field in (kind.period_field, *SOONER))
     steps = STEPS if changes else STEPS // PERIOD  # three exchanges
-    return Case(name, tuple(found.items()), WORKERS, steps=steps, every=10**6, network=NETWORK)
+    return Case(
+        name,
+        tuple(found.items()),
+        WORKERS,
+        steps=steps,
+        every=10**6,
+        network=NETWORK,
+        collective=DEFAULT_COLLECTIVE,
+    )
 
 
 def show(case: Case) -> Shown:
@@ -191,7 +200,9 @@ def prices(name: str, kind: type[Algorithm]) -> dict[str, Any] | None:
             continue
         step = Step(0, workers, _layout(LENET), 0)
         every = [list(exchange(method, replace(step, t=t))) for t in range(PRICED)]
-        found[str(workers)] = _price(Case(name, workers=workers), kind, every, step.elements)
+        found[str(workers)] = _price(
+            Case(name, workers=workers, collective=DEFAULT_COLLECTIVE), kind, every, step.elements
+        )
     return found
 
 
@@ -206,8 +217,8 @@ def _price(case: Case, kind: type[Algorithm], every: list[list[Transfer]], eleme
         "payload": _short(moved.payload / 4 / elements / PRICED / (case.workers if together else 1)),
         "wire": _short(moved.wire * others / 4 / elements / PRICED),
         "messages": _short(moved.messages * others / PRICED),
-        "latencies": _short(traffic.seconds(flat, 1, 0) / parallel / PRICED),
-        "volumes": _short(traffic.seconds(flat, 0, 1 / (4 * elements)) / parallel / PRICED),
+        "latencies": _short(traffic.seconds(flat, 1, 0, case.collective) / parallel / PRICED),
+        "volumes": _short(traffic.seconds(flat, 0, 1 / (4 * elements), case.collective) / parallel / PRICED),
         "behind": sorted({str(each.behind) for each in flat}),
     }
 

@@ -88,10 +88,12 @@ def test_prices_of_methods_whose_cost_is_known(on_file):
     def price(name, workers):
         return on_file["methods"][name]["prices"][str(workers)]
 
-    # Sync SGD: an all-reduce per step along the tree, 2 log2 P times A + |W| B, 2 (P - 1) messages
+    # Sync SGD: an all-reduce per step by halving, 2 log2 P messages of each worker, 2 (P - 1) / P vectors in a row
     for workers, rounds in ((2, 2), (8, 6), (32, 10)):
         told = price("sync-sgd", workers)
-        assert (told["latencies"], told["volumes"], told["messages"]) == (rounds, rounds, 2 * (workers - 1))
+        assert (told["latencies"], told["messages"]) == (rounds, rounds * workers)
+        assert told["volumes"] == pytest.approx(2 * (workers - 1) / workers, rel=1e-3)
+        assert told["wire"] == 2 * (workers - 1)
     # Async SGD: each worker's push and pull
     assert price("async-sgd", 8) | {"behind": 0} == {
         **{"payload": 2, "wire": 16, "messages": 16, "latencies": 2, "volumes": 2, "behind": 0}

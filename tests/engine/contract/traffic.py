@@ -76,14 +76,21 @@ def moved(case: Case, every: Iterable[Transfer]) -> Moved:
     return total
 
 
-def seconds(every: Sequence[Transfer], latency: float, per_byte: float) -> float:
-    """Return what transfers one after the other take with the tree."""
+def seconds(every: Sequence[Transfer], latency: float, per_byte: float, collective: str = "tree") -> float:
+    """Return what transfers one after the other take; the number of ranks of an all-reduce is a power of two.
+
+    By halving a rank sends and receives n/2, n/4, ... and the same on the way back: 2 log2(P) messages, which add
+    up to 2 (P - 1)/P n. Elements that P does not divide are counted as fractions.
+    """
     ways = {"all-reduce": 2, "broadcast": 1, "reduce": 1}
-    blocks = [each for each in every if each.operation == "all-gather"]
-    gathered = sum(gathers(b.ranks) * latency + (b.ranks - 1) * WORD * b.elements * per_byte for b in blocks)
-    return gathered + sum(
-        (ways[each.operation] * math.ceil(math.log2(each.ranks)) if each.operation in ways else 1)
-        * (latency + WORD * each.elements * per_byte)
-        for each in every
-        if each.operation != "all-gather"
-    )
+    total = 0.0
+    for each in every:
+        p, size = each.ranks, WORD * each.elements * per_byte
+        rounds = ways.get(each.operation, 0) * math.ceil(math.log2(p))
+        if each.operation == "all-gather":
+            total += gathers(p) * latency + (p - 1) * size
+        elif each.operation == "all-reduce" and collective == "halving":
+            total += rounds * latency + 2 * (p - 1) / p * size
+        else:
+            total += (rounds if each.operation in ways else 1) * (latency + size)
+    return total

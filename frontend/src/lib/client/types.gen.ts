@@ -1127,7 +1127,7 @@ export type Communication = {
     /**
      * Collective
      *
-     * Binomial reduce + broadcast as in the paper, recursive halving or a ring (both optimal in bytes), or the MPI library's own all-reduce, whose order of additions is unspecified.
+     * Recursive halving or a ring (both optimal in bytes), binomial reduce + broadcast as in the paper (the same bits as halving, but whole vectors), or the MPI library's own all-reduce, whose order of additions is unspecified.
      */
     collective?: 'tree' | 'halving' | 'ring' | 'library';
     /**
