@@ -82,10 +82,15 @@ def _find_cuda() -> str | None:
     return torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
 
 
+def _find_openid() -> str | None:
+    folder = Path(os.environ.get("HOOKE_OIDC_PROVIDER", ""), "node_modules", "oidc-provider")
+    return str(folder) if folder.is_dir() else None
+
+
 @functools.cache
 def find_program(program: str) -> str | None:
-    """Return the path of what a test `needs`: browser, postgres, redis, cuda or any command; None if missing."""
-    special = {"browser": _find_browser, "cuda": _find_cuda}
+    """Return the path of what a test `needs`: browser, postgres, redis, cuda, openid or any command; None if missing."""
+    special = {"browser": _find_browser, "cuda": _find_cuda, "openid": _find_openid}
     return special[program]() if program in special else _find_command(program)
 
 

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from hooke_api.base.access import Role
@@ -31,6 +32,42 @@ class Person:
     """What a new user might be called, the best first."""
     role: Role | None
     """Greatest role of the person's groups; null: none of them has one."""
+
+
+class Lacking(Enum):
+    """What an ID token does not say."""
+
+    NOTHING = 0
+    NAME = 1
+    """How the person is called, which is only shown."""
+    NEEDED = 2
+    """What decides who comes in, or with which role."""
+
+
+def lacking(claims: Mapping[str, Any], configuration: Configuration) -> Lacking:
+    """Return what an ID token does not say, and the userinfo endpoint may: many providers keep claims for that."""
+    if configuration.domains and not {"email", "email_verified"} <= claims.keys():
+        return Lacking.NEEDED
+    asked = configuration.groups or configuration.roles
+    if asked and _claim(claims, configuration.groups_claim) is None:
+        return Lacking.NEEDED
+    named = any(_text(claims, each) for each in ("preferred_username", "email", "name"))
+    return Lacking.NOTHING if named else Lacking.NAME
+
+
+def joined(claims: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the claims of an ID token with those of the userinfo endpoint that it does not have.
+
+    Raises NotSignedIn unless they are of the same person (OpenID Connect Core 1.0, section 5.3.2).
+    """
+    if told.get("sub") != claims["sub"]:
+        raise NotSignedIn(Problem.TOKEN, "the userinfo endpoint tells of another person than the ID token")
+    signed, more = dict(claims), dict(told)
+    if "email" not in signed:
+        signed.pop("email_verified", None)
+    elif more.get("email") != signed["email"]:  # what is said of another address does not count for this one
+        more.pop("email_verified", None)
+    return more | signed
 
 
 def admitted(claims: Mapping[str, Any], configuration: Configuration) -> Person:
@@ -78,14 +115,19 @@ def verified(claims: Mapping[str, Any]) -> bool:
 
 def values(claims: Mapping[str, Any], name: str) -> frozenset[str]:
     """Return the texts of a claim, of which a part of the name may be an object: `realm_access.roles`."""
+    found = _claim(claims, name)
+    if isinstance(found, str):
+        return frozenset({found})
+    return frozenset(each for each in found if isinstance(each, str)) if isinstance(found, list) else frozenset()
+
+
+def _claim(claims: Mapping[str, Any], name: str) -> Any:
     found: Any = claims.get(name)
     if found is None:
         found = claims
         for part in name.split("."):
             found = found.get(part) if isinstance(found, Mapping) else None
-    if isinstance(found, str):
-        return frozenset({found})
-    return frozenset(each for each in found if isinstance(each, str)) if isinstance(found, list) else frozenset()
+    return found
 
 
 def _domain(email: str) -> str:

@@ -26,6 +26,7 @@ INVITED, MAPPED = "invited", "mapped"
 """Values of HOOKE_OIDC_NEW_USERS beside roles."""
 _DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 _PRINTABLE = re.compile(r"[!-~]+")
+_SECRET = re.compile(r"[ -~]+")
 _LINE = re.compile(r"[^\x00-\x1f\x7f]{1,60}")
 
 
@@ -145,7 +146,7 @@ class _Reader:
             found = given_secret("HOOKE_OIDC_CLIENT_SECRET_FILE", path)
         except ArgumentError:
             found = ""  # the sentence is shown to who has not signed in: it names no path
-        if not _PRINTABLE.fullmatch(found):
+        if not _SECRET.fullmatch(found):
             self._fault("oidc_client_secret_file", "must name a file that the server can read, with the secret")
         return found
 

@@ -7,13 +7,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote_plus
 
-from hooke_api.oidc import tokens
+import structlog
+
+from hooke_api.oidc import admission, tokens
+from hooke_api.oidc.admission import Lacking
 from hooke_api.oidc.configuration import Configuration, loopback, protected
 from hooke_api.oidc.flows import Flow
 from hooke_api.oidc.keeping import Kept
 from hooke_api.oidc.problems import NotSignedIn, Problem
-from hooke_api.oidc.tokens import Tokens
+from hooke_api.oidc.tokens import OtherKey, Tokens
 from hooke_api.oidc.transport import Transport
 
 if TYPE_CHECKING:
@@ -23,6 +27,8 @@ MOST_AT_ONCE = 16
 """Codes that are exchanged at a time."""
 LONGEST_SHOWN = 100
 """Characters of what the provider says in the log."""
+
+log = structlog.get_logger("hooke.oidc")
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,8 @@ class Endpoints:
     keys: str
     basic: bool
     """Whether the client's secret is sent in a header, not in the form."""
+    userinfo: str = ""
+    """Where it says more of a person; empty: nowhere."""
 
 
 class Provider:
@@ -57,8 +65,8 @@ class Provider:
         with suppress(NotSignedIn):
             await self._endpoints.get()
 
-    async def _get(self, url: str) -> dict[str, Any]:
-        answer = await self._transport.get(url)
+    async def _get(self, url: str, **headers: str) -> dict[str, Any]:
+        answer = await self._transport.get(url, headers)
         if answer.status != 200:
             raise NotSignedIn(Problem.AWAY, f"{url} answered with status {answer.status}")
         return answer.document
@@ -113,7 +121,10 @@ class Provider:
             "authorization_code", "", flow.redirect, code=code, code_verifier=flow.verifier
         )
         headers = {"content-type": "application/x-www-form-urlencoded"}
-        auth = ClientAuth(mine.client_id, mine.client_secret, method)
+        named = (mine.client_id, mine.client_secret)
+        if method == "client_secret_basic":  # encoded as in a form first (RFC 6749, section 2.3.1)
+            named = (quote_plus(mine.client_id), quote_plus(mine.client_secret))
+        auth = ClientAuth(*named, method)
         _, headers, body = auth.prepare("POST", found.token, headers, form)
         answer = await self._transport.post(found.token, headers, body)
         if answer.status != 200:
@@ -124,10 +135,34 @@ class Provider:
         return Tokens(id_token, access)
 
     async def claims(self, given: Tokens, nonce: str) -> dict[str, Any]:
-        """Return the verified claims of an ID token. Raises NotSignedIn."""
-        header = tokens.header_of(given.id_token)
+        """Return the verified claims of an ID token, and what else of this person the provider says, if needed.
+
+        Raises NotSignedIn.
+        """
+        claims = await self._verified(given, nonce)
+        lacking = admission.lacking(claims, self.configuration)
+        url = (await self._endpoints.get()).userinfo
+        if lacking is Lacking.NOTHING or not url or not given.access_token:
+            return claims
+        try:
+            told = await self._get(url, authorization=f"Bearer {given.access_token}")
+        except NotSignedIn as failed:
+            if lacking is Lacking.NEEDED:
+                raise
+            log.info("the provider does not say the name of a person", why=str(failed))
+            return claims
+        return admission.joined(claims, told)
+
+    async def _verified(self, given: Tokens, nonce: str) -> dict[str, Any]:
+        header, now = tokens.header_of(given.id_token), int(time.time())
         key = await self._key(header)
-        return tokens.verified(given, key, header, self.configuration, nonce, int(time.time()))
+        try:
+            return tokens.verified(given, key, header, self.configuration, nonce, now)
+        except OtherKey:  # a new key may have the name of the former one, or none
+            newer = tokens.matching(await self._keys.get(newer=True), header)
+            if newer is None or newer is key:
+                raise
+            return tokens.verified(given, newer, header, self.configuration, nonce, now)
 
     async def _key(self, header: dict[str, Any]) -> RSAKey | ECKey:
         """Return the key that a header names; one that is not known may be new: the keys are asked for again."""
@@ -150,10 +185,12 @@ def endpoints_of(document: dict[str, Any], configuration: Configuration) -> Endp
     if isinstance(signed, list) and not any(each in list(tokens.ALGORITHMS) for each in signed):
         raise NotSignedIn(Problem.AWAY, f"it signs by none of {', '.join(tokens.ALGORITHMS)}")
     methods = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    more = "userinfo_endpoint"
     return Endpoints(
         authorization=_address(document, "authorization_endpoint", configuration),
         token=_address(document, "token_endpoint", configuration),
         keys=_address(document, "jwks_uri", configuration),
+        userinfo=_address(document, more, configuration) if document.get(more) else "",
         basic=not isinstance(methods, list) or "client_secret_basic" in methods,
     )
 

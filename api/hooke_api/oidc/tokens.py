@@ -31,6 +31,10 @@ _PUBLIC = ("kty", "kid", "alg", "n", "e", "crv", "x", "y")
 _SUBJECT = re.compile(r"[ -~]{1,255}")
 
 
+class OtherKey(NotSignedIn):
+    """A token that the key which it names has not signed."""
+
+
 @dataclass(frozen=True)
 class Tokens:
     """What the provider gave for a code."""
@@ -98,13 +102,13 @@ def matching(keys: Sequence[RSAKey | ECKey], header: dict[str, Any]) -> RSAKey |
 def verified(  # noqa: PLR0913 - what a token is verified against
     tokens: Tokens, key: RSAKey | ECKey, header: dict[str, Any], configuration: Configuration, nonce: str, now: int
 ) -> dict[str, Any]:
-    """Return the claims of an ID token. Raises NotSignedIn with what is wrong with it.
+    """Return the claims of an ID token. Raises NotSignedIn with what is wrong with it, OtherKey among it.
 
     `now`: seconds since 1970.
     """
     from authlib.oidc.core import CodeIDToken
     from joserfc import jwt
-    from joserfc.errors import ClaimError, JoseError, MissingClaimError
+    from joserfc.errors import BadSignatureError, ClaimError, JoseError, MissingClaimError
     from joserfc.jws import JWSRegistry
 
     registry = JWSRegistry(algorithms=list(ALGORITHMS), strict_check_header=False)
@@ -120,6 +124,8 @@ def verified(  # noqa: PLR0913 - what a token is verified against
         late = error.claim in ("exp", "iat", "nbf") and not isinstance(error, MissingClaimError)
         problem = Problem.CLOCK if late else Problem.TOKEN
         raise NotSignedIn(problem, f"the ID token is refused: {error}") from None
+    except BadSignatureError as error:
+        raise OtherKey(Problem.TOKEN, f"the ID token is refused: {error}") from None
     except (JoseError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise _refused(f"{type(error).__name__}: {error}") from None
     if claims["iat"] < now - OLDEST - SKEW:

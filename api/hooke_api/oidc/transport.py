@@ -10,6 +10,7 @@ import json
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from hooke_api.oidc.configuration import loopback
@@ -35,9 +36,9 @@ class Transport:
     def __init__(self) -> None:
         self._tls: ssl.SSLContext | None = None
 
-    async def get(self, url: str) -> Answer:
+    async def get(self, url: str, headers: Mapping[str, str] = MappingProxyType({})) -> Answer:
         """Return the JSON object at an address. Raises NotSignedIn."""
-        return await self._sent("GET", url, {}, b"")
+        return await self._sent("GET", url, headers, b"")
 
     async def post(self, url: str, headers: Mapping[str, str], body: str) -> Answer:
         """Return the answer to a form. Raises NotSignedIn."""

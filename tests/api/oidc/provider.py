@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, unquote_plus, urlencode, urlsplit
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
@@ -81,6 +81,8 @@ class OpenIdProvider:
         """Claims instead of the right ones; null: left out."""
         self.discovery: dict = {}
         self.secret: str | None = SECRET
+        self.userinfo: dict | None = None
+        """What the userinfo endpoint says; null: there is none."""
         self.denies: str | None = None
         self.replaces: dict[str, Answer] = {}
         """Path -> what is done there instead."""
@@ -140,6 +142,9 @@ class OpenIdProvider:
             case "/token":
                 length = int(request.headers.get("content-length", 0))
                 self._token(request, flat(request.rfile.read(length).decode()))
+            case "/userinfo":
+                known = request.headers.get("authorization") == "Bearer x"
+                send(request, 200 if known else 401, self.userinfo)
 
     def document(self) -> dict:
         found = {
@@ -150,6 +155,8 @@ class OpenIdProvider:
             "id_token_signing_alg_values_supported": ["RS256", "ES256"],
             "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
         }
+        if self.userinfo is not None:
+            found["userinfo_endpoint"] = f"{self.issuer}/userinfo"
         return found | self.discovery
 
     def _authorize(self, request: BaseHTTPRequestHandler, asked: dict[str, str]) -> None:
@@ -182,8 +189,9 @@ class OpenIdProvider:
     def _knows(self, authorization: str, form: dict[str, str]) -> bool:
         if self.secret is None:
             return form.get("client_id") == CLIENT and not authorization
-        if authorization:
-            return authorization == f"Basic {base64.b64encode(f'{CLIENT}:{self.secret}'.encode()).decode()}"
+        if authorization:  # both are encoded as in a form (RFC 6749, section 2.3.1)
+            told = base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")
+            return (unquote_plus(told[0]), unquote_plus(told[2])) == (CLIENT, self.secret)
         return (form.get("client_id"), form.get("client_secret")) == (CLIENT, self.secret)
 
     def claims(self, nonce: str) -> dict:
