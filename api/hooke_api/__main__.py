@@ -25,6 +25,8 @@ from hooke_api.web.connections import limited
 
 GRACE_SECONDS = 3
 """Seconds that requests may continue after the signal to end; streams end at once, by `app.state.stopping`."""
+SWITCH_SECONDS = 0.001
+"""How long a thread computes while another one waits, s: the event loop hands every request to a thread and back."""
 _LAST_SECONDS = 12
 """Seconds from the signal until a hanging process is ended by a watchdog that needs no Python lock."""
 
@@ -91,6 +93,7 @@ def main() -> None:
     """Run until SIGINT or SIGTERM; exit with a sentence if a setting is wrong."""
     faulthandler.enable()  # its keeper sends SIGABRT to a process that hangs: the log says where
     memory.settle()
+    sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings()
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

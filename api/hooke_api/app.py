@@ -58,6 +58,8 @@ from hooke_api.webhooks import endpoints as webhooks
 from hooke_api.webhooks.sender import Sender
 
 ROOMS = (
+    ingest.router,  # routes are tried in turn: first what is asked for most
+    stream.router,
     exchange.router,  # before the experiments: "import" is no id
     experiments.router,
     experiments.of_fields,
@@ -76,8 +78,6 @@ ROOMS = (
     projects.router,
     view_endpoints.router,
     webhooks.router,
-    stream.router,
-    ingest.router,
     agents.router,
     health.router,
 )

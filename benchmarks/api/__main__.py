@@ -4,8 +4,8 @@
     python -m benchmarks.api publish                 write docs/results/api.md
     python -m benchmarks.api baseline                make the latest record of each kind the baseline
 
-SCENARIO is a module of benchmarks/api/scenarios; by default all are measured. The exit status is 1 only with
-`--check FACTOR`, if a median is worse than the baseline by more than that factor.
+SCENARIO is a module of benchmarks/api/scenarios; by default all are measured, but for `hour`. The exit status is 1
+only with `--check FACTOR`, if a median is worse than the baseline by more than that factor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> int:
     """Do what the command line says; return the exit status."""
     options = _parser().parse_args()
     if options.do == "run":
-        bench = Bench(options.database, options.scale, options.rounds, options.mlflow)
+        bench = Bench(options.database, options.scale, options.rounds, options.mlflow, options.seconds)
         return running.run(options.scenarios, bench, options.store, options.check)
     found = page.read(options.store)
     if options.do == "baseline":
@@ -45,13 +45,16 @@ def _parser() -> argparse.ArgumentParser:
         prog="benchmarks.api", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("do", choices=("run", "publish", "baseline"))
-    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of: {', '.join(running.SCENARIOS)}")
+    parser.add_argument(
+        "scenarios", nargs="*", metavar="SCENARIO", help=f"of: {', '.join((*running.SCENARIOS, *running.LONG))}"
+    )
     parser.add_argument("--database", metavar="URL", help="postgresql://...: create databases on this server")
     parser.add_argument("--scale", type=float, default=1.0, help="factor of all sizes; 0.05 is a quick look")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each figure")
     parser.add_argument(
         "--mlflow", type=Path, metavar="PYTHON", help="measure MLflow's server, which it can import, too"
     )
+    parser.add_argument("--seconds", type=float, help="how long `streams` or `hour` last: 60 or 3600 by default")
     parser.add_argument("--check", type=float, metavar="FACTOR", help="exit with 1 if a median is worse by more")
     parser.add_argument("--store", type=Path, default=STORE, help="folder of the records")
     return parser

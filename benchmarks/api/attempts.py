@@ -68,7 +68,7 @@ def experiment(clusters: list[str], workers: int) -> dict[str, object]:
         "variants": [{"name": "sync", "algorithm": "sync-sgd"}],
         "baseline": "sync",
         "clusters": [{"name": name, "workers": [workers], "seeds": 1} for name in clusters],
-        "budget": {"samples": 10**7},
+        "budget": {"samples": 10**8},
         "evaluation": {"every": 10**5},
     }
 

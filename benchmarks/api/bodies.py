@@ -111,10 +111,14 @@ def done(seq: int, step: int, ranks: int) -> Done:
 
 def body(attempt: Attempt, records: dict[int, list[Any]], ended: str | None = None) -> bytes:
     """Return a request with records of some ranks; `ended`: the state that is reported last."""
-    reports = [StateReport(state=state, unix=0, why="benchmark") for state in (*REPORTS, *filter(None, [ended]))]
     ranks = [RankRecords(rank=rank, records=found) for rank, found in records.items()]
-    request = Ingest(run=attempt.run, attempt=attempt.number, ranks=ranks, reports=reports)
+    request = Ingest(run=attempt.run, attempt=attempt.number, ranks=ranks, reports=reports(ended))
     return gzip.compress(request.model_dump_json().encode(), compresslevel=1)
+
+
+def reports(ended: str | None = None) -> list[StateReport]:
+    """Return what supervisors repeat with every request: the states of their run."""
+    return [StateReport(state=state, unix=0, why="benchmark") for state in (*REPORTS, *filter(None, [ended]))]
 
 
 def first(attempt: Attempt, further: tuple[str, ...] = ()) -> bytes:

@@ -66,6 +66,8 @@ class Bench:
     rounds: int = 3
     mlflow: Path | None = None
     """A Python that can import mlflow."""
+    seconds: float | None = None
+    """How long the scenarios with streams last; None: as long as they say."""
 
     def size(self, full: int, least: int = 1) -> int:
         """Return a number of runs, points or requests at this scale."""

@@ -1,6 +1,7 @@
 """The benchmark of the API: its counts are exact, its page and its baseline say what the records hold."""
 
 import json
+import socket
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -8,9 +9,9 @@ import pytest
 from hooke_api.models import Chunk, StoredEvaluation
 from sqlalchemy import delete, insert, select
 
-from benchmarks.api import baseline, page, running
+from benchmarks.api import baseline, live, page, running, streaming
 from benchmarks.api.figures import Bench, Figure, met, p95
-from benchmarks.api.scenarios import writers
+from benchmarks.api.scenarios import hour, writers
 from benchmarks.api.server import served
 
 HARDWARE = {"cpu": "Some CPU", "cores": 2, "generation": "", "bf16": "emulated", "memory_bytes": 1}
@@ -155,3 +156,37 @@ def test_a_check_without_a_baseline_and_an_unknown_scenario_are_refused(tmp_path
     monkeypatch.setattr(running, "begin", lambda bench: record(scale=bench.scale))
     with pytest.raises(SystemExit, match="no baseline of some-2-cores, SQLite at scale 0.123"):
         running.run(["writers"], Bench(scale=0.123), tmp_path, 2.0)
+
+
+def test_a_load_of_any_length_is_told_by_quarters(monkeypatch):
+    """A real API with two runs and four streams, for 3 s instead of an hour."""
+    monkeypatch.setattr(live, "WARM_SECONDS", 1.5)
+    figures = {f.name: f for f in hour.measure(Bench(scale=0.01, seconds=3.0))}
+    for name in hour.QUARTERS:
+        assert figures[f"the same, in the {name} quarter"].values[0] > 0
+        assert 50 < figures[f"API memory, end of the {name} quarter"].values[0] < 1000
+    assert figures["steps acknowledged and not in curves"].values == (0,)
+    assert figures["streams that broke"].values == (0,)
+    # two runs beat once a second; three of the streams are of their experiment, one of everything
+    assert figures["events received"].values[0] > 4
+    assert len(figures["API memory, at 60 equal distances"].values) > 4
+    assert 0 < figures["processor of the API"].values[0] < 2
+
+
+def test_growth_is_the_slope_of_all_looks():
+    assert hour.slope([(0.0, 5.0), (10.0, 7.0), (20.0, 9.0)]) == pytest.approx(0.2)
+    assert hour.slope([(3.0, 5.0)]) == 0
+
+
+def test_events_are_counted_wherever_their_bytes_are_cut():
+    """A stream of events, of which a server that is no HTTP server sends one byte at a time."""
+    text = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nid: 1\n\n"
+    text += b"".join(b"event: points\ndata: {}\nid: %d\n\n" % i for i in range(5))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        stream = streaming.Stream(f"http://127.0.0.1:{server.getsockname()[1]}", "token", "/events")
+        with server.accept()[0] as other:
+            for i in range(len(text)):
+                other.sendall(text[i : i + 1])
+                assert stream.read()
+        assert not stream.read() and stream.events == 5
+        assert stream.broken(), "it has ended"

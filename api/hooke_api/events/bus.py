@@ -26,17 +26,27 @@ _CAUSES = (
 log = structlog.get_logger("hooke.bus")
 
 PAUSE_SECONDS = 5.0
-"""Seconds without another attempt after a failure: a request must not wait for an unavailable Redis."""
+"""Seconds without another attempt after a failure."""
+REST_SECONDS = 0.02
+"""Minimum interval between two notifications: of many commits at a time, one tells of all."""
 
 
 class Bus:
-    """A publisher that never raises: without Redis, notifications are dropped, with an occasional warning."""
+    """A publisher that never raises: without Redis, notifications are dropped, with an occasional warning.
+
+    A thread of its own sends them, so no request waits for Redis.
+    """
 
     def __init__(self, url: str) -> None:
         self._redis = redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
         self._silent_until = 0.0
         self._complaint = ""
         """What was logged last."""
+        self._waiting = threading.Condition()
+        self._told: tuple[int, bool] | None = None
+        """Position and whether to wake schedulers, of what is not published yet."""
+        self._sending: threading.Thread | None = None
+        self._closed = False
         self.wake = threading.Event()
         """Set when the scheduler of this process should check the queue at once."""
 
@@ -44,6 +54,26 @@ class Bus:
         """Notify every process that events up to `position` are committed, and whether the queue has changed."""
         if wake:
             self.wake.set()
+        with self._waiting:
+            told = self._told or (0, False)
+            self._told = (max(position, told[0]), wake or told[1])
+            if self._sending is None:
+                self._sending = threading.Thread(target=self._send, name="notifications", daemon=True)
+                self._sending.start()
+            self._waiting.notify()
+
+    def _send(self) -> None:
+        """Publish what has been told until this is closed."""
+        while True:
+            with self._waiting:
+                self._waiting.wait_for(lambda: self._told is not None or self._closed)
+                told, self._told = self._told, None
+            if told is None:
+                return
+            self._publish(*told)
+            time.sleep(0 if self._closed else REST_SECONDS)
+
+    def _publish(self, position: int, wake: bool) -> None:
         if time.monotonic() < self._silent_until:
             return
         message: dict[str, Any] = {"position": position, "wake": wake}
@@ -76,5 +106,10 @@ class Bus:
         return None
 
     def close(self) -> None:
-        """Close the connections."""
+        """Publish what was told, and close the connections."""
+        with self._waiting:
+            self._closed = True
+            self._waiting.notify()
+        if self._sending is not None:
+            self._sending.join(2)
         self._redis.close()

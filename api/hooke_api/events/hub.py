@@ -2,15 +2,20 @@
 
 Notifications from Redis only announce new events. The events are always read from the database, where positions
 become visible in order, so none can be missed; without Redis the hub polls every LOOK_SECONDS.
+
+All streams move together, so what one look found is filtered and encoded once for each choice of events, not for
+each stream (docs/decisions/0110-three-hundred-streams.md).
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import structlog
@@ -25,6 +30,8 @@ LOOK_SECONDS = 2.0
 """Polling interval, s: the maximum delay of an event by a lost notification."""
 TAIL = 1000
 """Number of newest events kept in memory for all streams; a stream further behind gets `reset`."""
+POINTS_SECONDS = 0.25
+"""Minimum interval between two looks that find `points`, s: of each run, a stream gets the newest of a look."""
 COMMON = frozenset({"clusters"})
 """Kinds of events that say nothing of experiments."""
 _PAUSES = (0.5, 1.0, 2.0, 5.0)
@@ -43,6 +50,11 @@ class StreamItem:
     data: dict[str, Any]
     project: str | None = None
     """Id of the project of its experiment, at the time at which it was read."""
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """The event as it is sent."""
+        return encoded(self.position, self.kind, json.dumps(self.data))
 
 
 @dataclass(frozen=True)
@@ -66,6 +78,17 @@ class Choice:
         return item.experiment_id in self.experiments or item.run_id in self.runs
 
 
+def encoded(position: int, kind: str, data: str = "{}") -> bytes:
+    """Return an event as it is sent; `data` has no line breaks."""
+    return f"event: {kind}\ndata: {data}\nid: {position}\n\n".encode()
+
+
+def coalesce(batch: Sequence[StreamItem]) -> list[StreamItem]:
+    """Return the events without `points` that are superseded by newer points of the same run."""
+    newest = {item.run_id: item.position for item in batch if item.kind == "points"}
+    return [item for item in batch if item.kind != "points" or newest[item.run_id] == item.position]
+
+
 class Behind(Exception):
     """A stream is too far behind and must fetch everything again."""
 
@@ -85,6 +108,12 @@ class Hub:
         self._floor = 0
         self.position = -1
         """Newest position read; the tail holds all events above the floor. -1: nothing read yet."""
+        self._before = -1
+        """Newest position before the last look that found anything."""
+        self._found: dict[Choice, bytes] = {}
+        """What that look found, encoded, for the choices that were asked for: no more than there are streams."""
+        self._points_at = 0.0
+        """When a look found `points` last."""
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
@@ -104,7 +133,8 @@ class Hub:
 
     def _start(self) -> None:
         self._tail.clear()
-        self.position = -1
+        self.position = self._before = -1
+        self._found.clear()
         self._ping.set()
         works = (self._follow, self._listen, self._watch_stop)
         self._tasks = [asyncio.create_task(self._kept(work)) for work in works]
@@ -136,8 +166,25 @@ class Hub:
             first = session.scalar(select(func.min(Event.position)))
             return first - 1 if first is not None else _newest(session)
 
-    async def after(self, position: int, choice: Choice) -> list[StreamItem]:
-        """Return the matching events after a position, oldest first. Raises Behind if there are too many."""
+    async def after(self, position: int, choice: Choice) -> tuple[bytes, int]:
+        """Return the matching events after a position, oldest first, and up to where they are complete.
+
+        Raises Behind if there are too many.
+        """
+        newest = self.position
+        if position >= newest:
+            return b"", position
+        if position != self._before:
+            found = await self._items(position, choice)
+            last = found[-1].position if found else position
+            return b"".join(item.encoded for item in coalesce(found)), max(newest, last)
+        events = self._found.get(choice)
+        if events is None:  # the first of the streams with this choice
+            found = [item for item in self._tail if item.position > position and choice.wants(item)]
+            events = self._found[choice] = b"".join(item.encoded for item in coalesce(found))
+        return events, newest
+
+    async def _items(self, position: int, choice: Choice) -> list[StreamItem]:
         if position >= self._floor:
             return [item for item in self._tail if item.position > position and choice.wants(item)]
         found = await asyncio.to_thread(self._read, position, choice, TAIL + 1)
@@ -165,6 +212,7 @@ class Hub:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
                     await self._ping.wait()
+            await asyncio.sleep(self._points_at + POINTS_SECONDS - asyncio.get_running_loop().time())
             self._ping.clear()
             try:
                 await self._look()
@@ -176,16 +224,31 @@ class Hub:
             self.position = self._floor = await asyncio.to_thread(self._first_look)
             self._wake()
             return
-        found = await asyncio.to_thread(self._read, self.position, Choice(), TAIL)
-        if not found:
-            return
-        self._tail.extend(found)
+        read: deque[StreamItem] = deque()
+        position, full = self.position, True
+        while full:
+            found = await asyncio.to_thread(self._read, position, Choice(), TAIL)
+            read.extend(found)
+            full = len(found) == TAIL
+            position = found[-1].position if found else position
+            while len(read) > TAIL:
+                read.popleft()
+        if read:
+            self._move(read)
+
+    def _move(self, read: deque[StreamItem]) -> None:
+        """Let streams have what was read. No await here: to streams, all of it comes at once."""
+        if len(read) == TAIL:  # there may have been more
+            self._tail.clear()
+            self._floor = read[0].position - 1
+        self._tail.extend(read)
         while len(self._tail) > TAIL:
             self._floor = self._tail.popleft().position
-        self.position = found[-1].position
+        self._before, self.position = max(self.position, self._floor), read[-1].position
+        self._found.clear()
+        if any(item.kind == "points" for item in read):
+            self._points_at = asyncio.get_running_loop().time()
         self._wake()
-        if len(found) == TAIL:
-            self._ping.set()
 
     def _first_look(self) -> int:
         with self._database.read() as session:

@@ -8,24 +8,22 @@ Where nothing happens, `heartbeat` says that it is still connected: a connection
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request
-from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import StringConstraints
+from starlette.responses import StreamingResponse
+from starlette.types import Send
 
 from hooke_api.base.door import Door
 from hooke_api.base.errors import AWAY, Unauthorized
 from hooke_api.base.reach import reached
-from hooke_api.events.hub import Behind, Choice, Hub, StreamItem
+from hooke_api.events.hub import Behind, Choice, Hub, encoded
 
 CHECK_SECONDS = 15.0
 """Interval between two looks whether the sender of a stream may still read."""
-POINTS_SECONDS = 0.25
-"""Minimum interval between two `points` events of a run in a stream, s; only the newest is sent."""
 HEARTBEAT_SECONDS = 5.0
 """Longest time without an event, s: then `heartbeat` says up to where the stream is complete."""
 RETRY_MILLISECONDS = 1000
@@ -45,13 +43,32 @@ def hub_of(app: Any) -> Hub:
     return hub
 
 
-def coalesce(batch: Sequence[StreamItem]) -> list[StreamItem]:
-    """Return the events without `points` that are superseded by newer points of the same run."""
-    newest = {item.run_id: item.position for item in batch if item.kind == "points"}
-    return [item for item in batch if item.kind != "points" or newest[item.run_id] == item.position]
+class EventStream(StreamingResponse):
+    """Events as bytes: FastAPI's own response validates, encodes and queues each event of each stream."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncGenerator[bytes], status_code: int = 200) -> None:
+        # no-buffering: proxies of the kind of nginx would hold events back
+        headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+        super().__init__(events, status_code, headers)  # FastAPI's document needs the status here
+        self._events = events
+
+    async def stream_response(self, send: Send) -> None:
+        """Send events; leave the hub at once when the client has gone."""
+        async with aclosing(self._events):
+            await super().stream_response(send)
 
 
-@router.get("/events", operation_id="stream_events", response_class=EventSourceResponse)
+_FIELDS = {name: {"type": "string"} for name in ("data", "event", "id")} | {
+    "retry": {"type": "integer", "minimum": 0}
+}
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"itemSchema": {"type": "object", "properties": _FIELDS}}}}
+}
+
+
+@router.get("/events", operation_id="stream_events", response_class=EventStream, responses=_EVENTS)
 async def stream_events(
     request: Request,
     experiment: Annotated[list[Id] | None, Query(description="Events of these experiments; may repeat.")] = None,
@@ -60,17 +77,23 @@ async def stream_events(
     last_event_id: Annotated[
         int | None, Header(ge=0, le=2**62, description="Takes precedence over `after`.")
     ] = None,
-) -> AsyncIterator[ServerSentEvent]:
+) -> EventStream:
     """Stream changes: replay events after a position, then follow; resumable with Last-Event-ID."""
     asked = after if last_event_id is None else last_event_id
     choice = Choice(frozenset(experiment or ()), frozenset(run or ()), reached(request.state.sender))
+    return EventStream(_checked(request, follow(hub_of(request.app), asked, choice), choice))
+
+
+async def _checked(request: Request, events: AsyncGenerator[bytes], choice: Choice) -> AsyncGenerator[bytes]:
+    """Yield events as long as the sender of a request may read them."""
     checked = _now()
-    async for event in follow(hub_of(request.app), asked, choice):
-        if _now() - checked >= CHECK_SECONDS:
-            checked = _now()
-            if not await _may_read(request, choice):
-                return  # the next request gets 401, or what its sender reaches by then
-        yield event
+    async with aclosing(events):
+        async for event in events:
+            if _now() - checked >= CHECK_SECONDS:
+                checked = _now()
+                if not await _may_read(request, choice):
+                    return  # the next request gets 401, or what its sender reaches by then
+            yield event
 
 
 async def _may_read(request: Request, choice: Choice) -> bool:
@@ -85,57 +108,35 @@ async def _may_read(request: Request, choice: Choice) -> bool:
         return True
 
 
-async def follow(hub: Hub, asked: int | None, choice: Choice) -> AsyncIterator[ServerSentEvent]:
-    """Yield events after a position (none: after now) until the server stops."""
+async def follow(hub: Hub, asked: int | None, choice: Choice) -> AsyncGenerator[bytes]:
+    """Yield events after a position (none: after now) until the server stops; each time all that there are."""
     async with hub.listening():
         position, reset = hub.position, False
         if asked is not None:
             reset = not await hub.oldest() <= asked <= hub.position
             position = hub.position if reset else asked
         # an id without data: a browser stores it, so that nothing is missed if the first event never arrives
-        yield ServerSentEvent(id=str(position), retry=RETRY_MILLISECONDS)
+        yield f"id: {position}\nretry: {RETRY_MILLISECONDS}\n\n".encode()
         if reset:
-            yield _reset(position)
-        points_at, told = 0.0, _now()
+            yield encoded(position, "reset")
+        told = _now()
         while not hub.stopping.is_set():
             newest = hub.position
             try:
-                batch = await hub.after(position, choice)
+                events, position = await hub.after(position, choice)
             except Behind:
                 position = newest
-                yield _reset(position)
+                events = encoded(position, "reset")
+            if not events and _now() - told >= HEARTBEAT_SECONDS:
+                events = encoded(position, "heartbeat")
+            if events:
+                told = _now()
+                yield events
                 continue
-            if not batch:
-                position = max(position, newest)
-                if _now() - told >= HEARTBEAT_SECONDS:
-                    told = _now()
-                    yield ServerSentEvent(id=str(position), event="heartbeat", raw_data="{}")
-                    continue
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(told + HEARTBEAT_SECONDS - _now()):
-                        await hub.moved(position)
-                continue
-            if any(item.kind == "points" for item in batch):
-                rest = points_at + POINTS_SECONDS - _now()
-                if rest > 0:
-                    await _sleep(rest, hub.stopping)
-                    continue
-                points_at = _now()
-            for item in coalesce(batch):
-                yield ServerSentEvent(id=str(item.position), event=item.kind, raw_data=json.dumps(item.data))
-            position, told = batch[-1].position, _now()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(told + HEARTBEAT_SECONDS - _now()):
+                    await hub.moved(position)
 
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _reset(position: int) -> ServerSentEvent:
-    return ServerSentEvent(id=str(position), event="reset", raw_data="{}")
-
-
-async def _sleep(seconds: float, stopping: asyncio.Event) -> None:
-    """Sleep, or return when the server stops."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await stopping.wait()

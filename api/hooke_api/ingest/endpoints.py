@@ -57,49 +57,50 @@ async def ingest(request: Request) -> IngestAnswer:
 
 def check_token(request: Request) -> None:
     """Raise Unauthorized unless a request has the token of an attempt: before its body is read."""
-    _owner(request.app.state.database, bearer(request.headers))
-
-
-def _owner(database: Database, token: str | None) -> AttemptToken:
+    database: Database = request.app.state.database
     with database.read() as session:
-        owner = attempt_tokens.owner(session, token)
+        _owner(session, bearer(request.headers))
+
+
+def _owner(session: Session, token: str | None) -> AttemptToken:
+    owner = attempt_tokens.owner(session, token)
     if owner is None:
         raise Unauthorized("send the token of the attempt: Authorization: Bearer <token of its claimed launch>")
     return owner
 
 
 def receive(database: Database, settings: Settings, token: str | None, encoding: str, body: bytes) -> IngestAnswer:
-    """Check the token, then decode and store the body."""
-    owner = _owner(database, token)
+    """Decode a body and store it, if its token, which was checked before it was read, is still valid."""
     received = read(inflate(body, encoding, settings.inflated_limit))
     del body
-    if (received.ingest.run, received.ingest.attempt) != (owner.run_id, owner.attempt):
-        raise Unauthorized("this token belongs to another attempt")
-    return _store(database, received, settings, owner)
+    return _store(database, received, settings, token)
 
 
-def _store(database: Database, received: Received, settings: Settings, mine: AttemptToken) -> IngestAnswer:
+def _store(database: Database, received: Received, settings: Settings, token: str | None) -> IngestAnswer:
     """Store a request; if the database refuses it, in halves, until the record is found that it refuses."""
     try:
         with database.write() as session:
-            return store(session, received, settings, mine)
+            return store(session, received, settings, _owner(session, token))
     except UNSTORABLE as error:
         if not size(received):
             raise  # its reports are refused
         if size(received) == 1:
             log.warning("the database refuses a record", run=received.ingest.run, error=str(error)[:300])
             with database.write() as session:
-                return store(session, refused(received), settings, mine)
-    first, second = (_store(database, half, settings, mine) for half in halves(received))
+                return store(session, refused(received), settings, _owner(session, token))
+    first, second = (_store(database, half, settings, token) for half in halves(received))
     return second.model_copy(update={"acknowledged": first.acknowledged | second.acknowledged})
 
 
 def store(session: Session, received: Received, settings: Settings, mine: AttemptToken) -> IngestAnswer:
     """Store the new records of a request in the transaction of `session`; return the acknowledgements.
 
-    `mine`: the token that it was sent with; with the first request, it becomes the only one of its attempt.
+    `mine`: the token that it was sent with; with the first request, it becomes the only one of its attempt. Raises
+    Unauthorized if it is that of another attempt.
     """
     sent = received.ingest
+    if (sent.run, sent.attempt) != (mine.run_id, mine.attempt):
+        raise Unauthorized("this token belongs to another attempt")
     run = session.get_one(Run, sent.run, with_for_update=True, populate_existing=True)
     attempt = session.get_one(Attempt, (sent.run, sent.attempt), populate_existing=True)
     _check_ranks(run, received)
