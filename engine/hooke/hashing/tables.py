@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from hooke.errors import ArgumentError
 from hooke.hashing.entries import check_ids
-from hooke.hashing.family import MOST_BITS, Family, Floats, Ints
+from hooke.hashing.family import Family, Floats, Ints
 from hooke.hashing.half_weights import Widened
 from hooke.hashing.jit import key_of
 from hooke.hashing.lists import Lists
 from hooke.hashing.rows import rows_of
+from hooke.hashing.sizes import MOST_BITS
 from hooke.hashing.table_kernels import THRESHOLD, TOP, UNION, VANILLA, collect, fill_tables, replace_codes
 from hooke.hashing.threads import ONE, Threads
 
