@@ -27,6 +27,6 @@ def fault_of_hashes(family: str, hashes: int) -> str | None:
     if hashes <= most_hashes(family):
         return None
     return (
-        f"{hashes} hashes of {family} make bucket ids of {hashes * BITS[family]} bits, and at most {MOST_BITS} are "
-        f"possible: give at most {most_hashes(family)}"
+        f"{hashes} hashes of {family} make bucket ids of {hashes * BITS[family]} bits, and at most {MOST_BITS} "
+        f"are possible: give at most {most_hashes(family)}"
     )

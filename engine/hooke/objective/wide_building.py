@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,11 +19,14 @@ from hooke.objective import active_labels
 from hooke.objective.bags import Bags
 from hooke.objective.device import threads as threads_of
 from hooke.objective.item_sets import ItemObjective, RandomSets, SlideSets
-from hooke.objective.slide import Slide
+from hooke.objective.slide import Rebuilt, Slide
 from hooke.objective.wide import WideObjective
 
 if TYPE_CHECKING:
     from hooke.workloads.xmlc_mlp import XmlcMlp
+
+
+Kind = TypeVar("Kind", bound=Rebuilt)
 
 
 def objective_of(workload: XmlcMlp, parts: tuple[Bags, Bags], place: Place) -> WideObjective:
@@ -59,7 +62,7 @@ def _of_items(workload: XmlcMlp, train: Bags, test: Bags, place: Place) -> WideO
         )
     threads = Threads(threads_of(place.compute))
     sets = (
-        SlideSets(*_hashed(workload, train.label_count, place), threads)
+        _set(workload, SlideSets(*_hashed(workload, train.label_count, place), threads))
         if workload.output == "slide"
         else RandomSets(assembler, threads)
     )
@@ -88,7 +91,7 @@ def layer_of(workload: XmlcMlp, labels: int, place: Place) -> active_labels.Laye
     if workload.output == "in-batch":
         return active_labels.InBatch()
     if workload.output == "slide":
-        layer = Slide(*_hashed(workload, labels, place), Threads(threads_of(place.compute)))
+        layer = _set(workload, Slide(*_hashed(workload, labels, place), Threads(threads_of(place.compute))))
         layer.queries = workload.queries
         return layer
     return active_labels.Full()
@@ -100,6 +103,13 @@ def assembler_of(workload: XmlcMlp, labels: int, place: Place) -> Assembler:
     seed = 4096 * place.seed + place.rank + (place.thread << 45)  # above the largest of a worker
     share = workload.uniform_share if hashed else 0.0
     return Assembler(labels, size, int(size * share), 0 if hashed else size, seed=seed)
+
+
+def _set(workload: XmlcMlp, layer: Kind) -> Kind:
+    """Set how a layer samples its buckets and rebuilds its tables; return it."""
+    layer.strategy = workload.sampling or layer.strategy
+    layer.times, layer.changed_only = workload.threshold, workload.rebuild == "touched"
+    return layer
 
 
 def _hashed(workload: XmlcMlp, labels: int, place: Place) -> tuple[Family, Tables, Assembler, RebuildSchedule]:

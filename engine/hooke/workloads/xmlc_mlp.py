@@ -133,6 +133,21 @@ class XmlcMlp(Workload):
         description="Keep the last labels, or a uniform sample of them.",
         json_schema_extra=TRAINED,
     )
+    sampling: Literal["union", "vanilla", "top-k", "threshold"] | None = Field(
+        None,
+        title="Sampling",
+        description="Which labels of its buckets a query of `slide` takes; empty: `top-k` with `sets: batch`, "
+        "`union` with `item`.",
+        json_schema_extra=TRAINED,
+    )
+    threshold: int = Field(
+        2,
+        ge=1,
+        le=1024,
+        title="Threshold",
+        description="Tables that have to return a label, with `sampling: threshold`.",
+        json_schema_extra=TRAINED,
+    )
     uniform_share: float = Field(
         0.5,
         ge=0,
@@ -160,6 +175,12 @@ class XmlcMlp(Workload):
         description="Exponent l of the steps between rebuilds.",
         json_schema_extra=TRAINED,
     )
+    rebuild: Literal["all", "touched"] = Field(
+        "all",
+        title="Rebuild",
+        description="Rows that a rebuild hashes: all, or those that have changed; the tables are the same.",
+        json_schema_extra=TRAINED,
+    )
     weights: Literal["fp32", "bf16"] = Field(
         "fp32",
         title="Weights",
@@ -178,18 +199,17 @@ class XmlcMlp(Workload):
     def _is_wide_enough(cls, family: str, known: ValidationInfo) -> str:
         if known.data.get("output") == "slide" and BITS[family] > 1 and known.data.get("hidden", WIDTH) < WIDTH:
             raise ValueError(
-                f"a hash of {family} compares {WIDTH} hidden units, and there are {known.data['hidden']}: take more, "
-                "or `simhash`"
+                f"a hash of {family} compares {WIDTH} hidden units, and there are {known.data['hidden']}: "
+                "take more, or `simhash`"
             )
         return family
 
     @field_validator("hashes")
     @classmethod
     def _fits(cls, hashes: int | None, known: ValidationInfo) -> int | None:
-        family = known.data.get("hash_family")
-        if hashes is not None and family and known.data.get("output") == "slide":
-            if why := fault_of_hashes(family, hashes):
-                raise ValueError(why)
+        family = known.data.get("hash_family") if known.data.get("output") == "slide" else None
+        if hashes is not None and family and (why := fault_of_hashes(family, hashes)):
+            raise ValueError(why)
         return hashes
 
     @model_validator(mode="after")
@@ -197,6 +217,10 @@ class XmlcMlp(Workload):
         if self.data == PLANTED and self.features < self.labels // 100:
             raise ValueError(
                 f"{self.features} features cannot tell {self.labels} labels apart: take more features"
+            )
+        if self.output == "slide" and self.sampling == "threshold" and self.threshold > self.tables:
+            raise ValueError(
+                f"no label is in {self.threshold} of {self.tables} tables: lower `threshold`, or take more tables"
             )
         if self.weights == "bf16" and self.output == "full":
             raise ValueError(
