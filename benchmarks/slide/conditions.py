@@ -105,8 +105,7 @@ class Layer:
     @property
     def spaces(self) -> dict[str, Space]:
         """Return the spaces of its own parameters."""
-        found = XmlcMlp.search.items()
-        declared = {name: space for name, space in found if space.applies(self.given)}
+        declared = XmlcMlp.spaces_at(XmlcMlp.model_validate(self.given).model_dump())
         return {name: space.model_copy(update={"when": {}}) for name, space in {**declared, **self.search}.items()}
 
     @property
@@ -187,7 +186,7 @@ SLIDE = "slide"
 """Of SimHash; layers with other hash functions have names that begin with it."""
 DWTA = "slide, dwta"
 RANDOM = "random-active"
-OF_DWTA = {"hashes": Space(low=3, high=6, integer=True), "tables": Space(choices=[16, 32, 64, 128])}
+OF_DWTA = {"tables": Space(choices=[16, 32, 64, 128])}
 """A hash of DWTA has three bits and one of SimHash one; its tables take as many candidates from 3 to 6 hashes as
 those of SimHash from 7 to 14 (decision 106)."""
 LAYERS = {

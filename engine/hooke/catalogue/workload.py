@@ -158,8 +158,15 @@ class Workload(Parametrized):
     """Number of classes, if it is a classification with equally frequent classes, so that guessing has accuracy
     1 / classes and loss ln(classes); otherwise None."""
 
-    search: ClassVar[Mapping[str, Space]] = {}
-    """Values that a search may try of parameters that a variant may set (`benchmarks.slide`)."""
+    search: ClassVar[Mapping[str, Space | tuple[Space, ...]]] = {}
+    """Values that a search may try of parameters that a variant may set: a space, or several with conditions of
+    which one holds at most. A variant names its own spaces; `benchmarks.slide` takes these."""
+
+    @classmethod
+    def spaces_at(cls, values: Mapping[str, Any]) -> dict[str, Space]:
+        """Return the space of each parameter whose conditions hold for these values."""
+        several = {name: (each if isinstance(each, tuple) else (each,)) for name, each in cls.search.items()}
+        return {name: space for name, some in several.items() for space in some if space.applies(values)}
 
     data_fields: ClassVar[tuple[str, ...]] = ()
     """Parameters that select which files it reads."""

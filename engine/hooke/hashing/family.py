@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hooke.errors import ArgumentError
+from hooke.hashing.sizes import MOST_BITS
 from hooke.hashing.threads import Threads
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 Offsets = NDArray[np.integer[Any]]
 
-MOST_BITS = 24
-"""Bits of a bucket id. A table has 2**bits offsets of 4 bytes: 64 MiB with 24 bits."""
 ROWS_AT_ONCE = 8192
 
 

@@ -58,3 +58,7 @@ class Widened:
     def __getitem__(self, part: slice) -> Floats:
         """Return these rows."""
         return (self._weight[part].astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+    def rows(self, ids: Ints, threads: Threads = ONE) -> Floats:
+        """Return copies of these rows."""
+        return rows_of_half(self._weight, ids, threads)

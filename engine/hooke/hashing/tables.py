@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from hooke.errors import ArgumentError
 from hooke.hashing.entries import check_ids
-from hooke.hashing.family import MOST_BITS, Family, Floats, Ints
+from hooke.hashing.family import Family, Floats, Ints
 from hooke.hashing.half_weights import Widened
 from hooke.hashing.jit import key_of
 from hooke.hashing.lists import Lists
 from hooke.hashing.rows import rows_of
+from hooke.hashing.sizes import MOST_BITS
 from hooke.hashing.table_kernels import THRESHOLD, TOP, UNION, VANILLA, collect, fill_tables, replace_codes
 from hooke.hashing.threads import ONE, Threads
 
@@ -100,10 +101,13 @@ class Tables:
             self._write(part, family.codes(vectors[part], threads).T, threads)
         self._fill(threads)
 
-    def update(self, rows: NDArray[np.integer[Any]], codes: Ints, threads: Threads = ONE) -> int:
-        """Insert `rows` anew, as the last ones, with new codes (n, L); return how many ids changed buckets.
+    def update(
+        self, rows: NDArray[np.integer[Any]], codes: Ints, threads: Threads = ONE, last: bool = True
+    ) -> int:
+        """Insert `rows` anew, with new codes (n, L); return how many ids changed buckets.
 
-        Rows must be different ones. Buckets have the same ids as after a build with all codes in the new order.
+        Rows must be different ones. `last`: they become the last ones inserted, and buckets have the ids as after
+        a build with all codes in the new order. Else the order stays: the tables are those of a build.
         """
         self._check(codes)
         if len(rows) != len(codes):
@@ -117,13 +121,21 @@ class Tables:
         moved = np.zeros(self.tables, np.int64)
         where, new = np.ascontiguousarray(rows, np.int64), np.ascontiguousarray(codes.T, np.int32)
         threads.over(self.tables, lambda begin, end: replace_codes(begin, end, self._codes, where, new, moved))
-        self._order = np.concatenate([self._order[others[self._order]], where.astype(np.int32)])
+        if last:
+            self._order = np.concatenate([self._order[others[self._order]], where.astype(np.int32)])
         if moved.any() or self._drops():
             self._fill(threads)
+        elif not last:
+            self._fills += 1  # as of a build, so that a later sample of a full bucket is that of a build
         return int(moved.sum())
 
     def update_from(
-        self, family: Family, vectors: Floats, rows: NDArray[np.integer[Any]], threads: Threads = ONE
+        self,
+        family: Family,
+        vectors: Floats | Widened,
+        rows: NDArray[np.integer[Any]],
+        threads: Threads = ONE,
+        last: bool = True,
     ) -> int:
         """Hash the given rows of `vectors` (C, dim) anew, and update."""
         self._check_family(family)
@@ -131,8 +143,10 @@ class Tables:
         check_ids(ids, len(vectors), "rows")
         for begin in range(0, len(rows), _ROWS_AT_ONCE):
             part = slice(begin, begin + _ROWS_AT_ONCE)
-            codes[:, part] = family.codes(rows_of(vectors, ids[part], threads), threads).T
-        return self.update(rows, codes.T, threads)
+            own = vectors.rows(ids[part], threads) if isinstance(vectors, Widened) else None
+            own = rows_of(vectors, ids[part], threads) if own is None else own
+            codes[:, part] = family.codes(own, threads).T
+        return self.update(rows, codes.T, threads, last)
 
     def query(
         self,
@@ -172,15 +186,24 @@ class Tables:
             threads.over(b, work)
         return Lists.of_matrix(lists, sizes)
 
-    def union_of_batch(self, codes: Ints, limit: int, step: int = 0, threads: Threads = ONE) -> Ints:
+    def union_of_batch(
+        self,
+        codes: Ints,
+        limit: int,
+        step: int = 0,
+        threads: Threads = ONE,
+        strategy: Strategy = "top-k",
+        times: int = 2,
+    ) -> Ints:
         """Return at most `limit` different ids, sorted, for a batch that shares them; `codes` (b, L).
 
-        Each sample contributes the limit / b ids that are in most of its buckets; of equal ones those drawn by
-        (seed, step).
+        Each sample contributes limit / b ids as `query` chooses them, by default those that are in most of its
+        buckets; of equal ones those drawn by (seed, step).
         """
         if limit < len(codes):
             raise ArgumentError(f"a batch of {len(codes)} samples shares {limit} ids: at least one each is needed")
-        return np.unique(self.query(codes, "top-k", limit // max(len(codes), 1), step=step, threads=threads).ids)
+        each = limit // max(len(codes), 1)
+        return np.unique(self.query(codes, strategy, each, times, step, threads).ids)
 
     def bucket(self, table: int, code: int) -> Ints:
         """Return the ids in a bucket."""

@@ -19,6 +19,7 @@ from hooke.hashing.family import (
     densified,
 )
 from hooke.hashing.hash_kernels import GROUP, LANES, sparse_winner_codes, winner_codes
+from hooke.hashing.sizes import WIDTH
 from hooke.hashing.threads import ONE, Threads
 
 ATTEMPTS = 100
@@ -64,7 +65,7 @@ class WTA(_Winners):
     Values depend on the order of elements only. For vectors with many zeros use DWTA.
     """
 
-    def __init__(self, dim: int, per_table: int, tables: int, seed: int = 0, width: int = 8) -> None:
+    def __init__(self, dim: int, per_table: int, tables: int, seed: int = 0, width: int = WIDTH) -> None:
         super().__init__(dim, per_table, tables, seed, width)
         random = np.random.default_rng((seed, 2))
         for h in range(len(self._bins)):
@@ -78,7 +79,7 @@ class DWTA(_Winners):
     dense, and K L m / dim comparisons per element if it is sparse. Both paths give the same codes.
     """
 
-    def __init__(self, dim: int, per_table: int, tables: int, seed: int = 0, width: int = 8) -> None:
+    def __init__(self, dim: int, per_table: int, tables: int, seed: int = 0, width: int = WIDTH) -> None:
         super().__init__(dim, per_table, tables, seed, width)
         random = np.random.default_rng((seed, 3))
         hashes, each = per_table * tables, dim // width  # hashes of one permutation
@@ -121,7 +122,7 @@ class MinHash(DWTA):
     """
 
     def __init__(
-        self, dim: int, per_table: int, tables: int, seed: int = 0, width: int = 8, top: int = 30
+        self, dim: int, per_table: int, tables: int, seed: int = 0, width: int = WIDTH, top: int = 30
     ) -> None:
         super().__init__(dim, per_table, tables, seed, width)
         if top < 1:

@@ -17,6 +17,7 @@ from hooke.hashing.family import Ints
 from hooke.hashing.half_weights import rows_of_half
 from hooke.hashing.lists import Lists
 from hooke.hashing.row_optimizer import RowOptimizer
+from hooke.hashing.tables import Strategy
 from hooke.hashing.threads import ONE, Threads
 from hooke.objective.active_labels import Full
 from hooke.objective.bags import Bags
@@ -64,12 +65,14 @@ class RandomSets:
 class SlideSets(Rebuilt):
     """The item's labels, those that share a bucket with its hidden units, and uniform ones (`assembler`)."""
 
+    strategy: Strategy = "union"
+
     def choose(self, labels: Lists, hidden: Vectors, weights: Tensor) -> DrawnSets:
         """Return the active set of every item."""
         step = self.advance(weights)
         room = self._assembler.cap - self._assembler.uniform
         codes = self.family.codes(hidden, self.threads)
-        found = self.tables.query(codes, "union", max(1, room), step=step, threads=self.threads)
+        found = self.tables.query(codes, self.strategy, max(1, room), self.times, step, self.threads)
         return self._assembler.drawn(step, labels, found, self.threads)
 
 

@@ -12,11 +12,12 @@ from torch import Tensor
 
 from hooke.comm.elements import bits, is_bf16
 from hooke.hashing.active import Assembler
+from hooke.hashing.changed import Sums, sums_of
 from hooke.hashing.family import Family
 from hooke.hashing.half_weights import Widened
 from hooke.hashing.lists import Lists
 from hooke.hashing.schedule import RebuildSchedule
-from hooke.hashing.tables import Tables
+from hooke.hashing.tables import Strategy, Tables
 from hooke.hashing.threads import ONE, Threads
 from hooke.objective.active_labels import Active, Labels
 from hooke.objective.wide_metrics import NO_TABLES
@@ -31,12 +32,22 @@ _ORDER = 9
 
 
 class Rebuilt:
-    """Hash tables of the rows of W2, built anew at the steps of `rebuilds`.
+    """Hash tables of the rows of W2, rebuilt at the steps of `rebuilds`.
 
     They are in main memory, wherever the weights are: a rebuild copies these, and a query the hidden units.
     They are part of the state, so that a resumed run has those of an undisturbed one. The number of threads
     changes nothing but the time that they take.
+
+    A rebuild hashes all rows or, with `changed_only`, those whose bits have changed since the rebuild before, by
+    whomever: steps, exchanges with other workers, or a merge. The tables are the same, whatever the policy of full
+    buckets. That takes 8 bytes per row, and reading all rows once.
     """
+
+    strategy: Strategy
+    """Which labels of its buckets a query takes; see `Tables.query`."""
+    times = 2
+    """Tables in which a label has to be found, with the strategy `threshold`."""
+    changed_only = False
 
     def __init__(
         self,
@@ -49,7 +60,8 @@ class Rebuilt:
         """`assembler`: completes what is retrieved to an active set."""
         self.family, self.tables, self.threads = family, tables, threads
         self._assembler, self._rebuilds, self._steps = assembler, rebuilds, 0
-        self._builds, self._seconds = 0, 0.0
+        self._builds, self._seconds, self._hashed = 0, 0.0, 0
+        self._sums: Sums | None = None
 
     def advance(self, weights: Tensor) -> int:
         """Begin a step with these rows, (C, d): rebuild the tables if it is time; return its number, from 0."""
@@ -59,20 +71,35 @@ class Rebuilt:
         return self._steps - 1
 
     def rebuild(self, weights: Tensor) -> None:
-        """Build the tables anew from these rows, (C, d)."""
+        """Make the tables those of these rows, (C, d)."""
         began = time.perf_counter()
         rows: Widened | NDArray[np.float32]
-        rows = Widened(bits(weights)) if is_bf16(weights) else weights.cpu().numpy()
-        self.tables.build_from(self.family, rows, self.threads)
+        words: NDArray[Any] = bits(weights) if is_bf16(weights) else weights.cpu().numpy().view(np.uint32)
+        rows = Widened(words) if is_bf16(weights) else words.view(np.float32)
+        changed = self._changed(words) if self.changed_only else None
+        if changed is None:
+            self.tables.build_from(self.family, rows, self.threads)
+        else:
+            self.tables.update_from(self.family, rows, changed, self.threads, last=False)
         self._builds += 1
+        self._hashed += len(weights) if changed is None else len(changed)
         self._seconds += time.perf_counter() - began
 
-    def table_sums(self) -> tuple[float, float, float, float, float, float]:
-        """Return 1, share of labels stored, largest and mean bucket, builds, seconds; zeros without tables."""
+    def _changed(self, words: NDArray[Any]) -> NDArray[np.int64] | None:
+        """Return the rows that are not those of the rebuild before; None: there was none."""
+        before, self._sums = self._sums, sums_of(words, self.threads)
+        return None if before is None else np.flatnonzero(before != self._sums)
+
+    def table_sums(self) -> tuple[float, ...]:
+        """Return 1, share of labels stored, largest and mean bucket, builds, seconds, share of rows hashed.
+
+        The last one is a mean over builds. All are zero without tables.
+        """
         if not (ids := self.tables.tables * self.tables.rows):
             return NO_TABLES
-        load = self.tables.statistics()
-        return 1.0, 1 - load.dropped / ids, float(load.most), load.mean, float(self._builds), self._seconds
+        load, share = self.tables.statistics(), self._hashed / max(1, self._builds * self.tables.rows)
+        stored = 1 - load.dropped / ids
+        return 1.0, stored, float(load.most), load.mean, float(self._builds), self._seconds, share
 
     def recalled(self, hidden: NDArray[np.float32], top: NDArray[np.int64]) -> tuple[int, int]:
         """Return how many of the labels `top` (b, k) are in a bucket of their item, and how many there are."""
@@ -89,14 +116,19 @@ class Rebuilt:
         return hits, top.size
 
     def state(self) -> dict[str, Any]:
-        """Return the number of steps, and the state of the tables."""
+        """Return the number of steps, the state of the tables, and sums of the rows that they are of."""
         held = {f"{STATE}{name}": array for name, array in self.tables.state().items()}
+        if self.changed_only:
+            sums = np.empty(0, np.uint64) if self._sums is None else self._sums
+            held[f"{STATE}sums"] = sums.view(np.int64).copy()
         return held | {f"{STATE}steps": np.array([self._steps], dtype=np.int64)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from the result of `state`."""
         held = {name.removeprefix(STATE): np.asarray(array) for name, array in state.items()}
         self._steps = int(held.pop("steps")[0])
+        if (sums := held.pop("sums", None)) is not None:
+            self._sums = sums.view(np.uint64) if len(sums) else None
         if held["codes"].shape[1]:
             self.tables.restore(held, self.threads)
 
@@ -104,14 +136,15 @@ class Rebuilt:
 class Slide(Rebuilt):
     """Labels retrieved from hash tables of the rows of W2, for the batch as a whole (arXiv 1903.03129, section 3).
 
-    The active set has the labels of the batch, a draw of uniform ones (`assembler`), and labels that share most
-    buckets with the hidden units of its items, up to the assembler's cap. With `queries` > 0 not every item asks
-    the tables, but the mean directions of so many groups of similar ones.
+    The active set has the labels of the batch, a draw of uniform ones (`assembler`), and labels in the buckets of
+    the hidden units of its items, by default those in most of them, up to the assembler's cap. With `queries` > 0
+    not every item asks the tables, but the mean directions of so many groups of similar ones.
 
     Readings: the paper retrieves a set for every item (`hooke.objective.item_sets`); here the batch has one, so
     that products are those of matrices. As in the paper the softmax is that of the active set, without correction.
     """
 
+    strategy: Strategy = "top-k"
     queries = 0
     """Groups of items that ask together; 0: every item asks."""
 
@@ -124,7 +157,7 @@ class Slide(Rebuilt):
             asking = directions(asking, self.queries)
         room = max(len(asking), self._assembler.cap - self._assembler.uniform)
         codes = self.family.codes(asking, self.threads)
-        found = self.tables.union_of_batch(codes, room, step, self.threads)
+        found = self.tables.union_of_batch(codes, room, step, self.threads, self.strategy, self.times)
         drawn = np.random.default_rng((self._assembler.seed, _ORDER, step))
         found = drawn.permutation(found)  # up to the cap the first ones are taken, which had the lowest numbers
         labels = Lists(np.array([0, len(own)]), own.astype(np.int32))

@@ -85,7 +85,7 @@ TABLES = (
     FurtherMetric(
         name="table_builds",
         title="Builds of the tables",
-        description="How often all rows were hashed, the first time included; since the start of the attempt.",
+        description="How often tables were built, the first time included; since the start of the attempt.",
     ),
     FurtherMetric(
         name="table_seconds",
@@ -95,6 +95,13 @@ TABLES = (
         better="lower",
         measured=True,
     ),
+    FurtherMetric(
+        name="table_hashed",
+        title="Rows hashed by a build",
+        unit="share",
+        description="Share of the labels, mean over the builds since the start of the attempt: 1, or with "
+        "`rebuild: touched` of those that have changed.",
+    ),
 )
 """Means over the workers."""
 
@@ -103,8 +110,11 @@ TABLES = (
 class Hashed(Protocol):
     """A layer with hash tables of the rows of W2."""
 
-    def table_sums(self) -> tuple[float, float, float, float, float, float]:
-        """Return 1, share of labels stored, largest and mean bucket, builds, seconds; zeros without tables."""
+    def table_sums(self) -> tuple[float, ...]:
+        """Return 1, share of labels stored, largest and mean bucket, builds, seconds, share of rows hashed.
+
+        The last one is a mean over builds. All are zero without tables.
+        """
 
     def recalled(self, hidden: NDArray[np.float32], top: NDArray[np.int64]) -> tuple[int, int]:
         """Return how many of the labels `top` (b, k) are in a bucket of their item, and how many there are.
@@ -113,7 +123,7 @@ class Hashed(Protocol):
         """
 
 
-NO_TABLES = (0.0,) * 6
+NO_TABLES = (0.0,) * 7
 
 
 class WideMetrics:
@@ -157,7 +167,7 @@ class WideMetrics:
             found["active_labels"] = training[1] / training[0]
             found["active_share"] = found["active_labels"] / self._labels
         if training and training[2]:
-            names = ("table_stored", "bucket_largest", "bucket_mean", "table_builds", "table_seconds")
+            names = [metric.name for metric in TABLES if metric.name != "table_recall"]
             found |= {name: total / training[2] for name, total in zip(names, training[3:], strict=True)}
         return {name: float(value) for name, value in found.items()}
 

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from hooke.catalogue.workload import ALONE, Place, Sizes, Workload
-from hooke.errors import LaunchError
+from hooke.hashing.sizes import BITS, WIDTH, fault_of_hashes
 from hooke.spec.spaces import Space
 
 if TYPE_CHECKING:
-    from hooke.hashing.active import Assembler
-    from hooke.hashing.family import Family
-    from hooke.hashing.schedule import RebuildSchedule
-    from hooke.hashing.tables import Tables
-    from hooke.hashing.threads import Threads
-    from hooke.objective.active_labels import Layer
     from hooke.objective.bags import Bags
     from hooke.objective.wide import WideObjective
 
@@ -26,6 +20,8 @@ TRAINED: dict[str, Any] = {"per_variant": True}
 """Marks the parameters of training, which a variant of an experiment may set."""
 HASHED: dict[str, list[Any]] = {"output": ["slide"]}
 """Where parameters of hash tables count."""
+SIGNS: dict[str, list[Any]] = {"hash_family": [name for name, bits in BITS.items() if bits == 1]}
+WINNERS: dict[str, list[Any]] = {"hash_family": [name for name, bits in BITS.items() if bits > 1]}
 
 
 class XmlcMlp(Workload):
@@ -52,8 +48,11 @@ class XmlcMlp(Workload):
 
     target: ClassVar[float] = 0.70
     data_fields: ClassVar[tuple[str, ...]] = ("data",)
-    search: ClassVar[Mapping[str, Space]] = {
-        "hashes": Space(low=7, high=14, integer=True, when=HASHED),
+    search: ClassVar[Mapping[str, Space | tuple[Space, ...]]] = {
+        "hashes": (
+            Space(low=7, high=14, integer=True, when=HASHED | SIGNS),
+            Space(low=3, high=6, integer=True, when=HASHED | WINNERS),
+        ),
         "tables": Space(choices=[8, 16, 32, 64], when=HASHED),
         "uniform_share": Space(low=0.3, high=0.95, when=HASHED),
     }
@@ -109,8 +108,13 @@ class XmlcMlp(Workload):
         description="Of `slide`.",
         json_schema_extra=TRAINED,
     )
-    hashes: int = Field(
-        9, ge=1, le=24, title="Hashes per table", description="Of `slide` (K).", json_schema_extra=TRAINED
+    hashes: int | None = Field(
+        None,
+        ge=1,
+        le=24,
+        title="Hashes per table",
+        description="Of `slide` (K): at most 24 of `simhash`, 8 of `wta`, `dwta` and `minhash`; empty: 9, and 4.",
+        json_schema_extra=TRAINED,
     )
     tables: int = Field(
         50, ge=1, le=1024, title="Tables", description="Of `slide` (L).", json_schema_extra=TRAINED
@@ -127,6 +131,21 @@ class XmlcMlp(Workload):
         "fifo",
         title="Full buckets",
         description="Keep the last labels, or a uniform sample of them.",
+        json_schema_extra=TRAINED,
+    )
+    sampling: Literal["union", "vanilla", "top-k", "threshold"] | None = Field(
+        None,
+        title="Sampling",
+        description="Which labels of its buckets a query of `slide` takes; empty: `top-k` with `sets: batch`, "
+        "`union` with `item`.",
+        json_schema_extra=TRAINED,
+    )
+    threshold: int = Field(
+        2,
+        ge=1,
+        le=1024,
+        title="Threshold",
+        description="Tables that have to return a label, with `sampling: threshold`.",
         json_schema_extra=TRAINED,
     )
     uniform_share: float = Field(
@@ -156,6 +175,12 @@ class XmlcMlp(Workload):
         description="Exponent l of the steps between rebuilds.",
         json_schema_extra=TRAINED,
     )
+    rebuild: Literal["all", "touched"] = Field(
+        "all",
+        title="Rebuild",
+        description="Rows that a rebuild hashes: all, or those that have changed; the tables are the same.",
+        json_schema_extra=TRAINED,
+    )
     weights: Literal["fp32", "bf16"] = Field(
         "fp32",
         title="Weights",
@@ -169,11 +194,33 @@ class XmlcMlp(Workload):
         0, ge=0, le=10**7, title="Test items", description="Items of the test part that are scored; 0: all."
     )
 
+    @field_validator("hash_family")
+    @classmethod
+    def _is_wide_enough(cls, family: str, known: ValidationInfo) -> str:
+        if known.data.get("output") == "slide" and BITS[family] > 1 and known.data.get("hidden", WIDTH) < WIDTH:
+            raise ValueError(
+                f"a hash of {family} compares {WIDTH} hidden units, and there are {known.data['hidden']}: "
+                "take more, or `simhash`"
+            )
+        return family
+
+    @field_validator("hashes")
+    @classmethod
+    def _fits(cls, hashes: int | None, known: ValidationInfo) -> int | None:
+        family = known.data.get("hash_family") if known.data.get("output") == "slide" else None
+        if hashes is not None and family and (why := fault_of_hashes(family, hashes)):
+            raise ValueError(why)
+        return hashes
+
     @model_validator(mode="after")
     def _has_labels(self) -> XmlcMlp:
         if self.data == PLANTED and self.features < self.labels // 100:
             raise ValueError(
                 f"{self.features} features cannot tell {self.labels} labels apart: take more features"
+            )
+        if self.output == "slide" and self.sampling == "threshold" and self.threshold > self.tables:
+            raise ValueError(
+                f"no label is in {self.threshold} of {self.tables} tables: lower `threshold`, or take more tables"
             )
         if self.weights == "bf16" and self.output == "full":
             raise ValueError(
@@ -200,100 +247,15 @@ class XmlcMlp(Workload):
 
     def build(self, place: Place = ALONE) -> WideObjective:
         """Read or make the data, build the model; imports torch. Raises DataMissing with the files to provide."""
-        from hooke.objective.wide import WideObjective
+        from hooke.objective.wide_building import objective_of
 
-        of_items = self.sets == "item" and self.output in ("random-active", "slide")
-        if place.compute.device == "cuda" and (of_items or self.weights == "bf16"):
-            what = "an active set for each item" if of_items else "weights in bf16"
-            raise LaunchError(
-                f"{self.id()} computes with {what} on the CPU alone: choose the device `auto` or `cpu`"
-            )
-        train, test = self._parts()
-        if of_items:
-            return self._of_items(train, test, place)
-        layer, narrow = self._layer(train.label_count, place), self.weights == "bf16"
-        return WideObjective(
-            train, test, self.hidden, layer, validation_items=self.validation_items, place=place, narrow=narrow
-        )
-
-    def _of_items(self, train: Bags, test: Bags, place: Place) -> WideObjective:
-        """Return the objective with an active set for each item. Raises LaunchError if one has too many labels."""
-        from hooke.objective.item_sets import ItemObjective, RandomSets, SlideSets
-
-        assembler, most = self._assembler(train.label_count, place), int(train.labels.counts.max(initial=0))
-        if most + assembler.uniform > assembler.cap < train.label_count:
-            raise LaunchError(
-                f"an item has {most} labels, which with {assembler.uniform} uniform ones exceed an active set of "
-                f"{assembler.cap}: raise `active`, lower `uniform_share`, or choose `sets: batch`"
-            )
-        sets = (
-            SlideSets(*self._hashed(train.label_count, place), _threads(place))
-            if self.output == "slide"
-            else RandomSets(assembler, _threads(place))
-        )
-        narrow = self.weights == "bf16"
-        return ItemObjective(
-            train, test, self.hidden, sets, validation_items=self.validation_items, place=place, narrow=narrow
-        )
+        return objective_of(self, self._parts(), place)
 
     def _parts(self) -> tuple[Bags, Bags]:
         if self.data == PLANTED:
             from hooke.objective.planted import Planted, shared_parts
 
-            return self._shortened(*shared_parts(Planted(self.labels, self.features, self.items)))
+            return shared_parts(Planted(self.labels, self.features, self.items))
         from hooke.readers import xmlc
 
-        return self._shortened(*xmlc.parts(self.data, self.id()))
-
-    def _shortened(self, train: Bags, test: Bags) -> tuple[Bags, Bags]:
-        """Return the parts with the first `test_items` of the test part."""
-        if not 0 < self.test_items < len(test):
-            return train, test
-        import numpy as np
-
-        return train, test.take(np.arange(self.test_items, dtype=np.int64))
-
-    def _layer(self, labels: int, place: Place) -> Layer:
-        from hooke.objective import active_labels
-
-        if self.output == "sampled":
-            return active_labels.Sampled(labels, self.active, self.distribution, self.correction)
-        if self.output == "random-active":
-            return active_labels.RandomActive(labels, self.active)
-        if self.output == "in-batch":
-            return active_labels.InBatch()
-        if self.output == "slide":
-            from hooke.objective.slide import Slide
-
-            layer = Slide(*self._hashed(labels, place), _threads(place))
-            layer.queries = self.queries
-            return layer
-        return active_labels.Full()
-
-    def _assembler(self, labels: int, place: Place) -> Assembler:
-        """Return what adds uniform labels to active sets: all of one that has no others."""
-        from hooke.hashing.active import Assembler
-
-        size = min(self.active, labels)
-        seed = 4096 * place.seed + place.rank + (place.thread << 45)  # above the largest of a worker
-        share = self.uniform_share if self.output == "slide" else 0.0
-        return Assembler(labels, size, int(size * share), 0 if self.output == "slide" else size, seed=seed)
-
-    def _hashed(self, labels: int, place: Place) -> tuple[Family, Tables, Assembler, RebuildSchedule]:
-        """Return hash functions and tables, uniform labels, and the steps at which tables are built anew."""
-        from hooke.hashing.families import make_family
-        from hooke.hashing.schedule import RebuildSchedule
-        from hooke.hashing.tables import Tables
-
-        family = make_family(self.hash_family, self.hidden, self.hashes, self.tables, place.seed)
-        tables = Tables(family.tables, family.bits, self.bucket, self.bucket_policy, place.seed)
-        rebuilds = RebuildSchedule(self.first_rebuild, self.rebuild_growth)
-        return family, tables, self._assembler(labels, place), rebuilds
-
-
-def _threads(place: Place) -> Threads:
-    """Return the threads that build and ask hash tables: as many as PyTorch has."""
-    from hooke.hashing.threads import Threads
-    from hooke.objective.device import threads
-
-    return Threads(threads(place.compute))
+        return xmlc.parts(self.data, self.id())

@@ -15,6 +15,7 @@ from hooke.objective.item_sets import ItemObjective, RandomSets, SlideSets
 from hooke.objective.planted import Planted
 from hooke.objective.slide import Slide
 from hooke.objective.wide import WideObjective
+from hooke.objective.wide_building import assembler_of
 from hooke.spec.specification import Compute
 from hooke.workloads.xmlc_mlp import XmlcMlp
 
@@ -212,7 +213,8 @@ def test_negatives_depend_on_seed_rank_thread_and_step_alone(data):
 @pytest.mark.parametrize("output", ["random-active", "slide"])
 def test_threads_of_a_worker_draw_uniform_labels_of_their_own(output):
     workload = XmlcMlp(labels=200, features=100, items=100, output=output, active=50)
-    orders = [workload._assembler(200, Place(Compute(), 3, 2, thread))._order(0).tolist() for thread in (0, 0, 1)]
+    places = [Place(Compute(), 3, 2, thread) for thread in (0, 0, 1)]
+    orders = [assembler_of(workload, 200, place)._order(0).tolist() for place in places]
     assert orders[0] == orders[1] != orders[2]
 
 
