@@ -6,9 +6,11 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from hooke.comparison.verdict import Verdict, compare, holm
+
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
-from benchmarks.unequal import dispatching
+from benchmarks.unequal import claims, dispatching
 from benchmarks.unequal.conditions import CONDITIONS, TASKS, Kind, of_kind, seconds_of
 from benchmarks.unequal.entries import ADAPTIVE, ENTRIES, FASTEST, STATIC, entries
 from benchmarks.unequal.runs import Run, best, complete, median, results
@@ -161,22 +163,35 @@ def gain(records: Mapping[Run, Record], cell: Cell) -> Gain:
     return Gain(times[FASTEST], method, met.get(method), 1 + slower)
 
 
+def _of_heterogeneous(records: Mapping[Run, Record], cell: Cell) -> dict[str, Verdict]:
+    """Return the verdicts on the heterogeneous methods over the fastest worker alone, corrected."""
+    names = [each for each in entries(cell.condition) if ENTRIES[each].heterogeneous]
+    return claims.over(records, cell, FASTEST, names)
+
+
 def _gained(records: Mapping[Run, Record], cells: Sequence[Cell]) -> str:
-    ratios = [(each.ratio, each.limit) for each in (gain(records, cell) for cell in cells)]
-    if not ratios:
+    if not cells:
         return "not measured"
-    reached = sum(ratio is not None and ratio >= limit for ratio, limit in ratios)
-    faster = sum(ratio is not None and ratio > 1 for ratio, _ in ratios)
-    return f"reached in {reached} of {len(ratios)}, faster at all in {faster}"
+    noisy, found = (
+        claims.noise(records),
+        [(gain(records, cell), _of_heterogeneous(records, cell)) for cell in cells],
+    )
+    faster = sum(any(claims.apart(v, noisy) > 0 for v in said.values()) for _, said in found)
+    reached = sum(any(v.low is not None and v.low >= each.limit for v in said.values()) for each, said in found)
+    point = sum(each.ratio is not None and each.ratio >= each.limit for each, _ in found)
+    return (
+        f"a method is told apart as faster in {faster} of {len(cells)}; the whole interval is above the limit in "
+        f"{reached}; the median of the one that is best by its median is above it in {point}, which claims nothing"
+    )
 
 
 def gains(records: Mapping[Run, Record], cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield the table of gains."""
-    rows = []
+    """Yield the table of gains; ratios with their intervals, corrected claims in bold type."""
+    rows, noisy = [], claims.noise(records)
     for cell in cells:
-        each = gain(records, cell)
+        each, said = gain(records, cell), _of_heterogeneous(records, cell)
         alone, together = (f"{s:.3g}" if s else "-" for s in (each.alone, each.together))
-        ratio = f"{each.ratio:.2f}" if each.ratio else "-"
+        ratio = claims.marked(said[each.method], noisy) if each.method in said else "-"
         rows.append(
             (
                 cell.task,
@@ -194,29 +209,28 @@ def gains(records: Mapping[Run, Record], cells: Sequence[Cell]) -> Iterator[str]
         "fastest alone, s",
         "best heterogeneous method",
         "its s",
-        "ratio",
+        "ratio (95%)",
         "throughput of all",
     )
     yield from table(header, rows)
 
 
 def shapes(records: Mapping[Run, Record]) -> Iterator[str]:
-    """Yield the paper's findings on Hogbatch, and the boxes here."""
-    rows, most = [], []
-    faster: dict[str, list[bool]] = {name: [] for name in TASKS}
-    for cell in found_in(records, "box"):
+    """Yield the paper's findings on Hogbatch, and the boxes here; verdicts corrected for their number."""
+    rows, most, cells = [], [], found_in(records, "box")
+    noisy = claims.noise(records)
+    times = {entry: {cell: claims.times(records, cell, entry) for cell in cells} for entry in (STATIC, ADAPTIVE)}
+    said = holm({cell: compare(times[STATIC][cell], times[ADAPTIVE][cell]) for cell in cells})
+    for cell in cells:
         found = [_worked(records, cell, entry) for entry in (STATIC, ADAPTIVE)]
         shares = [each[-1] / max(1.0, sum(each)) for each in (_by_worker(one, "updates") for one in found) if each]
-        one, other = (median(results(records, *cell, entry) or ()) for entry in (STATIC, ADAPTIVE))
         most += [shares[0] > 0.5] if found[0] else []
-        faster[cell.task] += [one > other] if one and other else []
-        said = [f"{share:.0%}" for share in shares] if all(found) else ["-", "-"]
-        ratio = f"{one / other:.2f}" if one and other else "-"
-        rows.append((cell.task, CONDITIONS[cell.condition].title, *said, ratio))
-    yield f"Here the CPU makes most of the updates with static sizes in {sum(most)} of {len(most)} cells, and"
-    yield "adaptive sizes are faster, of those in which both meet the target (median), in"
-    shown = {name: found for name, found in faster.items() if found}
-    yield f"{', '.join(f'{sum(found)} of {len(found)} on {name}' for name, found in shown.items()) or 'none'}."
+        told = [f"{share:.0%}" for share in shares] if all(found) else ["-", "-"]
+        rows.append((cell.task, CONDITIONS[cell.condition].title, *told, claims.marked(said[cell], noisy)))
+    ways = [claims.apart(each, noisy) for each in said.values()]
+    yield f"Here the CPU makes most of the updates with static sizes in {sum(most)} of {len(most)} cells."
+    yield f"Adaptive sizes are told apart from static ones as faster in {ways.count(1)} of {len(cells)} cells, as"
+    yield f"slower in {ways.count(-1)}{': whether data decide it is not shown here' * (not any(ways))}."
     yield ""
     header = ("task", "box", "CPU's updates, static", "CPU's updates, adaptive", f"{ADAPTIVE}: speed over static")
     yield from table(header, rows)
@@ -224,25 +238,38 @@ def shapes(records: Mapping[Run, Record]) -> Iterator[str]:
 
 def survival(records: Mapping[Run, Record]) -> Iterator[str]:
     """Yield the seconds of every method on clusters whose speeds spread, and over those on the equal one."""
-    cells = found_in(records, "spread")
+    cells, noisy = found_in(records, "spread"), claims.noise(records)
+    equal = next((cell for cell in cells if cell.condition == "equal"), None)
     rows = []
     for entry in entries("equal"):
         times = [median(results(records, *cell, entry) or ()) for cell in cells]
-        base = next((s for cell, s in zip(cells, times, strict=True) if cell.condition == "equal"), None)
-        said = [f"{s:.3g}" + (f" ({s / base:.2f}x)" if base else "") if s else "-" for s in times]
+        longer = [_longer(records, equal, cell, entry) for cell in cells]
+        said = [(f"{s:.3g}" if s else "-") + more for s, more in zip(times, longer, strict=True)]
         rows.append((entry, *said))
     yield from table(("method", *(CONDITIONS[cell.condition].title for cell in cells)), rows)
     yield ""
     for cell in cells:
-        times = {entry: median(results(records, *cell, entry) or ()) for entry in entries("equal")}
-        met = {entry: s for entry, s in times.items() if s is not None}
-        yield f"- {CONDITIONS[cell.condition].title}: {_least(met)}."
+        times_of = {entry: median(results(records, *cell, entry) or ()) for entry in entries("equal")}
+        met = {entry: s for entry, s in times_of.items() if s is not None}
+        yield f"- {CONDITIONS[cell.condition].title}: {_least(records, cell, met, noisy)}."
 
 
-def _least(times: Mapping[str, float]) -> str:
-    """Return the entry of the least time, and by how much it is faster than the next ones."""
-    order = sorted(times, key=lambda entry: times[entry])
-    if len(order) < 2:
+def _longer(records: Mapping[Run, Record], equal: Cell | None, cell: Cell, entry: str) -> str:
+    """Return how many times as long as with equal speeds a method takes, in brackets."""
+    if equal is None or cell == equal:
+        return ""
+    return f"; {claims.told(compare(claims.times(records, cell, entry), claims.times(records, equal, entry)))}"
+
+
+def _least(records: Mapping[Run, Record], cell: Cell, times: Mapping[str, float], noisy: float) -> str:
+    """Return the entry of the least median, and from which others it is told apart, corrected for all pairs."""
+    if len(times) < 2:
         return "fewer than two methods met the target"
-    first, second = order[:2]
-    return f"{first} is the fastest, {times[second] / times[first]:.2f}x as fast as {second}"
+    first = min(times, key=lambda entry: times[entry])
+    said = claims.of_pairs(records, cell)
+    slower = [
+        name for name in entries(cell.condition) if name != first and claims.apart(said[first, name], noisy) > 0
+    ]
+    others = len(entries(cell.condition)) - 1
+    listed = f": {', '.join(slower)}" if slower else ""
+    return f"{first} has the least median, and is told apart from {len(slower)} of {others} others{listed}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchmarks import speed
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
-from benchmarks.unequal import dispatching, findings, for_real, short
+from benchmarks.unequal import claims, dispatching, findings, for_real, short
 from benchmarks.unequal.conditions import CONDITIONS, MANY, SEEDS, TASKS, TRIALS, Kind, of_kind
 from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SYNC, entries
 from benchmarks.unequal.panels import figures
@@ -40,10 +40,11 @@ is behind the best of its entry. Targets are those of the validation part. Data 
 per epoch. No entry has momentum in its local steps; Adaptive SGD may have momentum of the merged model.
 
 Seconds are medians over the seeds, with the least and the largest; *missed*: seeds that did not meet the target in
-the budget, which count as longer than all others. *over Sync SGD*: the ratio of the medians, above 1 faster.
-{TRIALS} trials are few: another draw may find a better setting for any entry, and a difference below a third is
-not to be read as one. A best of several methods is chosen by the seconds that are shown, and looks better than it
-is. Conditions in which an entry is incomplete are left out; `benchmarks.unequal run` goes on.
+the budget, which count as longer than all others. *over Sync SGD*: geometric mean of the ratios by seed with its
+95% interval, above 1 faster; a time is known to lie between two evaluations; in bold type if the two are told
+apart, corrected for the entries of the table. {TRIALS} trials are few: another draw may find a better setting for
+any entry. A best of several methods is chosen by the seconds that are shown, and looks better than it is.
+Conditions in which an entry is incomplete are left out; `benchmarks.unequal run` goes on.
 
 Where speeds are equal, all sizes of Adaptive Hogbatch grow to the largest: who is first to update in a round is
 ahead of all others, and nobody falls behind all of them.
@@ -58,8 +59,9 @@ update for each of its threads and ours one for each batch, so that shares canno
 here is one simulated worker without threads.
 """
 SURVIVAL = f"""\
-{CONDITIONS["equal"].workers} CPUs, simulated, seconds to the target; in brackets over the same method's where all
-are equally fast. Each method is tuned anew in every column, with as many trials. With equal speeds, jitter
+{CONDITIONS["equal"].workers} CPUs, simulated: median seconds to the target; then how many times as long as with
+equal speeds the same method takes, with the 95% interval of each by itself, uncorrected. Each method is tuned anew
+in every column, with as many trials: the draws of two settings are in these ratios, too. With equal speeds, jitter
 or stragglers alone Weighted Sync SGD is Sync SGD: what differs between them there is noise of tuning and seeds.
 """
 REAL = """\
@@ -119,13 +121,14 @@ def _achieved(records: Mapping[Run, Record], cells: Sequence[findings.Cell]) -> 
 
 
 def summary(records: Mapping[Run, Record], title: str, *kinds: Kind, said: Sequence[str] = ()) -> Iterator[str]:
-    """Yield a table of the ratios to the baseline: entries by conditions, geometric mean over the tasks."""
+    """Yield a table of the ratios to the baseline: entries by conditions, over the tasks."""
     shown = [each for each in of_kind(*kinds) if any(complete(records, task, each) for task in TASKS)]
     yield from (f"## {title}", "", *said)
-    yield f"Ratio of {SYNC}'s seconds to those of the entry, geometric mean over the tasks in which both meet the"
-    yield "target in the median (number of tasks, where it is not all). *-*: none."
+    yield f"Ratio of {SYNC}'s seconds to those of the entry, geometric mean over seeds and tasks with the 95%"
+    yield "interval of each by itself: of one task by seed, of several by random effects. *≥*, *≤*, *open*: a"
+    yield f"target was missed; *wide*: the ends of the interval are more than a factor of {claims.WIDE:g} apart."
     yield ""
-    names = [name for name, entry in ENTRIES.items() if set(entry.kinds) & set(kinds)]
+    names = [name for name, entry in ENTRIES.items() if set(entry.kinds) & set(kinds) and name != SYNC]
     rows = ((name, *(_mean_ratio(records, each, name) for each in shown)) for name in names)
     yield from table(("entry", *(CONDITIONS[each].title for each in shown)), rows)
     yield ""
@@ -134,19 +137,8 @@ def summary(records: Mapping[Run, Record], title: str, *kinds: Kind, said: Seque
 def _mean_ratio(records: Mapping[Run, Record], condition: str, entry: str) -> str:
     if entry not in entries(condition):
         return ""
-    ratios, counted = [], 0
-    for task in TASKS:
-        if not complete(records, task, condition):
-            continue
-        counted += 1
-        here, there = (median(results(records, task, condition, each) or ()) for each in (entry, SYNC))
-        if here and there:
-            ratios.append(there / here)
-    if not ratios:
-        return "-"
-    return f"{statistics.geometric_mean(ratios):.2f}" + (
-        f" ({len(ratios)} of {counted})" if len(ratios) < counted else ""
-    )
+    cells = [(task, condition) for task in TASKS if complete(records, task, condition)]
+    return claims.told(claims.over_several(records, cells, entry, SYNC))
 
 
 def _task(records: Mapping[Run, Record], task: str) -> Iterator[str]:
@@ -168,14 +160,13 @@ def section(records: Mapping[Run, Record], task: str, condition: str) -> Iterato
         "entry", "chosen setting", "seconds (least to largest)", "missed", "over Sync SGD", "thousand samples",
         "computing, by worker", "share of the samples", "share of the updates",
     )  # fmt: skip
-    base = median(results(records, task, condition, SYNC) or ())
-    rows = [_row(records, task, condition, entry, base) for entry in entries(condition)]
+    said, noisy = claims.over(records, (task, condition), SYNC), claims.noise(records)
+    ratios = {name: claims.marked(each, noisy) for name, each in said.items()}
+    rows = [_row(records, task, condition, entry, ratios.get(entry, "")) for entry in entries(condition)]
     yield from (f"### {CONDITIONS[condition].title}", "", *table(header, rows), "")
 
 
-def _row(
-    records: Mapping[Run, Record], task: str, condition: str, entry: str, base: float | None
-) -> tuple[str, ...]:
+def _row(records: Mapping[Run, Record], task: str, condition: str, entry: str, ratio: str) -> tuple[str, ...]:
     found, number = results(records, task, condition, entry) or [], best(records, task, condition, entry)
     settings = Run(task, condition, entry, number or 0, SEEDS[0]).settings
     seconds = [each["seconds"] for each in found if each["seconds"] is not None]
@@ -188,7 +179,7 @@ def _row(
         ", ".join(f"{name} {_short(value)}" for name, value in settings.items()),
         f"{shown} ({min(seconds):.3g} to {max(seconds):.3g})" if seconds else shown,
         str(missed or ""),
-        f"{base / middle:.2f}" if middle and base else "-",
+        ratio,
         f"{statistics.median(samples) / 1000:.1f}" if samples else "-",
         _per_worker([each["computing"] for each in worked]),
         _per_worker([_shares(each, "steps", entry) for each in worked]),

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
-from benchmarks.unequal.conditions import CONDITIONS, TASKS, Kind, of_kind
-from benchmarks.unequal.entries import ENTRIES, FASTEST, SYNC, entries
+from benchmarks.unequal import claims
+from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TRIALS, Kind
+from benchmarks.unequal.entries import ENTRIES, FASTEST, SPLIT, SYNC, entries
 from benchmarks.unequal.findings import Cell, found_in, gain
-from benchmarks.unequal.runs import Run, complete, median, results
+from benchmarks.unequal.runs import Run
 
-READ = 4 / 3
-"""Least ratio of two times that is read as a difference: with few trials and seeds a smaller one is not."""
 KINDS: tuple[Kind, ...] = ("cpus", "spread", "box", "devices", "real")
 GROUPS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     ("two CPUs (simulated)", ("cpus",)),
@@ -23,87 +21,113 @@ GROUPS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     ("two processes (real)", ("real",)),
 )
 """Conditions in which the fastest worker was also run alone."""
+RULE = f"""\
+Two entries are *told apart* on this page if [the rule of verdict](../decisions/0020-one-rule-of-verdict.md) tells
+their chosen settings apart, at 95%, paired by the {len(SEEDS)} seeds, corrected for the entries that are compared
+in a cell (a task in a condition), and if the ratio is also larger than what the draw of {TRIALS} trials alone
+makes of *one* method ([decision 118](../decisions/0118-what-a-claim-names.md)). What is not told apart may differ:
+{len(SEEDS)} seeds show little."""
 
 
 def first(records: Mapping[Run, Record]) -> Iterator[str]:
-    """Yield the beginning of the page: methods by condition, then what slower workers add."""
-    yield "**Which method for which workers.** Fastest, by the geometric mean of the seconds over the tasks, or"
-    yield "not told apart from the fastest, because they take less than a third longer:"
+    """Yield the beginning of the page: the rule, methods by condition, then what slower workers add."""
+    cells, noisy = found_in(records, *KINDS), claims.noise(records)
+    yield from (RULE, null(records), "")
+    yield "**Which method for which workers.** " + ahead(records, cells, noisy)
+    yield "Told apart from the synchronous step of the slowest, and from the fastest worker alone; *x*: as fast,"
+    yield "with 95% intervals, below 1 slower; in brackets how many were compared:"
     yield ""
-    for title, kinds in (("simulated", KINDS[:-1]), ("real", KINDS[-1:])):
-        if found := {each: close for each in of_kind(*kinds) if (close := _close(records, each))}:
-            yield f"- {title}: {often(found)}."
+    header = ("workers", "task", f"from {SYNC}", f"from {FASTEST}")
+    yield from table(header, [_row(records, cell, noisy) for kind in KINDS for cell in found_in(records, kind)])
     yield ""
-    header = ("workers", "tasks", "fastest; not told apart from it", "Sync SGD takes", "the fastest worker alone")
-    yield from table(header, [row for kind in KINDS for row in _rows(records, kind)])
-    yield ""
-    yield "**Does a slower worker beside a faster one pay?** The best method on all workers, over the fastest"
+    yield "**Does a slower worker beside a faster one pay?** All methods on all workers, each against the fastest"
     yield "worker alone, by task and condition:"
     yield ""
     for title, kinds in GROUPS:
-        if cells := found_in(records, *kinds):
-            yield f"- {title}: {paying(records, cells)}."
+        if found := found_in(records, *kinds):
+            yield f"- {title}: {paying(records, found, noisy)}."
+    yield ""
+    yield from _several(records)
+
+
+def null(records: Mapping[Run, Record]) -> str:
+    """Return how far apart entries are that compute the same."""
+    pairs = claims.identical(records)
+    if not pairs:
+        return "No condition with equally fast workers is complete, so that this is not known, and taken as 1."
+    known = [max(each.ratio, 1 / each.ratio) for each in pairs.values() if each.ratio]
+    said = sum(each.claim in claims.WAYS for each in pairs.values())
+    return (
+        f"Where all workers are equally fast, {SPLIT} *is* {SYNC}; in these {len(pairs)} cells the two differ by "
+        f"up to {max(known):.2f}x, and the rule alone tells them apart in {said}. So a ratio within a factor of "
+        f"**{claims.noise(records):.2f}**, where 95% of such ratios are expected, is not read as a difference of "
+        "methods. Both have the same draws in all of these cells, so that this factor is itself rough."
+    )
+
+
+def ahead(records: Mapping[Run, Record], cells: Sequence[Cell], noisy: float) -> str:
+    """Return in how many cells one entry is told apart from all others, after correction for all pairs."""
+    found = {cell: name for cell in cells if (name := claims.ahead_of_all(records, cell, noisy))}
+    where = "".join(f" {name} ({cell.title})." for cell, name in found.items())
+    return f"In {len(found)} of {len(cells)} cells one entry is told apart from all others.{where}"
+
+
+def _row(records: Mapping[Run, Record], cell: Cell, noisy: float) -> tuple[str, ...]:
+    real = " (real)" if CONDITIONS[cell.condition].kind == "real" else ""
+    found = [_told(records, cell, each, noisy) for each in (SYNC, FASTEST)]
+    return CONDITIONS[cell.condition].title + real, cell.task, *found
+
+
+def _told(records: Mapping[Run, Record], cell: Cell, baseline: str, noisy: float) -> str:
+    """Return the entries that are told apart from this one, the fastest first."""
+    if baseline not in entries(cell.condition):
+        return ""
+    said = claims.over(records, cell, baseline)
+    shown = {name: each for name, each in said.items() if claims.apart(each, noisy)}
+    order = sorted(shown, key=lambda name: -(shown[name].low or shown[name].high or 0.0))
+    listed = "; ".join(f"{name} {claims.told(shown[name])}" for name in order)
+    return f"{listed or 'none'} ({len(said)})"
+
+
+def _together(condition: str) -> list[str]:
+    return [each for each in entries(condition) if not ENTRIES[each].alone]
+
+
+def paying(records: Mapping[Run, Record], cells: Sequence[Cell], noisy: float) -> str:
+    """Return in how many cells a method on all workers is told apart from the fastest alone, and how."""
+    faster, slower = [], []
+    for cell in cells:
+        said = claims.over(records, cell, FASTEST, _together(cell.condition))
+        ways = [claims.apart(each, noisy) for each in said.values()]
+        faster.append(1 in ways)
+        slower.append(bool(ways) and max(ways) < 0)
+    most = statistics.geometric_mean(gain(records, cell).limit for cell in cells)
+    return (
+        f"a method is faster in {sum(faster)} of {len(cells)}, all are slower in {sum(slower)}, open in the rest; "
+        f"the slower workers add throughput to {most:.2f}x on geometric average"
+    )
+
+
+def _several(records: Mapping[Run, Record]) -> Iterator[str]:
+    """Yield every method over the fastest worker alone, pooled over the cells of a group."""
+    groups = [(title, cells) for title, kinds in GROUPS if (cells := found_in(records, *kinds))]
+    if not groups:
+        return
+    yield f"Over {FASTEST}, above 1 faster: pooled over the cells of a group, each of which has its own true"
+    yield "ratio (random effects, [decision 35](../decisions/0035-pooling-over-machines.md)), with 95% intervals,"
+    yield "each by itself; *open*, *≥*, *≤*: a target was missed; *wide*: its ends are more than a factor of"
+    yield f"{claims.WIDE:g} apart. Cells of a group share tasks and, of one task, settings."
+    yield ""
+    names = [
+        name
+        for name in ENTRIES
+        if not ENTRIES[name].alone and any(name in entries(cells[0].condition) for _, cells in groups)
+    ]
+    rows = [(name, *(_pooled(records, cells, name) for _, cells in groups)) for name in names]
+    yield from table(("entry", *(f"{title}, {len(cells)} cells" for title, cells in groups)), rows)
     yield ""
 
 
-def times(records: Mapping[Run, Record], condition: str) -> tuple[int, dict[str, float]]:
-    """Return how many tasks are complete, and the geometric mean of the seconds of each entry that met all."""
-    tasks = [task for task in TASKS if complete(records, task, condition)]
-    found = {}
-    for entry in entries(condition):
-        seconds = [median(results(records, task, condition, entry) or ()) for task in tasks]
-        if (met := [each for each in seconds if each is not None]) and len(met) == len(tasks):
-            found[entry] = statistics.geometric_mean(met)
-    return len(tasks), found
-
-
-def _close(records: Mapping[Run, Record], condition: str) -> list[str]:
-    """Return the fastest entry, and those that are not told apart from it; none if no entry met all targets."""
-    _, found = times(records, condition)
-    order = sorted(found, key=lambda entry: found[entry])
-    return [entry for entry in order if found[entry] < READ * found[order[0]]]
-
-
-def often(found: Mapping[str, Sequence[str]]) -> str:
-    """Return in how many of the conditions that have it an entry is among the first, the most frequent ones first.
-
-    `found`: those entries, by condition.
-    """
-    counts = Counter(entry for close in found.values() for entry in close)
-    shown = {entry: sum(entry in entries(each) for each in found) for entry in counts}
-    order = sorted(counts, key=lambda entry: (-counts[entry] / shown[entry], -counts[entry], entry))
-    return "; ".join(f"{entry} in {counts[entry]} of {shown[entry]}" for entry in order)
-
-
-def _rows(records: Mapping[Run, Record], kind: Kind) -> Iterator[tuple[str, ...]]:
-    for condition in of_kind(kind):
-        tasks, found = times(records, condition)
-        if not (close := _close(records, condition)):
-            continue
-        least = found[close[0]]
-        compared = [each for each in (SYNC, FASTEST) if each in entries(condition)]
-        rest = [f"{found[each] / least:.2f} x" if each in found else "-" for each in compared]
-        title = CONDITIONS[condition].title + (" (real)" if kind == "real" else "")
-        yield title, str(tasks), "; ".join([f"**{close[0]}**", *close[1:]]), *rest, *[""] * (2 - len(rest))
-
-
-def together(records: Mapping[Run, Record], cell: Cell) -> float | None:
-    """Return how many times as fast as the fastest worker alone the best method on all workers is."""
-    medians = {each: median(results(records, *cell, each) or ()) for each in entries(cell.condition)}
-    alone = medians[FASTEST]
-    used = [s for each, s in medians.items() if s is not None and not ENTRIES[each].alone]
-    return alone / min(used) if alone is not None and used else None
-
-
-def paying(records: Mapping[Run, Record], cells: Sequence[Cell]) -> str:
-    """Return in how many cells all workers are clearly faster than the fastest alone, and in how many slower."""
-    ratios = [ratio for cell in cells if (ratio := together(records, cell)) is not None]
-    if not ratios:
-        return "the fastest worker alone did not meet a target"
-    faster, slower = sum(ratio >= READ for ratio in ratios), sum(ratio <= 1 / READ for ratio in ratios)
-    most = statistics.geometric_mean(gain(records, cell).limit for cell in cells)
-    return (
-        f"faster by a third or more in {faster} of {len(ratios)}, slower by as much in {slower}, not told apart "
-        f"in the others; {statistics.geometric_mean(ratios):.2f} x on geometric average, where the others add "
-        f"throughput to {most:.2f} x"
-    )
+def _pooled(records: Mapping[Run, Record], cells: Sequence[Cell], entry: str) -> str:
+    there = [cell for cell in cells if entry in entries(cell.condition)]
+    return claims.told(claims.over_several(records, there, entry, FASTEST)) if there else ""

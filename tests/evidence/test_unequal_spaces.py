@@ -6,13 +6,12 @@ import pytest
 
 from benchmarks.common import records as kept
 from benchmarks.unequal import __main__ as command
-from benchmarks.unequal import runs, short
+from benchmarks.unequal import runs
 from benchmarks.unequal.conditions import TRIALS, TUNING_SEED
-from benchmarks.unequal.entries import ADAPTIVE, FASTEST, MERGING, STATIC, SYNC, trial
-from benchmarks.unequal.findings import found_in
+from benchmarks.unequal.entries import ADAPTIVE, MERGING, SYNC, trial
 from benchmarks.unequal.page import page
 from benchmarks.unequal.runs import Run, run_of
-from tests.evidence.test_unequal import COSTS, complete, made, record
+from tests.evidence.test_unequal import COSTS, complete, record
 
 ELASTIC = ("Sync EASGD", "Async EASGD", "Heterogeneous EASGD")
 
@@ -64,41 +63,6 @@ def test_records_of_another_draw_do_not_count(tmp_path, monkeypatch):
     assert run not in found and run not in kept.read(data, run_of)
     command.run_all([("digits", "ratio-2")], data, 10)
     assert kept.read(data, run_of)[run]["seconds"] == 2.0
-
-
-def test_first_are_those_that_take_less_than_a_third_longer():
-    """By hand: 3, 3.9 and 4 seconds; over two tasks the geometric mean; who missed a target is left out."""
-    records = complete("ratio-4", seconds=(9, 9, 9)) | made(STATIC, [3, 3, 3]) | made(ADAPTIVE, [3.9, 3.9, 3.9])
-    records |= made("Async SGD", [4, 4, 4])
-    assert short._close(records, "ratio-4") == [STATIC, ADAPTIVE]
-    assert f"| CPUs, speeds 4 : 1 | 1 | **{STATIC}**; {ADAPTIVE} | 3.00 x | 3.00 x |" in page(records, COSTS)
-    records |= complete("ratio-4", "w8a", seconds=(9, 9, 9))
-    records |= made(STATIC, [12, 12, 12], task="w8a") | made(ADAPTIVE, [None, None, 1], task="w8a")
-    tasks, found = short.times(records, "ratio-4")
-    assert tasks == 2
-    assert found[STATIC] == pytest.approx(6)
-    assert found["Async SGD"] == pytest.approx(6)
-    assert ADAPTIVE not in found
-    assert short.times(records, "ratio-8") == (0, {})
-
-
-def test_how_often_a_method_is_first_is_of_the_conditions_that_have_it():
-    found = {"ratio-4": [STATIC, SYNC], "equal": [SYNC], "one-slow": ["Local SGD"]}
-    assert short.often(found) == f"{STATIC} in 1 of 1; {SYNC} in 2 of 3; Local SGD in 1 of 2"
-
-
-def test_whether_a_slower_worker_pays_is_the_best_of_all_methods_over_the_fastest_alone():
-    """By hand: 8 seconds alone and 2 together, 8 and 8, 8 and 16; who runs alone does not count as together."""
-    records = complete("ratio-4", seconds=(8, 8, 8)) | made("Async SGD", [2, 2, 2])
-    records |= complete("ratio-2", seconds=(8, 8, 8))
-    records |= complete("v100", seconds=(16, 16, 16)) | made(FASTEST, [8, 8, 8], condition="v100")
-    pairs = found_in(records, "cpus", "box")
-    assert [short.together(records, cell) for cell in pairs] == [1, 4, 0.5]
-    told = short.paying(records, pairs[:2])
-    assert told.startswith("faster by a third or more in 1 of 2, slower by as much in 0, not told apart in the")
-    assert "; 2.00 x on geometric average" in told
-    assert "to 1.37 x" in told, "the root of 1.5 times 1.25"
-    assert "in 0 of 1, slower by as much in 1, " in short.paying(records, pairs[2:])
 
 
 def test_the_page_begins_with_what_was_found():
