@@ -1,6 +1,7 @@
 """The page of a large experiment in Chromium: time to open, memory, frames, shifts of the layout.
 
-    python -m benchmarks.dashboard [--runs 100] [--points 10000] [--home FOLDER] [--profile FOLDER]
+    python -m benchmarks.dashboard [run] [--runs 100] [--points 10000] [--home FOLDER] [--profile FOLDER]
+    python -m benchmarks.dashboard publish           write docs/results/dashboard.md
 
 Starts an API on a new folder with SQLite, stores the experiment through ingest (minutes), opens its page in the
 Chromium of this machine and uses it by real pointer events. A record is stored in .results/dashboard. `--home`
@@ -23,7 +24,7 @@ from benchmarks.api.bodies import FURTHER
 from benchmarks.api.figures import Figure
 from benchmarks.api.running import commit, line
 from benchmarks.api.server import Server, check_environment
-from benchmarks.dashboard import acts, seeding
+from benchmarks.dashboard import acts, page, seeding
 from benchmarks.dashboard.browsing import Chromium, Looking, running
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import ROOT, write
@@ -40,8 +41,15 @@ FPS_ROUNDING = 0.5
 
 
 def main() -> int:
-    """Measure; return the exit status."""
+    """Do what the command line says; return the exit status."""
     options = _arguments()
+    if options.do == "publish":
+        print(page.publish(page.read(STORE), ROOT / "docs" / "results"))
+        return 0
+    return _run(options)
+
+
+def _run(options: Any) -> int:
     check_environment()
     executable = find_program("browser")
     if executable is None:
@@ -73,6 +81,7 @@ def _arguments() -> Any:
     parser = argparse.ArgumentParser(
         prog="benchmarks.dashboard", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("do", nargs="?", default="run", choices=("run", "publish"))
     parser.add_argument("--runs", type=int, default=100, help="a multiple of 4")
     parser.add_argument(
         "--points", type=int, default=10_000, help="steps of a run, points of its metrics of steps"
