@@ -29,15 +29,38 @@ describe("choosing", () => {
     expect(document.title).toBe("Compare · Hooke");
     const field = screen.getByRole("combobox", { name: "Experiments" });
     await user.click(field);
+    expect(await screen.findAllByRole("option")).toHaveLength(3);
+    server.on("GET /experiments", { items: [summary(12)], next_cursor: null });
     await user.type(field, "#12");
-    const options = await screen.findAllByRole("option");
     await waitFor(() => expect(screen.getAllByRole("option")).toHaveLength(1));
-    expect(options[0]).toBeInTheDocument();
+    expect(server.askedFor("GET /experiments").at(-1)?.query.get("filter")).toBe("number = 12");
     await user.click(screen.getByRole("option", { name: "#12 Comparison 12" }));
     await waitFor(() => expect(router.state.location.search).toEqual({ rows: ["12"] }));
     await screen.findAllByTestId("compared-row");
     expect(asked()?.getAll("rows")).toEqual(["12"]);
     expect(screen.getByRole("link", { name: "Compare" })).toHaveAttribute("aria-current", "page");
+  });
+
+  it("searches all experiments on the server, by name or filter, and not only the newest", async () => {
+    server.on("GET /experiments", ({ query }) => {
+      const filter = query.get("filter");
+      if (filter === "state =") return new Refusal(422, "a value is missing after =");
+      return {
+        items: filter === "name ~ first" ? [summary(1, { name: "The first one" })] : [],
+        next_cursor: null,
+      };
+    });
+    const { user, router } = openApp(server, "/compare");
+    const field = await screen.findByRole("combobox", { name: "Experiments" });
+    await user.type(field, "first");
+    await user.click(await screen.findByRole("option", { name: "#1 The first one" }));
+    await waitFor(() => expect(router.state.location.search).toEqual({ rows: ["1"] }));
+    expect(screen.getByText("#1 The first one")).toBeVisible(); // though no list has it now
+    await user.type(field, "state =");
+    expect(await screen.findByText("a value is missing after =")).toBeVisible();
+    await user.clear(field);
+    await user.type(field, "missing");
+    expect(await screen.findByText("No experiment has this name or number")).toBeVisible();
   });
 
   it("narrows an experiment to some of its variants, and says what it is about", async () => {
@@ -83,7 +106,8 @@ describe("choosing", () => {
     await screen.findAllByTestId("compared-row");
     expect(screen.getAllByText("#7 Comparison 7")).not.toHaveLength(0);
     expect(screen.getAllByText("#8 Comparison 8")).not.toHaveLength(0);
-    expect(await screen.findByText("The list of experiments could not be loaded.")).toBeVisible();
+    expect(await screen.findByText(/The list of experiments could not be loaded/)).toBeVisible();
+    expect(screen.getByRole("button", { name: "Try again" })).toBeVisible();
     expect(screen.getByRole("combobox", { name: "Workers of #8" })).toBeInTheDocument(); // 2 was chosen
     expect(screen.getByRole("link", { name: "#7 Comparison 7" })).toHaveAttribute(
       "href",

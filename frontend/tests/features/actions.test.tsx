@@ -119,9 +119,15 @@ describe("the menu of an experiment", () => {
     expect(changes()).toEqual([sent]);
   });
 
-  it("cancels what runs, which has no way back", async () => {
+  it("cancels what runs only once that was confirmed, because it has no way back", async () => {
     server.on("POST /experiments/*/cancel", experiment({ state: "cancelled" }));
-    await choose("Comparison 7", "Cancel its runs", summary(7));
+    const { user } = await choose("Comparison 7", "Cancel its runs", summary(7));
+    expect(await screen.findByText(/^Cancel all runs of this experiment that have not ended/)).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Keep it going" }));
+    expect(server.askedFor("POST /experiments/*/cancel")).toEqual([]);
+    await user.click(screen.getByRole("button", { name: "Actions for Comparison 7" }));
+    await user.click(await screen.findByRole("menuitem", { name: "Cancel its runs" }));
+    await user.click(await screen.findByTestId("item-cancel-confirm"));
     expect(await screen.findByTestId("outcome")).toHaveTextContent("“Comparison 7” is being cancelled.");
     expect(screen.queryByTestId("undo")).toBeNull();
   });

@@ -3,7 +3,6 @@ import {
   actions,
   type Entry,
   experimentAt,
-  filterOf,
   ofAlgorithms,
   ofClusters,
   ofExperiment,
@@ -12,6 +11,7 @@ import {
   pages,
   withWords,
 } from "@/features/palette/entries";
+import { nameFilter } from "@/lib/keeping/name-filter";
 import { algorithm, cluster } from "../support/fixtures/catalogue";
 import { summary } from "../support/fixtures/experiment";
 import { me, savedView } from "../support/fixtures/people";
@@ -127,6 +127,6 @@ describe("the filter of experiments", () => {
     ["#12 x", 'name ~ "#12 x"'],
     ["1234567890", "name ~ 1234567890"], // no experiment has such a number
   ])("of “%s” is %s", (text, filter) => {
-    expect(filterOf(text)).toBe(filter);
+    expect(nameFilter(text)).toBe(filter);
   });
 });

@@ -160,6 +160,8 @@ describe("a saved view", () => {
     const { user } = openApp(server, "/");
     await screen.findAllByTestId("experiment-item");
     await waitFor(() => expect(server.askedFor("GET /views").length).toBeGreaterThan(2));
-    expect(await (await menu(user)).findByText("The saved views could not be loaded.")).toBeVisible();
+    expect(
+      await (await menu(user)).findByText("The saved views could not be loaded. Try again"),
+    ).toBeVisible();
   });
 });

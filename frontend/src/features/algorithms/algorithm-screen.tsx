@@ -8,8 +8,8 @@ import type { AlgorithmView } from "@/lib/client/types.gen";
 import { paragraphsOf } from "@/lib/format/docstring";
 import { quoted } from "@/lib/keeping/quoted";
 import { withCode } from "@/lib/ui/code";
-import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
@@ -38,15 +38,7 @@ export function AlgorithmScreen() {
   }, [title]);
   if (found) return <Page algorithm={found} findings={FINDINGS.get(name)} />;
   if (query.data) return <Missing name={name} />;
-  if (query.isError) {
-    return (
-      <ErrorPanel
-        what="The algorithm could not be loaded."
-        error={query.error}
-        retry={() => query.refetch()}
-      />
-    );
-  }
+  if (query.isError) return <LoadFault what="The algorithm could not be loaded." query={query} />;
   return <Skeleton height={420} mt={24} />;
 }
 

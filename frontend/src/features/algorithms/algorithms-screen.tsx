@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { listAlgorithmsOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { AlgorithmView } from "@/lib/client/types.gen";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
@@ -28,13 +28,7 @@ export function AlgorithmsScreen() {
         The algorithms that the clusters offer. P is the number of workers, and |W| the size of a vector of
         all weights. The payload is what a worker asks to move per local step with default parameters.
       </p>
-      {query.isError && (
-        <ErrorPanel
-          what="The algorithms could not be loaded."
-          error={query.error}
-          retry={() => query.refetch()}
-        />
-      )}
+      <LoadFault what="The algorithms could not be loaded." query={query} />
       {query.isPending && <Skeleton height={420} mt={24} />}
       {all.length > 0 && (
         <TextInput

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { readLeaderboardOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { Leaderboard } from "@/lib/client/types.gen";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
@@ -24,14 +24,7 @@ export function MeasuredPart({ algorithm }: { algorithm: string }) {
   const query = useQuery(readLeaderboardOptions());
   const places = placesOf(query.data, algorithm);
   if (query.isPending) return <Skeleton height={60} />;
-  if (query.isError)
-    return (
-      <ErrorPanel
-        what="The leaderboard could not be computed."
-        error={query.error}
-        retry={() => query.refetch()}
-      />
-    );
+  if (query.isError) return <LoadFault what="The leaderboard could not be computed." query={query} />;
   if (places.length === 0)
     return (
       <p className={screen.intro}>

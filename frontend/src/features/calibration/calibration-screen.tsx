@@ -15,6 +15,7 @@ import { Allowed } from "@/lib/people/allowed";
 import { useMay } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
+import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
@@ -92,13 +93,7 @@ export function CalibrationScreen() {
         virtual cluster in a new experiment.
       </p>
       {mayStart && <WhatToMeasure asked={asked} change={setAsked} />}
-      {query.isError && (
-        <ErrorPanel
-          what="The calibrations could not be loaded."
-          error={query.error}
-          retry={() => query.refetch()}
-        />
-      )}
+      <LoadFault what="The calibrations could not be loaded." query={query} />
       {start.isError && <ErrorPanel what="The calibration could not be started." error={start.error} />}
       {cancel.isError && <ErrorPanel what="The calibration could not be cancelled." error={cancel.error} />}
       {open && (

@@ -8,8 +8,8 @@ import type { QueueView } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 import { formatSpan } from "@/lib/format/time";
-import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
@@ -37,9 +37,7 @@ export function QueueScreen() {
   return (
     <>
       <h1 className={screen.title}>Queue of {name}</h1>
-      {query.isError && !query.data && (
-        <ErrorPanel what="The queue could not be loaded." error={query.error} retry={() => query.refetch()} />
-      )}
+      {!query.data && <LoadFault what="The queue could not be loaded." query={query} />}
       {query.isPending && <Skeleton height={240} mt={24} />}
       {query.data && <Page queue={query.data} changed={refresh} />}
     </>

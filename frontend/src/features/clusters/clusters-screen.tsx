@@ -5,7 +5,7 @@ import { listClustersOptions } from "@/lib/client/@tanstack/react-query.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 import { useRefusal } from "@/lib/people/use-me";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { AddCluster } from "./add-cluster";
 import { ClusterPart } from "./cluster-part";
@@ -28,13 +28,7 @@ export function ClustersScreen() {
         Places where runs execute. The agent of a cluster reports every ten seconds and takes one launch at a
         time, so that timed runs do not share cores.
       </p>
-      {query.isError && (
-        <ErrorPanel
-          what="The clusters could not be loaded."
-          error={query.error}
-          retry={() => query.refetch()}
-        />
-      )}
+      <LoadFault what="The clusters could not be loaded." query={query} />
       {query.isPending && <Skeleton height={220} mt={24} />}
       {query.data?.items.map((cluster) => (
         <ClusterPart key={cluster.name} cluster={cluster} />

@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { readOccupancy } from "@/lib/client/sdk.gen";
 import type { OccupancyView } from "@/lib/client/types.gen";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./clusters.module.css";
 import { intervalWords, shareWords, summary } from "./occupancy";
@@ -39,7 +39,7 @@ export function OccupancyPart({ cluster }: { cluster: string }) {
           onChange={(value) => setPeriod(value === "week" ? value : "day")}
         />
       </Group>
-      {query.isError && <ErrorPanel what="The occupancy could not be loaded." error={query.error} />}
+      <LoadFault what="The occupancy could not be loaded." query={query} />
       {query.data && <Shares view={query.data} />}
     </div>
   );

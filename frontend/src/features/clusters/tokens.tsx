@@ -8,6 +8,7 @@ import type { ClusterTokenView } from "@/lib/client/types.gen";
 import { formatAge, formatMoment } from "@/lib/format/time";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./clusters.module.css";
@@ -21,7 +22,7 @@ export function Tokens({ cluster }: { cluster: string }) {
     ...revokeClusterTokenMutation(),
     onSuccess: () => client.invalidateQueries({ queryKey: listClusterTokensQueryKey({ path }) }),
   });
-  if (query.isError) return <ErrorPanel what="The tokens could not be loaded." error={query.error} />;
+  if (query.isError) return <LoadFault what="The tokens could not be loaded." query={query} />;
   const items = query.data?.items ?? [];
   if (items.length === 0) return null;
   return (

@@ -1,5 +1,7 @@
-import { MultiSelect } from "@mantine/core";
+import { Button, MultiSelect } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { explain, statusOf } from "@/lib/api/problem";
 import type { ComparedExperiment, ComparedRows } from "@/lib/client/types.gen";
 import styles from "./compare.module.css";
 import type { CompareSearch } from "./search";
@@ -17,7 +19,9 @@ const MOST_EXPERIMENTS = 20;
 
 /** Which experiments, and which of their variants, clusters and numbers of workers. */
 export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
-  const listed = useListed();
+  const [typed, setTyped] = useState("");
+  const [picked, setPicked] = useState<ReadonlyMap<string, string>>(new Map());
+  const listed = useListed(typed);
   const choices = choicesOf(rows);
   const choose = (next: readonly Choice[]) => {
     const chosen = rowsOf(next);
@@ -25,27 +29,33 @@ export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
     change({ rows: chosen.length > 0 ? chosen : undefined, against: isKept ? against : undefined });
   };
   const names = new Map<string, string>();
-  for (const { number, name } of listed.data?.items ?? []) names.set(String(number), `#${number} ${name}`);
+  for (const { number, name } of listed.isError ? [] : (listed.data?.items ?? []))
+    names.set(String(number), `#${number} ${name}`);
   for (const choice of choices) {
     const found = compared?.experiments.find((experiment) => isOf(choice, experiment));
-    const known = names.get(choice.experiment) ?? `#${choice.experiment}`;
+    const known = names.get(choice.experiment) ?? picked.get(choice.experiment) ?? `#${choice.experiment}`;
     names.set(choice.experiment, found ? `#${found.number} ${found.name}` : known);
   }
   return (
     <section className={styles.choose} aria-label="What is compared">
       <MultiSelect
         label="Experiments"
-        placeholder={choices.length === 0 ? "Name or number" : ""}
+        placeholder={choices.length === 0 ? "Name, number or filter" : ""}
         searchable
+        searchValue={typed}
+        onSearchChange={setTyped}
+        filter={({ options }) => options} // the server has searched
         hidePickedOptions
         data={[...names].map(([value, label]) => ({ value, label }))}
         value={choices.map(({ experiment }) => experiment)}
-        onChange={(experiments) => choose(withExperiments(choices, experiments))}
-        nothingFoundMessage="No experiment has this name or number"
+        onChange={(experiments) => {
+          setPicked(new Map(names));
+          choose(withExperiments(choices, experiments));
+        }}
+        nothingFoundMessage={listed.searching ? "Searching …" : "No experiment has this name or number"}
         maxValues={MOST_EXPERIMENTS}
-        limit={50}
         comboboxProps={{ shadow: "md" }}
-        error={listed.isError && "The list of experiments could not be loaded."}
+        error={listed.isError && <ListFault error={listed.error} retry={() => listed.refetch()} />}
         data-testid="experiments"
       />
       {choices.map((choice, at) => {
@@ -56,6 +66,19 @@ export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
         return <OfExperiment key={choice.experiment} choice={choice} experiment={experiment} set={set} />;
       })}
     </section>
+  );
+}
+
+/** Why nothing is offered: a filter that is being typed is wrong for a while, and needs no further request. */
+function ListFault({ error, retry }: { error: unknown; retry: () => void }) {
+  if (statusOf(error) === 422) return explain(error);
+  return (
+    <>
+      The list of experiments could not be loaded.{" "}
+      <Button size="compact-xs" variant="default" onClick={retry}>
+        Try again
+      </Button>
+    </>
   );
 }
 

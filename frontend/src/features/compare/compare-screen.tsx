@@ -2,7 +2,7 @@ import { Group, Skeleton } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { ComparedRows } from "@/lib/client/types.gen";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import { ViewsMenu } from "@/lib/views/views-menu";
 import { ChooseRows } from "./choose-rows";
@@ -35,13 +35,7 @@ export function CompareScreen() {
         <ViewsMenu />
       </Group>
       <ChooseRows rows={rows} against={search.against} compared={query.data} change={change} />
-      {query.isError && (
-        <ErrorPanel
-          what="These rows could not be compared."
-          error={query.error}
-          retry={() => query.refetch()}
-        />
-      )}
+      <LoadFault what="These rows could not be compared." query={query} />
       {rows.length > 0 && query.isPending && <Skeleton height={320} mt={32} />}
       {rows.length === 0 && (
         <Message title="Nothing selected yet" testId="nothing">

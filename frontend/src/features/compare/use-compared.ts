@@ -1,11 +1,17 @@
+import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { compareRowsOptions, listExperimentsOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { ComparedRows } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
+import { nameFilter } from "@/lib/keeping/name-filter";
 
-/** The newest so many experiments can be chosen from the list. */
-export const LISTED = 200;
+/** So many experiments are offered at once. */
+const LISTED = 50;
+/** Pause after the last key before experiments are searched, ms. */
+const PAUSE = 200;
+/** What only a filter has. */
+const COMPARES = /[=~<>]/;
 const REFRESH_MS = 2000;
 
 /** The chosen rows; while others are fetched, those before stay. They follow the runs of their experiments. */
@@ -22,6 +28,14 @@ export function useCompared(rows: readonly string[], against: string | undefined
   return { ...query, data };
 }
 
-export function useListed() {
-  return useQuery(listExperimentsOptions({ query: { limit: LISTED } }));
+/** The newest experiments that fit what was typed: a name, a number, or a filter as in the list of experiments. */
+export function useListed(typed: string) {
+  const words = typed.trim();
+  const [settled] = useDebouncedValue(words, PAUSE);
+  const filter = COMPARES.test(settled) ? settled : nameFilter(settled);
+  const query = useQuery({
+    ...listExperimentsOptions({ query: { limit: LISTED, filter } }),
+    placeholderData: keepPreviousData,
+  });
+  return { ...query, searching: words !== settled || query.isPending || query.isPlaceholderData };
 }

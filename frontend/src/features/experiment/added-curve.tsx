@@ -3,7 +3,7 @@ import type { Axis } from "@/lib/api/types";
 import { useNear } from "@/lib/charts/use-near";
 import type { Zoom } from "@/lib/charts/zoom";
 import type { FurtherMetricView } from "@/lib/client/types.gen";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import type { AddedChart, choicesOf } from "./added-charts";
 import { ChartHead } from "./chart-controls";
 import { crossingsOf } from "./crossings";
@@ -42,11 +42,7 @@ export function AddedCurve(props: AddedCurveProps) {
   return (
     <div ref={place}>
       {failed ? (
-        <ErrorPanel
-          what="This chart could not be loaded."
-          error={query.error}
-          retry={() => query.refetch()}
-        />
+        <LoadFault what="This chart could not be loaded." query={query} />
       ) : (
         <MetricChart
           {...look}

@@ -4,7 +4,7 @@ import type { Metric } from "@/lib/api/types";
 import { zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { BandAnswer, ExperimentView } from "@/lib/client/types.gen";
 import { CurveControls, LOG_SCALE, SMOOTH } from "@/lib/ui/curve-controls";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { type AddedChart, addressOf, chartsIn, choicesOf, drawsSteps } from "./added-charts";
 import { AddedCurve } from "./added-curve";
@@ -58,13 +58,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
         <AddChart choices={choices} add={(metric) => have([...added, { metric, axis: undefined }])} />
         <GroupPicker groups={groups} group={group} />
       </Row>
-      {query.isError && !query.data && (
-        <ErrorPanel
-          what="The curves could not be loaded."
-          error={query.error}
-          retry={() => query.refetch()}
-        />
-      )}
+      {!query.data && <LoadFault what="The curves could not be loaded." query={query} />}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
         {usual.map((metric) => (
           <MetricChart

@@ -2,10 +2,10 @@ import { getRouteApi } from "@tanstack/react-router";
 import { Suspense, useEffect } from "react";
 import { statusOf } from "@/lib/api/problem";
 import type { ExperimentView } from "@/lib/client/types.gen";
-import { ErrorPanel } from "@/lib/ui/error-panel";
 import { JsonView } from "@/lib/ui/json-view";
 import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import { Section } from "@/lib/ui/section";
 import { AcrossPart } from "./across-part";
@@ -38,15 +38,7 @@ export function ExperimentScreen() {
   }, [name]);
   if (query.data) return <Page experiment={query.data} />;
   if (statusOf(query.error) === 404) return <Missing />;
-  if (query.isError) {
-    return (
-      <ErrorPanel
-        what="The experiment could not be loaded."
-        error={query.error}
-        retry={() => query.refetch()}
-      />
-    );
-  }
+  if (query.isError) return <LoadFault what="The experiment could not be loaded." query={query} />;
   return <ExperimentPlaceholder />;
 }
 
@@ -69,13 +61,7 @@ function Page({ experiment }: { experiment: ExperimentView }) {
           <VersionsPart key={experiment.version} experiment={experiment} shown={search.versions} />
         </Suspense>
       )}
-      {comparison.isError && !comparison.data && (
-        <ErrorPanel
-          what="The comparison could not be computed."
-          error={comparison.error}
-          retry={() => comparison.refetch()}
-        />
-      )}
+      {!comparison.data && <LoadFault what="The comparison could not be computed." query={comparison} />}
       <Verdict experiment={experiment} comparison={comparison.data} groups={groups} group={group} />
       <AcrossPart experiment={experiment} across={comparison.data?.across ?? []} />
       {experiment.spec.tuning && <TuningPart experiment={experiment} />}

@@ -11,7 +11,7 @@ import { areasSvg } from "@/lib/export/phases-svg";
 import { formatCount, formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { PHASES } from "@/lib/theme/palette";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import answer from "./answer.module.css";
@@ -68,9 +68,7 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
     (row) => row.runs.length < (group.rows.find(({ variant }) => variant === row.variant)?.finished ?? 0),
   );
   if (query.isError && !query.data) {
-    return (
-      <ErrorPanel what="The phases could not be loaded." error={query.error} retry={() => query.refetch()} />
-    );
+    return <LoadFault what="The phases could not be loaded." query={query} />;
   }
   return (
     <>

@@ -6,7 +6,7 @@ import { DrawAll } from "@/lib/rows/draw-all";
 import { RowGap } from "@/lib/rows/row-gap";
 import { type PageRows, usePageRows } from "@/lib/rows/use-page-rows";
 import { columnsIn } from "@/lib/ui/columns";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
@@ -117,12 +117,8 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
         </Row>
       }
     >
-      {query.isError && !query.data && (
-        <ErrorPanel what="The runs could not be loaded." error={query.error} retry={() => query.refetch()} />
-      )}
-      {failed && (
-        <ErrorPanel what="Not all runs could be read." error={failed.error} retry={() => failed.refetch()} />
-      )}
+      {!query.data && <LoadFault what="The runs could not be loaded." query={query} />}
+      {failed && <LoadFault what="Not all runs could be read." query={failed} />}
       {query.isPending && <Skeleton height={240} />}
       {query.data && (
         <TableRegion label="Runs of this experiment" prepare={rows.prepare}>

@@ -2,8 +2,8 @@ import { Skeleton, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ExperimentView, TuningView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
-import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import styles from "./experiment.module.css";
 import { SearchCard } from "./search-card";
@@ -17,13 +17,7 @@ export function TuningPart({ experiment }: { experiment: ExperimentView }) {
   const tuning = query.data;
   return (
     <Section title="Tuning" testId="tuning" aside={tuning && <State tuning={tuning} />}>
-      {query.isError && !tuning && (
-        <ErrorPanel
-          what="The tuning could not be loaded."
-          error={query.error}
-          retry={() => query.refetch()}
-        />
-      )}
+      {!tuning && <LoadFault what="The tuning could not be loaded." query={query} />}
       {query.isPending && <Skeleton height={160} />}
       {tuning && (
         <>

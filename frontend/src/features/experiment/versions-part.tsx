@@ -3,8 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { listVersionsOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentVersion, ExperimentView } from "@/lib/client/types.gen";
 import { formatAge, formatMoment } from "@/lib/format/time";
-import { ErrorPanel } from "@/lib/ui/error-panel";
 import { JsonView } from "@/lib/ui/json-view";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
@@ -25,7 +25,7 @@ export function VersionsPart({ experiment, shown }: VersionsProps) {
   const chosen = items.find(({ version }) => version === shown);
   return (
     <Section title="Versions" testId="versions-part">
-      {query.isError && <ErrorPanel what="The versions could not be loaded." error={query.error} />}
+      <LoadFault what="The versions could not be loaded." query={query} />
       {items.length > 0 && <VersionsTable experiment={experiment} items={items} shown={chosen?.version} />}
       {chosen && (
         <JsonView value={chosen.spec} label={`Specification of version ${chosen.version} as JSON`} />

@@ -6,7 +6,7 @@ import { useStream } from "@/lib/events/use-stream";
 import { useThrottled } from "@/lib/events/use-throttled";
 import { formatAge, formatMoment } from "@/lib/format/time";
 import { Allowed } from "@/lib/people/allowed";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import own from "./deleted-list.module.css";
 import styles from "./experiments.module.css";
 
@@ -39,13 +39,7 @@ export function DeletedList(props: {
   const items = query.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <>
-      {query.isError && (
-        <ErrorPanel
-          what="The experiments could not be loaded."
-          error={query.error}
-          retry={() => query.refetch()}
-        />
-      )}
+      <LoadFault what="The experiments could not be loaded." query={query} />
       {query.isSuccess && items.length === 0 && <p className={styles.nothing}>No deleted experiments.</p>}
       <ul className={styles.list} data-testid="deleted">
         {items.map((item) => (

@@ -5,9 +5,9 @@ import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { refusal } from "@/lib/people/roles";
 import { useMe, useRefusal } from "@/lib/people/use-me";
 import { useProjects } from "@/lib/projects/use-projects";
-import { ErrorPanel } from "@/lib/ui/error-panel";
 import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
+import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { useNow } from "@/lib/ui/use-now";
 import { ViewsMenu } from "@/lib/views/views-menu";
@@ -116,13 +116,7 @@ function Present() {
           />
         </Suspense>
       )}
-      {query.isError && !fault && (
-        <ErrorPanel
-          what="The experiments could not be loaded."
-          error={query.error}
-          retry={() => query.refetch()}
-        />
-      )}
+      {!fault && <LoadFault what="The experiments could not be loaded." query={query} />}
       {query.isSuccess && items.length === 0 && (
         <NothingFits clear={() => look({ filter: undefined, project: undefined })} />
       )}

@@ -4,6 +4,7 @@ import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { MoveWindow } from "@/lib/projects/move-window";
 import { useTargets } from "@/lib/projects/targets";
 import { OpenedMenu } from "@/lib/ui/opened-menu";
+import { QuestionWindow } from "@/lib/ui/question-window";
 import { isTerminal } from "@/lib/ui/states";
 import type { MenuButton } from "@/lib/ui/when-pressed";
 import type { ItemMenuProps } from "./item-menu";
@@ -13,6 +14,7 @@ import { moved } from "./moved";
 export function ItemActions({ button, item, act, edit }: ItemMenuProps & { button: MenuButton }) {
   const into = useTargets([item.project]);
   const [moving, setMoving] = useState(false);
+  const [cancelling, setCancelling] = useState(false);
   const menu = (
     <OpenedMenu button={button} shadow="md">
       <Menu.Item onClick={() => edit(item.id)}>Tags and note</Menu.Item>
@@ -24,7 +26,7 @@ export function ItemActions({ button, item, act, edit }: ItemMenuProps & { butto
         {item.protected ? "Allow deletion" : "Protect from deletion"}
       </Menu.Item>
       <Menu.Divider />
-      {!isTerminal(item.state) && <Menu.Item onClick={() => act("cancel", item)}>Cancel its runs</Menu.Item>}
+      {!isTerminal(item.state) && <Menu.Item onClick={() => setCancelling(true)}>Cancel its runs</Menu.Item>}
       <Menu.Item
         color="red.8"
         disabled={item.protected || !isTerminal(item.state)}
@@ -38,6 +40,19 @@ export function ItemActions({ button, item, act, edit }: ItemMenuProps & { butto
   return (
     <>
       {menu}
+      {cancelling && (
+        <QuestionWindow
+          title={`Cancel “${item.name}”`}
+          question="Cancel all runs of this experiment that have not ended? Measured data is kept."
+          confirm="Cancel the runs"
+          act={() => {
+            setCancelling(false);
+            act("cancel", item);
+          }}
+          onClose={() => setCancelling(false)}
+          testId="item-cancel"
+        />
+      )}
       {moving && (
         <MoveWindow
           what={`“${item.name}”`}

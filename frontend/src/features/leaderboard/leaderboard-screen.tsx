@@ -6,8 +6,8 @@ import { listAlgorithmsOptions, readLeaderboardOptions } from "@/lib/client/@tan
 import type { ExperimentLeftOut, Leaderboard } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
-import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
@@ -40,13 +40,7 @@ export function LeaderboardScreen() {
         equal effort count. Intervals cover the choice of seeds only; they are too narrow where many
         algorithms are about equally fast.
       </p>
-      {query.isError && (
-        <ErrorPanel
-          what="The leaderboard could not be computed."
-          error={query.error}
-          retry={() => query.refetch()}
-        />
-      )}
+      <LoadFault what="The leaderboard could not be computed." query={query} />
       {query.isPending && <Skeleton height={260} mt={24} />}
       {query.data?.boards.map((board) => (
         <BoardPart

@@ -14,8 +14,8 @@ import { useStream } from "@/lib/events/use-stream";
 import type { Json } from "@/lib/json/document";
 import { whyNoVariants } from "@/lib/keeping/extensible";
 import { useRefusal } from "@/lib/people/use-me";
-import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import { Builder } from "./builder";
 import { emptyDraft } from "./draft";
@@ -55,11 +55,7 @@ function Definition() {
     document.title = `${extend ? "Add variants" : "New experiment"} · Hooke`;
   }, [extend]);
   const failed = [algorithms, workloads, clusters, original].find((query) => query.isError && !query.data);
-  if (failed) {
-    return (
-      <ErrorPanel what="The form could not be loaded." error={failed.error} retry={() => failed.refetch()} />
-    );
-  }
+  if (failed) return <LoadFault what="The form could not be loaded." query={failed} />;
   if (!algorithms.data || !workloads.data || !clusters.data || (given && !original.data)) {
     return (
       <div aria-busy="true">

@@ -2,7 +2,7 @@ import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { explain } from "@/lib/api/problem";
 import { client } from "@/lib/client/client.gen";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import type { Shape } from "@/lib/yaml/shapes";
 import styles from "./yaml.module.css";
 import type { YamlPartProps } from "./yaml-part";
@@ -34,11 +34,7 @@ function useEditor() {
 /** The specification as YAML. The editor is loaded when it is first opened. */
 export function YamlPlace(props: Omit<YamlPartProps, "schema">) {
   const { code, schema } = useEditor();
-  if (code.isError) {
-    return (
-      <ErrorPanel what="The editor could not be loaded." error={code.error} retry={() => code.refetch()} />
-    );
-  }
+  if (code.isError) return <LoadFault what="The editor could not be loaded." query={code} />;
   if (!code.data) {
     return (
       <div aria-busy="true">

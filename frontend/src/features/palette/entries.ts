@@ -1,5 +1,4 @@
 import type { AlgorithmView, ClusterView, ExperimentSummary, Me, SavedView } from "@/lib/client/types.gen";
-import { quoted } from "@/lib/keeping/quoted";
 import { includes } from "@/lib/people/roles";
 import { stateLook } from "@/lib/ui/states";
 import { pageOf } from "@/lib/views/pages";
@@ -118,13 +117,4 @@ export function withWords(entries: readonly Entry[], text: string): Entry[] {
   const begins = ({ label, more }: Entry) =>
     [label, more ?? ""].some((own) => own.toLowerCase().startsWith(words.join(" ")));
   return [...found.filter(begins), ...found.filter((entry) => !begins(entry))];
-}
-
-/** The filter of experiments for what was typed: a part of the name, or a number. */
-export function filterOf(text: string): string | undefined {
-  if (text === "") return undefined;
-  const [, hash, digits] = /^(#?)(\d{1,9})$/.exec(text) ?? [];
-  const named = `name ~ ${quoted(text)}`;
-  if (digits === undefined) return named;
-  return hash ? `number = ${digits}` : `number = ${digits} or ${named}`;
 }

@@ -10,13 +10,13 @@ import {
   readExperimentQueryKey,
 } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { nameFilter } from "@/lib/keeping/name-filter";
 import { useMe } from "@/lib/people/use-me";
 import { useViews } from "@/lib/views/use-views";
 import {
   actions,
   type Entry,
   experimentAt,
-  filterOf,
   type Group,
   ofAlgorithms,
   ofClusters,
@@ -76,7 +76,7 @@ function useHere() {
 function useExperiments(words: string) {
   const [settled] = useDebouncedValue(words, PAUSE);
   const query = useQuery({
-    ...listExperimentsOptions({ query: { limit: MOST, filter: filterOf(settled) } }),
+    ...listExperimentsOptions({ query: { limit: MOST, filter: nameFilter(settled) } }),
     placeholderData: keepPreviousData,
   });
   return {

@@ -8,6 +8,7 @@ import { useStream } from "@/lib/events/use-stream";
 import { MEANINGS } from "@/lib/people/roles";
 import { useMe } from "@/lib/people/use-me";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { IdentitiesPart } from "./identities-part";
@@ -45,7 +46,7 @@ function WaysIn() {
   return (
     <>
       {(query.isError || query.data?.has_password) && <PasswordPart />}
-      {query.isError && <ErrorPanel what="Your accounts could not be loaded." error={query.error} />}
+      <LoadFault what="Your accounts could not be loaded." query={query} />
       {query.data && <IdentitiesPart list={query.data} problem={problem} />}
     </>
   );

@@ -6,6 +6,7 @@ import type { DeliveryView, WebhookView } from "@/lib/client/types.gen";
 import { NONE } from "@/lib/format/numbers";
 import { formatMoment } from "@/lib/format/time";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
@@ -36,7 +37,7 @@ export function Deliveries({ webhook }: { webhook: WebhookView }) {
   const label = `Deliveries to ${webhook.url}`;
   return (
     <div className={styles.table} data-testid="deliveries">
-      {query.isError && <ErrorPanel what="The deliveries could not be loaded." error={query.error} />}
+      <LoadFault what="The deliveries could not be loaded." query={query} />
       {query.isSuccess && items.length === 0 && (
         <p className={screen.note}>{webhook.url} has no deliveries in the last 14 days.</p>
       )}

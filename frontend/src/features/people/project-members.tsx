@@ -11,6 +11,7 @@ import {
 import type { MemberRole } from "@/lib/client/types.gen";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./people.module.css";
@@ -31,7 +32,7 @@ export function ProjectMembers({ project }: { project: string }) {
   const failed = [set, remove].find((each) => each.isError);
   return (
     <section className={styles.table} aria-label={`Members of ${project}`} data-testid="project-members">
-      {query.isError && <ErrorPanel what="The members could not be loaded." error={query.error} />}
+      <LoadFault what="The members could not be loaded." query={query} />
       {query.isSuccess && items.length === 0 && <p className={screen.note}>{project} has no members yet.</p>}
       {items.length > 0 && (
         <div className={ui.scroll}>

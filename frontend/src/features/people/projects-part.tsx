@@ -7,6 +7,7 @@ import {
 } from "@/lib/client/@tanstack/react-query.gen";
 import type { ProjectView } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { ChangeProject } from "./change-project";
@@ -29,7 +30,7 @@ export function ProjectsPart() {
         Only its members and administrators have access to a project. The project default is open to every
         user, with the role above.
       </p>
-      {query.isError && <ErrorPanel what="The projects could not be loaded." error={query.error} />}
+      <LoadFault what="The projects could not be loaded." query={query} />
       {items.length > 0 && (
         <ListTable
           label="List of projects"

@@ -9,6 +9,7 @@ import type { Me, TokenView } from "@/lib/client/types.gen";
 import { formatAge, formatMoment } from "@/lib/format/time";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { useNow } from "@/lib/ui/use-now";
 import { ListTable } from "./list-table";
@@ -27,7 +28,7 @@ export function TokensPart({ me, all }: { me: Me; all: boolean }) {
   const items = all ? known : known.filter((token) => (me.is_user ? token.user === me.name : !token.user));
   return (
     <Section title="Tokens" testId="tokens-part">
-      {query.isError && <ErrorPanel what="The tokens could not be loaded." error={query.error} />}
+      <LoadFault what="The tokens could not be loaded." query={query} />
       {items.length > 0 && (
         <ListTable
           label="List of tokens"

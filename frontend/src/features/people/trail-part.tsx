@@ -4,7 +4,7 @@ import { useState } from "react";
 import { listAudit } from "@/lib/client/sdk.gen";
 import type { TrailEntryView } from "@/lib/client/types.gen";
 import { formatMoment } from "@/lib/format/time";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import ui from "@/lib/ui/ui.module.css";
@@ -64,7 +64,7 @@ export function TrailPart() {
           data-testid="trail-subject"
         />
       </Group>
-      {query.isError && <ErrorPanel what="The audit trail could not be loaded." error={query.error} />}
+      <LoadFault what="The audit trail could not be loaded." query={query} />
       {query.isSuccess && items.length === 0 && <p className={screen.note}>No entries match.</p>}
       {items.length > 0 && <Entries items={items} />}
       {query.hasNextPage && (

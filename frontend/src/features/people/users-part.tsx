@@ -10,6 +10,7 @@ import {
 import type { Me, Role } from "@/lib/client/types.gen";
 import { MEANINGS, ROLES } from "@/lib/people/roles";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { ShownOnce } from "@/lib/ui/shown-once";
 import { ListTable } from "./list-table";
@@ -29,7 +30,7 @@ export function UsersPart({ me }: { me: Me }) {
   const items = query.data?.items ?? [];
   return (
     <Section title="Users" testId="users-part">
-      {query.isError && <ErrorPanel what="The users could not be loaded." error={query.error} />}
+      <LoadFault what="The users could not be loaded." query={query} />
       {items.length > 0 && (
         <ListTable label="List of users" titles={["Name", "Role", "State", "Last sign-in"]} testId="users">
           {items.map((user) => (

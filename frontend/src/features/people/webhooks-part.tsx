@@ -10,6 +10,7 @@ import type { WebhookEvent } from "@/lib/client/types.gen";
 import { ProjectPicker } from "@/lib/projects/project-picker";
 import { useProjects } from "@/lib/projects/use-projects";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { ShownOnce } from "@/lib/ui/shown-once";
@@ -32,7 +33,7 @@ export function WebhooksPart() {
   const open = items.find(({ id }) => id === shown);
   return (
     <Section title="Webhooks" testId="webhooks-part">
-      {query.isError && <ErrorPanel what="The webhooks could not be loaded." error={query.error} />}
+      <LoadFault what="The webhooks could not be loaded." query={query} />
       {items.length > 0 && (
         <ListTable
           label="List of webhooks"

@@ -6,7 +6,7 @@ import { formatCount } from "@/lib/format/numbers";
 import { formatClock } from "@/lib/format/time";
 import { DrawAll } from "@/lib/rows/draw-all";
 import { useBoxRows } from "@/lib/rows/use-box-rows";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
 import { FindBar } from "./find-bar";
@@ -72,10 +72,11 @@ export function Logs({ run }: { run: RunView }) {
         </Group>
       }
     >
-      {query.isError && !query.data && (
-        <ErrorPanel what="The log could not be loaded." error={query.error} retry={() => query.refetch()} />
-      )}
-      {back.isError && <ErrorPanel what="Older lines could not be loaded." error={back.error} />}
+      {!query.data && <LoadFault what="The log could not be loaded." query={query} />}
+      <LoadFault
+        what="Older lines could not be loaded."
+        query={{ ...back, refetch: () => back.mutate(back.variables ?? (() => true)) }}
+      />
       <Tail lines={lines} find={find} cut={cut} back={back} over={isTerminal(run.state)} />
     </Section>
   );

@@ -15,7 +15,7 @@ import {
 } from "@/lib/format/quantities";
 import { variantStyle } from "@/lib/theme/palette";
 import { CurveControls, LOG_SCALE, SMOOTH } from "@/lib/ui/curve-controls";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
 import styles from "./run.module.css";
@@ -66,13 +66,7 @@ export function RunCurves({
         />
       }
     >
-      {query.isError && !query.data && (
-        <ErrorPanel
-          what="The curves could not be loaded."
-          error={query.error}
-          retry={() => query.refetch()}
-        />
-      )}
+      {!query.data && <LoadFault what="The curves could not be loaded." query={query} />}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
         {metrics.map((metric) => (
           <Curve

@@ -3,8 +3,8 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { statusOf } from "@/lib/api/problem";
 import type { RunView } from "@/lib/client/types.gen";
-import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import { Environment } from "./environment";
 import { FilesPart } from "./files-part";
@@ -34,11 +34,7 @@ export function RunScreen() {
   }, [title]);
   if (query.data) return <Page run={query.data} />;
   if (statusOf(query.error) === 404) return <Missing />;
-  if (query.isError) {
-    return (
-      <ErrorPanel what="The run could not be loaded." error={query.error} retry={() => query.refetch()} />
-    );
-  }
+  if (query.isError) return <LoadFault what="The run could not be loaded." query={query} />;
   return (
     <div aria-busy="true">
       <Skeleton height={28} width="42%" />

@@ -6,8 +6,8 @@ import { client } from "@/lib/client/client.gen";
 import type { RunView } from "@/lib/client/types.gen";
 import { NONE } from "@/lib/format/numbers";
 import { settingName, settingValue } from "@/lib/format/settings";
-import { ErrorPanel } from "@/lib/ui/error-panel";
 import { JsonView } from "@/lib/ui/json-view";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { FoldedSettings, SettingsList } from "@/lib/ui/settings-list";
 import { TableRegion } from "@/lib/ui/table-region";
@@ -80,14 +80,7 @@ function useSchemas() {
 /** What is not at its default beside it; what is, is folded. */
 function BesideDefaults({ run, settings }: { run: RunView; settings: readonly RunSetting[] }) {
   const { failed, schemas } = useSchemas();
-  if (failed)
-    return (
-      <ErrorPanel
-        what="The defaults could not be loaded."
-        error={failed.error}
-        retry={() => failed.refetch()}
-      />
-    );
+  if (failed) return <LoadFault what="The defaults could not be loaded." query={failed} />;
   if (!schemas) return <Skeleton height={240} />;
   const all = settings.map((setting) => ({ ...setting, usual: defaultOf(setting, run.spec, schemas) }));
   const same = all.filter(({ value, usual }) => isDefault(value, usual));

@@ -3,7 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { PhaseKey } from "@/lib/charts/phase-bar";
 import type { RunView, TimelineView } from "@/lib/client/types.gen";
 import { formatCount, formatPercent } from "@/lib/format/numbers";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
 import { TableRegion } from "@/lib/ui/table-region";
@@ -39,7 +39,7 @@ export function TimelinePart({ run }: { run: RunView }) {
       {answer && answer.ranks.length > 0 ? (
         <Drawn run={run} answer={answer} stale={query.isPlaceholderData} />
       ) : query.isError ? (
-        <ErrorPanel what="The timeline could not be loaded." error={query.error} retry={again} />
+        <LoadFault what="The timeline could not be loaded." query={{ ...query, refetch: again }} />
       ) : query.isLoading ? (
         <Skeleton height={180} />
       ) : (

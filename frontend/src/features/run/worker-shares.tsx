@@ -7,7 +7,7 @@ import type { RunView, WorkerView } from "@/lib/client/types.gen";
 import { formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
 import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantities";
 import { variantStyle } from "@/lib/theme/palette";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { KindsTable, WorkersTable } from "./worker-tables";
 
@@ -47,13 +47,7 @@ export function WorkerShares({ run }: { run: RunView }) {
           Utilization, shares of steps and updates, batch sizes, staleness.
         </Text>
       )}
-      {query.isError && (
-        <ErrorPanel
-          what="The figures of the workers could not be loaded."
-          error={query.error}
-          retry={() => query.refetch()}
-        />
-      )}
+      <LoadFault what="The figures of the workers could not be loaded." query={query} />
       {query.data && <WorkersTable workers={workers} />}
       {query.data && query.data.kinds.length > 1 && <KindsTable kinds={query.data.kinds} />}
       {workers.some((worker) => worker.sizes.length > 0) && (

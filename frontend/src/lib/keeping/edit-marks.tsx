@@ -5,6 +5,7 @@ import { statusOf } from "@/lib/api/problem";
 import { readExperimentOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { useChange } from "./use-change";
 
 interface EditMarksProps {
@@ -19,7 +20,7 @@ export function EditMarks({ experiment, known = [], onClose }: EditMarksProps) {
   const query = useQuery(readExperimentOptions({ path: { experiment_id: experiment } }));
   return (
     <Modal opened onClose={onClose} title="Tags and note" size="lg">
-      {query.isError && <ErrorPanel what="The experiment could not be loaded." error={query.error} />}
+      <LoadFault what="The experiment could not be loaded." query={query} />
       {query.data && <Fields view={query.data} known={known} onClose={onClose} />}
     </Modal>
   );

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import type { SavedView } from "@/lib/client/types.gen";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { CopyLink } from "./copy-link";
 import { LONGEST_NAME, pageOf } from "./pages";
 import { useViewChanges, useViews } from "./use-views";
@@ -22,7 +23,7 @@ export function ManageViews({ onClose }: { onClose: () => void }) {
       closeButtonProps={{ "aria-label": "Close" }}
       centered
     >
-      {query.isError && <ErrorPanel what="The views could not be loaded." error={query.error} />}
+      <LoadFault what="The views could not be loaded." query={query} />
       {query.isSuccess && views.length === 0 && (
         <Text fz={13} lh={1.5} c="dimmed" mt={8}>
           No saved views.

@@ -35,7 +35,11 @@ export function ViewsItems({ button }: { button: MenuButton }) {
         {views.length > 0 && (
           <Menu.Item onClick={() => setDialog("manage")}>Rename, delete, share…</Menu.Item>
         )}
-        {query.isError && <Menu.Label>The saved views could not be loaded.</Menu.Label>}
+        {query.isError && (
+          <Menu.Item closeMenuOnClick={false} onClick={() => query.refetch()}>
+            The saved views could not be loaded. Try again
+          </Menu.Item>
+        )}
         <Views label="Of this page" views={ours} here={here} />
         <Views label="Of other pages" views={elsewhere} here={here} />
       </OpenedMenu>
