@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 from hooke.cluster import agent as agents
+from hooke.cluster.agent_client import Refused
 from hooke.cluster.environment import for_user_code
-from hooke.cluster.hello import Heartbeat, Refused, describe, read_catalogues
+from hooke.cluster.hello import Heartbeat, describe, read_catalogues
 from hooke.cluster.launchers.settings import launcher_settings
 from hooke.cluster.machines import machines_of
 from hooke.hardware.machine import machine
