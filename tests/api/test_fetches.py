@@ -1,4 +1,4 @@
-"""Checkpoints that users fetch: the agent's own code sends real files to a running server, which gives them out."""
+"""Checkpoints that users fetch: the agent's own code sends real files to a running server."""
 
 import hashlib
 import io
@@ -166,8 +166,8 @@ def test_a_piece_that_comes_twice_or_from_elsewhere_changes_nothing(site):
     content = site.contents["rank.0.npz"]
     problem(post(site, order.id, "rank.0.npz", 0, content[:PIECE]), 422)  # it was not announced
     site.client.fetch_begin(fetching.FetchBegin(id=order.id, complete="{}"))
-    for start, known in ((0, PIECE), (0, PIECE), (2 * PIECE, PIECE)):
-        told = site.client.fetch_piece(order.id, "rank.0.npz", start, content[start : start + PIECE])
+    for at, known in ((0, PIECE), (0, PIECE), (2 * PIECE, PIECE)):
+        told = site.client.fetch_piece(order.id, "rank.0.npz", at, content[at : at + PIECE])
         assert told.stored["rank.0.npz"] == known
     problem(post(site, order.id, "rank.0.npz", PIECE, content[:7]), 422)
     problem(post(site, order.id, "../../token", 0, content[:PIECE]), 422)
