@@ -1,5 +1,6 @@
 """Checkpoints that users fetch: the agent's own code sends real files to a running server."""
 
+import gc
 import hashlib
 import io
 import json
@@ -7,6 +8,7 @@ import os
 import shutil
 import tarfile
 from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +31,7 @@ from tests.api.test_deleting import let_undo_end, purge
 from tests.api.test_experiments import problem
 
 PIECE = 1000
+MIB = 1 << 20
 SAMPLES = 6000
 ONE = "agt_" + 32 * "1"
 
@@ -357,3 +360,29 @@ def test_pieces_go_with_a_purged_experiment(site):
     let_undo_end(site.service)
     purge(site.service)
     assert (site.pieces(), site.service.count(StoredFetch)) == ([], 0)
+
+
+@ONE_KIND
+def test_pieces_are_not_held_in_memory(site, monkeypatch):
+    """Not even until garbage is collected: requests, answers and their parts refer to one another."""
+    for module in (fetching, fetched, fetch_agents):
+        monkeypatch.setattr(module, "PIECE_BYTES", MIB << 2)
+    sent, seen = 64, []
+    begun = site.client.fetch_begin
+    monkeypatch.setattr(site.client, "fetch_begin", lambda said: seen.append(resident()) or begun(said))
+    site.contents["rank.0.npz"] = os.urandom(MIB) * sent
+    (site.folder / "rank.0.npz").write_bytes(site.contents["rank.0.npz"])
+    site.report([0], seq=2)
+    del site.contents["rank.0.npz"]
+    gc.disable()
+    try:
+        site.send(site.order())
+    finally:
+        gc.enable()
+    assert site.view()["state"] == "ready"
+    assert resident() - seen[0] < sent * MIB / 2
+
+
+def resident():
+    """Bytes of this process, which is agent and server, that are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -64,7 +64,10 @@ async def agent_fetch_piece(  # noqa: PLR0913 - its address, and what FastAPI pa
     As for the announcement. A piece has 4 MiB, the last one of a file what is left.
     """
     state = request.app.state
-    work = partial(_store, state.database, state.fetched, who, (fetch, agent), (name, start, await request.body()))
+    piece = b"".join(
+        [part async for part in request.stream()]
+    )  # `body()` would keep it until garbage is collected
+    work = partial(_store, state.database, state.fetched, who, (fetch, agent), (name, start, piece))
     return await asyncio.get_running_loop().run_in_executor(state.ingesting, work)
 
 

@@ -200,7 +200,7 @@ def ready(row: StoredFetch, files: FetchedFiles) -> None:
 def archive(row: StoredFetch, files: FetchedFiles) -> tuple[int, Iterator[bytes]]:
     """Return the length of a tar file with a checkpoint, and its bytes.
 
-    Extracted into an empty folder, `hooke run SPEC --out FOLDER --resume` goes on from it.
+    Extracted into an empty folder, `hooke run SPEC --run-dir FOLDER --resume` goes on from it.
     """
     complete = (row.complete or "").encode()
     names = {COMPLETE: len(complete)} | sizes(row)

@@ -30,7 +30,9 @@ def download_checkpoint(
 
     By default it is the newest one of the latest attempt that has any. Each file has the SHA-256 that its rank
     reported, and one that is there already is not downloaded again; the file that marks it as complete comes last,
-    so that `hooke run SPEC --out OUT --resume` can go on from it. `told` gets what is done. Raises ArgumentError.
+    so that `hooke run SPEC --run-dir OUT --resume` can go on from it. `told` gets what is done.
+
+    Raises ArgumentError.
     """
     path = f"/runs/{quote(run, safe='')}/fetches"
     found = _ready(remote, path, {"attempt": attempt, "samples": samples}, told)

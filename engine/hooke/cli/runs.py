@@ -148,6 +148,6 @@ def download(
         folder = download_checkpoint(
             remote, run, out, attempt=attempt, samples=samples, told=lambda text: typer.echo(text, err=True)
         )
-        return f"{folder} has the checkpoint; `hooke run SPEC --out {out} --resume` goes on from it"
+        return f"{folder} has the checkpoint; `hooke run SPEC --run-dir {out} --resume` goes on from it"
 
     tell("runs", told, api, home)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -79,7 +80,9 @@ class ApiClient:
     def fetch_piece(self, fetch: str, name: str, start: int, piece: bytes) -> FetchStored:
         """Send a piece of a file; return what the API has now. Raises as `fetch_begin`."""
         asked = {"fetch": fetch, "name": name, "start": f"{start}", "agent": self.agent or ""}
-        answer = self._post(f"fetch-piece?{urlencode(asked)}", piece, PIECE_SECONDS, "application/octet-stream")
+        # an iterator lets go of the piece: requests and answers of httpx are cycles, which are collected late
+        length = {"Content-Type": "application/octet-stream", "Content-Length": f"{len(piece)}"}
+        answer = self._post(f"fetch-piece?{urlencode(asked)}", iter([piece]), PIECE_SECONDS, length)
         return FetchStored.model_validate_json(answer.content)
 
     def fetch_end(self, end: FetchEnd) -> None:
@@ -87,12 +90,17 @@ class ApiClient:
         self._post("fetch-end", end.model_copy(update={"agent": self.agent}).model_dump_json(), CHECK_SECONDS)
 
     def _post(
-        self, what: str, body: str | bytes, seconds: float = SECONDS, kind: str = "application/json"
+        self,
+        what: str,
+        body: str | Iterator[bytes],
+        seconds: float = SECONDS,
+        more: Mapping[str, str] | None = None,
     ) -> httpx.Response:
         headers = {
             "Authorization": f"Bearer {token(self._token_file)}",
-            "Content-Type": kind,
+            "Content-Type": "application/json",
             CLOCK: f"{time.time():.3f}",  # measured and shown by the server, not believed
+            **(more or {}),
         }
         response = self._client.post(f"{self._base}/{what}", content=body, headers=headers, timeout=seconds)
         if response.status_code in REFUSALS:
