@@ -19,7 +19,7 @@ from hooke_api.base.gate import Gate
 from hooke_api.base.policy import Operations
 from hooke_api.base.rates import Rates
 from hooke_api.base.schema import ProblemDetails
-from hooke_api.base.security import API, Sessions
+from hooke_api.base.security import API, PIECE, Sessions
 from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Workers
 from hooke_api.calibration import endpoints as calibration
@@ -46,8 +46,11 @@ from hooke_api.planning import endpoints as planning
 from hooke_api.planning.steps import Planner
 from hooke_api.projects import endpoints as projects
 from hooke_api.runs import endpoints as runs
+from hooke_api.runs import fetch_agents, fetch_endpoints
+from hooke_api.runs.fetch_keeper import FetchKeeper
 from hooke_api.scheduling.scheduler import Scheduler
 from hooke_api.storage.database import Database
+from hooke_api.storage.fetched import FetchedFiles
 from hooke_api.storage.stores import store_of
 from hooke_api.timeline import endpoints as timeline
 from hooke_api.waiting import endpoints as waiting
@@ -65,6 +68,7 @@ ROOMS = (
     experiments.of_fields,
     planning.router,
     runs.router,
+    fetch_endpoints.router,
     metrics.router,
     timeline.router,
     comparisons.router,
@@ -79,6 +83,7 @@ ROOMS = (
     view_endpoints.router,
     webhooks.router,
     agents.router,
+    fetch_agents.router,
     health.router,
 )
 
@@ -91,6 +96,9 @@ OTHER_TOKENS: dict[str, Callable[[Request], object]] = {
     f"{API}/agents/failed-launch": tokens.caller,
     f"{API}/agents/forgotten": tokens.caller,
     f"{API}/agents/calibration": tokens.caller,
+    f"{API}/agents/fetch-begin": tokens.caller,
+    PIECE: tokens.caller,
+    f"{API}/agents/fetch-end": tokens.caller,
 }
 """Paths that need another token than that of users -> the check of it, before the body is read."""
 
@@ -111,6 +119,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.bus = Bus(settings.broker)
     app.state.database = Database(settings.url, app.state.bus.ping, settings.database_seconds, store_of(settings))
+    app.state.fetched = FetchedFiles(settings)
     app.state.caches = Budget(settings.caches_limit)
     app.state.cursors = Cursors(settings.token)
     app.state.agents = settings.agents  # created now if missing: an agent may be waiting for the file
@@ -149,6 +158,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         workers.add("headlines", lambda: Headlines(database, settings))
         workers.add("thinner", lambda: Thinner(database))
         workers.add("compactor", lambda: Compactor(database, settings))
+        workers.add("fetches", lambda: FetchKeeper(database, settings))
         workers.add("webhook sender", lambda: Sender(database, settings))
         workers.add("scheduler", lambda: Scheduler(app.state.database, app.state.bus, settings, plan=planner.look))
     watching = asyncio.create_task(workers.watch(), name="workers")
@@ -168,4 +178,5 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.accounts.close()
         await app.state.door.rates.close()
         app.state.bus.close()
+        app.state.fetched.close()
         app.state.database.close()

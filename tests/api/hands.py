@@ -21,6 +21,7 @@ from hooke.spec.events import (
     StateReport,
     Steps,
 )
+from hooke.spec.fetching import FetchOrder
 from hooke.spec.files import FilePart
 from hooke.spec.journal import pack
 from hooke.spec.orders import (
@@ -29,6 +30,7 @@ from hooke.spec.orders import (
     Cancel,
     CancelCalibration,
     ClaimedOrder,
+    Fetch,
     Forget,
     Launch,
     LaunchOrder,
@@ -89,6 +91,7 @@ class OrderLine:
         self.calibrated: list[tuple[str, CalibrationOrder]] = []
         self.ended: list[tuple[str, str]] = []
         self.forgotten: list[tuple[str, list[str]]] = []
+        self.fetched: list[tuple[str, FetchOrder]] = []
         self.down = False
         self.deaf = False
         """Whether orders are sent, and nobody claims them."""
@@ -119,6 +122,8 @@ class OrderLine:
                 self.ended.append((cluster, work.calibration))
             case Forget():
                 self.forgotten.append((cluster, work.runs))
+            case Fetch():
+                self.fetched.append((cluster, work.fetch))
 
     def token(self, run: str, attempt: int) -> str | None:
         """Return the token that an attempt was claimed with last."""

@@ -59,7 +59,16 @@ def test_of_every_operation_of_users_it_is_said_which_role_counts(service):
     by_id = {name for name in of_users if asked[name][0] & IDS}
     assert set(PLACES) == of_users - by_id
     assert all(len(asked[name][0] & IDS) == 1 for name in by_id)
-    elsewhere = {"name", "token_id", "webhook_id", "delivery_id", "calibration_id", "identity_id", "view_id"}
+    elsewhere = {
+        "name",
+        "token_id",
+        "webhook_id",
+        "delivery_id",
+        "calibration_id",
+        "identity_id",
+        "view_id",
+        "fetch_id",
+    }
     assert {each for ids, _ in asked.values() for each in ids} == IDS | elsewhere, "does it lead to experiments?"
     for name, place in PLACES.items():
         if place is Place.SITE:

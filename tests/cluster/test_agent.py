@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 from hooke.cluster import agent as agents
+from hooke.cluster.agent_client import Refused
 from hooke.cluster.environment import for_user_code
-from hooke.cluster.hello import Heartbeat, Refused, describe, read_catalogues
+from hooke.cluster.hello import Heartbeat, describe, read_catalogues
 from hooke.cluster.launchers.settings import launcher_settings
 from hooke.cluster.machines import machines_of
 from hooke.hardware.machine import machine
@@ -72,9 +73,7 @@ def test_a_server_that_puts_its_work_on_the_broker_is_refused():
     """Its messages are no orders for this agent, which would wait forever."""
     line = SimpleNamespace(hello=lambda _: AgentWelcome(protocol=4, oldest=1, version="0.1.9"))
     heartbeat = Heartbeat(line, lambda _: None)
-    told = (
-        "the server speaks protocol 4; this version understands 6: upgrade the server, or install hooke 0.1.9 here"
-    )
+    told = "the server speaks protocol 4; this version understands 6 to 7: upgrade the server, or install"
     with pytest.raises(Refused, match=told):
         heartbeat._hello(None)
     assert heartbeat.answered.is_set() and heartbeat.refused == told

@@ -9,7 +9,7 @@ import httpx
 import psutil
 from hooke.calibration.documents import Calibration
 from hooke.cluster import calibrating
-from hooke.cluster.hello import Refused
+from hooke.cluster.agent_client import Refused
 from hooke.cluster.places import Home
 from hooke.spec.calibrating import CalibrationOrder
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from hooke.cluster import broker, orders, retrying
 from hooke.cluster.agent import register
-from hooke.cluster.hello import ApiClient
+from hooke.cluster.agent_client import ApiClient
 from hooke.cluster.places import Home
 from hooke.spec.orders import BrokerOrder, Cancel, Forget, Launch, LaunchOrder, Probe
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hooke.cluster import broker, orders
 from hooke.cluster.agent import register
+from hooke.cluster.agent_client import ApiClient
 from hooke.cluster.attempt import SupervisedAttempt
-from hooke.cluster.hello import ApiClient
 from hooke.cluster.job import Order
 from hooke.cluster.launchers.settings import HostsSettings
 from hooke.cluster.places import Home, append_line, described

@@ -10,6 +10,7 @@ import re
 import uuid
 
 from fastapi import Request
+from hooke.spec.fetching import PIECE_BYTES
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -29,7 +30,7 @@ from hooke_api.base.errors import (
     on_surprise,
 )
 from hooke_api.base.reach import asking
-from hooke_api.base.security import API, HEADERS, IMPORT, OPEN, SAFE_METHODS, SIGN_IN, SIGN_IN_LIMIT
+from hooke_api.base.security import API, HEADERS, IMPORT, OPEN, PIECE, SAFE_METHODS, SIGN_IN, SIGN_IN_LIMIT
 from hooke_api.base.settings import Settings
 from hooke_api.base.shape import ORDINARY, check_shape
 
@@ -123,6 +124,9 @@ class Gate:
         imported = request.scope["path"] == IMPORT and request.method == "POST"
         if imported:
             limit = self.settings.import_limit
+        piece = request.scope["path"] == PIECE
+        if piece:
+            limit = PIECE_BYTES
         announced = request.headers.get("content-length", "0")
         if not re.fullmatch("[0-9]{1,18}", announced) or int(announced) > limit:
             raise TooLarge(f"the body has {announced[:20]} bytes; the limit is {limit}")
@@ -132,7 +136,7 @@ class Gate:
             return receive  # its handler writes it to a file as it comes, within its own limits
         held.client = _client(request)
         message = await self.bodies.read(receive, held, limit)
-        if not ingest:
+        if not ingest and not piece:
             check_shape(message.get("body", b""), ORDINARY)
         return _replay(message, receive)
 

@@ -59,6 +59,11 @@ def order_id() -> str:
     return f"ord_{uuid7().hex}"
 
 
+def fetch_id() -> str:
+    """Return a new id of a fetched checkpoint."""
+    return f"fet_{uuid7().hex}"
+
+
 def run_id() -> str:
     """Return a new id of a run."""
     return f"run_{uuid7().hex}"

@@ -53,6 +53,7 @@ LEAST: Mapping[str, Role | Other] = {
     "read_workers": VIEWER,
     "list_runs": VIEWER,
     "read_run": VIEWER,
+    "list_fetches": VIEWER,
     "read_logs": VIEWER,
     "read_timeline": VIEWER,
     "read_system": VIEWER,
@@ -107,6 +108,10 @@ LEAST: Mapping[str, Role | Other] = {
     "retry_run": RESEARCHER,
     "checkpoint_run": RESEARCHER,
     "move_experiment": RESEARCHER,
+    "fetch_checkpoint": RESEARCHER,
+    "download_fetch": RESEARCHER,
+    "download_fetched_file": RESEARCHER,
+    "delete_fetch": RESEARCHER,
     # clusters, and what may harm the runs of others
     "abandon_run": OPERATOR,
     "drain_cluster": OPERATOR,
@@ -143,6 +148,9 @@ LEAST: Mapping[str, Role | Other] = {
     "agent_failed_launch": Other.AGENT,
     "agent_calibration": Other.AGENT,
     "agent_forgotten": Other.AGENT,
+    "agent_fetch_begin": Other.AGENT,
+    "agent_fetch_piece": Other.AGENT,
+    "agent_fetch_end": Other.AGENT,
 }
 """Operation -> least role."""
 

@@ -33,6 +33,8 @@ SIGN_IN = frozenset({f"{API}/sign-in", f"{API}/invites/accept", f"{API}/oidc/sta
 """Paths at which a user is identified by the body."""
 IMPORT = f"{API}/experiments/import"
 """Path whose body is a file."""
+PIECE = f"{API}/agents/fetch-piece"
+"""Path whose body is a piece of a file: at most `hooke.spec.fetching.PIECE_BYTES`."""
 SIGN_IN_LIMIT = 4096
 """Maximum bytes of that body."""
 OPEN_PAGES = frozenset({"/sign-in", "/invite", "/color-scheme.js", "/hooke.svg"})

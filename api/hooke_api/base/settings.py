@@ -81,6 +81,14 @@ class Settings(BaseSettings):
     files_limit: int = Field(24 * 1024 * 1024, ge=1024 * 1024)
     """Bytes of an attempt's other files that are kept: traces of its ranks (8 MiB and a header of each) and
     samples of the system."""
+    fetch_limit: int = Field(8 * 1024**3, ge=0)
+    """Maximum bytes of a checkpoint that users may fetch from a cluster; 0: none may be fetched."""
+    fetches_of_project_limit: int = Field(16 * 1024**3, ge=0)
+    """Maximum bytes of the fetched checkpoints of one project."""
+    fetches_limit: int = Field(32 * 1024**3, ge=0)
+    """Maximum bytes of all fetched checkpoints."""
+    keep_fetched: Annotated[timedelta, _duration(LEAST_KEPT)] = timedelta(days=1)
+    """How long a fetched checkpoint stays."""
     body_seconds: float = Field(20.0, gt=0)
     """Seconds in which a body must arrive."""
     import_limit: int = 128 * 1024 * 1024

@@ -30,9 +30,11 @@ from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Repeating
 from hooke_api.experiments.deleting import retire
 from hooke_api.models import Attempt, AttemptToken, Base, Experiment, Project, Removal, Run, database_time
+from hooke_api.scheduling import fetches
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.storage.compacting import discard_of
 from hooke_api.storage.database import Database
+from hooke_api.storage.fetched import FetchedFiles
 from hooke_api.storage.outbox import announce
 
 ROWS, LARGE_ROWS = 500, 40
@@ -51,6 +53,7 @@ class Purger(Repeating):
         super().__init__("purger", settings.purge_seconds)
         self.database = database
         self.settings = settings
+        self.fetched = FetchedFiles(settings)
         self.leadership = Leadership(database, TERM, "purger")
 
     def look(self) -> None:
@@ -66,6 +69,7 @@ class Purger(Repeating):
     def close(self) -> None:
         """Let another process do it at once."""
         self.leadership.give_back()
+        self.fetched.close()
 
     def _retire(self) -> None:
         with self.database.read() as session:
@@ -99,6 +103,7 @@ class Purger(Repeating):
                 return False
             with self.database.write() as session:
                 count = discard_of(session, experiment_id, ROWS)
+        fetches.drop(self.database, self.fetched, experiment_id)
         for table, condition in _tables(experiment_id):
             most = LARGE_ROWS if any(isinstance(each.type, LargeBinary) for each in table.c) else ROWS
             count = most

@@ -12,6 +12,7 @@ from __future__ import annotations
 from hooke_api.base.reach import DEFAULT_PROJECT
 from hooke_api.models.base import Base, Moment, Owned, Serial, State, now
 from hooke_api.models.clock import database_time
+from hooke_api.models.fetches import StoredFetch
 from hooke_api.models.keeping import ExperimentTag, Removal
 from hooke_api.models.objects import CompactedRun, LooseObject
 from hooke_api.models.people import AccessToken, BrowserSession, StoredView, TrailEntry, User, UserIdentity
@@ -58,6 +59,7 @@ __all__ = [
     "DroppedWorker",
     "StoredCalibration",
     "StoredEvaluation",
+    "StoredFetch",
     "StoredFilePart",
     "StoredView",
     "ThinnedSeries",

@@ -16,6 +16,7 @@ from hooke.spec.orders import (
     Cancel,
     CancelCalibration,
     ClaimedOrder,
+    Fetch,
     Forget,
     Launch,
     LaunchOrder,
@@ -31,7 +32,7 @@ from sqlalchemy.orm import Session, undefer
 from hooke_api.base.errors import Gone
 from hooke_api.base.ids import order_id
 from hooke_api.models import AgentOrder, Attempt, Cluster, Removal, Run, StoredCalibration, database_time
-from hooke_api.scheduling import attempt_tokens, calibrations
+from hooke_api.scheduling import attempt_tokens, calibrations, fetches
 from hooke_api.scheduling.lifecycle import ACTIVE
 from hooke_api.storage.database import Database
 
@@ -179,6 +180,11 @@ def _forget(session: Session, row: AgentOrder, _at: datetime) -> Forget | None:
     return Forget(runs=runs) if runs else None
 
 
+def _fetch(session: Session, row: AgentOrder, _at: datetime) -> Fetch | None:
+    order = fetches.take(session, row.subject, row.cluster)
+    return None if order is None else Fetch(fetch=order)
+
+
 _WORK: Mapping[str, Callable[[Session, AgentOrder, datetime], Work | None]] = {
     "launch": _launch,
     "cancel": _cancel,
@@ -186,6 +192,7 @@ _WORK: Mapping[str, Callable[[Session, AgentOrder, datetime], Work | None]] = {
     "calibrate": _calibrate,
     "cancel_calibration": _cancel_calibration,
     "forget": _forget,
+    "fetch": _fetch,
 }
 """Kind of an order -> what is left of it: None if it is not wanted any more."""
 

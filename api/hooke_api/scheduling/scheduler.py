@@ -24,7 +24,7 @@ from hooke_api.base.causes import LOG, cause
 from hooke_api.base.settings import Settings
 from hooke_api.events.bus import Bus
 from hooke_api.models import Attempt, Cluster, Event, NumberSequence, Run, Webhook, database_time
-from hooke_api.scheduling import calibrations, forgetting, leases, orders
+from hooke_api.scheduling import calibrations, fetches, forgetting, leases, orders
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.scheduling.lifecycle import Cause, move
 from hooke_api.scheduling.queued import choose, free_hosts, unsent
@@ -151,6 +151,7 @@ class Scheduler(threading.Thread):
             self._ask()
             self._calibrate()
             self._forget()
+            self._fetch()
             self._unheard = None
         except LineDown as error:
             if self._unheard is None:
@@ -236,6 +237,11 @@ class Scheduler(threading.Thread):
         for cluster, runs in forgetting.due(self.database, timedelta(seconds=self.settings.agent_seconds)).items():
             self._order(cluster, "forget", runs)
             forgetting.asked(self.database, runs)
+
+    def _fetch(self) -> None:
+        for cluster, id in fetches.due(self.database, timedelta(seconds=self.settings.agent_seconds)):
+            self._order(cluster, "fetch", [id])
+            fetches.asked(self.database, id)
 
     def _order(self, cluster: str, kind: OrderKind, subjects: list[str]) -> None:
         """Store an order, then send its id: an agent may claim it at once. Raises LineDown."""

@@ -1,7 +1,8 @@
-"""`hooke runs`: list the runs of an experiment; cancel, retry or abandon them."""
+"""`hooke runs`: list the runs of an experiment; cancel, retry or abandon them; download their checkpoints."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -13,7 +14,7 @@ from hooke.cli.text import columns
 from hooke.errors import ArgumentError
 
 app = typer.Typer(
-    help="List the runs of an experiment; cancel, retry or abandon them.",
+    help="List the runs of an experiment; cancel, retry or abandon them; download their checkpoints.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -120,5 +121,33 @@ def abandon(
         if not yes and not typer.confirm(f"Abandon {run}?", err=True):
             raise ArgumentError("nothing was changed")
         return f"{run} is {_post(remote, run, 'abandon')['state']}"
+
+    tell("runs", told, api, home)
+
+
+@app.command()
+def download(
+    run: RunArgument,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder to write `checkpoints/SAMPLES/` into.")
+    ] = Path(),
+    samples: Annotated[
+        int | None, typer.Option(help="Samples of the checkpoint.", show_default="the newest one")
+    ] = None,
+    attempt: Annotated[
+        int | None, typer.Option(help="Attempt that wrote it.", show_default="the latest one that has any")
+    ] = None,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Download a checkpoint: the agent of its cluster sends it to the server, which keeps it for a day."""
+
+    def told(remote: Remote) -> str:
+        from hooke.cli.download import download_checkpoint
+
+        folder = download_checkpoint(
+            remote, run, out, attempt=attempt, samples=samples, told=lambda text: typer.echo(text, err=True)
+        )
+        return f"{folder} has the checkpoint; `hooke run SPEC --run-dir {out} --resume` goes on from it"
 
     tell("runs", told, api, home)

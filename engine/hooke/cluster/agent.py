@@ -33,9 +33,10 @@ from celery import Celery
 from celery.worker import state
 
 from hooke.cluster import accounts, broker, calibrating, orders, site
+from hooke.cluster.agent_client import ApiClient
 from hooke.cluster.claiming import Claiming
 from hooke.cluster.environment import absolute
-from hooke.cluster.hello import ApiClient, Heartbeat, describe
+from hooke.cluster.hello import Heartbeat, describe
 from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.lock import Lock
 from hooke.cluster.machines import machines_of

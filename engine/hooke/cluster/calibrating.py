@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Protocol
 
 from hooke.catalogue.discovery import built_in
+from hooke.cluster.agent_client import Refused
 from hooke.cluster.environment import for_user_code
-from hooke.cluster.hello import Refused
 from hooke.cluster.http_client import httpx
 from hooke.cluster.launchers.settings import BatchSettings, LauncherSettings, LocalSettings
 from hooke.cluster.places import Home, write_atomically

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from hooke.cluster import calibrating, forgetting, orders
+from hooke.cluster import calibrating, fetching, forgetting, orders
 from hooke.cluster.accounts import Account
 from hooke.cluster.launchers.settings import LauncherSettings
 from hooke.cluster.places import Home
@@ -19,12 +19,14 @@ from hooke.cluster.retrying import repeated
 from hooke.errors import HookeError
 from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.calibrating import CalibrationReport
+from hooke.spec.fetching import FetchBegin, FetchEnd, FetchStored
 from hooke.spec.orders import (
     BrokerOrder,
     Calibrate,
     Cancel,
     CancelCalibration,
     ClaimedOrder,
+    Fetch,
     Forget,
     Launch,
     Probe,
@@ -54,6 +56,15 @@ class Api(Protocol):
 
     def calibration(self, report: CalibrationReport) -> None:
         """Report the result of a calibration."""
+
+    def fetch_begin(self, begin: FetchBegin) -> FetchStored:
+        """Announce the files of a checkpoint; return what the API has of them."""
+
+    def fetch_piece(self, fetch: str, name: str, start: int, piece: bytes) -> FetchStored:
+        """Send a piece of a file; return what the API has now."""
+
+    def fetch_end(self, end: FetchEnd) -> None:
+        """Report that all was sent, or why it was not."""
 
 
 class Claiming:
@@ -105,6 +116,8 @@ class Claiming:
             case Forget():
                 report = forgetting.forget(self._home, work.runs)
                 repeated(partial(self._client.forgotten, report), "the report of a removal")
+            case Fetch():
+                fetching.start(self._home, work.fetch, self._client)
 
     def _launch(self, work: Launch) -> list[FailedLaunch]:
         return orders.launch(self._home, self._api, work.attempts, self._launcher, self._account)

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,20 +15,17 @@ from typing import Any
 from hooke.catalogue import discovery as catalogue
 from hooke.catalogue.items import Kind
 from hooke.cluster.accounts import Account
+from hooke.cluster.agent_client import ApiClient, Refused
 from hooke.cluster.environment import for_user_code
-from hooke.cluster.http_client import client_options, httpx
+from hooke.cluster.http_client import httpx
 from hooke.cluster.launchers.mpi import library_of
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
 from hooke.cluster.retrying import asked_to_wait
-from hooke.cluster.site import token
-from hooke.errors import DataMissing, HookeError
+from hooke.errors import DataMissing
 from hooke.hardware import description
 from hooke.hardware.equipment import equipment
-from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
-from hooke.spec.calibrating import CalibrationReport
 from hooke.spec.events import AgentHello, Described, FileFault
-from hooke.spec.orders import ClaimedOrder, OrderClaim
-from hooke.spec.protocol import CLOCK, OLDEST_SERVER, PROTOCOL, AgentWelcome, refusal
+from hooke.spec.protocol import OLDEST_SERVER, PROTOCOL, AgentWelcome, refusal
 
 EVERY = 10.0
 READING = 60.0
@@ -39,74 +35,8 @@ SOON = 1.0
 LATEST = 20.0
 """Longest delay that the API may ask for, s: half of the silence after which a cluster counts as offline."""
 
-NO_CONTENT = 204
-REFUSALS = frozenset({401, 403, 404, 409, 410, 422})
-"""Status codes with which the API refuses an agent; all others are failures that may pass."""
 
 _log = logging.getLogger(__name__)
-
-
-class Refused(HookeError):
-    """The API answers, but does not accept this agent; the message is the server's."""
-
-
-class ApiClient:
-    """The agent's client of the API. The token is read for every request, so a new one needs no restart."""
-
-    def __init__(self, api: str, token_file: Path, agent: str | None = None) -> None:
-        """`agent`: the identity with which it proves deaths."""
-        self._base = f"{api.rstrip('/')}/api/v1/agents"
-        self._token_file, self.agent = token_file, agent
-        self._client = httpx.Client(timeout=5.0, **client_options(api))
-
-    def hello(self, hello: AgentHello) -> AgentWelcome:
-        """Send the hello; return the answer. Raises Refused, ArgumentError (the token) or httpx.HTTPError."""
-        answer = self._post("hello", hello.model_dump_json())
-        if answer.status_code == NO_CONTENT:  # an API of protocol 1
-            return AgentWelcome(protocol=1, oldest=1, version="0.1")
-        return AgentWelcome.model_validate_json(answer.content)
-
-    def claim(self, order: str) -> ClaimedOrder:
-        """Return what an order is about. Raises Refused, httpx.HTTPError, OSError or ValidationError."""
-        asked = OrderClaim(order=order, agent=self.agent)
-        return ClaimedOrder.model_validate_json(self._post("claim", asked.model_dump_json()).content)
-
-    def proof(self, proof: AgentProof) -> None:
-        """Send the response to a probe. Raises Refused, httpx.HTTPError or OSError."""
-        self._post("proof", proof.model_copy(update={"agent": self.agent}).model_dump_json())
-
-    def failed_launch(self, failed: FailedLaunch) -> None:
-        """Report attempts that could not be started. Raises Refused, httpx.HTTPError or OSError."""
-        self._post("failed-launch", failed.model_copy(update={"agent": self.agent}).model_dump_json())
-
-    def forgotten(self, report: ForgetReport) -> None:
-        """Report which deleted runs have left nothing here. Raises Refused, httpx.HTTPError or OSError."""
-        self._post("forgotten", report.model_copy(update={"agent": self.agent}).model_dump_json())
-
-    def calibration(self, report: CalibrationReport) -> None:
-        """Send the result of a calibration. Raises Refused, httpx.HTTPError or OSError."""
-        self._post("calibration", report.model_dump_json())
-
-    def _post(self, what: str, body: str) -> httpx.Response:
-        headers = {
-            "Authorization": f"Bearer {token(self._token_file)}",
-            "Content-Type": "application/json",
-            CLOCK: f"{time.time():.3f}",  # measured and shown by the server, not believed
-        }
-        response = self._client.post(f"{self._base}/{what}", content=body, headers=headers)
-        if response.status_code in REFUSALS:
-            raise Refused(_detail(response))
-        return response.raise_for_status()
-
-
-def _detail(response: httpx.Response) -> str:
-    """Return the reason in the server's words (RFC 9457), with the faults of the document."""
-    try:
-        told = response.json()
-        faults = "".join(f"; {fault['pointer']}: {fault['message']}" for fault in told["errors"])
-        return f"{told['detail']}{faults}"
-    except (ValueError, KeyError, TypeError):
-        return f"status {response.status_code}, but not the answer of a Hooke server: check --api"
 
 
 def describe(

@@ -13,8 +13,9 @@ from pydantic import Field
 
 from hooke.spec.calibrating import CalibrationOrder
 from hooke.spec.events import Record
+from hooke.spec.fetching import FetchOrder
 
-OrderKind = Literal["launch", "cancel", "probe", "calibrate", "cancel_calibration", "forget"]
+OrderKind = Literal["launch", "cancel", "probe", "calibrate", "cancel_calibration", "forget", "fetch"]
 AgentId = Annotated[str, Field(pattern=r"^agt_[0-9a-f]{32}$")]
 OrderId = Annotated[str, Field(pattern=r"^ord_[0-9a-f]{32}$")]
 
@@ -94,8 +95,15 @@ class Forget(Record):
     runs: list[str] = Field(min_length=1)
 
 
+class Fetch(Record):
+    """Send the files of a checkpoint: answered with a `FetchBegin`, pieces, and a `FetchEnd`."""
+
+    kind: Literal["fetch"] = "fetch"
+    fetch: FetchOrder
+
+
 Work = Annotated[
-    Launch | Cancel | Probe | Calibrate | CancelCalibration | Forget,
+    Launch | Cancel | Probe | Calibrate | CancelCalibration | Forget | Fetch,
     Field(discriminator="kind"),
 ]
 """What an order is about."""

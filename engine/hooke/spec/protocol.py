@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from hooke.spec.frozen import Frozen
 
-PROTOCOL = 6
+PROTOCOL = 7
 """1: agents without identity. 2: hello with identity and protocol, answered by a welcome. 3: causes of ends,
 failed launches, proofs with the attempt's token, attempts that start over. 4: the machines of a cluster, orders
 for one agent, orders to remove what is left of deleted runs. 5: the broker carries ids, agents claim orders.
-6: ingest takes files of attempts: traces, samples of the system."""
+6: ingest takes files of attempts: traces, samples of the system. 7: orders to send the files of a checkpoint."""
+FETCHES = 7
+"""The oldest protocol of an agent that sends checkpoints."""
 OLDEST = 5
 """The oldest protocol of an agent that this version's server understands: earlier ones do not claim orders."""
 OLDEST_SERVER = 6

@@ -62,7 +62,7 @@ describe("checkpoints", () => {
     shown({ host: "lab", checkpoints: [1000, 2000, 3000].map((samples) => checkpoint(samples)) });
     expect(part().getByText(/^Checkpoints stay on lab/)).toBeVisible();
     const places = part().getAllByRole("listitem");
-    expect(places.map((item) => item.textContent)).toEqual([
+    expect(places.map((item) => item.firstElementChild?.textContent)).toEqual([
       "ckpt-2000, 2,000 samples, 407 kB of 2 ranks",
       "ckpt-3000, 3,000 samples, 407 kB of 2 ranks",
     ]);

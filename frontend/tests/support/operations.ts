@@ -1,4 +1,4 @@
-/** The operations of the API that tests answer: their types and the words of their paths. */
+/** The operations of the API that tests answer: their types, and what is answered unasked. */
 import type {
   AlgorithmList,
   BandAnswer,
@@ -18,6 +18,8 @@ import type {
   DryRun,
   ExperimentPage,
   ExperimentView,
+  FetchList,
+  FetchView,
   FilterLanguage,
   FurtherMetricList,
   IdentityList,
@@ -104,6 +106,9 @@ export interface Operations {
   "GET /runs.parquet": string;
   "GET /experiments/*/points.parquet": string;
   "GET /runs/*": RunView;
+  "GET /runs/*/fetches": FetchList;
+  "POST /runs/*/fetches": FetchView;
+  "DELETE /runs/*/fetches/*": Record<string, never>;
   "GET /runs/*/logs": LogPage;
   "GET /runs/*/workers": WorkersAnswer;
   "GET /runs/*/timeline": TimelineView;
@@ -151,74 +156,6 @@ export interface Operations {
   "PATCH /views/*": SavedView;
   "DELETE /views/*": Record<string, never>;
 }
-export const names = new Set([
-  "compare",
-  "leaderboard",
-  "algorithms",
-  "workloads",
-  "clusters",
-  "cluster-tokens",
-  "experiments",
-  "runs",
-  "runs.parquet",
-  "series",
-  "dry-run",
-  "import",
-  "me",
-  "oidc",
-  "identities",
-  "sign-in",
-  "sign-out",
-  "invites",
-  "users",
-  "projects",
-  "audit",
-  "webhooks",
-  "webhook-deliveries",
-  "views",
-  "readyz",
-  "filter-fields",
-  "deleted-experiments",
-]);
-export const verbs = new Set([
-  "calibrations",
-  "bands",
-  "phases",
-  "points.parquet",
-  "metrics",
-  "comparison",
-  "tuning",
-  "cancel",
-  "extension",
-  "versions",
-  "deliveries",
-  "redeliver",
-  "logs",
-  "timeline",
-  "system",
-  "workers",
-  "checkpoint",
-  "retry",
-  "abandon",
-  "drain",
-  "resume",
-  "tokens",
-  "members",
-  "revoke",
-  "priority",
-  "project",
-  "queue",
-  "occupancy",
-  "policy",
-  "password",
-  "accept",
-  "invite",
-  "restore",
-  "test",
-  "start",
-  "link",
-]);
-
 /** What pages ask for by the way: a test need not say it. */
 export const USUAL = new Map<string, unknown>([
   ["GET /readyz", { ready: true, reasons: [], warnings: [] } satisfies Ready],
@@ -237,6 +174,7 @@ export const USUAL = new Map<string, unknown>([
   ],
   ["GET /clusters/*/occupancy", OCCUPANCY],
   ["GET /leaderboard", { boards: [], tau_max: 4, left_out: [] } satisfies Leaderboard],
+  ["GET /runs/*/fetches", { items: [] } satisfies FetchList],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
     "GET /runs/*/system",

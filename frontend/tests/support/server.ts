@@ -5,7 +5,8 @@ import { cleanup } from "@testing-library/react";
 import { afterEach, beforeEach, expect } from "vitest";
 import { client } from "@/lib/client/client.gen";
 import type { Fault, Me, ProblemDetails } from "@/lib/client/types.gen";
-import { names, type Operations, USUAL, verbs } from "./operations";
+import { type Operations, USUAL } from "./operations";
+import { names, verbs } from "./words";
 
 type Operation = keyof Operations;
 

@@ -1,16 +1,12 @@
-import { Button, Group, Text } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { exportPointsParquet } from "@/lib/client/sdk.gen";
 import type { RunView } from "@/lib/client/types.gen";
 import { download, saveText } from "@/lib/export/save";
-import { formatBytes, formatCount } from "@/lib/format/numbers";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
-import own from "./files.module.css";
-
-/** A cluster keeps the newest two of an attempt. */
-const SHOWN = 2;
+import { Checkpoints } from "./checkpoints";
 
 /** What the server has of a run, as files; and where the rest is. */
 export function FilesPart({ run }: { run: RunView }) {
@@ -67,37 +63,4 @@ function useParquet(run: RunView, address: string) {
       download(address);
     },
   });
-}
-
-/** Checkpoints are never sent to the server. */
-function Checkpoints({ run }: { run: RunView }) {
-  const newest = run.checkpoints.slice(-SHOWN);
-  if (run.host.startsWith("~"))
-    return (
-      <Text fz={13.5} c="dimmed" mt={12}>
-        This run was imported; its checkpoints stayed on the cluster where it ran.
-      </Text>
-    );
-  if (newest.length === 0)
-    return (
-      <Text fz={13.5} c="dimmed" mt={12}>
-        No checkpoint was reported. Checkpoints stay on {run.host}.
-      </Text>
-    );
-  return (
-    <>
-      <Text fz={13.5} c="dimmed" mt={12}>
-        Checkpoints stay on {run.host}, which keeps the newest two of an attempt:
-      </Text>
-      <ul className={own.places} aria-label="Checkpoints on the cluster">
-        {newest.map(({ attempt, path, samples, bytes, ranks }) => (
-          <li key={`${attempt} ${path}`}>
-            <code>{path}</code>
-            {run.attempt > 1 && ` of attempt ${attempt}`}, {formatCount(samples)} samples,{" "}
-            {formatBytes(bytes)} of {ranks} {ranks === 1 ? "rank" : "ranks"}
-          </li>
-        ))}
-      </ul>
-    </>
-  );
 }

@@ -3072,6 +3072,152 @@ export type Fault = {
 };
 
 /**
+ * FetchList
+ *
+ * The fetched checkpoints of a run, newest first.
+ */
+export type FetchList = {
+    /**
+     * Items
+     *
+     * What is listed.
+     */
+    items: Array<FetchView>;
+};
+
+/**
+ * FetchRequest
+ *
+ * Which checkpoint of a run is to be fetched; nothing: the newest one of the latest attempt that has any.
+ */
+export type FetchRequest = {
+    /**
+     * Attempt
+     *
+     * Number of the attempt of the run, from 1.
+     */
+    attempt?: number | null;
+    /**
+     * Samples
+     *
+     * As in `checkpoints` of the run.
+     */
+    samples?: number | null;
+};
+
+/**
+ * FetchView
+ *
+ * A checkpoint that the agent of its cluster sends to the server, from where it can be downloaded.
+ */
+export type FetchView = {
+    /**
+     * Attempt
+     *
+     * Number of the attempt of the run, from 1.
+     */
+    attempt: number;
+    /**
+     * Cluster
+     *
+     * Name of the cluster.
+     */
+    cluster: string;
+    /**
+     * Created At
+     *
+     * When it was made.
+     */
+    created_at: string;
+    /**
+     * Created By
+     *
+     * Who made it.
+     */
+    created_by: string;
+    /**
+     * Ended At
+     *
+     * When it ended; null: not yet.
+     */
+    ended_at: string | null;
+    /**
+     * Expires At
+     *
+     * When the server removes it.
+     */
+    expires_at: string | null;
+    /**
+     * Files
+     */
+    files: Array<FetchedFileView>;
+    /**
+     * Id
+     *
+     * Its id.
+     */
+    id: string;
+    /**
+     * Received
+     *
+     * Bytes that the server has.
+     */
+    received: number;
+    /**
+     * Run Id
+     *
+     * Id of the run.
+     */
+    run_id: string;
+    /**
+     * Samples
+     */
+    samples: number;
+    /**
+     * Size
+     *
+     * Bytes of all files.
+     */
+    size: number;
+    /**
+     * State
+     *
+     * waiting: the agent has not begun; sending; ready: it can be downloaded; failed, cancelled: it cannot.
+     */
+    state: 'waiting' | 'sending' | 'ready' | 'failed' | 'cancelled';
+    /**
+     * Why
+     *
+     * Why it failed.
+     */
+    why: string;
+};
+
+/**
+ * FetchedFileView
+ *
+ * A file of a fetched checkpoint.
+ */
+export type FetchedFileView = {
+    /**
+     * Name
+     *
+     * Its name.
+     */
+    name: string;
+    /**
+     * Sha256
+     *
+     * As the rank that wrote it reported.
+     */
+    sha256: string;
+    /**
+     * Size
+     */
+    size: number;
+};
+
+/**
  * FileFault
  *
  * A user's algorithm or workload that a cluster cannot offer: import error, name already taken.
@@ -10363,6 +10509,184 @@ export type CheckpointRunResponses = {
 };
 
 export type CheckpointRunResponse = CheckpointRunResponses[keyof CheckpointRunResponses];
+
+export type ListFetchesData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         *
+         * Id of the run.
+         */
+        run_id: string;
+    };
+    query?: never;
+    url: '/api/v1/runs/{run_id}/fetches';
+};
+
+export type ListFetchesErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type ListFetchesError = ListFetchesErrors[keyof ListFetchesErrors];
+
+export type ListFetchesResponses = {
+    /**
+     * Successful Response
+     */
+    200: FetchList;
+};
+
+export type ListFetchesResponse = ListFetchesResponses[keyof ListFetchesResponses];
+
+export type FetchCheckpointData = {
+    body: FetchRequest;
+    path: {
+        /**
+         * Run Id
+         *
+         * Id of the run.
+         */
+        run_id: string;
+    };
+    query?: never;
+    url: '/api/v1/runs/{run_id}/fetches';
+};
+
+export type FetchCheckpointErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type FetchCheckpointError = FetchCheckpointErrors[keyof FetchCheckpointErrors];
+
+export type FetchCheckpointResponses = {
+    /**
+     * Successful Response
+     */
+    202: FetchView;
+};
+
+export type FetchCheckpointResponse = FetchCheckpointResponses[keyof FetchCheckpointResponses];
+
+export type DeleteFetchData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         *
+         * Id of the run.
+         */
+        run_id: string;
+        /**
+         * Fetch Id
+         */
+        fetch_id: string;
+    };
+    query?: never;
+    url: '/api/v1/runs/{run_id}/fetches/{fetch_id}';
+};
+
+export type DeleteFetchErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type DeleteFetchError = DeleteFetchErrors[keyof DeleteFetchErrors];
+
+export type DeleteFetchResponses = {
+    /**
+     * Successful Response
+     */
+    204: void;
+};
+
+export type DeleteFetchResponse = DeleteFetchResponses[keyof DeleteFetchResponses];
+
+export type DownloadFetchData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         *
+         * Id of the run.
+         */
+        run_id: string;
+        /**
+         * Fetch Id
+         */
+        fetch_id: string;
+    };
+    query?: never;
+    url: '/api/v1/runs/{run_id}/fetches/{fetch_id}/checkpoint.tar';
+};
+
+export type DownloadFetchErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type DownloadFetchError = DownloadFetchErrors[keyof DownloadFetchErrors];
+
+export type DownloadFetchResponses = {
+    /**
+     * Successful Response
+     */
+    200: Blob | File;
+};
+
+export type DownloadFetchResponse = DownloadFetchResponses[keyof DownloadFetchResponses];
+
+export type DownloadFetchedFileData = {
+    body?: never;
+    path: {
+        /**
+         * Run Id
+         *
+         * Id of the run.
+         */
+        run_id: string;
+        /**
+         * Fetch Id
+         */
+        fetch_id: string;
+        /**
+         * Name
+         *
+         * Its name.
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/v1/runs/{run_id}/fetches/{fetch_id}/files/{name}';
+};
+
+export type DownloadFetchedFileErrors = {
+    /**
+     * A problem: RFC 9457.
+     */
+    default: ProblemDetails;
+};
+
+export type DownloadFetchedFileError = DownloadFetchedFileErrors[keyof DownloadFetchedFileErrors];
+
+export type DownloadFetchedFileResponses = {
+    /**
+     * Successful Response
+     */
+    200: Blob | File;
+};
+
+export type DownloadFetchedFileResponse = DownloadFetchedFileResponses[keyof DownloadFetchedFileResponses];
 
 export type ExportLogData = {
     body?: never;

@@ -3,8 +3,8 @@
 import { queryOptions, type UseMutationOptions } from '@tanstack/react-query';
 
 import { client } from '../client.gen';
-import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeProject, changeUser, changeView, changeWebhook, checkpointRun, compareRows, createExperiment, createProject, createToken, createView, createWebhook, deleteExperiment, deleteView, deleteWebhook, drainCluster, endSessions, exportAudit, exportBundle, exportLog, exportPoints, exportPointsParquet, exportRuns, exportRunsParquet, exportTrace, exportWorkers, extendExperiment, finishOidc, importExperiment, inviteUser, linkIdentity, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listDeliveries, listExperiments, listFilterFields, listIdentities, listMembers, listMetrics, listProjects, listRuns, listTokens, listUsers, listVersions, listViews, listWebhooks, listWorkloads, livez, makeClusterToken, moveExperiment, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readOccupancy, readPhases, readProvider, readQueue, readReport, readRun, readSystem, readTimeline, readTrace, readTuning, readWorkers, readyz, redeliver, removeCluster, removeMember, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setMember, setPolicy, setPriority, signIn, signOut, startCalibration, startOidc, testWebhook, unlinkIdentity, validateExperiment, validateExtension, version } from '../sdk.gen';
-import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeProjectData, ChangeProjectError, ChangeProjectResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, ChangeViewData, ChangeViewError, ChangeViewResponse, ChangeWebhookData, ChangeWebhookError, ChangeWebhookResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateProjectData, CreateProjectError, CreateProjectResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, CreateViewData, CreateViewError, CreateViewResponse, CreateWebhookData, CreateWebhookError, CreateWebhookResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DeleteViewData, DeleteViewError, DeleteViewResponse, DeleteWebhookData, DeleteWebhookError, DeleteWebhookResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportBundleData, ExportBundleError, ExportBundleResponse, ExportLogData, ExportLogError, ExportLogResponse, ExportPointsData, ExportPointsError, ExportPointsParquetData, ExportPointsParquetError, ExportPointsParquetResponse, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsParquetData, ExportRunsParquetError, ExportRunsParquetResponse, ExportRunsResponse, ExportTraceData, ExportTraceError, ExportTraceResponse, ExportWorkersData, ExportWorkersError, ExportWorkersResponse, ExtendExperimentData, ExtendExperimentError, ExtendExperimentResponse, FinishOidcData, FinishOidcError, FinishOidcResponse, ImportExperimentData, ImportExperimentError, ImportExperimentResponse, InviteUserData, InviteUserError, InviteUserResponse, LinkIdentityData, LinkIdentityError, LinkIdentityResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListDeliveriesData, ListDeliveriesError, ListDeliveriesResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListIdentitiesData, ListIdentitiesError, ListIdentitiesResponse, ListMembersData, ListMembersError, ListMembersResponse, ListMetricsData, ListMetricsError, ListMetricsResponse, ListProjectsData, ListProjectsError, ListProjectsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListVersionsData, ListVersionsError, ListVersionsResponse, ListViewsData, ListViewsError, ListViewsResponse, ListWebhooksData, ListWebhooksError, ListWebhooksResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, MoveExperimentData, MoveExperimentError, MoveExperimentResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadOccupancyData, ReadOccupancyError, ReadOccupancyResponse, ReadPhasesData, ReadPhasesError, ReadPhasesResponse, ReadProviderData, ReadProviderError, ReadProviderResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadReportData, ReadReportError, ReadReportResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadSystemData, ReadSystemError, ReadSystemResponse, ReadTimelineData, ReadTimelineError, ReadTimelineResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadWorkersData, ReadWorkersError, ReadWorkersResponse, ReadyzData, ReadyzError, ReadyzResponse, RedeliverData, RedeliverError, RedeliverResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RemoveMemberData, RemoveMemberError, RemoveMemberResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetMemberData, SetMemberError, SetMemberResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, StartOidcData, StartOidcError, StartOidcResponse, TestWebhookData, TestWebhookError, TestWebhookResponse, UnlinkIdentityData, UnlinkIdentityError, UnlinkIdentityResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, ValidateExtensionData, ValidateExtensionError, ValidateExtensionResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
+import { abandonRun, acceptInvite, addUser, cancelCalibration, cancelExperiment, cancelRun, changeExperiment, changePassword, changeProject, changeUser, changeView, changeWebhook, checkpointRun, compareRows, createExperiment, createProject, createToken, createView, createWebhook, deleteExperiment, deleteFetch, deleteView, deleteWebhook, downloadFetch, downloadFetchedFile, drainCluster, endSessions, exportAudit, exportBundle, exportLog, exportPoints, exportPointsParquet, exportRuns, exportRunsParquet, exportTrace, exportWorkers, extendExperiment, fetchCheckpoint, finishOidc, importExperiment, inviteUser, linkIdentity, listAlgorithms, listAudit, listCalibrations, listClusters, listClusterTokens, listDeletedExperiments, listDeliveries, listExperiments, listFetches, listFilterFields, listIdentities, listMembers, listMetrics, listProjects, listRuns, listTokens, listUsers, listVersions, listViews, listWebhooks, listWorkloads, livez, makeClusterToken, moveExperiment, type Options, querySeries, readBands, readCluster, readComparison, readExperiment, readLeaderboard, readLogs, readMe, readOccupancy, readPhases, readProvider, readQueue, readReport, readRun, readSystem, readTimeline, readTrace, readTuning, readWorkers, readyz, redeliver, removeCluster, removeMember, restoreExperiment, resumeCluster, retryRun, revokeClusterToken, revokeToken, setMember, setPolicy, setPriority, signIn, signOut, startCalibration, startOidc, testWebhook, unlinkIdentity, validateExperiment, validateExtension, version } from '../sdk.gen';
+import type { AbandonRunData, AbandonRunError, AbandonRunResponse, AcceptInviteData, AcceptInviteError, AcceptInviteResponse, AddUserData, AddUserError, AddUserResponse, CancelCalibrationData, CancelCalibrationError, CancelCalibrationResponse, CancelExperimentData, CancelExperimentError, CancelExperimentResponse, CancelRunData, CancelRunError, CancelRunResponse, ChangeExperimentData, ChangeExperimentError, ChangeExperimentResponse, ChangePasswordData, ChangePasswordError, ChangePasswordResponse, ChangeProjectData, ChangeProjectError, ChangeProjectResponse, ChangeUserData, ChangeUserError, ChangeUserResponse, ChangeViewData, ChangeViewError, ChangeViewResponse, ChangeWebhookData, ChangeWebhookError, ChangeWebhookResponse, CheckpointRunData, CheckpointRunError, CheckpointRunResponse, CompareRowsData, CompareRowsError, CompareRowsResponse, CreateExperimentData, CreateExperimentError, CreateExperimentResponse, CreateProjectData, CreateProjectError, CreateProjectResponse, CreateTokenData, CreateTokenError, CreateTokenResponse, CreateViewData, CreateViewError, CreateViewResponse, CreateWebhookData, CreateWebhookError, CreateWebhookResponse, DeleteExperimentData, DeleteExperimentError, DeleteExperimentResponse, DeleteFetchData, DeleteFetchError, DeleteFetchResponse, DeleteViewData, DeleteViewError, DeleteViewResponse, DeleteWebhookData, DeleteWebhookError, DeleteWebhookResponse, DownloadFetchData, DownloadFetchedFileData, DownloadFetchedFileError, DownloadFetchedFileResponse, DownloadFetchError, DownloadFetchResponse, DrainClusterData, DrainClusterError, DrainClusterResponse, EndSessionsData, EndSessionsError, EndSessionsResponse, ExportAuditData, ExportAuditError, ExportBundleData, ExportBundleError, ExportBundleResponse, ExportLogData, ExportLogError, ExportLogResponse, ExportPointsData, ExportPointsError, ExportPointsParquetData, ExportPointsParquetError, ExportPointsParquetResponse, ExportPointsResponse, ExportRunsData, ExportRunsError, ExportRunsParquetData, ExportRunsParquetError, ExportRunsParquetResponse, ExportRunsResponse, ExportTraceData, ExportTraceError, ExportTraceResponse, ExportWorkersData, ExportWorkersError, ExportWorkersResponse, ExtendExperimentData, ExtendExperimentError, ExtendExperimentResponse, FetchCheckpointData, FetchCheckpointError, FetchCheckpointResponse, FinishOidcData, FinishOidcError, FinishOidcResponse, ImportExperimentData, ImportExperimentError, ImportExperimentResponse, InviteUserData, InviteUserError, InviteUserResponse, LinkIdentityData, LinkIdentityError, LinkIdentityResponse, ListAlgorithmsData, ListAlgorithmsError, ListAlgorithmsResponse, ListAuditData, ListAuditError, ListAuditResponse, ListCalibrationsData, ListCalibrationsError, ListCalibrationsResponse, ListClustersData, ListClustersError, ListClustersResponse, ListClusterTokensData, ListClusterTokensError, ListClusterTokensResponse, ListDeletedExperimentsData, ListDeletedExperimentsError, ListDeletedExperimentsResponse, ListDeliveriesData, ListDeliveriesError, ListDeliveriesResponse, ListExperimentsData, ListExperimentsError, ListExperimentsResponse, ListFetchesData, ListFetchesError, ListFetchesResponse, ListFilterFieldsData, ListFilterFieldsError, ListFilterFieldsResponse, ListIdentitiesData, ListIdentitiesError, ListIdentitiesResponse, ListMembersData, ListMembersError, ListMembersResponse, ListMetricsData, ListMetricsError, ListMetricsResponse, ListProjectsData, ListProjectsError, ListProjectsResponse, ListRunsData, ListRunsError, ListRunsResponse, ListTokensData, ListTokensError, ListTokensResponse, ListUsersData, ListUsersError, ListUsersResponse, ListVersionsData, ListVersionsError, ListVersionsResponse, ListViewsData, ListViewsError, ListViewsResponse, ListWebhooksData, ListWebhooksError, ListWebhooksResponse, ListWorkloadsData, ListWorkloadsError, ListWorkloadsResponse, LivezData, LivezError, LivezResponse, MakeClusterTokenData, MakeClusterTokenError, MakeClusterTokenResponse, MoveExperimentData, MoveExperimentError, MoveExperimentResponse, QuerySeriesData, QuerySeriesError, QuerySeriesResponse, ReadBandsData, ReadBandsError, ReadBandsResponse, ReadClusterData, ReadClusterError, ReadClusterResponse, ReadComparisonData, ReadComparisonError, ReadComparisonResponse, ReadExperimentData, ReadExperimentError, ReadExperimentResponse, ReadLeaderboardData, ReadLeaderboardError, ReadLeaderboardResponse, ReadLogsData, ReadLogsError, ReadLogsResponse, ReadMeData, ReadMeError, ReadMeResponse, ReadOccupancyData, ReadOccupancyError, ReadOccupancyResponse, ReadPhasesData, ReadPhasesError, ReadPhasesResponse, ReadProviderData, ReadProviderError, ReadProviderResponse, ReadQueueData, ReadQueueError, ReadQueueResponse, ReadReportData, ReadReportError, ReadReportResponse, ReadRunData, ReadRunError, ReadRunResponse, ReadSystemData, ReadSystemError, ReadSystemResponse, ReadTimelineData, ReadTimelineError, ReadTimelineResponse, ReadTraceData, ReadTraceError, ReadTraceResponse, ReadTuningData, ReadTuningError, ReadTuningResponse, ReadWorkersData, ReadWorkersError, ReadWorkersResponse, ReadyzData, ReadyzError, ReadyzResponse, RedeliverData, RedeliverError, RedeliverResponse, RemoveClusterData, RemoveClusterError, RemoveClusterResponse, RemoveMemberData, RemoveMemberError, RemoveMemberResponse, RestoreExperimentData, RestoreExperimentError, RestoreExperimentResponse, ResumeClusterData, ResumeClusterError, ResumeClusterResponse, RetryRunData, RetryRunError, RetryRunResponse, RevokeClusterTokenData, RevokeClusterTokenError, RevokeClusterTokenResponse, RevokeTokenData, RevokeTokenError, RevokeTokenResponse, SetMemberData, SetMemberError, SetMemberResponse, SetPolicyData, SetPolicyError, SetPolicyResponse, SetPriorityData, SetPriorityError, SetPriorityResponse, SignInData, SignInError, SignInResponse, SignOutData, SignOutError, SignOutResponse, StartCalibrationData, StartCalibrationError, StartCalibrationResponse, StartOidcData, StartOidcError, StartOidcResponse, TestWebhookData, TestWebhookError, TestWebhookResponse, UnlinkIdentityData, UnlinkIdentityError, UnlinkIdentityResponse, ValidateExperimentData, ValidateExperimentError, ValidateExperimentResponse, ValidateExtensionData, ValidateExtensionError, ValidateExtensionResponse, VersionData, VersionError, VersionResponse } from '../types.gen';
 
 export type QueryKey<TOptions extends Options> = [
     Pick<TOptions, 'baseUrl' | 'body' | 'headers' | 'path' | 'query'> & {
@@ -1414,6 +1414,107 @@ export const checkpointRunMutation = (options?: Partial<Options<CheckpointRunDat
     };
     return mutationOptions;
 };
+
+export const listFetchesQueryKey = (options: Options<ListFetchesData>) => createQueryKey('listFetches', options);
+
+/**
+ * List Fetches
+ *
+ * List the checkpoints of a run that the server has, gets, or could not get, newest first.
+ */
+export const listFetchesOptions = (options: Options<ListFetchesData>) => queryOptions<ListFetchesResponse, ListFetchesError, ListFetchesResponse, ReturnType<typeof listFetchesQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await listFetches({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: listFetchesQueryKey(options)
+});
+
+/**
+ * Fetch Checkpoint
+ *
+ * Have the agent of a run's cluster send a checkpoint to the server, to download it from there.
+ *
+ * The one that was asked for already is returned, unless it has failed. 409 with the reason if there is none, or
+ * it would be more than a checkpoint, a project or the server may have.
+ */
+export const fetchCheckpointMutation = (options?: Partial<Options<FetchCheckpointData>>): UseMutationOptions<FetchCheckpointResponse, FetchCheckpointError, Options<FetchCheckpointData>> => {
+    const mutationOptions: UseMutationOptions<FetchCheckpointResponse, FetchCheckpointError, Options<FetchCheckpointData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await fetchCheckpoint({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+/**
+ * Delete Fetch
+ *
+ * Cancel a fetch, or remove what was fetched from the server; the cluster keeps its checkpoint.
+ */
+export const deleteFetchMutation = (options?: Partial<Options<DeleteFetchData>>): UseMutationOptions<DeleteFetchResponse, DeleteFetchError, Options<DeleteFetchData>> => {
+    const mutationOptions: UseMutationOptions<DeleteFetchResponse, DeleteFetchError, Options<DeleteFetchData>> = {
+        mutationFn: async (fnOptions) => {
+            const { data } = await deleteFetch({
+                ...options,
+                ...fnOptions,
+                throwOnError: true
+            });
+            return data;
+        }
+    };
+    return mutationOptions;
+};
+
+export const downloadFetchQueryKey = (options: Options<DownloadFetchData>) => createQueryKey('downloadFetch', options);
+
+/**
+ * Download Fetch
+ *
+ * Return a fetched checkpoint as one tar file, from which `hooke run --resume` goes on; 409: not ready.
+ */
+export const downloadFetchOptions = (options: Options<DownloadFetchData>) => queryOptions<DownloadFetchResponse, DownloadFetchError, DownloadFetchResponse, ReturnType<typeof downloadFetchQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await downloadFetch({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: downloadFetchQueryKey(options)
+});
+
+export const downloadFetchedFileQueryKey = (options: Options<DownloadFetchedFileData>) => createQueryKey('downloadFetchedFile', options);
+
+/**
+ * Download Fetched File
+ *
+ * Return a file of a fetched checkpoint: `complete.json`, or `rank.N.npz` as `numpy.load` reads it.
+ */
+export const downloadFetchedFileOptions = (options: Options<DownloadFetchedFileData>) => queryOptions<DownloadFetchedFileResponse, DownloadFetchedFileError, DownloadFetchedFileResponse, ReturnType<typeof downloadFetchedFileQueryKey>>({
+    queryFn: async ({ queryKey, signal }) => {
+        const { data } = await downloadFetchedFile({
+            ...options,
+            ...queryKey[0],
+            signal,
+            throwOnError: true
+        });
+        return data;
+    },
+    queryKey: downloadFetchedFileQueryKey(options)
+});
 
 export const exportLogQueryKey = (options: Options<ExportLogData>) => createQueryKey('exportLog', options);
 
