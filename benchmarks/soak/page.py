@@ -28,7 +28,10 @@ promised and are missing or doubled.
 A run may have 100 attempts here, its lease is 20 s (default: 40 s), all else is default. Faults without a target
 (no rank was alive to be killed) are not counted. Both clusters share one machine, so one computes at a time as
 long as both agents report. Not simulated: loss of data by a machine's loss of power (PostgreSQL's `fsync` is off),
-several servers, Slurm, PSI/J, ssh. A commit with a + had files that were changed and not yet committed."""
+failover of PostgreSQL to a replica, an API that is away for more than a minute, clocks that jump, several servers,
+Slurm, PSI/J, ssh. Not in the load: lock-free methods, and checkpoints together with methods that have a server,
+where the last row of a rank may be lost ([decision 62](../decisions/0062-soaks.md)). A commit with a + had files
+that were changed and not yet committed."""
 
 
 def read(folder: Path) -> list[Record]:

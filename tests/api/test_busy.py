@@ -1,6 +1,7 @@
 """A database that is locked, away, or full: what waits, what does not, and that work goes on by itself."""
 
 import inspect
+import json
 import os
 import shutil
 import sqlite3
@@ -15,8 +16,10 @@ from pathlib import Path
 import httpx
 import pytest
 from hooke_api.app import create_app
-from hooke_api.base.errors import Unavailable
+from hooke_api.base import workers
+from hooke_api.base.errors import TooLarge, Unavailable
 from hooke_api.base.workers import Repeating, Workers
+from hooke_api.ingest import received
 from hooke_api.storage.turns import Turns
 from hooke_api.web import health
 
@@ -162,16 +165,16 @@ def test_a_thread_that_has_ended_is_seen_and_started_again():
         made.append(Mortal())
         return made[-1]
 
-    workers = Workers()
-    workers.add("scheduler", make)
-    assert workers.reasons() == []
+    found = Workers()
+    found.add("scheduler", make)
+    assert found.reasons() == []
     made[0].trouble = "no space"
-    assert workers.reasons() == ["the scheduler does not work: no space"]
+    assert found.reasons() == ["the scheduler does not work: no space"]
     made[0].stop()
-    assert workers.reasons() == ["the scheduler does not work: its thread has ended"]
-    workers.look()
-    assert (len(made), workers.reasons()) == (2, [])
-    workers.stop()
+    assert found.reasons() == ["the scheduler does not work: its thread has ended"]
+    found.look()
+    assert (len(made), found.reasons()) == (2, [])
+    found.stop()
     assert not made[1].is_alive()
 
 
@@ -202,6 +205,34 @@ def test_a_look_that_fails_is_told_and_repeated_soon():
     assert worker.looks >= 2
     worker.stop()
     assert worker.closed and not worker.is_alive()
+
+
+class Hanging(Repeating):
+    """Looks as long as it is kept."""
+
+    def __init__(self) -> None:
+        super().__init__("hanging", 0.05)
+        self.free = threading.Event()
+
+    def look(self) -> None:
+        self.free.wait(LIMIT)
+
+
+def test_a_look_that_does_not_end_is_told_as_long_as_it_lasts(monkeypatch):
+    monkeypatch.setattr(workers, "HANGS_SECONDS", 0.2)
+    worker = Hanging()
+    worker.start()
+    wait_for(worker.fault, "the limit")
+    assert worker.fault() == "its look has not ended for 0 s"
+    worker.free.set()
+    wait_for(lambda: worker.fault() is None, "its end")
+    worker.stop()
+
+
+def test_a_body_that_takes_too_long_to_read_is_refused():
+    body = json.dumps({"run": "run_a", "attempt": 1, "ranks": [{"rank": 0, "records": [{}] * 50}]}).encode()
+    with pytest.raises(TooLarge, match="takes too long to read"):
+        received.read(body, seconds=-1.0)
 
 
 @pytest.fixture

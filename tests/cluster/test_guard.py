@@ -15,6 +15,7 @@ import pytest
 from hooke.cluster.guard import FORWARDED, ORPHANED, rank_of
 from hooke.cluster.processes import start_time
 from hooke.cluster.runner import remove_left
+from hooke.cluster.verdict import Evidence, judge
 from hooke.spec.events import RankExit
 
 from tests.cluster.bench import kill9, only_child
@@ -210,6 +211,25 @@ def test_what_a_killed_witness_could_not_remove_is_removed_after_the_end_of_all(
     remove_left([tmp_path, tmp_path / "not begun"])
     assert not segment.exists()
     assert list(tmp_path.iterdir()) == []
+
+
+MEMORY = Path("/sys/fs/cgroup/memory")
+
+
+@pytest.mark.skipif(not os.access(MEMORY / "cgroup.procs", os.W_OK), reason="needs root, and cgroups of version 1")
+def test_a_rank_that_the_kernel_killed_for_lack_of_memory_is_told_from_one_that_was_killed(tmp_path):
+    group = MEMORY / f"hooke-test-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / "memory.limit_in_bytes").write_text(str(48 << 20))
+        enter = f"open('{group}/cgroup.procs', 'w').write(str(__import__('os').getpid()))"
+        assert guard([tmp_path], *python(f"{enter}; bytearray(200 << 20)")).wait(LIMIT) == -signal.SIGKILL
+    finally:
+        group.rmdir()
+    found = record(tmp_path)
+    assert (found.signal, found.memory_kills) == (signal.SIGKILL, 1)
+    report = judge(Evidence(ranks=1, status=-9, exits={0: found}))
+    assert "was killed by SIGKILL (9); memory ran out on" in report.why
 
 
 def test_a_command_that_cannot_start_says_so(tmp_path):

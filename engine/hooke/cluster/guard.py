@@ -137,7 +137,17 @@ def _next_signal(until: float) -> int | None:
     return found.si_signo if found else None
 
 
-def exit_record(rank: int, child: int, code: int) -> str:
+def memory_kills() -> int:
+    """Return how many processes the kernel has killed on this host for lack of memory, in all and in cgroups."""
+    try:
+        with open("/proc/vmstat") as file:  # noqa: PTH123 - pathlib would cost half of this module's start-up
+            lines = file.read().partition("\noom_kill ")[2]
+    except OSError:
+        return 0
+    return int(lines.partition("\n")[0] or 0)
+
+
+def exit_record(rank: int, child: int, code: int, kills: int = 0) -> str:
     """Return the JSON of a `hooke.spec.events.RankExit` at the current time. `code` < 0 is a signal."""
     record = {
         "rank": rank,
@@ -146,6 +156,7 @@ def exit_record(rank: int, child: int, code: int) -> str:
         "code": code if code >= 0 else None,
         "signal": -code if code < 0 else None,
         "monotonic": time.monotonic(),
+        "memory_kills": kills if code == -signal.SIGKILL else 0,
     }
     return json.dumps(record)
 
@@ -206,7 +217,7 @@ def _witness(folders: list[str], rank: int, command: list[str], outer: int) -> N
     os.setsid()  # mpirun may kill the outer process's whole group
     log = f"{folders[0]}/rank.{rank}.log"
     witness = os.getpid()
-    abandoned = False
+    abandoned, kills = False, memory_kills()
 
     def orphaned() -> None:
         nonlocal abandoned
@@ -219,7 +230,7 @@ def _witness(folders: list[str], rank: int, command: list[str], outer: int) -> N
     if child == 0:
         _child(command, witness, log)
     code = os.waitstatus_to_exitcode(_wait(child, orphaned))
-    record = exit_record(rank, child, code)
+    record = exit_record(rank, child, code, memory_kills() - kills)
     for folder in folders if not abandoned else ():
         try:
             write_exit(folder, rank, record)

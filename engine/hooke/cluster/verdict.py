@@ -140,7 +140,9 @@ def _by_rank(fault: RankExit, e: Evidence) -> StateReport:
     who = f"rank {fault.rank} on {fault.host}"
     lines = e.logs.get(fault.rank, ())
     if fault.signal is not None:
-        return _report("failed_infra", f"{who} was killed by {signal_name(fault.signal)}", e, fault)
+        return _report(
+            "failed_infra", f"{who} was killed by {signal_name(fault.signal)}{_memory(fault)}", e, fault
+        )
     if fault.code in RAISED:
         return _report(*_raised(fault.rank, lines, fault.host), e, fault)
     if fault.code != 0:
@@ -204,6 +206,16 @@ def named_by_launcher(words: Sequence[str]) -> Named | None:
     number = int(killed[1] or killed[2]) if killed else None
     how = f"was killed by {signal_name(number)}" if number else f"ended with status {found[4]}"
     return Named(f"{who} (process {found[2]} on {found[3]}) {how}", rank, number)
+
+
+def _memory(fault: RankExit) -> str:
+    if not fault.memory_kills:
+        return ""
+    many = f"{fault.memory_kills} processes" if fault.memory_kills > 1 else "a process"
+    return (
+        f"; memory ran out on {fault.host}: the kernel killed {many} there while the rank ran. Fewer workers on a "
+        "host, a smaller batch or a smaller model need less"
+    )
 
 
 def _abort_status(rank: int, lines: Sequence[str]) -> int | None:

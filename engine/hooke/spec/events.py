@@ -179,6 +179,8 @@ class RankExit(Record):
     code: int | None
     signal: int | None
     monotonic: float
+    memory_kills: int = Field(0, exclude_if=lambda value: value == 0)
+    """Of a rank that was killed: processes that the kernel killed on its host for lack of memory while it lived."""
 
 
 class StateReport(Record):
