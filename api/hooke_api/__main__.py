@@ -26,7 +26,7 @@ from hooke_api.web.connections import limited
 GRACE_SECONDS = 3
 """Seconds that requests may continue after the signal to end; streams end at once, by `app.state.stopping`."""
 SWITCH_SECONDS = 0.001
-"""How long a thread computes while another one waits, s: the event loop hands every request to a thread and back."""
+"""How long a thread computes while another one waits, s: every request goes to a thread and back."""
 _LAST_SECONDS = 12
 """Seconds from the signal until a hanging process is ended by a watchdog that needs no Python lock."""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hooke_api.metrics.bands import grid_step
-from hooke_api.metrics.m4 import Indices
+from hooke_api.metrics.m4 import Indices, ascending
 from hooke_api.metrics.table import Floats
 
 CELLS = 512
@@ -81,4 +81,4 @@ def _beside(x: Floats, places: Floats) -> Indices:
     last = len(x) - 1
     left = np.searchsorted(x, places, side="right") - 1
     left = left[(left >= 0) & (left < last)]
-    return np.unique(np.concatenate(([0, last], left, left + 1)))
+    return ascending(np.concatenate((np.array([0, last]), left, left + 1)))

@@ -67,7 +67,15 @@ def of_buckets(y: Floats, size: int) -> Indices:
         kept.append(_gaps(missing, size))
     else:
         kept += [_extremes(y, size, "min"), _extremes(y, size, "max")]
-    return np.unique(np.concatenate(kept))
+    return ascending(np.concatenate(kept))
+
+
+def ascending(values: NDArray[np.int64]) -> Indices:
+    """Return whole numbers in ascending order, each once; of few, numpy's `unique` takes three times as long."""
+    if not len(values):
+        return values
+    ordered = np.sort(values)
+    return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))]
 
 
 def again(at: Indices, y: Floats, n: int, gaps: bool, most: int) -> Indices:
@@ -95,4 +103,4 @@ def of_known(at: Indices, y: Floats, size: int) -> Indices:
     where = np.flatnonzero(missing)
     _, first = np.unique(bucket[where], return_index=True)
     kept.append(where[first])
-    return np.unique(np.concatenate(kept)).astype(np.int64)
+    return ascending(np.concatenate(kept).astype(np.int64))

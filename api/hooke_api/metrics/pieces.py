@@ -7,12 +7,15 @@ them, whoever delivered them when. So what is computed of all ranks needs few of
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Text, select, type_coerce
 from sqlalchemy.orm import Session
 
 from hooke_api.metrics.attempts import Begun, limits_of
@@ -127,8 +130,20 @@ def _rows(session: Session, ids: Sequence[int], names: Sequence[str]) -> dict[in
     """Return the columns of some rows, by their ids: copies, as the rows have others, too."""
     if not ids:
         return {}
-    query = select(Chunk.id, Chunk.n, Chunk.header, Chunk.data).where(Chunk.id.in_(ids))
+    query = select(Chunk.id, Chunk.n, type_coerce(Chunk.header, Text), Chunk.data).where(Chunk.id.in_(ids))
     return {
-        number: {name: column.copy() for name, column in blocks.read(n, header, data, names).items()}
+        number: {name: column.copy() for name, column in blocks.read(n, _header(header), data, names).items()}
         for number, n, header, data in session.execute(query)
     }
+
+
+def _header(header: Any) -> Mapping[str, Any]:
+    """Return the header of a chunk; PostgreSQL's driver has read the JSON already."""
+    return _parsed(header) if isinstance(header, str) else header
+
+
+@lru_cache(maxsize=64)
+def _parsed(header: str) -> Mapping[str, Any]:
+    """Return a header that was read: chunks of as many steps have the same one."""
+    found: Mapping[str, Any] = json.loads(header)
+    return found
