@@ -242,7 +242,7 @@ def test_a_checkpoint_that_was_deleted_meanwhile(site, monkeypatch):
     site.service.client.delete(f"/runs/{site.run}/fetches/{order.id}").raise_for_status()
     FetchKeeper(site.service.database, site.service.settings).look()
     site.service.line.fetched.clear()
-    assert "is not there: an attempt keeps the newest two" in why(site, site.order())
+    assert "is not there: an attempt keeps its newest two" in why(site, site.order())
 
 
 @ONE_KIND

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 import numpy as np
-from hooke.spec.events import LogLine, RankRecords
+from hooke.spec.events import Checkpointed, LogLine, RankRecords
 from hooke.spec.files import packed
 from hooke_api.app import create_app
 from hooke_api.base.settings import Settings
@@ -195,6 +195,7 @@ def _records(run: dict, source: random.Random, factor: float, part: float):
         if rank == 0:
             records += [_evaluation(2 + n, n, seconds) for n in range(evaluated + 1)]
         if part == 1:
+            records.append(_checkpoint(len(records), rank, run["number"]))
             sums = {name: share * seconds for name, share in phases.items()} | {"idle": 0.03 * seconds}
             totals = {"step": shown, "samples": 96_000, "clock": seconds, "wall": 1.03 * seconds, "phases": sums}
             totals |= {"wire": round(wire / ranks), "reason": "target"}
@@ -202,6 +203,12 @@ def _records(run: dict, source: random.Random, factor: float, part: float):
             records.append(done(len(records), **totals))
         parts.append(RankRecords(rank=rank, records=records))
     return parts
+
+
+def _checkpoint(seq: int, rank: int, number: int):
+    folder = f"/home/hooke/runs/run_{number:032}/1/checkpoints/96000"
+    told = {"step": STEPS, "samples": 96_000, "path": f"{folder}/rank.{rank}.npz"}
+    return Checkpointed(seq=seq, bytes=44_800_000 + rank, sha256=64 * "a", **told)
 
 
 def _evaluation(seq: int, n: int, seconds: float):

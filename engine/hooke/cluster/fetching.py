@@ -144,8 +144,8 @@ def opened(home: Home, order: FetchOrder) -> Iterator[tuple[str, dict[str, Binar
             files = {each.name: stack.enter_context(_plain(each.name, place, owner)) for each in order.files}
         except FileNotFoundError:
             raise NotFound(
-                f"checkpoint {order.samples} of attempt {order.attempt} is not there: an attempt keeps the newest "
-                "two, and a removed run none"
+                f"checkpoint {order.samples} of attempt {order.attempt} is not there: an attempt keeps its newest "
+                "two"
             ) from None
         except OSError as error:
             if error.errno in _LINKS:

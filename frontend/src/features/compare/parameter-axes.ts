@@ -1,5 +1,5 @@
 import type { ParallelAxis } from "@/lib/charts/parallel-coordinates";
-import { spaceScale } from "@/lib/charts/space-scale";
+import { marksOf, spaceScale } from "@/lib/charts/space-scale";
 import { valueAxis } from "@/lib/charts/value-axis";
 import type { ComparedRow, ComparedRows, Setting, Space } from "@/lib/client/types.gen";
 import { settingName, settingValue } from "@/lib/format/settings";
@@ -49,7 +49,7 @@ export function parameterAxes(
   const drawn = parameters.slice(0, MOST_AXES);
   if (timed.length < LEAST_ROWS || drawn.every(({ pointer }) => pointer === ALGORITHM)) return undefined;
   const result = valueAxis(timed.map(({ found }) => ({ value: found.value, low: null, high: null })));
-  const marks = result.ticks.map((tick) => ({ at: result.place(tick), label: time.tick(tick) }));
+  const marks = marksOf(result.ticks, result.place, time.tick);
   const title = axisTitle(time, group[0]?.simulated ?? false);
   return {
     axes: [...drawn.map(({ name, marks }) => ({ name, marks })), { name: title, marks }],

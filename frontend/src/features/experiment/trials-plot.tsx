@@ -1,6 +1,6 @@
 import { ParallelCoordinates, type ParallelLine } from "@/lib/charts/parallel-coordinates";
 import { rankColor } from "@/lib/charts/rank-color";
-import { linearTicks, type Mark, spaceScale } from "@/lib/charts/space-scale";
+import { linearTicks, marksOf, spaceScale } from "@/lib/charts/space-scale";
 import type { SearchView } from "@/lib/client/types.gen";
 import { formatPercentTick } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
@@ -70,7 +70,7 @@ function resultAxis(search: SearchView, measure: Measure) {
   const share = (value: number) => ((without ? FIGURES : 1) * (value - low)) / reach;
   const ticks = values.length > 1 ? linearTicks(low, high) : values;
   const tick = measure === "seconds" ? formatSeconds : formatPercentTick;
-  const marks: Mark[] = ticks.map((value) => ({ at: share(value), label: tick(value) }));
+  const marks = marksOf(ticks, share, tick);
   if (without) marks.push({ at: 1, label: measure === "seconds" ? "missed" : "failed" });
   return {
     name: measure === "accuracy" ? "accuracy" : search.simulated ? "virtual time" : "time",

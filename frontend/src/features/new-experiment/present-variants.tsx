@@ -19,7 +19,7 @@ export function PresentVariants({ experiment, algorithms }: PresentProps) {
   return (
     <Section title="Existing variants" testId="present-variants">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section className={ui.tableWrap} aria-label="Existing variants" tabIndex={0}>
+      <section className={ui.tableWrap} aria-label="Table of existing variants" tabIndex={0}>
         <table className={ui.table}>
           <thead>
             <tr>

@@ -1,5 +1,7 @@
 import { linearTicks } from "@/lib/charts/space-scale";
+import { tickTexts } from "@/lib/charts/tick-texts";
 import type { TimelineView } from "@/lib/client/types.gen";
+import { formatNumber } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { PHASES } from "@/lib/theme/palette";
 import type { Window } from "./asked-window";
@@ -61,13 +63,19 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
   drawArrows(context, scene);
 }
 
+const MINUTE = 60;
+/** "1 min 40 s" has no place for more digits. */
+const seconds = (value: number) => (value < MINUTE ? formatSeconds(value) : `${formatNumber(value)} s`);
+
 function drawAxis(context: CanvasRenderingContext2D, { frame, window, ink, width }: Scene): void {
   context.font = `11px ${ink.font}`;
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
   context.lineWidth = 1;
   const count = Math.max(2, Math.floor((frame.right - frame.left) / TICK));
-  for (const tick of linearTicks(window[0], window[1], count)) {
+  const ticks = linearTicks(window[0], window[1], count);
+  const texts = tickTexts(ticks, window[1] - window[0] < MINUTE ? seconds : formatSeconds);
+  for (const [i, tick] of ticks.entries()) {
     const x = Math.round(xOf(frame, window, tick)) + 0.5;
     context.strokeStyle = ink.line;
     context.setLineDash([]);
@@ -76,7 +84,7 @@ function drawAxis(context: CanvasRenderingContext2D, { frame, window, ink, width
     context.lineTo(x, frame.height);
     context.stroke();
     context.fillStyle = ink.quiet;
-    const label = formatSeconds(tick);
+    const label = texts[i] ?? "";
     const half = context.measureText(label).width / 2;
     context.fillText(label, Math.min(Math.max(x, frame.left + half), width - half), frame.top - 11);
   }

@@ -3,6 +3,7 @@ import { DrawingMenu } from "./drawing-menu";
 import styles from "./front-chart.module.css";
 import { LETTER, labelPlaces } from "./label-places";
 import type { Sheet } from "./sheet-table";
+import { tickTexts } from "./tick-texts";
 import trial from "./trial-charts.module.css";
 import { useWidth } from "./use-width";
 import { type Spreading, type ValueAxis, valueAxis } from "./value-axis";
@@ -122,14 +123,15 @@ type AxesProps = Pick<FrontChartProps, "xTitle" | "yTitle" | "tickX" | "tickY"> 
 
 function Axes({ frame, xs, ys, xTitle, yTitle, tickX, tickY }: AxesProps) {
   const { x, y, right, bottom } = frame;
+  const beside = tickTexts(ys.ticks, tickY);
   const note = (axis: ValueAxis) => (axis.log ? ", log scale" : "");
   return (
     <g>
-      {ys.ticks.map((tick) => (
+      {ys.ticks.map((tick, i) => (
         <g key={tick}>
           <line className={trial.grid} x1={EDGE.left} x2={right} y1={y(tick)} y2={y(tick)} />
           <text x={EDGE.left - 8} y={y(tick) + 4} textAnchor="end">
-            {tickY(tick)}
+            {beside[i]}
           </text>
         </g>
       ))}
@@ -138,11 +140,11 @@ function Axes({ frame, xs, ys, xTitle, yTitle, tickX, tickY }: AxesProps) {
         {note(ys)}
       </text>
       <line className={trial.axis} x1={EDGE.left} x2={right} y1={bottom} y2={bottom} />
-      {thinned(xs.ticks, x, tickX).map((tick) => (
+      {thinned(xs.ticks, x, tickX).map(([tick, text]) => (
         <g key={tick}>
           <line className={trial.axis} x1={x(tick)} x2={x(tick)} y1={bottom} y2={bottom + 4} />
           <text x={x(tick)} y={bottom + 17} textAnchor="middle">
-            {tickX(tick)}
+            {text}
           </text>
         </g>
       ))}
@@ -154,18 +156,20 @@ function Axes({ frame, xs, ys, xTitle, yTitle, tickX, tickY }: AxesProps) {
   );
 }
 
-/** The ticks whose labels do not touch. */
+/** The ticks whose texts do not touch, with these. */
 function thinned(
   ticks: readonly number[],
   x: (value: number) => number,
   tickX: (value: number) => string,
-): number[] {
-  const kept: number[] = [];
+): [number, string][] {
+  const texts = tickTexts(ticks, tickX);
+  const kept: [number, string][] = [];
   let end = Number.NEGATIVE_INFINITY;
-  for (const tick of ticks) {
-    const half = (tickX(tick).length * LETTER) / 2;
+  for (const [i, tick] of ticks.entries()) {
+    const text = texts[i] ?? "";
+    const half = (text.length * LETTER) / 2;
     if (x(tick) - half < end + 10) continue;
-    kept.push(tick);
+    kept.push([tick, text]);
     end = x(tick) + half;
   }
   return kept;

@@ -2,6 +2,7 @@ import type uPlot from "uplot";
 import type { ChartCursor } from "./chart-cursor";
 import { crowdLines, split } from "./crowd";
 import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
+import { tickTexts } from "./tick-texts";
 import { type TooltipRow, tellsCursor, tooltip } from "./tooltip";
 import type { Zoom } from "./zoom";
 
@@ -105,7 +106,7 @@ export function chartOptions(
         space: 70,
         grid: { show: false },
         border: { show: true, stroke: look.grid, width: 1 },
-        values: (_, ticks) => ticks.map(axes.tickX),
+        values: (_, ticks) => tickTexts(ticks, axes.tickX),
       },
       {
         ...axis,
@@ -115,7 +116,7 @@ export function chartOptions(
         space: 38,
         grid: { stroke: look.grid, width: 1 },
         // on a logarithmic scale some lines have no number
-        values: (_, ticks: (number | null)[]) => ticks.map((tick) => (tick === null ? "" : axes.tickY(tick))),
+        values: (_, ticks: (number | null)[]) => tickTexts(ticks, axes.tickY),
       },
     ],
     plugins: [

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { DrawingMenu } from "./drawing-menu";
 import type { Sheet } from "./sheet-table";
 import { linearTicks, type Mark } from "./space-scale";
+import { tickTexts } from "./tick-texts";
 import styles from "./trial-charts.module.css";
 import { useWidth } from "./use-width";
 
@@ -54,6 +55,7 @@ export function ScatterChart(props: ScatterChartProps) {
   const x = (share: number) => EDGE.left + 12 + share * (right - EDGE.left - 24);
   const y = (value: number) => bottom - ((value - low) / (high - low)) * (bottom - top);
   const ticks = points.some((point) => point.y !== null) ? linearTicks(low, high) : [];
+  const texts = tickTexts(ticks, tickY);
   return (
     <figure className={styles.figure} data-testid={testId}>
       <figcaption className={styles.head}>
@@ -63,11 +65,11 @@ export function ScatterChart(props: ScatterChartProps) {
       </figcaption>
       <div ref={host} style={{ height: HEIGHT }}>
         <svg width={width} height={HEIGHT} role="img" aria-label={label}>
-          {ticks.map((tick) => (
+          {ticks.map((tick, i) => (
             <g key={tick}>
               <line className={styles.grid} x1={EDGE.left} x2={right} y1={y(tick)} y2={y(tick)} />
               <text x={EDGE.left - 8} y={y(tick) + 4} textAnchor="end">
-                {tickY(tick)}
+                {texts[i]}
               </text>
             </g>
           ))}

@@ -2,6 +2,7 @@
 import type { Space } from "@/lib/client/types.gen";
 import { formatNumber } from "@/lib/format/numbers";
 import { formatValue, type Scalar } from "@/lib/spaces/words";
+import { tickTexts } from "./tick-texts";
 
 /** A place on an axis, a share of its length, and what is written there. */
 export interface Mark {
@@ -39,10 +40,18 @@ export function spaceScale(space: Space): SpaceScale {
   const inside = (value: number) => value >= from && value <= to;
   return {
     place: (value) => (typeof value === "number" && inside(value) ? share(value) : null),
-    marks: ticksOf(space.scale ?? "linear", from, to)
-      .filter(inside)
-      .map((value) => ({ at: share(value), label: formatNumber(value) })),
+    marks: marksOf(ticksOf(space.scale ?? "linear", from, to).filter(inside), share, formatNumber),
   };
+}
+
+/** Ticks as marks of an axis. */
+export function marksOf(
+  ticks: readonly number[],
+  place: (value: number) => number,
+  format: (value: number) => string,
+): Mark[] {
+  const texts = tickTexts(ticks, (value) => format(value));
+  return ticks.map((value, i) => ({ at: place(value), label: texts[i] ?? "" }));
 }
 
 const bends: Record<NonNullable<Space["scale"]>, (value: number) => number> = {

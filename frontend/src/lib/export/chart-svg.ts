@@ -6,6 +6,7 @@ import {
   yRange,
 } from "@/lib/charts/series";
 import { linearTicks, logTicks } from "@/lib/charts/space-scale";
+import { tickTexts } from "@/lib/charts/tick-texts";
 import type { Zoom } from "@/lib/charts/zoom";
 import type { Vector } from "./picture";
 
@@ -84,13 +85,16 @@ function axes({ xTitle, tickX, tickY, log }: Drawing, { x, y, xs, ys, right, bot
   const levels = log
     ? logTicks(...ys).filter((tick) => tick >= ys[0] && tick <= ys[1])
     : linearTicks(ys[0], ys[1], 6);
-  const rows = levels.flatMap((tick) => [
+  const texts = tickTexts(levels, tickY);
+  const rows = levels.flatMap((tick, i) => [
     `<line x1="${PLOT.left}" x2="${right}" y1="${px(y(tick))}" y2="${px(y(tick))}" stroke="${GRID}"/>`,
-    `<text x="${PLOT.left - 8}" y="${px(y(tick) + 4)}" text-anchor="end">${escaped(tickY(tick))}</text>`,
+    `<text x="${PLOT.left - 8}" y="${px(y(tick) + 4)}" text-anchor="end">${escaped(texts[i] ?? "")}</text>`,
   ]);
-  const columns = linearTicks(xs[0], xs[1], 7).map(
-    (tick) =>
-      `<text x="${px(x(tick))}" y="${bottom + 18}" text-anchor="middle">${escaped(tickX(tick))}</text>`,
+  const places = linearTicks(xs[0], xs[1], 7);
+  const below = tickTexts(places, tickX);
+  const columns = places.map(
+    (tick, i) =>
+      `<text x="${px(x(tick))}" y="${bottom + 18}" text-anchor="middle">${escaped(below[i] ?? "")}</text>`,
   );
   const middle = (PLOT.left + right) / 2;
   return [
