@@ -25,6 +25,8 @@ RUN pip install --no-cache-dir --no-deps --no-build-isolation ./engine ./api \
     && useradd --uid 10001 --create-home --home-dir /var/lib/hooke --key HOME_MODE=0700 hooke
 USER hooke
 ENV HOOKE_HOME=/var/lib/hooke HOOKE_HOST=0.0.0.0 HOOKE_PORT=7450 HOOKE_MIGRATIONS=/srv/hooke/migrations
+# Of `hooke users add ...` in a container; its token is that of HOOKE_TOKEN_FILE.
+ENV HOOKE_API=http://127.0.0.1:7450
 EXPOSE 7450
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
     CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:7450/livez', timeout=4)"]

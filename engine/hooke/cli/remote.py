@@ -59,7 +59,8 @@ class Remote:
     def connect(cls, api: str | None, home: Path | None) -> Remote:
         """Return the API at an address, by default that of `hooke up` with this home.
 
-        The token is HOOKE_TOKEN, otherwise the file `token` in the home folder. Raises ArgumentError.
+        The token is HOOKE_TOKEN, otherwise that of the server here: the file that HOOKE_TOKEN_FILE names for it, or
+        `token` in the home folder. Raises ArgumentError.
         """
         place = (home or Path(os.environ.get("HOOKE_HOME") or Path.home() / ".hooke")).expanduser()
         base = api or _running(place)
@@ -70,7 +71,8 @@ class Remote:
             )
         if "HOOKE_TOKEN" not in os.environ and api and host not in _LOOPBACK and base.rstrip("/") != _noted(place):
             raise ArgumentError(
-                f"the token in {place} belongs to a server on this host, not to {base}: set HOOKE_TOKEN"
+                f"the token in {_token_file(place).parent} belongs to a server on this host, not to {base}: set "
+                "HOOKE_TOKEN"
             )
         token = os.environ.get("HOOKE_TOKEN") or _token(place)
         if not (token.isascii() and token.isprintable() and token):
@@ -251,8 +253,15 @@ def _running(home: Path) -> str:
     return url
 
 
+def _token_file(home: Path) -> Path:
+    return Path(os.environ.get("HOOKE_TOKEN_FILE") or home / "token")
+
+
 def _token(home: Path) -> str:
+    path = _token_file(home)
     try:
-        return (home / "token").read_text().strip()
+        return path.read_text().strip()
+    except PermissionError:
+        raise ArgumentError(f"{path} is the server's: run this as its account or as root, or set HOOKE_TOKEN") from None
     except (OSError, UnicodeDecodeError):
-        raise ArgumentError(f"there is no token in {home / 'token'}: set HOOKE_TOKEN, or give --home") from None
+        raise ArgumentError(f"there is no token in {path}: set HOOKE_TOKEN, or give --home") from None

@@ -68,6 +68,12 @@ def test_the_address_and_the_token_come_from_the_home_folder(remote, tmp_path, m
     assert "this token is not valid" in hooke("queue", "--home", str(tmp_path), status=1)
     (tmp_path / "token").write_text(remote.settings.token + "\n")
     assert "nothing waits" in hooke("queue", "--home", str(tmp_path))
+    (tmp_path / "token").rename(tmp_path / "elsewhere")  # as in the containers
+    here = {"HOOKE_TOKEN_FILE": str(tmp_path / "elsewhere")}
+    assert "nothing waits" in hooke("queue", "--home", str(tmp_path), **here)
+    told = hooke("queue", "--api", "http://other.example", "--home", str(tmp_path), status=1, **here)
+    assert "belongs to a server on this host, not to http://other.example" in told
+    (tmp_path / "elsewhere").rename(tmp_path / "token")
     assert "cannot be reached" in hooke("queue", "--api", "http://127.0.0.1:9", "--home", str(tmp_path), status=1)
 
 
