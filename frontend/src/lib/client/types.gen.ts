@@ -6068,6 +6068,18 @@ export type SearchView = {
  */
 export type Series = {
     /**
+     * Kept Before
+     *
+     * Points that the client has, by the mark it sent, which come before these; 0 without one.
+     */
+    kept_before?: number;
+    /**
+     * Mark
+     *
+     * To be passed as its entry of `marks` the next time.
+     */
+    mark?: string;
+    /**
      * Metric
      *
      * Name of the metric.
@@ -6076,7 +6088,7 @@ export type Series = {
     /**
      * N
      *
-     * Points in this response.
+     * Points of this series, with those that the client has.
      */
     n: number;
     /**
@@ -6143,6 +6155,12 @@ export type SeriesQuery = {
      * What the horizontal axis is.
      */
     axis?: 'clock' | 'wall' | 'samples' | 'step' | 'bytes';
+    /**
+     * Marks
+     *
+     * `mark` of each series that the client has, in their order.
+     */
+    marks?: Array<string>;
     /**
      * Metrics
      */
@@ -10102,6 +10120,12 @@ export type ListRunsData = {
          * Only runs that are reported, or only those of trials.
          */
         reported?: boolean | null;
+        /**
+         * Run
+         *
+         * May repeat: only these runs.
+         */
+        run?: Array<string> | null;
     };
     url: '/api/v1/runs';
 };
@@ -10158,6 +10182,12 @@ export type ExportRunsData = {
          * Only runs that are reported, or only those of trials.
          */
         reported?: boolean | null;
+        /**
+         * Run
+         *
+         * May repeat: only these runs.
+         */
+        run?: Array<string> | null;
     };
     url: '/api/v1/runs.csv';
 };
@@ -10214,6 +10244,12 @@ export type ExportRunsParquetData = {
          * Only runs that are reported, or only those of trials.
          */
         reported?: boolean | null;
+        /**
+         * Run
+         *
+         * May repeat: only these runs.
+         */
+        run?: Array<string> | null;
     };
     url: '/api/v1/runs.parquet';
 };
