@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -79,9 +79,9 @@ def seed(server: Server, runs: int, points: int, evaluations: int) -> Seeded:
         attempts = []
         done: set[str] = set()
         while len(attempts) < runs:
-            claimed = _claimed(server, agent, identity, made, done)
-            attempts += claimed
-            ended = claimed if len(attempts) < runs else claimed[:-1]
+            launched = claimed(server, agent, identity, made, done)
+            attempts += launched
+            ended = launched if len(attempts) < runs else launched[:-1]
             for begin in range(0, len(ended), AT_ONCE):
                 few = ended[begin : begin + AT_ONCE]
                 post(
@@ -102,20 +102,20 @@ def seed(server: Server, runs: int, points: int, evaluations: int) -> Seeded:
     return live
 
 
-def document(seeds: int) -> dict[str, Any]:
-    """Return the experiment."""
+def document(seeds: int, variants: Sequence[str] = VARIANTS) -> dict[str, Any]:
+    """Return the experiment of some methods."""
     return {
         "name": "Many long runs",
         "workload": {"name": "digits-mlp"},
-        "variants": [{"name": name, "algorithm": name} for name in VARIANTS],
-        "baseline": VARIANTS[0],
+        "variants": [{"name": name, "algorithm": name} for name in variants],
+        "baseline": variants[0],
         "clusters": [{"name": CLUSTER, "workers": [RANKS], "seeds": seeds}],
         "budget": {"samples": 10**7},
         "evaluation": {"every": 1000},
     }
 
 
-def _claimed(server: Server, agent: Client, identity: str, experiment: str, done: set[str]) -> list[Attempt]:
+def claimed(server: Server, agent: Client, identity: str, experiment: str, done: set[str]) -> list[Attempt]:
     """Return the attempts of the next launch."""
     database = server.database()
     try:

@@ -25,6 +25,10 @@ def test_filters(service):
     assert {r["variant"] for r in service.runs(variant="sync")} == {"sync"}
     assert {r["simulated"] for r in service.runs(cluster="sim")} == {True}
     assert service.runs(experiment="exp_none") == []
+    some = [r["id"] for r in service.runs(experiment=first["id"])][1:3]
+    assert [r["id"] for r in service.runs(experiment=first["id"], run=some[::-1])] == some
+    assert service.runs(experiment=second["id"], run=some) == []
+    assert service.client.get("/runs", params={"run": ["x"] * 101}).status_code == 422
 
 
 def table(answer):

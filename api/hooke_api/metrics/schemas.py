@@ -9,6 +9,7 @@ from hooke.spec.further import MetricName
 from pydantic import Field, StringConstraints, model_validator
 
 from hooke_api.base.schema import View
+from hooke_api.metrics.marks import MOST_LETTERS, PATTERN
 
 CommonMetric = Literal[
     "validation_accuracy",
@@ -33,6 +34,8 @@ Axis = Literal["clock", "wall", "samples", "step", "bytes"]
 """The x of a chart: train clock, wall, global samples, local gradients per worker (samples over workers and
 batch), or bytes sent so far by all ranks. No epochs: the API does not know the size of a training set."""
 RunId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+Mark = Annotated[str, StringConstraints(pattern=PATTERN, max_length=MOST_LETTERS)]
 
 MOST_ANSWERED = 2_000_000
 """Maximum number of points of a response, over all series."""
@@ -69,9 +72,15 @@ class SeriesQuery(Frozen):
     """Names of metrics."""
     axis: Axis = "clock"
     points: int = Field(500, ge=16, le=10_000, description="Maximum number of points per series.")
+    marks: list[Mark] = Field(
+        [], max_length=500 * MOST_METRICS, description="`mark` of each series that the client has, in their order."
+    )
+    """Then only the points behind those are returned. Empty: all points; an empty mark: all points of a series."""
 
     @model_validator(mode="after")
     def _not_too_much(self) -> SeriesQuery:
+        if self.marks and len(self.marks) != len(self.runs) * len(self.metrics):
+            raise ValueError("marks are one for each run and metric, or none")
         if len(self.runs) * len(self.metrics) * self.points > MOST_ANSWERED:
             raise ValueError(f"runs x metrics x points is more than {MOST_ANSWERED:,}: ask for fewer points")
         return self
@@ -86,8 +95,12 @@ class Series(View):
     """Places on the axis."""
     y: list[float | None]
     """Values at these places; null: NaN."""
-    n: int = Field(description="Points in this response.")
+    n: int = Field(description="Points of this series, with those that the client has.")
     of: int = Field(description="Points stored.")
+    kept_before: int = 0
+    """Points that the client has, by the mark it sent, which come before these; 0 without one."""
+    mark: str = ""
+    """To be passed as its entry of `marks` the next time."""
 
 
 class SeriesAnswer(View):

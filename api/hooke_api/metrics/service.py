@@ -12,7 +12,7 @@ from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
-from hooke_api.metrics import thinning
+from hooke_api.metrics import marks, thinning
 from hooke_api.metrics.axes import OF_STEPS, curve, needs_steps
 from hooke_api.metrics.bands import Curve, band
 from hooke_api.metrics.brackets import CELLS
@@ -138,11 +138,13 @@ def answer_series(session: Session, store: CurveStore, query: SeriesQuery) -> Se
         raise ResourceNotFound(f"no run has the id {missing[0]!r}")
     found = _read(session, store, list(known.values()), query.metrics, query.axis, query.points)
     series = []
-    for run in query.runs:
-        for metric in query.metrics:
-            x, y, of = _thinned(found, known[run], metric, query)
-            columns = {"x": x.tolist(), "y": _plain(y), "n": len(x), "of": of}
-            series.append(Series.model_construct(run=run, metric=metric, **columns))
+    wanted = [(run, metric) for run in query.runs for metric in query.metrics]
+    for (run, metric), had in zip(wanted, query.marks or [""] * len(wanted), strict=True):
+        x, y, of = _thinned(found, known[run], metric, query)
+        begin = marks.kept(had, x, y)
+        columns = {"x": x[begin:].tolist(), "y": _plain(y[begin:]), "n": len(x), "of": of}
+        told = {"kept_before": begin, "mark": marks.mark(x, y)}
+        series.append(Series.model_construct(run=run, metric=metric, **columns, **told))
     return SeriesAnswer.model_construct(
         axis=query.axis, unit=unit(query.axis, list(known.values())), series=series
     )

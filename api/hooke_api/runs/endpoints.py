@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Depends, Query, Request
 from hooke.spec.states import RunState
+from pydantic import StringConstraints
 
 from hooke_api.base.access import ActorOf
 from hooke_api.base.parquet import ParquetAnswer, parquet_answer
@@ -15,6 +16,7 @@ from hooke_api.runs.schemas import LogPage, RetryRequest, RunPage, RunView
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.waiting.endpoints import silence_of
 
+RunName = Annotated[str, StringConstraints(max_length=40)]
 router = APIRouter(prefix="/runs", tags=["runs"])
 
 
@@ -26,9 +28,12 @@ def chosen_runs(
     reported: Annotated[
         bool | None, Query(description="Only runs that are reported, or only those of trials.")
     ] = None,
+    run: Annotated[
+        list[RunName] | None, Query(max_length=service.MOST_NAMED, description="May repeat: only these runs.")
+    ] = None,
 ) -> service.Filter:
     """Return the filter that a request asks for."""
-    return service.Filter(experiment, tuple(state or ()), variant, cluster, reported)
+    return service.Filter(experiment, tuple(state or ()), variant, cluster, reported, tuple(run or ()))
 
 
 @router.get("", operation_id="list_runs")

@@ -43,6 +43,9 @@ from hooke_api.storage.present import check_present, of_present
 from hooke_api.storage.trail import tell
 from hooke_api.waiting.service import of_runs
 
+MOST_NAMED = 100
+"""Runs that a filter may name."""
+
 
 @dataclass(frozen=True)
 class Filter:
@@ -54,6 +57,8 @@ class Filter:
     cluster: str | None = None
     reported: bool | None = None
     """Whether runs are reported; False: the runs of trials."""
+    named: tuple[str, ...] = ()
+    """Ids of runs."""
 
     @property
     def listing(self) -> str:
@@ -73,6 +78,8 @@ class Filter:
             query = query.where(Run.cluster == self.cluster)
         if self.reported is not None:
             query = query.where(Run.rung.is_(None) if self.reported else Run.rung.is_not(None))
+        if self.named:
+            query = query.where(Run.id.in_(self.named))
         return query
 
 

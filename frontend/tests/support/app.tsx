@@ -30,7 +30,7 @@ export function openApp(server: ApiServer, address: string) {
     stream.close();
     queries.clear();
   });
-  return { user: person(), address: () => router.state.location.href, router };
+  return { user: person(), address: () => router.state.location.href, router, queries };
 }
 
 /** One component with the theme around it, and nothing else. */

@@ -11,6 +11,7 @@ import {
 import type { StreamEvent } from "@/lib/events/stream-event";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
+import { useChangedRuns } from "./use-changed-runs";
 import { RUNS } from "./use-experiment";
 import { seedsKey } from "./use-seeds";
 
@@ -40,7 +41,7 @@ export function useLiveExperiment(id: string, axis: Axis, steps: boolean): void 
   const comparison = useRefresh(readComparisonQueryKey({ path }), 2000);
   const figures = useRefresh(readComparisonQueryKey({ path }), 6000);
   const runs = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 1500);
-  const progress = useRefresh(listRunsQueryKey({ query: { experiment: id, limit: RUNS } }), 3000);
+  const progress = useChangedRuns(id, 3000);
   const tuning = useRefresh(readTuningQueryKey({ path }), 1500);
   const metrics = useRefresh(listMetricsQueryKey({ path }), 3000);
   const evaluated = useEvaluated();
@@ -56,7 +57,7 @@ export function useLiveExperiment(id: string, axis: Axis, steps: boolean): void 
         grown();
         seeds();
       }
-      progress();
+      progress(event.id);
       figures();
       return;
     }

@@ -1,7 +1,7 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Axis } from "@/lib/api/types";
-import { querySeries } from "@/lib/client/sdk.gen";
 import type { Band, SeriesAnswer } from "@/lib/client/types.gen";
+import { fetchSeries } from "@/lib/columns/series-increments";
 import type { SeedCurve } from "./band-series";
 import { isWanted, type Wanted } from "./use-experiment";
 
@@ -17,18 +17,16 @@ export const seedsKey = (experiment: string) => ["seeds", experiment] as const;
 export function useSeeds(experiment: string, bands: readonly Band[], axis: Axis, wanted: Wanted = "now") {
   const runs = [...new Set(bands.flatMap((band) => band.runs))];
   const metrics = [...new Set(bands.filter((band) => band.runs.length > 0).map(({ metric }) => metric))];
+  const client = useQueryClient();
+  const queryKey = [...seedsKey(experiment), axis, metrics, runs];
   return useQuery({
-    queryKey: [...seedsKey(experiment), axis, metrics, runs],
+    queryKey,
     queryFn: async ({ signal }) => {
       const share = Math.floor(MOST_POINTS / (runs.length * metrics.length));
       const points = Math.min(MOST, Math.max(LEAST, share));
-      const { data } = await querySeries({
-        body: { runs, metrics, axis, points },
-        signal,
-        throwOnError: true,
-      });
-      return data;
+      return fetchSeries(client, queryKey, { runs, metrics, axis, points }, signal);
     },
+    structuralSharing: false, // what did not change is the same array already
     enabled: (query) => runs.length > 0 && runs.length <= MOST_RUNS && isWanted(wanted)(query),
     placeholderData: keepPreviousData,
   });

@@ -1,11 +1,11 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Axis, CommonMetric } from "@/lib/api/types";
 import {
   readExperimentOptions,
   readRunOptions,
   readRunQueryKey,
 } from "@/lib/client/@tanstack/react-query.gen";
-import { querySeries } from "@/lib/client/sdk.gen";
+import { fetchSeries } from "@/lib/columns/series-increments";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 
@@ -39,13 +39,13 @@ export function useExperimentOf(id: string | undefined) {
 const seriesKey = (id: string) => ["series", id] as const;
 
 export function useSeries(id: string, metrics: readonly CommonMetric[], axis: Axis) {
+  const client = useQueryClient();
+  const queryKey = [...seriesKey(id), axis, ...metrics];
   return useQuery({
-    queryKey: [...seriesKey(id), axis, ...metrics],
-    queryFn: async ({ signal }) => {
-      const body = { runs: [id], metrics: [...metrics], axis, points: POINTS };
-      const { data } = await querySeries({ body, signal, throwOnError: true });
-      return data;
-    },
+    queryKey,
+    queryFn: ({ signal }) =>
+      fetchSeries(client, queryKey, { runs: [id], metrics: [...metrics], axis, points: POINTS }, signal),
+    structuralSharing: false, // what did not change is the same array already
     placeholderData: keepPreviousData,
   });
 }

@@ -6214,6 +6214,18 @@ export type SearchView = {
  */
 export type Series = {
     /**
+     * Kept Before
+     *
+     * Points that the client has, by the mark it sent, which come before these; 0 without one.
+     */
+    kept_before?: number;
+    /**
+     * Mark
+     *
+     * To be passed as its entry of `marks` the next time.
+     */
+    mark?: string;
+    /**
      * Metric
      *
      * Name of the metric.
@@ -6222,7 +6234,7 @@ export type Series = {
     /**
      * N
      *
-     * Points in this response.
+     * Points of this series, with those that the client has.
      */
     n: number;
     /**
@@ -6289,6 +6301,12 @@ export type SeriesQuery = {
      * What the horizontal axis is.
      */
     axis?: 'clock' | 'wall' | 'samples' | 'step' | 'bytes';
+    /**
+     * Marks
+     *
+     * `mark` of each series that the client has, in their order.
+     */
+    marks?: Array<string>;
     /**
      * Metrics
      */
@@ -10248,6 +10266,12 @@ export type ListRunsData = {
          * Only runs that are reported, or only those of trials.
          */
         reported?: boolean | null;
+        /**
+         * Run
+         *
+         * May repeat: only these runs.
+         */
+        run?: Array<string> | null;
     };
     url: '/api/v1/runs';
 };
@@ -10304,6 +10328,12 @@ export type ExportRunsData = {
          * Only runs that are reported, or only those of trials.
          */
         reported?: boolean | null;
+        /**
+         * Run
+         *
+         * May repeat: only these runs.
+         */
+        run?: Array<string> | null;
     };
     url: '/api/v1/runs.csv';
 };
@@ -10360,6 +10390,12 @@ export type ExportRunsParquetData = {
          * Only runs that are reported, or only those of trials.
          */
         reported?: boolean | null;
+        /**
+         * Run
+         *
+         * May repeat: only these runs.
+         */
+        run?: Array<string> | null;
     };
     url: '/api/v1/runs.parquet';
 };
