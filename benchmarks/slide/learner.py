@@ -44,9 +44,9 @@ class Held(XmlcMlp):
         object.__setattr__(self, "_held", parts)
         return self.build(place)
 
-    def _parts(self) -> Parts:
+    def _parts(self) -> tuple[Bags, Bags, Bags | None]:
         held: Parts = self.__dict__["_held"]
-        return held
+        return *held, None
 
 
 @dataclass(frozen=True)
