@@ -44,9 +44,9 @@ class Held(XmlcMlp):
         object.__setattr__(self, "_held", parts)
         return self.build(place)
 
-    def _parts(self) -> Parts:
+    def _parts(self) -> tuple[Bags, Bags, Bags | None]:
         held: Parts = self.__dict__["_held"]
-        return held
+        return *held, None
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def curve(learner: Learner, samples: int, every: int, limit: float) -> list[dict
 
 def _tables(learner: Learner) -> tuple[float, float]:
     """Return builds of the hash tables so far, and their seconds."""
-    builds, seconds = learner.objective.training_sums()[-2:]
+    builds, seconds = learner.objective.training_sums()[-3:-1]
     return builds, seconds
 
 

@@ -143,8 +143,10 @@ class Tables:
         check_ids(ids, len(vectors), "rows")
         for begin in range(0, len(rows), _ROWS_AT_ONCE):
             part = slice(begin, begin + _ROWS_AT_ONCE)
-            own = vectors.rows(ids[part], threads) if isinstance(vectors, Widened) else None
-            own = rows_of(vectors, ids[part], threads) if own is None else own
+            if isinstance(vectors, Widened):
+                own = vectors.rows(ids[part], threads)
+            else:
+                own = rows_of(vectors, ids[part], threads)
             codes[:, part] = family.codes(own, threads).T
         return self.update(rows, codes.T, threads, last)
 

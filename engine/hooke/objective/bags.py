@@ -145,6 +145,14 @@ def split_off(train: Bags) -> tuple[Subset, Subset]:
     return Subset(train, kept), Subset(train, held)
 
 
+def divided(train: Bags, validation: Bags | None) -> tuple[Subset, Subset]:
+    """Return training and validation part: both as given, or the latter split off the former."""
+    if validation is None:
+        return split_off(train)
+    kept, held = (Subset(part, np.arange(len(part), dtype=np.int64)) for part in (train, validation))
+    return kept, held
+
+
 def starts_of(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the starts (n + 1,) of rows with these numbers of ids, (n,)."""
     starts = np.zeros(len(counts) + 1, dtype=np.int64)

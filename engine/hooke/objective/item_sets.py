@@ -94,9 +94,17 @@ class ItemObjective(WideObjective):
         validation_items: int = 0,
         place: Place = ALONE,
         narrow: bool = False,
+        validation: Bags | None = None,
     ) -> None:
         super().__init__(
-            train, test, hidden, Full(), validation_items=validation_items, place=place, narrow=narrow
+            train,
+            test,
+            hidden,
+            Full(),
+            validation_items=validation_items,
+            place=place,
+            narrow=narrow,
+            validation=validation,
         )
         self._layer = self._sets = sets
         self._threads = Threads(threads(place.compute))

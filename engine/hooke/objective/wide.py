@@ -24,7 +24,7 @@ from hooke.comm.touched import Rows, Touched
 from hooke.errors import CheckpointError
 from hooke.objective import device as devices
 from hooke.objective.active_labels import Active, Kept, Layer
-from hooke.objective.bags import Bags, Subset, split_off
+from hooke.objective.bags import Bags, Subset, divided
 from hooke.objective.returned import Returned, clear
 from hooke.objective.wide_input import gradient_rows, hidden_units
 from hooke.objective.wide_loss import all_outputs, hits, losses, softmax
@@ -41,11 +41,12 @@ SCORED_AT_ONCE = 1 << 24
 
 
 class WideObjective:
-    """The network on two parts of a data set, of which `train` is divided into training and validation part.
+    """The network on two parts of a data set: `train` is divided into training and validation part.
 
-    `layer` chooses the labels of a step. `validation_items` limits the validation part (0: all of it). W1 is drawn
-    from N(0, 2) and W2 from N(0, 1 / hidden), so that for an input of norm 1 hidden units and outputs have a mean
-    square of about 1; biases start at 0.
+    Or `validation` is given, and all of `train` is trained with. `layer` chooses the labels of a step, and
+    `validation_items` limits the validation part (0: all of it). W1 is drawn from N(0, 2) and W2 from
+    N(0, 1 / hidden), so that for an input of norm 1 hidden units and outputs have a mean square of about 1; biases
+    start at 0.
     """
 
     reads_ahead = False
@@ -62,6 +63,7 @@ class WideObjective:
         validation_items: int = 0,
         place: Place = ALONE,
         narrow: bool = False,
+        validation: Bags | None = None,
     ) -> None:
         """`narrow`: weights are bfloat16, half the memory, and rows are widened where they are used, by the CPU.
 
@@ -74,13 +76,13 @@ class WideObjective:
         self._low = place.compute.precision == "bf16"
         self.notes["precision"] = "bf16 products, weights and sums fp32" if self._low else "fp32"
         train, test = self._labelled(train, "training"), self._labelled(test, "test")
-        kept, validation = split_off(train)
+        kept, held = divided(train, validation and self._labelled(validation, "validation"))
         if validation_items:
-            validation = Subset(train, validation.items[:validation_items])
-        self._parts: dict[str, Bags | Subset] = {"validation": validation, "test": test}
+            held = Subset(held.source, held.items[:validation_items])
+        self._parts: dict[str, Bags | Subset] = {"validation": held, "test": test}
         self._train = kept
         self._metrics = WideMetrics(train)
-        self.train_size, self.validation_size, self.test_size = len(kept), len(validation), len(test)
+        self.train_size, self.validation_size, self.test_size = len(kept), len(held), len(test)
         shapes = {
             "hidden.weight": (train.feature_count, hidden),
             "hidden.bias": (hidden,),

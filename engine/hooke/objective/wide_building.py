@@ -29,17 +29,20 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind", bound=Rebuilt)
 
 
-def objective_of(workload: XmlcMlp, parts: tuple[Bags, Bags], place: Place) -> WideObjective:
-    """Return the objective of one rank on these parts. Raises LaunchError for what its device cannot compute."""
+def objective_of(workload: XmlcMlp, parts: tuple[Bags, Bags, Bags | None], place: Place) -> WideObjective:
+    """Return the objective of one rank on training, test and validation part, the last one if it is apart.
+
+    Raises LaunchError for what its device cannot compute."""
     of_items = workload.sets == "item" and workload.output in ("random-active", "slide")
     if place.compute.device == "cuda" and (of_items or workload.weights == "bf16"):
         what = "an active set for each item" if of_items else "weights in bf16"
         raise LaunchError(
             f"{workload.id()} computes with {what} on the CPU alone: choose the device `auto` or `cpu`"
         )
-    train, test = parts[0], _shortened(parts[1], workload.test_items)
+    parts = (parts[0], _shortened(parts[1], workload.test_items), parts[2])
+    train, test, validation = parts
     if of_items:
-        return _of_items(workload, train, test, place)
+        return _of_items(workload, parts, place)
     layer, narrow = layer_of(workload, train.label_count, place), workload.weights == "bf16"
     return WideObjective(
         train,
@@ -49,11 +52,13 @@ def objective_of(workload: XmlcMlp, parts: tuple[Bags, Bags], place: Place) -> W
         validation_items=workload.validation_items,
         place=place,
         narrow=narrow,
+        validation=validation,
     )
 
 
-def _of_items(workload: XmlcMlp, train: Bags, test: Bags, place: Place) -> WideObjective:
+def _of_items(workload: XmlcMlp, parts: tuple[Bags, Bags, Bags | None], place: Place) -> WideObjective:
     """Return the objective with an active set for each item. Raises LaunchError if one has too many labels."""
+    train, test, validation = parts
     assembler, most = assembler_of(workload, train.label_count, place), int(train.labels.counts.max(initial=0))
     if most + assembler.uniform > assembler.cap < train.label_count:
         raise LaunchError(
@@ -74,6 +79,7 @@ def _of_items(workload: XmlcMlp, train: Bags, test: Bags, place: Place) -> WideO
         validation_items=workload.validation_items,
         place=place,
         narrow=workload.weights == "bf16",
+        validation=validation,
     )
 
 

@@ -8,7 +8,8 @@ The first line is `items features labels`; every other line is an item, `l1,l2,.
 - blanks between fields are one or several spaces or tabs, and may end a line;
 - lines end with LF or CRLF; the last one may lack its end; empty lines may follow it.
 
-Everything else is an error that names line and column (in bytes, from 1).
+Everything else is an error that names line and column (in bytes, from 1). A folder may have histories of users
+instead (`hooke.readers.histories`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hooke.errors import DataInvalid, DataMissing
 from hooke.readers import bag_files
@@ -30,20 +31,23 @@ if TYPE_CHECKING:
     from hooke.readers.sparse_tokens import Block
 
 KIND = "xmlc"
-_HEADER = re.compile(rb"([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?")
+_COUNT, _BLANKS = rb"([0-9]{1,18})", rb"[ \t]+"
 
 
 def find(name: str, workload: str = "xmlc-mlp") -> Files:
     """Return the files of both parts: `train.txt` and `test.txt`, or with .gz. Only their presence is checked.
 
-    They are in $HOOKE_DATA/xmlc/<name> or $HOOKE_DATA/<name>. Raises DataMissing with the files to provide.
+    Where there are none but `histories.txt`, it is both parts. They are in $HOOKE_DATA/xmlc/<name> or
+    $HOOKE_DATA/<name>. Raises DataMissing with the files to provide.
     """
-    put = f"Put train.txt and test.txt (or with .gz) into a folder `{KIND}/{name}`"
+    put = f"Put train.txt and test.txt, or histories.txt (or with .gz), into a folder `{KIND}/{name}`"
     places = bag_files.folders(name, KIND, workload, "a data set in the XMLC format", put)
     for place in places:
         train, test = (bag_files.existing(place / f"{part}.txt") for part in ("train", "test"))
         if train and test:
             return Files(train, test)
+        if histories := bag_files.existing(place / "histories.txt"):
+            return Files(histories, None)
     lacking = "; ".join(
         f"{place} lacks "
         + " and ".join(f"{p}.txt" for p in ("train", "test") if not bag_files.existing(place / f"{p}.txt"))
@@ -68,7 +72,10 @@ def parts(name: str, workload: str = "xmlc-mlp") -> tuple[Bags, Bags]:
 def _parts(files: Files, name: str) -> tuple[Bags, Bags]:
     from hooke.readers import bag_cache
 
-    assert files.test is not None  # noqa: S101 - `find` returns both
+    if files.test is None:
+        raise DataInvalid(
+            f"{files.train} has histories of users, and no training and test part: only xmlc-mlp learns from them"
+        )
     heads = [XmlcText(path) for path in (files.train, files.test)]  # compared before either is read
     if (heads[0].features, heads[0].labels) != (heads[1].features, heads[1].labels):
         raise DataInvalid(
@@ -90,6 +97,8 @@ class XmlcText:
     """A file in the XMLC format; its first line is read at once. Raises DataInvalid."""
 
     flags = 0
+    counted: ClassVar[str] = "items"
+    """What a line is."""
 
     def __init__(self, path: Path) -> None:
         from hooke.readers import sparse_text
@@ -101,8 +110,18 @@ class XmlcText:
     def _declare(self, text: bytes) -> bytes:
         """Read the counts of the first line; return what follows it."""
         first, _, rest = text.partition(b"\n")
-        self.items, self.features, self.labels = _header(self.path, first)
+        self._counts(first)
         return rest
+
+    def _counts(self, first: bytes) -> None:
+        """Set the counts that the first line has."""
+        self.items, self.features, self.labels = header(self.path, first, "items", "features", "labels")
+
+    def _block(self, line: int, text: bytes) -> Block:
+        """Return the items of whole lines, the first of which has the number `line`."""
+        from hooke.readers import sparse_text
+
+        return sparse_text.parsed(self.path, line, text, Rules(self.features, self.labels))
 
     def __iter__(self) -> Iterator[Block]:
         from hooke.readers import sparse_text
@@ -115,13 +134,14 @@ class XmlcText:
                 left = self.items
             items, rest = _cut(text, left)
             if items:
-                block = sparse_text.parsed(self.path, line, items, Rules(self.features, self.labels))
+                block = self._block(line, items)
                 left -= len(block)
                 yield block
             self._nothing(line + items.count(b"\n"), rest)
         if left:
             raise DataInvalid(
-                f"{self.path}, line 1: declares {self.items} items; the file ends after {self.items - left}: "
+                f"{self.path}, line 1: declares {self.items} {self.counted}; the file ends after "
+                f"{self.items - left}: "
                 "fetch it again, or correct the first number"
             )
 
@@ -130,24 +150,27 @@ class XmlcText:
         if stray := rest.lstrip(b" \t\r\n"):
             line += rest[: len(rest) - len(stray)].count(b"\n")
             raise DataInvalid(
-                f"{self.path}, line {line}: the first line declares {self.items} items, and more follow: "
+                f"{self.path}, line {line}: the first line declares {self.items} {self.counted}, and more follow: "
                 "fetch the file again, or correct the first number"
             )
 
 
-def _header(path: Path, line: bytes) -> tuple[int, int, int]:
+def header(path: Path, line: bytes, *whats: str) -> tuple[int, ...]:
+    """Return the counts of a first line: whole numbers, as many as there are names. Raises DataInvalid."""
+    form = f"`{' '.join(whats)}`"
     if not line:
-        raise DataInvalid(f"{path}, line 1: empty; it should be `items features labels`: fetch the file again")
+        raise DataInvalid(f"{path}, line 1: empty; it should be {form}: fetch the file again")
     if line.startswith(b"\xef\xbb\xbf"):
         raise DataInvalid(f"{path}, line 1, column 1: begins with a byte order mark: save the file without one")
-    found = _HEADER.fullmatch(line)
+    found = re.fullmatch(_COUNT + (_BLANKS + _COUNT) * (len(whats) - 1) + rb"[ \t]*\r?", line)
     if not found:
+        words = {2: "two", 3: "three"}
         raise DataInvalid(
-            f"{path}, line 1, column 1: {shown(line)} is not `items features labels`, three whole numbers"
+            f"{path}, line 1, column 1: {shown(line)} is not {form}, {words[len(whats)]} whole numbers"
         )
-    counts = int(found[1]), int(found[2]), int(found[3])
-    for place, (what, count) in enumerate(zip(("items", "features", "labels"), counts, strict=True), 1):
-        if count < 1 or (what != "items" and count > MOST_IDS):
+    counts = tuple(map(int, found.groups()))
+    for place, (what, count) in enumerate(zip(whats, counts, strict=True), 1):
+        if count < 1 or (place > 1 and count > MOST_IDS):
             raise DataInvalid(
                 f"{path}, line 1, column {found.start(place) + 1}: {count} {what}; expected 1 to {MOST_IDS}"
             )

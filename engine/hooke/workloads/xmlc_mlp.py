@@ -28,10 +28,11 @@ class XmlcMlp(Workload):
     """Extreme classification, one hidden layer.
 
     Data: `data` names a folder `$HOOKE_DATA/xmlc/NAME` (or `$HOOKE_DATA/NAME`) with `train.txt` and `test.txt`,
-    plain or .gz, in the format of the Extreme Classification Repository; see docs/workloads.md. `planted` makes a
+    plain or .gz, in the format of the Extreme Classification Repository, or with `histories.txt`, the items of
+    users in the order of time, of which the next one is predicted; see docs/workloads.md. `planted` makes a
     problem of a given size instead: every label has features of its own, which its items show with noise. Items
-    without labels are left out. A part of the training items is held out as the validation part, of which the
-    first `validation_items` are used.
+    without labels are left out. A part of the training items is held out as the validation part; the first
+    `validation_items` are used.
 
     Model: features -> `hidden` ReLU -> labels. W1 starts from N(0, 2), W2 from N(0, 1 / hidden), biases from 0.
 
@@ -62,12 +63,16 @@ class XmlcMlp(Workload):
         max_length=200,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         title="Data",
-        description="Name of a folder with train.txt and test.txt; `planted`: a generated problem.",
+        description="Name of a folder with train.txt and test.txt, or with histories.txt; `planted`: a generated "
+        "problem.",
     )
     labels: int = Field(2000, ge=2, le=10**7, title="Labels", description="Of the planted problem.")
     features: int = Field(4000, ge=8, le=10**8, title="Features", description="Of the planted problem.")
     items: int = Field(
         20_000, ge=100, le=10**8, title="Items", description="Training items of the planted problem."
+    )
+    window: int = Field(
+        50, ge=1, le=10_000, title="Window", description="Items of a history that predict the next one."
     )
     hidden: int = Field(128, ge=1, le=4096, title="Hidden units", description="Size of the hidden layer.")
     output: Literal["full", "sampled", "random-active", "in-batch", "slide"] = Field(
@@ -251,11 +256,15 @@ class XmlcMlp(Workload):
 
         return objective_of(self, self._parts(), place)
 
-    def _parts(self) -> tuple[Bags, Bags]:
+    def _parts(self) -> tuple[Bags, Bags, Bags | None]:
+        """Return training and test part, and the validation part if it is not split off the training part."""
         if self.data == PLANTED:
             from hooke.objective.planted import Planted, shared_parts
 
-            return shared_parts(Planted(self.labels, self.features, self.items))
-        from hooke.readers import xmlc
+            return *shared_parts(Planted(self.labels, self.features, self.items)), None
+        from hooke.readers import histories, xmlc
 
-        return xmlc.parts(self.data, self.id())
+        if xmlc.find(self.data, self.id()).test is None:
+            train, validation, test = histories.parts(self.data, self.window, self.id())
+            return train, test, validation
+        return *xmlc.parts(self.data, self.id()), None
