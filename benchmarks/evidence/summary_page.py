@@ -138,7 +138,7 @@ def _which(summary: Summary) -> Iterable[str]:
     yield ""
     yield (
         "The table describes: geometric means with 95% intervals. Only the figure's ratios are tested, at 95%, "
-        "corrected together by Holm's procedure. Seconds of two machines are not comparable."
+        "corrected together by Holm's procedure."
     )
     if len(summary.views) > 1:
         yield "Numbers of rates are those of the first machine with the method."
@@ -171,9 +171,9 @@ def _scaling(summary: Summary) -> Iterable[str]:
     yield (
         f"Sync EASGD3's samples/s over those of the same ranks that never exchange: {told or 'not measured'}. The "
         "paper's 91.5% are time on one node over time on N nodes, each with its own processors, which hosts on a "
-        "few shared cores cannot repeat. The rate is fixed and does not matter here; the schedule is as "
-        "published. Samples/s are medians [least, most]; efficiencies are geometric means with 95% intervals. *Of "
-        "the limit*: a step takes at least the longer time of computing and of an all-reduce on full links."
+        "few shared cores cannot repeat. Samples/s are medians [least, most]; efficiencies are geometric means "
+        "with 95% intervals. *Of the limit*: a step takes at least the longer time of computing and of an "
+        "all-reduce on full links."
     )
 
 
@@ -181,9 +181,9 @@ def _papers(summary: Summary) -> Iterable[str]:
     yield (
         "Methods as published; *abstract* and *account* say where a statement was found: in the abstract, or in a "
         "detailed account of the text, not checked against the paper. *Open*: the slower method may have a better "
-        "rate than those tried, or a method diverged with other seeds at its rate. The lines on blocked "
-        "communication compare an interval with the paper's figure; they are not among the tests counted above. A "
-        "statement that does not hold here is not refuted for the paper's machines."
+        "rate than those tried, or a method diverged with other seeds at its rate. Lines on blocked communication "
+        "are not among the tests counted above. A statement that does not hold here is not refuted for the "
+        "paper's machines."
     )
     if any(summary_tables.crowded(summary, finding) for finding in summary.stated if finding.measured):
         yield CROWDED

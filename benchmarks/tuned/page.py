@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.evidence.machine import title_of
+from benchmarks.tuned import across, field
 from benchmarks.tuned.conditions import AT, BATCH, TASKS, Task
 from benchmarks.tuned.entries import PEER_NAMES, baseline_at
 from benchmarks.tuned.records import Record
@@ -65,7 +66,7 @@ def table(records: Iterable[Record], baseline: str) -> str:
 def page(records: Sequence[Record]) -> str:
     """Return the page: a section for each machine, task, place and kind of search."""
     tables = _parts(records)
-    real = [found for (_, _, place, _), found in sections(records) if AT[place].world != "virtual"]
+    real = [(at, found) for at, found in sections(records) if AT[at[2]].world != "virtual"]
     head = [TITLE, *_answer(real), INTRODUCTION, *over_original(sections(records))]
     again = _repeated(records)
     body = list[str]()
@@ -100,17 +101,23 @@ def _repeated(records: Sequence[Record]) -> dict[tuple[str, str, str], list[list
     return {at: list(by_effort.values()) for at, by_effort in sorted(found.items())}
 
 
-def _answer(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
-    """Yield whether elastic averaging wins, over all tables of real hosts."""
-    said = [IN_WORDS.get(found[2].claim, found[2].claim) for each in tables if (found := elastic_verdict(each))]
+def _answer(real: Sequence[tuple[At, Mapping[str, Row]]]) -> Iterable[str]:
+    """Yield what all tables of real hosts say: of elastic averaging, of who is in none, over machines."""
+    tables = [found for _, found in real]
+    judged = [(each, found[2].claim) for each in tables if (found := elastic_verdict(each))]
+    said = [IN_WORDS.get(claim, claim) for _, claim in judged]
     if said:
         counted = ", ".join(f"{number} {claim}" for claim, number in Counter(sorted(said)).items())
         old = sum(_elastic_outdated(each) for each in tables)
         yield (
-            f"**The fastest elastic method, over the fastest of all other entries, in {len(said)} tables of real "
-            f"hosts: {counted}.** In simulated conditions: [where elastic averaging is faster](regimes.md)."
+            f"**The fastest elastic method entered, over the fastest of all other entries, in {len(said)} tables "
+            f"of real hosts: {counted}.** {field.about_elastic([each for each, _ in judged], said)} In "
+            "simulated conditions: [where elastic averaging is faster](regimes.md)."
             + (f" In {old} of these tables it was timed by an {WORDS}, which is explained there." if old else "")
         )
+    if tables:
+        yield field.not_measured(tables)
+        yield from across.paragraphs(real)
 
 
 def _elastic_outdated(found: Mapping[str, Row]) -> bool:
@@ -127,7 +134,7 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
         "",
         f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. {_step(task)}{_cost(records)}",
         "",
-        *(f"- {sentence}" for sentence in _findings(found)),
+        *(f"- {sentence}" for sentence in (*_findings(found), *field.notes(effort, found))),
         "",
         table(records, next((name for name in (baseline_at(AT[place]), *PEER_NAMES) if name in found), "")),
         *(["", note(DECISION)] if any(row.outdated for row in found.values()) else []),
@@ -189,7 +196,7 @@ def _findings(found: Mapping[str, Row]) -> Iterable[str]:
         said = verdicts(found, peer)
         if best := next((name for name in found if name in said and name not in PEER_NAMES), None):
             verdict = marked(told(best, said[best]), found[best].outdated)
-            yield f"The fastest method of the catalogue, over {peer}: {verdict}."
+            yield f"{field.fastest_of(found)}, over {peer}: {verdict}."
     if original := original_verdict(found):
         first, over = original
         verdict = marked(told(first, over), found[first].outdated)
@@ -198,7 +205,7 @@ def _findings(found: Mapping[str, Row]) -> Iterable[str]:
         first, other, over = of_elastic
         verdict = marked(told(first, over), found[first].outdated)
         yield (
-            f"The fastest elastic method, over {found[other].title}, the fastest of all others: {verdict}, not "
+            f"{field.elastic_of(found)}, over {found[other].title}, the fastest of all others: {verdict}, not "
             "corrected for the choice of these two."
         )
 

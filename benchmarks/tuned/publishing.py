@@ -9,7 +9,7 @@ from benchmarks.evidence.machine import name_of
 from benchmarks.tuned import records
 from benchmarks.tuned.missing import At, at_of, by_entry, lacks, newest
 from benchmarks.tuned.overview import written_into
-from benchmarks.tuned.page import page
+from benchmarks.tuned.page import page, sections
 from benchmarks.tuned.records import Record
 
 PAGE, DATA, INDEX = "tuned.md", "tuned", "README.md"
@@ -44,6 +44,9 @@ def publish(measured: Iterable[Record], results: Path) -> Path:
             file.unlink()
     path, index = results / PAGE, results / INDEX
     path.write_text(page(published(results)))
+    from benchmarks.tuned.forest import NAME, draw  # needs matplotlib, which a machine that measures may not have
+
+    draw(sections(published(results)), results / DATA / NAME)
     if index.exists():
         index.write_text(written_into(index.read_text(), published(results)))
     return path
