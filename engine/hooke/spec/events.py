@@ -180,7 +180,7 @@ class RankExit(Record):
     signal: int | None
     monotonic: float
     memory_kills: int = Field(0, exclude_if=lambda value: value == 0)
-    """Of a rank that was killed: processes that the kernel killed on its host for lack of memory while it lived."""
+    """Of a rank that was killed: how many processes the kernel killed on its host for lack of memory meanwhile."""
 
 
 class StateReport(Record):
