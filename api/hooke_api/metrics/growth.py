@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from hooke_api.metrics.attempts import keep_evaluations
 from hooke_api.metrics.axes import OF_STEPS, curve
 from hooke_api.metrics.brackets import nothing
-from hooke_api.metrics.evaluations import Evaluations, joined, read_evaluations
+from hooke_api.metrics.evaluations import Evaluations, joined, place_of, read_evaluations
 from hooke_api.metrics.growing import (
     NO_EVALUATIONS,
     OF_ROWS,
@@ -97,11 +97,12 @@ class _Growth:
             raise Irregular  # none of its ranks has begun
         self.ranks: dict[int, RankColumns] = dict(old.ranks) if old is not None else {}
         self.earlier: dict[int, int] = dict(old.earlier) if old is not None else {}
-        scored = self.told.evaluations
-        if scored is None and old is not None:
-            self.scored = old.scored
-        else:
-            self.scored = np.array([float(row[1]) for row in scored or ()])
+        rows = self.told.later if told.evaluations is None else told.evaluations
+        self.scored = np.array([float(row[1]) for row in rows])
+        self.scored_to = place_of(rows)
+        if told.evaluations is None and old is not None:
+            self.scored = np.concatenate((old.scored, self.scored))
+            self.scored_to = self.scored_to or old.scored_to
         self.fresh: dict[int, list[dict[str, Column]]] = defaultdict(list)
         self.held = 0
 
@@ -119,7 +120,7 @@ class _Growth:
             tail = self._rows(self.run.ended)
         self._check_order(tail)
         state = (self.settled, tail, self.ranks, self.counting, self.earlier)
-        return Growing(self.run, self.key, most, *state, self.scored, self._evaluations())
+        return Growing(self.run, self.key, most, *state, self.scored, self._evaluations(), self.scored_to)
 
     def _scored_behind(self, settled: Settled) -> frozenset[float]:
         """Return the samples of evaluations that no settled row has passed: what they sent is that of a row."""
@@ -216,7 +217,7 @@ class _Growth:
     def _evaluations(self) -> Evaluations:
         old, rows = self.old, self.told.evaluations
         if rows is None and old is not None and old.earlier == self.earlier:
-            return old.evaluations
+            return old.evaluations.followed(joined(self.told.later))
         if rows is None:
             rows = read_evaluations(self.session, [[self.run.id]])[self.run.id]
         return joined(keep_evaluations(rows, self.told.begun, restored_samples(self.run, self.earlier)))
