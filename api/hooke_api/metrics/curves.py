@@ -30,6 +30,7 @@ from hooke_api.metrics.loading import (
     read_left,
     without_steps,
 )
+from hooke_api.metrics.pieces import Ahead
 
 LOCKS = 64
 """For runs: of one of them, one request at a time reads new steps, and those that wait need not."""
@@ -100,8 +101,10 @@ class CurveStore:
             elif kept is None or grown is not None:  # None: irregular
                 behind.append(run)
         told = self._told(session, behind, keys)
+        last = {run.id: old.key[1] for run in behind if (old := self._growing(run.id)) is not None}
+        ahead = Ahead(session, last) if len(last) > 1 else None
         for run in behind:
-            fresh = self._grow(session, run, keys[run.id], told[run.id], most)
+            fresh = self._grow(session, run, keys[run.id], told[run.id], most, ahead=ahead)
             if fresh is not None:
                 found[run.id] = fresh
         return found
@@ -119,7 +122,14 @@ class CurveStore:
         return grown
 
     def _grow(
-        self, session: Session, run: Facts, key: Key, told: Told, most: int, places: Places | None = None
+        self,
+        session: Session,
+        run: Facts,
+        key: Key,
+        told: Told,
+        most: int,
+        places: Places | None = None,
+        ahead: Ahead | None = None,
     ) -> Growing | None:
         with self._locks[hash(run.id) % LOCKS]:
             old = self._growing(run.id)
@@ -131,7 +141,7 @@ class CurveStore:
                 old = stored_growth.load(session, run)
             grown: Growing | None = None
             with suppress(Irregular):
-                grown = grow(session, run, key, told, most, old, places)
+                grown = grow(session, run, key, told, most, old, places, ahead)
             self._kept.put(("growing", run.id), _Kept(key, grown))
             return grown
 
