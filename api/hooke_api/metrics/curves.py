@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.caches import MIB, Budget, Cache
 from hooke_api.metrics import stored_growth, thinning
-from hooke_api.metrics.evaluations import read_evaluations
+from hooke_api.metrics.evaluations import Row, later_evaluations, read_evaluations
 from hooke_api.metrics.growing import Growing, Irregular, Places, Told
 from hooke_api.metrics.growth import grow
 from hooke_api.metrics.loading import (
@@ -30,6 +30,7 @@ from hooke_api.metrics.loading import (
     read_left,
     without_steps,
 )
+from hooke_api.metrics.pieces import Ahead
 
 LOCKS = 64
 """For runs: of one of them, one request at a time reads new steps, and those that wait need not."""
@@ -100,8 +101,10 @@ class CurveStore:
             elif kept is None or grown is not None:  # None: irregular
                 behind.append(run)
         told = self._told(session, behind, keys)
+        last = {run.id: old.key[1] for run in behind if (old := self._growing(run.id)) is not None}
+        ahead = Ahead(session, last) if len(last) > 1 else None
         for run in behind:
-            fresh = self._grow(session, run, keys[run.id], told[run.id], most)
+            fresh = self._grow(session, run, keys[run.id], told[run.id], most, ahead=ahead)
             if fresh is not None:
                 found[run.id] = fresh
         return found
@@ -119,19 +122,26 @@ class CurveStore:
         return grown
 
     def _grow(
-        self, session: Session, run: Facts, key: Key, told: Told, most: int, places: Places | None = None
+        self,
+        session: Session,
+        run: Facts,
+        key: Key,
+        told: Told,
+        most: int,
+        places: Places | None = None,
+        ahead: Ahead | None = None,
     ) -> Growing | None:
         with self._locks[hash(run.id) % LOCKS]:
             old = self._growing(run.id)
             if old is not None and not places and old.covers(run, key, most):
                 return old  # another request has read the same meanwhile
-            if told.evaluations is None and (old is None or old.key[2] != key[2]):  # it was another one before
+            if told.evaluations is None and (old is None or old.key[2] != told.of):  # it was another one before
                 told = replace(told, evaluations=read_evaluations(session, [[run.id]])[run.id])
             if old is None:
                 old = stored_growth.load(session, run)
             grown: Growing | None = None
             with suppress(Irregular):
-                grown = grow(session, run, key, told, most, old, places)
+                grown = grow(session, run, key, told, most, old, places, ahead)
             self._kept.put(("growing", run.id), _Kept(key, grown))
             return grown
 
@@ -140,18 +150,36 @@ class CurveStore:
         return kept.value if kept is not None and isinstance(kept.value, Growing) else None
 
     def _told(self, session: Session, runs: Sequence[Facts], keys: Mapping[str, Key]) -> dict[str, Told]:
-        """Read what is known of runs beside their steps; their evaluations only if there are few new ones.
+        """Read what is known of runs beside their steps; of their evaluations those that are new, or all.
 
         Those of a run with many are read when it is its turn, so that not those of all runs are in memory.
         """
         begun, left = read_begun(session, runs), read_left(session, runs)
-        known = {run.id: self._growing(run.id) for run in runs}
-        same = {name for name, old in known.items() if old is not None and old.key[2] == keys[name][2]}
-        later = same | {run.id for run in runs if keys[run.id][2] > MANY}
-        scored = read_evaluations(session, parts([run for run in runs if run.id not in later]))
+        later = self._later(session, {run.id: keys[run.id] for run in runs if len(begun[run.id]) <= 1})
+        late = {run.id for run in runs if keys[run.id][2] > MANY} - later.keys()
+        scored = read_evaluations(session, parts([run for run in runs if run.id not in late | later.keys()]))
         return {
-            run.id: Told(begun[run.id], left[run.id], None if run.id in later else scored[run.id]) for run in runs
+            run.id: Told(
+                begun[run.id],
+                left[run.id],
+                None if run.id in later or run.id in late else scored[run.id],
+                *later.get(run.id, ()),
+            )
+            for run in runs
         }
+
+    def _later(self, session: Session, keys: Mapping[str, Key]) -> dict[str, tuple[int, list[Row]]]:
+        """Return, of those runs whose kept evaluations just go on, their number and the rows that follow."""
+        known = {name: old for name in keys if (old := self._growing(name)) is not None and not old.earlier}
+        places = {name: old.scored_to for name, old in known.items() if old.key[2] < keys[name][2]}
+        later = later_evaluations(session, {name: place for name, place in places.items() if place is not None})
+        found: dict[str, tuple[int, list[Row]]] = {}
+        for name, old in known.items():
+            rows = later[name]
+            behind = not rows or rows[0][1] > old.scored[-1]
+            if behind and len(old.scored) == old.key[2] == keys[name][2] - len(rows):
+                found[name] = old.key[2], rows
+        return found
 
     def _curves(self, kind: str, run: Facts, key: Key) -> Curves | None:
         kept = self._kept.get((kind, run.id))

@@ -12,16 +12,20 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Text, select, type_coerce
+from sqlalchemy import ColumnElement, Text, or_, select, type_coerce
 from sqlalchemy.orm import Session
 
 from hooke_api.metrics.table import Floats
 from hooke_api.models import StoredEvaluation
 
 Row = tuple[Any, ...]
+Place = tuple[int, int, int]
+"""Attempt, rank and number of the record of an evaluation."""
 NOTHING: Mapping[str, float] = {}
 ROWS = 1000
 """Rows that are read from the database at a time."""
+RUNS = 100
+"""Runs whose later evaluations one query reads: each is a condition of its own."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +46,30 @@ class Evaluations:
         arrays = (self.samples, self.clock, self.wall, self.loss, self.accuracy, *self.further.values())
         return sum(int(array.nbytes) for array in arrays)
 
+    def followed(self, later: Evaluations) -> Evaluations:
+        """Return them with others that follow."""
+        if not len(later.samples):
+            return self
+        both = (self, later)
+        names = dict.fromkeys((*self.further, *later.further))
+        further = {n: np.concatenate([each.further.get(n, each.missing) for each in both]) for n in names}
+        of_all = ("samples", "clock", "wall", "loss", "accuracy")
+        columns = {name: np.concatenate([getattr(each, name) for each in both]) for name in of_all}
+        return Evaluations(**columns, further=further)
+
+    @property
+    def missing(self) -> Floats:
+        """Return the values of a metric that none of them has."""
+        return np.full(len(self.samples), np.nan)
+
+
+def place_of(rows: Sequence[Row]) -> Place | None:
+    """Return the place of the last of some rows."""
+    return (rows[-1][0], rows[-1][7], rows[-1][8]) if rows else None
+
 
 def joined(rows: Sequence[Row]) -> Evaluations:
-    """Return rows (attempt, samples, clock, wall, loss, accuracy, further) as columns; None becomes NaN."""
+    """Return rows (attempt, samples, clock, wall, loss, accuracy, further, ...) as columns; None becomes NaN."""
     columns = list(zip(*rows, strict=True)) or [()] * 7
     samples, clock, wall, loss, accuracy = (np.array(column, dtype=np.float64) for column in columns[1:6])
     names = dict.fromkeys(name for each in columns[6] for name in each)
@@ -55,20 +80,35 @@ def joined(rows: Sequence[Row]) -> Evaluations:
 def evaluations_by_run(session: Session, parts: Iterable[list[str]]) -> Iterator[tuple[str, list[Row]]]:
     """Yield the id and the rows of each run that has evaluations, in order of samples; one run after the other.
 
-    A row is (attempt, samples, clock, wall, loss, accuracy, further). Only the rows of one run are in memory.
-    `parts`: ids of the runs, as many at a time as a query may have.
+    A row is (attempt, samples, clock, wall, loss, accuracy, further, rank, seq). Only the rows of one run are in
+    memory. `parts`: ids of the runs, as many at a time as a query may have.
 
     Of a million rows each microsecond is a second: they are read as the database has them, without the mapper.
     """
+    for ids in parts:
+        yield from _rows(session, StoredEvaluation.run_id.in_(ids))
+
+
+def later_evaluations(session: Session, after: Mapping[str, Place]) -> dict[str, list[Row]]:
+    """Return the rows of each run that its attempt and rank have written behind a place."""
+    of = StoredEvaluation
+    behind = [
+        (of.run_id == run) & (of.attempt == attempt) & (of.rank == rank) & (of.seq > seq)
+        for run, (attempt, rank, seq) in after.items()
+    ]
+    parts = (or_(*behind[i : i + RUNS]) for i in range(0, len(behind), RUNS))
+    return defaultdict(list, (each for part in parts for each in _rows(session, part)))
+
+
+def _rows(session: Session, those: ColumnElement[bool]) -> Iterator[tuple[str, list[Row]]]:
     of = StoredEvaluation.__table__.c
     columns = (of.run_id, of.attempt, of.samples, of.clock, of.wall, of.loss, of.accuracy)
     further = type_coerce(of.further, Text)  # that most have none is seen without reading JSON
-    for ids in parts:
-        query = select(*columns, further).where(of.run_id.in_(ids))
-        query = query.order_by(of.run_id, of.attempt, of.samples, of.seq).execution_options(yield_per=ROWS)
-        with closing(session.execute(query)) as rows:
-            for run, own in groupby(rows, key=itemgetter(0)):
-                yield run, [(*row[1:7], _named(row[7])) for row in own]
+    query = select(*columns, further, of.rank, of.seq).where(those)
+    query = query.order_by(of.run_id, of.attempt, of.samples, of.seq).execution_options(yield_per=ROWS)
+    with closing(session.execute(query)) as rows:
+        for run, own in groupby(rows, key=itemgetter(0)):
+            yield run, [(*row[1:7], _named(row[7]), row[8], row[9]) for row in own]
 
 
 def _named(further: Any) -> Mapping[str, float]:

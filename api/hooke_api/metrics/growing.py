@@ -22,7 +22,7 @@ import numpy as np
 from hooke_api.metrics.attempts import Begun
 from hooke_api.metrics.axes import OF_STEPS, curve
 from hooke_api.metrics.brackets import Brackets
-from hooke_api.metrics.evaluations import Evaluations, joined
+from hooke_api.metrics.evaluations import Evaluations, Place, Row, joined
 from hooke_api.metrics.level import AXES, Thinned
 from hooke_api.metrics.loading import Curves, Facts, Key, Left
 from hooke_api.metrics.pieces import Counting
@@ -49,8 +49,11 @@ class Told:
 
     begun: Sequence[Begun]
     left: Left
-    evaluations: Sequence[tuple[Any, ...]] | None
-    """See `read_evaluations`; None: there are no others than in the curves that grow."""
+    evaluations: Sequence[Row] | None
+    """See `read_evaluations`; None: there are those of the curves that grow, and `later`."""
+    of: int = 0
+    """Number of the evaluations that `later` follow on."""
+    later: Sequence[Row] = ()
 
     @property
     def newest(self) -> int:
@@ -114,6 +117,8 @@ class Growing:
     """Samples of all evaluations."""
     evaluations: Evaluations
     """Those that count."""
+    scored_to: Place | None = None
+    """Of the last one; None: none, or not known."""
 
     @property
     def nbytes(self) -> int:

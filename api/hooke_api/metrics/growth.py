@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from hooke_api.metrics.attempts import keep_evaluations
 from hooke_api.metrics.axes import OF_STEPS, curve
 from hooke_api.metrics.brackets import nothing
-from hooke_api.metrics.evaluations import Evaluations, joined, read_evaluations
+from hooke_api.metrics.evaluations import Evaluations, joined, place_of, read_evaluations
 from hooke_api.metrics.growing import (
     NO_EVALUATIONS,
     OF_ROWS,
@@ -28,7 +28,7 @@ from hooke_api.metrics.growing import (
 )
 from hooke_api.metrics.level import AXES, EMPTY
 from hooke_api.metrics.loading import Curves, Facts, Key, expected_ranks, restored_samples, table_of
-from hooke_api.metrics.pieces import Anew, Piece, counting, listed, read, that_count
+from hooke_api.metrics.pieces import Ahead, Anew, Piece, counting, listed, read, that_count
 from hooke_api.metrics.schemas import Axis, Metric
 from hooke_api.metrics.table import START, Before, Column, Floats, RankColumns, Table
 from hooke_api.storage import steps
@@ -48,16 +48,18 @@ def grow(
     most: int,
     old: Growing | None = None,
     places: Places | None = None,
+    ahead: Ahead | None = None,
 ) -> Growing:
     """Return the curves of a run as of a key, for answers of at most `most` points.
 
     They go on from `old`, which is of the same run, where that is possible. They watch what it watched, and
-    `places`. Where `told` has no evaluations, `old` has all. Raises Irregular, Unreadable and Unavailable.
+    `places`. Where `told` has no evaluations, `old` has all. `ahead` may have the new steps. Raises Irregular,
+    Unreadable and Unavailable.
     """
     if old is not None and most <= old.most and same_shape(old.run, run):
         try:
             if (settled := old.settled.watching(places or {})) is not None:
-                return _Growth(session, run, key, told, old, None).grown(settled, old.most)
+                return _Growth(session, run, key, told, old, None, ahead).grown(settled, old.most)
         except Anew:
             pass
     if told.evaluations is None:
@@ -84,11 +86,19 @@ def _beginning(run: Facts, watched: Places) -> Settled:
 class _Growth:
     """One growth of the curves of a run: from what is known of it, or without `old` from nothing."""
 
-    def __init__(
-        self, session: Session, run: Facts, key: Key, told: Told, old: Growing | None, file: StepsFile | None
+    def __init__(  # noqa: PLR0913 - what is known of a run, and where the rest is
+        self,
+        session: Session,
+        run: Facts,
+        key: Key,
+        told: Told,
+        old: Growing | None,
+        file: StepsFile | None,
+        ahead: Ahead | None = None,
     ) -> None:
         self.session, self.run, self.key, self.told, self.old, self.file = session, run, key, told, old, file
-        self.pieces = listed(session, run.id, old.key[1] if old is not None else None, file)
+        self.ahead = ahead
+        self.pieces = listed(session, run.id, old.key[1] if old is not None else None, file, ahead)
         if old is not None and old.key[0] + len(self.pieces) != key[0]:
             raise Anew  # chunks have other ids now
         ranks, known = range(run.workers + run.servers), old.counting if old is not None else None
@@ -97,11 +107,12 @@ class _Growth:
             raise Irregular  # none of its ranks has begun
         self.ranks: dict[int, RankColumns] = dict(old.ranks) if old is not None else {}
         self.earlier: dict[int, int] = dict(old.earlier) if old is not None else {}
-        scored = self.told.evaluations
-        if scored is None and old is not None:
-            self.scored = old.scored
-        else:
-            self.scored = np.array([float(row[1]) for row in scored or ()])
+        rows = self.told.later if told.evaluations is None else told.evaluations
+        self.scored = np.array([float(row[1]) for row in rows])
+        self.scored_to = place_of(rows)
+        if told.evaluations is None and old is not None:
+            self.scored = np.concatenate((old.scored, self.scored))
+            self.scored_to = self.scored_to or old.scored_to
         self.fresh: dict[int, list[dict[str, Column]]] = defaultdict(list)
         self.held = 0
 
@@ -110,7 +121,7 @@ class _Growth:
         self.most = most
         self.settled = settled.watching({("samples", False): self._scored_behind(settled)}) or settled
         awaited = {piece.rank for piece in self.pieces}
-        for piece, columns in read(self.session, self.pieces, self.file):
+        for piece, columns in read(self.session, self.pieces, self.file, ahead=self.ahead):
             self._add(piece, that_count(self.counting, piece, columns))
             if self.held >= FOLD_STEPS:
                 self._fold(awaited)
@@ -119,7 +130,7 @@ class _Growth:
             tail = self._rows(self.run.ended)
         self._check_order(tail)
         state = (self.settled, tail, self.ranks, self.counting, self.earlier)
-        return Growing(self.run, self.key, most, *state, self.scored, self._evaluations())
+        return Growing(self.run, self.key, most, *state, self.scored, self._evaluations(), self.scored_to)
 
     def _scored_behind(self, settled: Settled) -> frozenset[float]:
         """Return the samples of evaluations that no settled row has passed: what they sent is that of a row."""
@@ -216,7 +227,7 @@ class _Growth:
     def _evaluations(self) -> Evaluations:
         old, rows = self.old, self.told.evaluations
         if rows is None and old is not None and old.earlier == self.earlier:
-            return old.evaluations
+            return old.evaluations.followed(joined(self.told.later))
         if rows is None:
             rows = read_evaluations(self.session, [[self.run.id]])[self.run.id]
         return joined(keep_evaluations(rows, self.told.begun, restored_samples(self.run, self.earlier)))

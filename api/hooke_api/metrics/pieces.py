@@ -13,9 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Text, select, type_coerce
+from sqlalchemy import Text, or_, select, type_coerce
 from sqlalchemy.orm import Session
 
 from hooke_api.metrics.attempts import Begun, limits_of
@@ -26,6 +28,8 @@ from hooke_api.storage.steps_file import Segment, StepsFile
 
 FEW_STEPS, MOST_ROWS = 40_000, 10
 """Rows are read for so many steps at a time if they are short, at most so many times as many as otherwise."""
+RUNS, IDS, MOST_PIECES = 100, 500, 5000
+"""Of one query: runs, rows that are read, rows that are listed."""
 
 
 @dataclass(frozen=True)
@@ -54,22 +58,72 @@ class Counting:
     """Number of the newest attempt that has steps."""
 
 
-def listed(session: Session, run: str, after: int | None, file: StepsFile | None = None) -> list[Piece]:
+Columns = dict[str, Column]
+
+
+class Ahead:
+    """The new rows of several runs, which few queries read for all of them; those of very many steps are left out.
+
+    A query of each run takes longer than the computation: its thread waits for the interpreter after each one.
+    """
+
+    def __init__(self, session: Session, after: Mapping[str, int]) -> None:
+        """`after`: run -> id, above which its rows are new."""
+        self.pieces: dict[str, list[Piece]] = {}
+        self.columns: dict[int, Columns] = {}
+        """Id of a row -> what it holds; to be taken out."""
+        held = 0
+        for run, own in self._listed(session, after):
+            held += sum(row[4] for row in own)
+            if held > FEW_STEPS:
+                break
+            self.pieces[run] = [Piece(attempt, rank, number) for _, number, attempt, rank, _ in own]
+        ids = [piece.source for own in self.pieces.values() for piece in own if isinstance(piece.source, int)]
+        for begin in range(0, len(ids), IDS):
+            self.columns |= _rows(session, ids[begin : begin + IDS], COLUMNS)
+
+    def _listed(self, session: Session, after: Mapping[str, int]) -> Iterator[tuple[str, list[Any]]]:
+        """Yield runs with what is said of their new rows."""
+        new = [(Chunk.run_id == run) & (Chunk.id > number) for run, number in after.items()]
+        for begin in range(0, len(new), RUNS):
+            query = select(Chunk.run_id, Chunk.id, Chunk.attempt, Chunk.rank, Chunk.n)
+            query = query.where(or_(*new[begin : begin + RUNS])).limit(MOST_PIECES)
+            rows = session.execute(query.order_by(Chunk.run_id, Chunk.attempt, Chunk.rank, Chunk.seq)).all()
+            cut = rows[-1][0] if len(rows) == MOST_PIECES else None  # the last one may have more
+            for run, own in groupby(rows, key=itemgetter(0)):
+                if run != cut:
+                    yield run, list(own)
+
+    def known(self, run: str, after: int) -> list[Piece] | None:
+        """Return the pieces of a run behind an id, or None if they were not read, or taken out."""
+        own = [p for p in self.pieces.pop(run, ()) if isinstance(p.source, int) and p.source > after]
+        return own or None
+
+
+def listed(
+    session: Session, run: str, after: int | None, file: StepsFile | None = None, ahead: Ahead | None = None
+) -> list[Piece]:
     """Return the pieces of a run: all, with those of its object, or the rows after an id."""
     found: dict[tuple[int, int], list[Piece]] = defaultdict(list)
     for segment in file.segments if file is not None and after is None else ():
         found[segment.attempt, segment.rank].append(Piece(segment.attempt, segment.rank, segment))
-    query = select(Chunk.id, Chunk.attempt, Chunk.rank).where(Chunk.run_id == run)
-    if after is not None:
-        query = query.where(Chunk.id > after)
-    for number, attempt, rank in session.execute(query.order_by(Chunk.attempt, Chunk.rank, Chunk.seq)):
-        found[attempt, rank].append(Piece(attempt, rank, number))
+    known = ahead.known(run, after) if ahead is not None and after is not None else None
+    for piece in _of_rows(session, run, after) if known is None else known:
+        found[piece.attempt, piece.rank].append(piece)
     placed = [
         (piece.attempt, n / len(pieces), piece.rank, piece)
         for pieces in found.values()
         for n, piece in enumerate(pieces)
     ]
     return [piece for *_, piece in sorted(placed, key=lambda each: each[:3])]
+
+
+def _of_rows(session: Session, run: str, after: int | None) -> Iterator[Piece]:
+    query = select(Chunk.id, Chunk.attempt, Chunk.rank).where(Chunk.run_id == run)
+    if after is not None:
+        query = query.where(Chunk.id > after)
+    for number, attempt, rank in session.execute(query.order_by(Chunk.attempt, Chunk.rank, Chunk.seq)):
+        yield Piece(attempt, rank, number)
 
 
 def counting(
@@ -104,9 +158,17 @@ def counting(
 
 
 def read(
-    session: Session, pieces: Sequence[Piece], file: StepsFile | None = None, names: Sequence[str] = COLUMNS
-) -> Iterator[tuple[Piece, dict[str, Column]]]:
-    """Yield pieces with their columns, of which few are in memory at a time."""
+    session: Session,
+    pieces: Sequence[Piece],
+    file: StepsFile | None = None,
+    names: Sequence[str] = COLUMNS,
+    ahead: Ahead | None = None,
+) -> Iterator[tuple[Piece, Columns]]:
+    """Yield pieces with their columns, of which few are in memory at a time; `ahead`: with all of `COLUMNS`."""
+    known = ahead.columns if ahead is not None else {}
+    if known and all(isinstance(piece.source, int) and piece.source in known for piece in pieces):
+        yield from ((piece, known.pop(piece.source)) for piece in pieces if isinstance(piece.source, int))
+        return
     begin, count = 0, steps.ROWS
     while some := pieces[begin : begin + count]:
         begin += count
@@ -126,7 +188,7 @@ def that_count(counts: Counting, piece: Piece, columns: dict[str, Column]) -> di
     return columns if below.all() else {name: column[below] for name, column in columns.items()}
 
 
-def _rows(session: Session, ids: Sequence[int], names: Sequence[str]) -> dict[int, dict[str, Column]]:
+def _rows(session: Session, ids: Sequence[int], names: Sequence[str]) -> dict[int, Columns]:
     """Return the columns of some rows, by their ids: copies, as the rows have others, too."""
     if not ids:
         return {}
