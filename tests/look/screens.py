@@ -199,7 +199,7 @@ SCREENS = (
     Screen("experiment-long", "/experiments/{long}", "[data-testid=run-row]"),
     Screen("run", "/runs/{run}", "canvas"),
     Screen("run-settings", "/runs/{run}?spec=defaults&scale=log&smooth=yes", "[data-testid=changed-setting]"),
-    Screen("run-fetching", "/runs/{run}", "[data-testid=fetch] [role=progressbar]", told=FETCHING),
+    Screen("run-fetching", "/runs/{run}", "[data-testid=fetch] progress", told=FETCHING),
     Screen("run-fetched", "/runs/{run}", "[data-testid=fetch] a", told=FETCHED),
     Screen("run-not-fetched", "/runs/{run}", "[data-testid=fetch] [role=alert]", told=NOT_FETCHED),
     Screen("run-failed", "/runs/{failed_run}", "text=NaN"),

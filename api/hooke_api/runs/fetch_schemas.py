@@ -26,6 +26,7 @@ class FetchedFileView(View):
 
     name: str
     size: int
+    """Bytes."""
     sha256: str
     """As the rank that wrote it reported."""
 
@@ -38,6 +39,7 @@ class FetchView(View):
     cluster: str
     attempt: int
     samples: int
+    """Name of the checkpoint's folder: global samples when it was written."""
     state: FetchState
     """waiting: the agent has not begun; sending; ready: it can be downloaded; failed, cancelled: it cannot."""
     why: str
@@ -47,6 +49,7 @@ class FetchView(View):
     received: int
     """Bytes that the server has."""
     files: list[FetchedFileView]
+    """One of each rank; `complete.json` comes with them."""
     created_at: datetime
     created_by: str
     ended_at: datetime | None

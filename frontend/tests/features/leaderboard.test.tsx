@@ -146,6 +146,22 @@ describe("profiles as curves", () => {
     ]);
   });
 
+  it("are a table with each factor once, and the share of every algorithm there", async () => {
+    const other = method("other", { tau: [1, 1.5, 1.5, 4], rho: [0, 0, 0.5, 0.5] });
+    const { user } = await open({ boards: [board({ methods: [method("sync-easgd"), other] })] });
+    const chart = within(await screen.findByTestId("profiles"));
+    await user.click(chart.getByRole("button", { name: /^Export:/ }));
+    await user.click(await screen.findByRole("menuitem", { name: "Show as a table" }));
+    const [, ...rows] = within(await screen.findByTestId("chart-table")).getAllByRole("row");
+    const cells = (row: HTMLElement) => [...row.children].map((each) => each.textContent);
+    expect(rows.map(cells)).toEqual([
+      ["1", "50%", "0%"],
+      ["1.5", "50%", "50%"],
+      ["2", "100%", "50%"],
+      ["4", "100%", "50%"],
+    ]);
+  });
+
   it("that are equal stand beside one another, and are still told as they are", () => {
     const many = Array.from({ length: 12 }, (_, i) => method(`m${i}`));
     const heights = allProfiles(many, (name) => name, 8).map(({ y }) => y[0] ?? 0);

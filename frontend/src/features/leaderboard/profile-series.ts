@@ -12,18 +12,33 @@ function most(workloads: number): number {
   return Math.min(0.06, 0.9 / Math.max(1, workloads));
 }
 
-/** The profile of a method as a curve in a colour, moved down a little. */
-function profileSeries(method: RankedMethod, label: string, index: number, down: number): ChartSeries {
+/**
+ * The profile of a method as a curve in a colour, moved down a little: its value at the corners of all profiles, and a
+ * second end at its own jumps.
+ */
+function profileSeries(method: RankedMethod, taus: readonly number[], look: Look): ChartSeries {
   const x: number[] = [];
   const exact: number[] = [];
-  method.tau.forEach((tau, i) => {
-    const next = method.tau[i + 1];
-    const jumps = next === tau;
-    if (jumps && (tau === 1 || method.rho[i] === method.rho[i + 1])) return; // a profile begins with its value at 1
-    x.push(jumps ? tau - JUMP : tau);
-    exact.push(method.rho[i] ?? 0);
-  });
-  return { label, style: variantStyle(index), x, y: exact.map((rho) => rho - down), exact };
+  const bends: boolean[] = [];
+  const push = (tau: number, rho: number, bend: boolean) => {
+    x.push(tau);
+    exact.push(rho);
+    bends.push(bend);
+  };
+  for (const tau of taus) {
+    const after = method.rho[method.tau.findLastIndex((each) => each <= tau)] ?? 0;
+    const before = method.rho[method.tau.findLastIndex((each) => each < tau)] ?? after; // it begins with its value at 1
+    if (before !== after) push(tau - JUMP, before, true);
+    push(tau, after, false);
+  }
+  const y = exact.map((rho) => rho - look.down);
+  return { label: look.label, style: variantStyle(look.index), x, y, exact, bends };
+}
+
+interface Look {
+  readonly label: string;
+  readonly index: number;
+  readonly down: number;
 }
 
 /** The share of workloads that a height stands for. */
@@ -38,5 +53,8 @@ export function allProfiles(
   workloads: number,
 ): ChartSeries[] {
   const step = Math.min(APART, most(workloads) / Math.max(1, methods.length));
-  return methods.map((method, index) => profileSeries(method, title(method.algorithm), index, index * step));
+  const taus = [...new Set(methods.flatMap(({ tau }) => tau))].sort((a, b) => a - b);
+  return methods.map((method, index) =>
+    profileSeries(method, taus, { label: title(method.algorithm), index, down: index * step }),
+  );
 }

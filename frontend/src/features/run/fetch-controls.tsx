@@ -1,4 +1,4 @@
-import { Button, Progress, Text } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import type { CheckpointView, FetchView, RunView } from "@/lib/client/types.gen";
 import { formatBytes, formatCount } from "@/lib/format/numbers";
 import { formatMoment } from "@/lib/format/time";
@@ -69,12 +69,12 @@ function Way({ fetch, at }: { fetch: FetchView; at: string }) {
       : `${formatBytes(fetch.received)} of ${formatBytes(fetch.size)}`;
   return (
     <>
-      <Progress.Root size="sm" w={120}>
-        <Progress.Section
-          value={(100 * fetch.received) / Math.max(1, fetch.size)}
-          aria-label={`Fetched of the checkpoint ${at}`}
-        />
-      </Progress.Root>
+      <progress
+        className={own.bar}
+        value={fetch.received}
+        max={fetch.size}
+        aria-label={`Fetched of the checkpoint ${at}`}
+      />
       <Text fz={13.5} c="dimmed">
         {told}
       </Text>

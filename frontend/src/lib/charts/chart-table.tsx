@@ -1,4 +1,5 @@
 import { Modal } from "@mantine/core";
+import type { ChartSeries } from "@/lib/charts/series";
 import { join } from "@/lib/columns/join";
 import type { Drawing } from "@/lib/export/chart-svg";
 import { formatCount } from "@/lib/format/numbers";
@@ -21,10 +22,16 @@ interface ChartTableProps {
   onClose: () => void;
 }
 
+function valuesOf({ x, y, bends }: ChartSeries): { x: ArrayLike<number>; ys: ArrayLike<number | null>[] } {
+  if (!bends) return { x, ys: [y] };
+  const isValue = (_: unknown, i: number) => !bends[i];
+  return { x: Array.from(x).filter(isValue), ys: [Array.from(y).filter(isValue)] };
+}
+
 /** The points of a chart that are in view, as a table: a row for each place at which a curve has a value. */
 export function ChartTable({ of, shown, onClose }: ChartTableProps) {
   const { series, xTitle, zoom, formatX, formatY } = shown;
-  const { x, ys } = join(series.map((one) => ({ x: one.x, ys: [one.y] })));
+  const { x, ys } = join(series.map(valuesOf));
   const [from, to] = zoom ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   const all = x.flatMap((at, i) => {
     const cells = series.map((one, column) => {

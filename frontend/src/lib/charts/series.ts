@@ -11,6 +11,8 @@ export interface ChartSeries {
   readonly y: ArrayLike<number | null>;
   /** What a file has in place of `y`, where curves are drawn apart that lie on one another. */
   readonly exact?: ArrayLike<number | null>;
+  /** Points that shape the line and are none of its values, as the lower end of a jump: tables and files leave them out. */
+  readonly bends?: readonly boolean[];
   readonly low?: ArrayLike<number | null>;
   readonly high?: ArrayLike<number | null>;
   /** Drawn thin and pale: one seed after the mean has ended. */

@@ -3149,6 +3149,8 @@ export type FetchView = {
     expires_at: string | null;
     /**
      * Files
+     *
+     * One of each rank; `complete.json` comes with them.
      */
     files: Array<FetchedFileView>;
     /**
@@ -3171,6 +3173,8 @@ export type FetchView = {
     run_id: string;
     /**
      * Samples
+     *
+     * Name of the checkpoint's folder: global samples when it was written.
      */
     samples: number;
     /**
@@ -3213,6 +3217,8 @@ export type FetchedFileView = {
     sha256: string;
     /**
      * Size
+     *
+     * Bytes.
      */
     size: number;
 };
