@@ -1,13 +1,18 @@
 """Experiments that were stored while a tree was the default collective keep it; only new ones have halving."""
 
-from hooke.spec.specification import ExperimentSpec, RunSpec, fingerprint
+from alembic import command
+from hooke.spec.specification import ExperimentSpec, RunSpec, Variant, fingerprint
+from hooke_api.experiments.inherited import with_collective
 from hooke_api.models import Experiment, Run
-from sqlalchemy import select
+from hooke_api.storage.database import alembic_config
+from sqlalchemy import MetaData, select
 from sqlalchemy.orm import undefer
 
-from tests.api.databases import ONE_KIND
+from tests.api.databases import MIGRATIONS, ONE_KIND
 from tests.api.exchange.measured import exported, imported
+from tests.api.rows import contents, fill
 from tests.api.test_extending import THIRD, TWO, ended, extend, finish, preview
+from tests.api.test_migrations import RELEASED
 
 THEN = {
     "packing": "one",
@@ -17,6 +22,47 @@ THEN = {
     "error_feedback": True,
 }
 """What version 0.1.0 stored of a variant that says nothing of its communication."""
+
+
+EXPERIMENT_THEN = {
+    "schema": "hooke.experiment/1",
+    "name": "then",
+    "description": "",
+    "workload": {"name": "digits-mlp", "parameters": {}, "hash": None},
+    "batch": 32,
+    "sharding": "iid",
+    "variants": [{"name": "sync", "algorithm": "sync-easgd", "parameters": {"lr": 0.1}, "communication": THEN}],
+    "baseline": "sync",
+    "clusters": [{"name": "local", "on": None, "workers": [2], "seeds": 2, "virtual": None}],
+    "first_seed": 0,
+    "budget": {"samples": 10000, "max_seconds": None},
+    "target": {"metric": "test_accuracy", "value": 0.9, "of": "center"},
+    "evaluation": {"every": 1000},
+    "compute": {"device": "auto", "precision": "fp32", "threads": 1, "placement": "none"},
+    "checkpoint_every": None,
+    "on_bad_worker": "fail",
+}
+"""A stored experiment of version 0.1.0."""
+
+
+def test_a_filled_database_of_version_0_1_0_keeps_its_tree(database):
+    with database.write() as session:
+        command.downgrade(alembic_config(MIGRATIONS, session.connection()), RELEASED["0.1.0"])
+    then = MetaData()
+    with database.write() as session:
+        then.reflect(session.connection())
+        then.remove(then.tables["alembic_version"])
+        run = {"communication": THEN}
+        fill(
+            session, then, serial=False, logs={"seq": 0}, experiments={"spec": EXPERIMENT_THEN}, runs={"spec": run}
+        )
+    database.migrate(MIGRATIONS)
+    now = contents(database.engine)
+    assert [row["spec"] for row in now["runs"]] == [run] * 2
+    specs = [ExperimentSpec.model_validate(row["spec"]) for row in now["experiments"]]
+    assert [each.variants[0].communication.collective for each in specs] == ["tree"] * 2
+    added = [Variant(name="more", algorithm="local-sgd")]
+    assert [each.communication.collective for each in with_collective(EXPERIMENT_THEN, added)] == ["tree"]
 
 
 def stored(service):

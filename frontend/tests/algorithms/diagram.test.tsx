@@ -73,10 +73,10 @@ it("costs are those of the network that is chosen, bounds those of the workers",
   const { user } = openApp(server, "/algorithms/sync-easgd");
   const table = within(await screen.findByTestId("cost"));
   const eight = () => [...(table.getAllByRole("row")[3]?.children ?? [])].map((cell) => cell.textContent);
-  // an all-reduce per step: 2 log2 8 (A + |W| B), 14 messages
-  expect(eight()).toEqual(["8", "1.72 MB", "24.1 MB", "14", "9.35 ms"]);
+  // an all-reduce per step by halving: 2 log2 8 A + 2 7/8 |W| B, 6 messages of each worker
+  expect(eight()).toEqual(["8", "1.72 MB", "24.1 MB", "48", "2.76 ms"]);
   await user.selectOptions(screen.getByLabelText("Network"), "fdr");
-  expect(eight().at(-1)).toBe("2.07 ms");
+  expect(eight().at(-1)).toBe("608 µs");
   await user.selectOptions(screen.getByLabelText("Stability bounds for workers"), "8");
   const rho = screen.getAllByTestId("parameter")[1];
   expect(rho).toHaveTextContent(/Stable without gradients below [\d.]+ on 8 workers at lr = 0.1/);
