@@ -4,12 +4,14 @@ import "uplot/dist/uPlot.min.css";
 import { usePrinting } from "@/lib/rows/use-whole";
 import { PAPER, useDrawnScheme } from "@/lib/theme/paper";
 import ui from "@/lib/ui/ui.module.css";
+import { BeyondNote } from "./beyond-note";
 import { ChartMenu } from "./chart-menu";
 import { cursorWords, zoomWords } from "./chart-words";
 import { split } from "./crowd";
 import { keyZoom, leaveCursor, moveCursor, takeOffCursor } from "./cursor-keys";
 import { drawnBy, sameItems } from "./drawn-by";
 import styles from "./line-chart.module.css";
+import { beyondOf } from "./most-values";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
 import { panBy } from "./pan";
@@ -62,7 +64,10 @@ export function LineChart(props: LineChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const [own, setOwn] = useState<Zoom>();
   const zoom = props.onZoom ? props.zoom : own;
-  const newest = useRef({ ...props, series, zoom });
+  const [whole, setWhole] = useState(false);
+  const beyond = beyondOf({ ...props, series, zoom, whole });
+  const now = { ...props, series, zoom, whole, beyond };
+  const newest = useRef(now);
   const [told, tell] = useState("");
   const structure = JSON.stringify([
     split(series).own.map((one) => [
@@ -97,7 +102,7 @@ export function LineChart(props: LineChartProps) {
   const redraw = useRef(oncePerFrame(() => draw.current()));
 
   useEffect(() => {
-    newest.current = { ...props, series, zoom };
+    newest.current = now;
     if (near) redraw.current();
   });
 
@@ -192,6 +197,7 @@ export function LineChart(props: LineChartProps) {
         {props.head ?? <span className={styles.title}>{title}</span>}
         <span className={styles.aside}>
           <span className={styles.note}>{note}</span>
+          <BeyondNote beyond={beyond.length} whole={whole} turn={setWhole} />
           {points > 0 && <ChartMenu of={title} drawing={() => newest.current} />}
         </span>
       </figcaption>

@@ -1,6 +1,8 @@
 import type uPlot from "uplot";
+import { beyondMarks } from "./beyond-marks";
 import type { ChartCursor } from "./chart-cursor";
 import { crowdLines, split } from "./crowd";
+import type { Beyond } from "./most-values";
 import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
 import { type TooltipRow, tellsCursor, tooltip } from "./tooltip";
 import type { Zoom } from "./zoom";
@@ -35,6 +37,8 @@ interface Current {
   readonly zoom?: Zoom;
   readonly crossings?: readonly Crossing[];
   readonly evaluations?: readonly Evaluations[];
+  readonly whole?: boolean;
+  readonly beyond?: readonly Beyond[];
 }
 
 /** Width of a letter of a tick, px. */
@@ -88,9 +92,9 @@ export function chartOptions(
       y: {
         distr: axes.log ? 3 : 1,
         range: () => {
-          const { series: drawn, zoom } = current();
+          const { series: drawn, zoom, whole } = current();
           const { clamp, close, log } = axes;
-          return yRange(drawn, { target: axes.target?.value, clamp, close, log, zoom });
+          return yRange(drawn, { target: axes.target?.value, clamp, close, log, zoom, whole });
         },
       },
     },
@@ -124,6 +128,7 @@ export function chartOptions(
         : tooltip(rows, (x) => `${axes.xTitle.split(" (")[0]} ${axes.formatX(x)}`, axes.formatY),
       crowdLines(look.dark, () => split(current().series).crowd),
       evaluationTicks(look, () => current().evaluations ?? []),
+      beyondMarks(look, () => current().beyond ?? []),
       ...(axes.target ? [targetLine(axes.target, look, () => current().crossings ?? [])] : []),
     ],
   };

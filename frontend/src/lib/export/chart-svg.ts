@@ -1,3 +1,4 @@
+import { beyondOf } from "@/lib/charts/most-values";
 import {
   type ChartSeries,
   type Crossing,
@@ -20,6 +21,7 @@ export interface Drawing {
   readonly close?: "top" | "bottom";
   readonly log?: boolean;
   readonly zoom?: Zoom;
+  readonly whole?: boolean;
   readonly target?: TargetLine;
   readonly crossings?: readonly Crossing[];
   readonly evaluations?: readonly Evaluations[];
@@ -49,12 +51,12 @@ interface Frame {
   readonly bottom: number;
 }
 
-function frameOf({ series, zoom, target, clamp, close, log }: Drawing): Frame {
+function frameOf({ series, zoom, target, clamp, close, log, whole }: Drawing): Frame {
   const all = series.flatMap(({ x, y }) => Array.from(x).filter((_, i) => typeof y[i] === "number"));
   const least = all.reduce((low, value) => Math.min(low, value), Number.POSITIVE_INFINITY);
   const most = all.reduce((high, value) => Math.max(high, value), Number.NEGATIVE_INFINITY);
   const xs: readonly [number, number] = zoom ?? (least < most ? [least, most] : [0, 1]);
-  const ys = yRange(series, { target: target?.value, clamp, close, log, zoom });
+  const ys = yRange(series, { target: target?.value, clamp, close, log, zoom, whole });
   const level = (value: number) => (log ? Math.log10(Math.max(value, ys[0] / 10)) : value);
   const right = WIDTH - PLOT.right;
   const bottom = PLOT.top + PLOT.height;
@@ -145,6 +147,19 @@ function marks({ target, crossings = [], evaluations = [] }: Drawing, frame: Fra
   ];
 }
 
+/** Triangles at the edge where values lie that the axis leaves out, and how many these are. */
+function beyondEdge(drawing: Drawing, { x, right, bottom }: Frame): string[] {
+  const beyond = beyondOf(drawing);
+  if (beyond.length === 0) return [];
+  const tips = beyond.map(({ x: at, above, style }) => {
+    const [tip, foot] = above ? [PLOT.top, PLOT.top + 6] : [bottom, bottom - 6];
+    const left = x(at);
+    return `<path d="M${px(left)} ${tip}L${px(left + 4)} ${foot}L${px(left - 4)} ${foot}Z" fill="${style.light}"/>`;
+  });
+  const words = `${beyond.length} ${beyond.length === 1 ? "value" : "values"} beyond the axis`;
+  return [...tips, `<text x="${right}" y="20" text-anchor="end">${words}</text>`];
+}
+
 /** One entry for each curve that is not pale, in lines as wide as the chart. */
 function legend(series: readonly ChartSeries[], top: number): { parts: string[]; bottom: number } {
   const parts: string[] = [];
@@ -193,6 +208,7 @@ export function chartSvg(drawing: Drawing): Vector {
     ...drawing.series.flatMap((one) => curve(one, frame)),
     "</g>",
     ...marks(drawing, frame),
+    ...beyondEdge(drawing, frame),
     ...names.parts,
   ]);
 }
