@@ -25,8 +25,9 @@ waits for the API, which makes the bands of all metrics anew. *After all of this
 The clock of frames may lose half a frame per second, so that 59.5 meets the goal of 60."""
 
 LIVE = f"""\
-*{live_view}*: a page over another API; all bytes that the browser gets are counted, compressed as they travel. {ENDED} of
-18 runs have ended, {GOING} go on with {PACE} steps and {PACE * EVALUATIONS / POINTS:g} evaluations a second each."""
+*{live_view}*: a page over another API. All bytes that the browser gets are counted, compressed as they travel.
+{ENDED} of 18 runs have ended, {GOING} go on with {PACE} steps and {PACE * EVALUATIONS / POINTS:g} evaluations a
+second each."""
 
 
 def read(folder: Path) -> list[Record]:

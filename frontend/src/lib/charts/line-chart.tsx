@@ -11,6 +11,7 @@ import { split } from "./crowd";
 import { keyZoom, leaveCursor, moveCursor, takeOffCursor } from "./cursor-keys";
 import { drawnBy, sameItems } from "./drawn-by";
 import styles from "./line-chart.module.css";
+import { aboveZero, positive } from "./log-x";
 import { beyondOf } from "./most-values";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
@@ -59,11 +60,11 @@ interface Built {
  */
 export function LineChart(props: LineChartProps) {
   const { title, note, empty = "No points yet", height = 300, testId } = props;
-  const series = seenThrough(props.series);
+  const series = seenThrough(props.logX ? aboveZero(props.series) : props.series);
   const dark = useDrawnScheme() === "dark";
   const host = useRef<HTMLDivElement>(null);
   const [own, setOwn] = useState<Zoom>();
-  const zoom = props.onZoom ? props.zoom : own;
+  const zoom = positive(props.onZoom ? props.zoom : own, props.logX);
   const [whole, setWhole] = useState(false);
   const beyond = beyondOf({ ...props, series, zoom, whole });
   const now = { ...props, series, zoom, whole, beyond };
@@ -82,6 +83,7 @@ export function LineChart(props: LineChartProps) {
     props.target,
     props.close,
     props.log,
+    props.logX,
     props.sync,
     dark,
     height,
@@ -164,6 +166,7 @@ export function LineChart(props: LineChartProps) {
     chart.over.addEventListener("dblclick", () => change(undefined));
     const show = oncePerFrame(() => newest.current.zoom && inView(chart, newest.current.zoom));
     const endPan = panBy(chart, {
+      log: () => newest.current.logX,
       zoom: () => newest.current.zoom,
       show: (next) => {
         newest.current = { ...newest.current, zoom: next };
@@ -213,7 +216,7 @@ export function LineChart(props: LineChartProps) {
         onKeyDown={(event) => {
           const chart = built.current?.chart;
           if (!chart || event.ctrlKey || event.metaKey || event.altKey) return;
-          const next = keyZoom(chart, event.key);
+          const next = keyZoom(chart, event.key, props.logX);
           if (next !== null) change(next);
           else if (moveCursor(chart, event.key)) tell(cursorWords(chart, newest.current));
           else return;

@@ -25,6 +25,8 @@ export interface ChartAxes {
   readonly close?: "top" | "bottom";
   /** A logarithmic vertical scale. */
   readonly log?: boolean;
+  /** A logarithmic horizontal scale: the curves have no point at zero or below. */
+  readonly logX?: boolean;
   /** Charts of one key share their cursor. */
   readonly sync?: string;
   /** Is told where the pointer is; then no box of values stands beside it. */
@@ -88,7 +90,7 @@ export function chartOptions(
       ...(axes.sync ? { sync: { key: axes.sync, filters: { pub: isMove } } } : {}),
     },
     scales: {
-      x: { time: false },
+      x: axes.logX ? { time: false, distr: 3, range: wholeRange } : { time: false },
       y: {
         distr: axes.log ? 3 : 1,
         range: () => {
@@ -109,7 +111,7 @@ export function chartOptions(
         space: 70,
         grid: { show: false },
         border: { show: true, stroke: look.grid, width: 1 },
-        values: (_, ticks) => ticks.map(axes.tickX),
+        values: (_, ticks: (number | null)[]) => ticks.map((tick) => (tick === null ? "" : axes.tickX(tick))),
       },
       {
         ...axis,
@@ -132,6 +134,12 @@ export function chartOptions(
       ...(axes.target ? [targetLine(axes.target, look, () => current().crossings ?? [])] : []),
     ],
   };
+}
+
+/** A logarithmic axis as long as its values; one of no length or of no values has a decade. */
+function wholeRange(_: uPlot, least: number | null, most: number | null): [number, number] {
+  const [from, to] = [least ?? 1, most ?? 10];
+  return from < to ? [from, to] : [from / 3, from * 3];
 }
 
 /** Charts share where the pointer is, not what is dragged. */

@@ -1,3 +1,4 @@
+import { bent } from "@/lib/charts/log-x";
 import { beyondOf } from "@/lib/charts/most-values";
 import {
   type ChartSeries,
@@ -20,6 +21,7 @@ export interface Drawing {
   readonly clamp?: readonly [number, number];
   readonly close?: "top" | "bottom";
   readonly log?: boolean;
+  readonly logX?: boolean;
   readonly zoom?: Zoom;
   readonly whole?: boolean;
   readonly target?: TargetLine;
@@ -51,7 +53,7 @@ interface Frame {
   readonly bottom: number;
 }
 
-function frameOf({ series, zoom, target, clamp, close, log, whole }: Drawing): Frame {
+function frameOf({ series, zoom, target, clamp, close, log, logX, whole }: Drawing): Frame {
   const all = series.flatMap(({ x, y }) => Array.from(x).filter((_, i) => typeof y[i] === "number"));
   const least = all.reduce((low, value) => Math.min(low, value), Number.POSITIVE_INFINITY);
   const most = all.reduce((high, value) => Math.max(high, value), Number.NEGATIVE_INFINITY);
@@ -60,8 +62,10 @@ function frameOf({ series, zoom, target, clamp, close, log, whole }: Drawing): F
   const level = (value: number) => (log ? Math.log10(Math.max(value, ys[0] / 10)) : value);
   const right = WIDTH - PLOT.right;
   const bottom = PLOT.top + PLOT.height;
+  const place = (value: number) => bent(logX, Math.max(value, logX ? xs[0] / 10 : value));
+  const wide = place(xs[1]) - place(xs[0]);
   return {
-    x: (value) => PLOT.left + ((value - xs[0]) / (xs[1] - xs[0])) * (right - PLOT.left),
+    x: (value) => PLOT.left + ((place(value) - place(xs[0])) / wide) * (right - PLOT.left),
     y: (value) => bottom - ((level(value) - level(ys[0])) / (level(ys[1]) - level(ys[0]))) * PLOT.height,
     xs,
     ys,
@@ -82,7 +86,10 @@ function pieces(x: ArrayLike<number>, y: ArrayLike<number | null>): [number, num
   return found.filter((piece) => piece.length > 0);
 }
 
-function axes({ xTitle, tickX, tickY, log }: Drawing, { x, y, xs, ys, right, bottom }: Frame): string[] {
+function axes(
+  { xTitle, tickX, tickY, log, logX }: Drawing,
+  { x, y, xs, ys, right, bottom }: Frame,
+): string[] {
   const levels = log
     ? logTicks(...ys).filter((tick) => tick >= ys[0] && tick <= ys[1])
     : linearTicks(ys[0], ys[1], 6);
@@ -90,7 +97,10 @@ function axes({ xTitle, tickX, tickY, log }: Drawing, { x, y, xs, ys, right, bot
     `<line x1="${PLOT.left}" x2="${right}" y1="${px(y(tick))}" y2="${px(y(tick))}" stroke="${GRID}"/>`,
     `<text x="${PLOT.left - 8}" y="${px(y(tick) + 4)}" text-anchor="end">${escaped(tickY(tick))}</text>`,
   ]);
-  const columns = linearTicks(xs[0], xs[1], 7).map(
+  const places = logX
+    ? logTicks(...xs).filter((tick) => tick >= xs[0] && tick <= xs[1])
+    : linearTicks(xs[0], xs[1], 7);
+  const columns = places.map(
     (tick) =>
       `<text x="${px(x(tick))}" y="${bottom + 18}" text-anchor="middle">${escaped(tickX(tick))}</text>`,
   );
