@@ -23,8 +23,8 @@ from benchmarks import speed
 from benchmarks.api.bodies import FURTHER
 from benchmarks.api.figures import Figure
 from benchmarks.api.running import commit, line
-from benchmarks.api.server import Server, check_environment
-from benchmarks.dashboard import acts, page, seeding
+from benchmarks.api.server import Server, check_environment, served
+from benchmarks.dashboard import acts, live, page, seeding
 from benchmarks.dashboard.browsing import Chromium, Looking, running
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import ROOT, write
@@ -60,13 +60,13 @@ def _run(options: Any) -> int:
     server = Server(folder / "home", None, seeding.PATIENT | built)
     try:
         server.start()
-        live = seeding.known(server.home, options.runs, options.points, options.evaluations)
-        if live is None:
+        live_run = seeding.known(server.home, options.runs, options.points, options.evaluations)
+        if live_run is None:
             began = time.monotonic()
-            live = seeding.seed(server, options.runs, options.points, options.evaluations)
+            live_run = seeding.seed(server, options.runs, options.points, options.evaluations)
             print(f"stored in {time.monotonic() - began:.0f} s")
         with running(executable) as chromium:
-            record = _measured(server, chromium, live, options)
+            record = _measured(server, chromium, live_run, options)
     finally:
         server.close()
         if options.home is None:
@@ -88,14 +88,14 @@ def _arguments() -> Any:
     )
     parser.add_argument("--evaluations", type=int, default=1000, help="of a run, of 20 metrics each")
     parser.add_argument("--home", type=Path, help="a folder that keeps the data")
-    parser.add_argument("--views", nargs="*", default=list(VIEWS), choices=list(VIEWS))
+    parser.add_argument("--views", nargs="*", default=[*VIEWS, live.VIEW], choices=[*VIEWS, live.VIEW])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--dashboard", type=Path, help="a built dashboard, by default that of this checkout")
     parser.add_argument("--profile", type=Path, help="a folder for profiles of the page's script")
     return parser.parse_args()
 
 
-def _measured(server: Server, chromium: Chromium, live: seeding.Seeded, options: Any) -> dict[str, Any]:
+def _measured(server: Server, chromium: Chromium, live_run: seeding.Seeded, options: Any) -> dict[str, Any]:
     hardware = machine.hardware()
     print(
         f"{machine.title_of(hardware)}; Chromium {chromium.browser.version} without a window and a GPU; "
@@ -116,16 +116,36 @@ def _measured(server: Server, chromium: Chromium, live: seeding.Seeded, options:
     }
     for view in options.views:
         print(f"{view}:", flush=True)
-        for figure in _of_view(server, chromium, live, view, options, record["acts"]):
+        for figure in _of(view, server, chromium, live_run, options, record["acts"]):
             record["figures"].append(figure.document(view))
             print(line(record["figures"][-1], None), flush=True)
     return record | {"load_after": os.getloadavg()[0]}
 
 
-def _of_view(
-    server: Server, chromium: Chromium, live: seeding.Seeded, view: str, options: Any, told: dict[str, Any]
+def _of(  # noqa: PLR0913 - what a view is measured with
+    view: str,
+    server: Server,
+    chromium: Chromium,
+    live_run: seeding.Seeded,
+    options: Any,
+    told: dict[str, Any],
 ) -> list[Figure]:
-    path = f"/experiments/{live.experiment}{VIEWS[view]}"
+    if view != live.VIEW:
+        return _of_view(server, chromium, live_run, view, options, told)
+    with served(None, seeding.PATIENT) as other:
+        figures, told[view] = live.measured(other, chromium)
+    return figures
+
+
+def _of_view(  # noqa: PLR0913 - what a view is measured with
+    server: Server,
+    chromium: Chromium,
+    live_run: seeding.Seeded,
+    view: str,
+    options: Any,
+    told: dict[str, Any],
+) -> list[Figure]:
+    path = f"/experiments/{live_run.experiment}{VIEWS[view]}"
     firsts, later = [], []
     for _ in range(options.rounds):
         server.restart()
@@ -150,7 +170,7 @@ def _of_view(
         if name == "pan":
             acts.unzoom(look)
     look.page.locator("[data-testid=curves]").evaluate("each => each.scrollIntoView()")
-    done["stream"] = look.during(acts.stream(server, live))
+    done["stream"] = look.during(acts.stream(server, live_run))
     after = {"heap": look.heap(), **chromium.memory()}
     look.close()
     told[view] = {"first": firsts, "later": later, "memory": memory, "memory_after": after, **done}

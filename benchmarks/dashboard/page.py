@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.api.figures import met
+from benchmarks.dashboard.live import ENDED, EVALUATIONS, GOING, PACE, POINTS
+from benchmarks.dashboard.live import VIEW as live_view
 from benchmarks.evidence.machine import title_of
 from benchmarks.evidence.store import write
 
@@ -22,6 +24,11 @@ medians, in parentheses the least and the largest; the rest is of one measuremen
 waits for the API, which makes the bands of all metrics anew. *After all of this*: after what the rows below tell.
 The clock of frames may lose half a frame per second, so that 59.5 meets the goal of 60."""
 
+LIVE = f"""\
+*{live_view}*: a page over another API. All bytes that the browser gets are counted, compressed as they travel.
+{ENDED} of 18 runs have ended, {GOING} go on with {PACE} steps and {PACE * EVALUATIONS / POINTS:g} evaluations a
+second each."""
+
 
 def read(folder: Path) -> list[Record]:
     """Return all stored records, the earliest first."""
@@ -34,7 +41,8 @@ def page(records: Sequence[Record]) -> str:
     if not records:
         raise ValueError("there is no record of the dashboard: measure first, by make bench-dashboard")
     record = records[-1]
-    parts = ["# A page of many charts", MARK, _summary(record), _conditions(record), _table(record), ABOUT]
+    live = [LIVE] if any(figure["scenario"] == live_view for figure in record["figures"]) else []
+    parts = ["# A page of many charts", MARK, _summary(record), _conditions(record), _table(record), ABOUT, *live]
     return "\n\n".join([*parts, *_earlier(records[:-1])]) + "\n"
 
 

@@ -142,9 +142,17 @@ def answer_series(session: Session, store: CurveStore, query: SeriesQuery) -> Se
     for (run, metric), had in zip(wanted, query.marks or [""] * len(wanted), strict=True):
         x, y, of = _thinned(found, known[run], metric, query)
         begin = marks.kept(had, x, y)
-        columns = {"x": x[begin:].tolist(), "y": _plain(y[begin:]), "n": len(x), "of": of}
-        told = {"kept_before": begin, "mark": marks.mark(x, y)}
-        series.append(Series.model_construct(run=run, metric=metric, **columns, **told))
+        one = Series.model_construct(
+            run=run,
+            metric=metric,
+            x=x[begin:].tolist(),
+            y=_plain(y[begin:]),
+            n=len(x),
+            of=of,
+            kept_before=begin,
+            mark=marks.mark(x, y),
+        )
+        series.append(one)
     return SeriesAnswer.model_construct(
         axis=query.axis, unit=unit(query.axis, list(known.values())), series=series
     )

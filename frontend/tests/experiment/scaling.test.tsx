@@ -83,3 +83,28 @@ describe("the page of an experiment", () => {
     expect(screen.queryByTestId("scaling")).toBeNull();
   });
 });
+
+it("counts all runs, page after page, and says so until they are there", async () => {
+  answerExperiment(server);
+  const base = experiment();
+  const [cluster] = base.spec.clusters;
+  server.on("GET /experiments/*", {
+    ...base,
+    spec: { ...base.spec, clusters: [{ ...cluster, name: "local", workers: [2, 4] }] },
+  });
+  const variant = base.variants[0] as string;
+  let release = () => {};
+  const held = new Promise<void>((done) => {
+    release = done;
+  });
+  server.on("GET /runs", async ({ query }) => {
+    if (!query.get("cursor")) return { items: [run(variant, 2, 0, 8)], next_cursor: "next" };
+    await held;
+    return { items: [run(variant, 4, 0, 2)], next_cursor: null };
+  });
+  await openExperiment(server);
+  expect(await screen.findByTestId("scaling-partial")).toHaveTextContent("Of the first 1 runs");
+  release();
+  expect(await within(screen.getByTestId("scaling")).findByText("4.00×")).toBeVisible();
+  expect(screen.queryByTestId("scaling-partial")).toBeNull();
+});

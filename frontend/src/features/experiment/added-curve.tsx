@@ -52,7 +52,7 @@ export function AddedCurve(props: AddedCurveProps) {
           axis={drawn}
           // until its answer is there, that of the metric before stands
           bands={seeded.filter(({ band }) => band.metric === chart.metric)}
-          crossings={crossingsOf(look.experiment, seeded, runs, look.hidden)}
+          crossings={crossingsOf(look.experiment, seeded, runs, look.hidden, drawn)}
           {...(shared ? { zoom, onZoom } : {})}
         />
       )}

@@ -3,13 +3,14 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { Metric } from "@/lib/api/types";
 import { zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { BandAnswer, ExperimentView } from "@/lib/client/types.gen";
-import { CurveControls, LOG_SCALE, SMOOTH } from "@/lib/ui/curve-controls";
+import { CurveControls, LOG_SCALE, LOG_X, SMOOTH } from "@/lib/ui/curve-controls";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { type AddedChart, addressOf, chartsIn, choicesOf, drawsSteps } from "./added-charts";
 import { AddedCurve } from "./added-curve";
 import { AddChart } from "./chart-controls";
 import { crossingsOf } from "./crossings";
+import { curveWords, MANY } from "./curve-words";
 import styles from "./experiment.module.css";
 import { GroupPicker } from "./group-picker";
 import type { Group } from "./groups";
@@ -17,6 +18,7 @@ import { type ChartsLook, MetricChart } from "./metric-chart";
 import { type ExperimentSearch, hiddenVariants, toggled } from "./search";
 import { useCurves } from "./use-curves";
 import { METRICS, useFurther } from "./use-experiment";
+import { MOST_RUNS } from "./use-seeds";
 
 const route = getRouteApi("/experiments/$experimentId");
 
@@ -33,12 +35,14 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
   const axis = search.axis ?? "clock";
   const declared = useFurther(experiment.id).data?.items ?? [];
   const { query, seeded, drawn, runs } = useCurves(experiment, group, axis, METRICS);
+  const many = new Set(seeded.flatMap(({ band }) => band.runs)).size > MOST_RUNS;
   const look = (changes: Partial<ExperimentSearch>) =>
     navigate({ search: (old) => ({ ...old, ...changes }), replace: true, resetScroll: false });
   const hidden = hiddenVariants(search.hide);
   const usual = drawnOf(query.data);
   const choices = choicesOf(usual, declared);
   const added = chartsIn(search.more);
+  const crossings = crossingsOf(experiment, seeded, runs, hidden, drawn);
   const have = (charts: readonly AddedChart[]) => look({ more: addressOf(charts) });
   const shared: ChartsLook & Pick<Parameters<typeof AddedCurve>[0], "zoom" | "onZoom"> = {
     experiment,
@@ -47,13 +51,14 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
     toggle: (index) => look({ hide: toggled(hidden, index) }),
     close: search.y === "close",
     log: search.scale === "log",
+    logX: search.xscale === "log",
     show: search.seeds,
     smooth: search.smooth === "yes",
     zoom: zoomFrom(search.x),
     onZoom: (next) => look({ x: next && zoomText(next) }),
   };
   return (
-    <Section title="Curves" testId="curves" aside={<Ways search={search} look={look} />}>
+    <Section title="Curves" testId="curves" aside={<Ways search={search} look={look} many={many} />}>
       <Row justify="space-between" gap="4px 20px" mb={14}>
         <AddChart choices={choices} add={(metric) => have([...added, { metric, axis: undefined }])} />
         <GroupPicker groups={groups} group={group} />
@@ -67,7 +72,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
             metric={metric}
             axis={drawn}
             bands={seeded.filter(({ band }) => band.metric === metric)}
-            crossings={crossingsOf(experiment, seeded, runs, hidden)}
+            crossings={crossings}
           />
         ))}
         {added.map((chart, at) => (
@@ -84,13 +89,12 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
         ))}
       </div>
       <Text fz={12.5} c="dimmed" maw="92ch" mt={16}>
-        {search.seeds === "median"
-          ? "Lines are medians over seeds, bands the range over seeds. A median ends where its first "
-          : "Lines are means over seeds, bands their 95% t intervals (three seeds or more). A mean ends where its first "}
-        seed ends; from there on, every other seed has a pale line of its own. Ticks at the bottom are
-        evaluations; a dot on the target line is a run that met the target. Drag to zoom, Shift and drag to
-        move, double-click to show all; with the focus on a chart, the arrow keys move between its points, and
-        + and − zoom.
+        {curveWords({
+          show: search.seeds,
+          many,
+          target: usual.includes(experiment.spec.target?.metric ?? "validation_accuracy"),
+          crossings: crossings.length > 0,
+        })}
       </Text>
     </Section>
   );
@@ -98,11 +102,14 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
 
 interface WaysProps {
   search: ExperimentSearch;
+  /** So many runs that no single seeds are drawn. */
+  many: boolean;
   look: (changes: Partial<ExperimentSearch>) => void;
 }
 
 /** How all curves are drawn, and over what. */
-function Ways({ search, look }: WaysProps) {
+function Ways({ search, look, many }: WaysProps) {
+  const off = many ? MANY : undefined;
   const smooth = {
     ...SMOOTH,
     on: search.smooth === "yes",
@@ -124,14 +131,21 @@ function Ways({ search, look }: WaysProps) {
           turn: (on) => look({ scale: on ? "log" : undefined }),
         },
         {
+          ...LOG_X,
+          on: search.xscale === "log",
+          turn: (on) => look({ xscale: on ? "log" : undefined }),
+        },
+        {
           name: "median",
           label: "Median",
+          off,
           on: search.seeds === "median",
           turn: (on) => look({ seeds: on ? "median" : undefined }),
         },
         {
           name: "each-seed",
           label: "Each seed",
+          off,
           on: search.seeds === "each",
           turn: (on) => look({ seeds: on ? "each" : undefined }),
         },

@@ -74,6 +74,8 @@ export interface ChartsLook {
   close: boolean;
   /** On a logarithmic scale, unless it is a share. */
   log: boolean;
+  /** The horizontal axis on a logarithmic scale. */
+  logX?: boolean;
   show: Show;
   /** What has a point for every few steps is averaged, before pale lines of what was measured. */
   smooth: boolean;
@@ -136,8 +138,9 @@ export function MetricChart(props: MetricChartProps) {
         clamp={share ? [0, 1] : undefined}
         close={props.close && better ? (better === "higher" ? "top" : "bottom") : undefined}
         log={props.log && !share}
+        logX={props.logX}
         target={target}
-        crossings={target && axis === "clock" ? props.crossings : []}
+        crossings={target ? props.crossings : []}
         evaluations={
           steps
             ? []

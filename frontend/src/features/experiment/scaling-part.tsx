@@ -12,7 +12,7 @@ import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./experiment.module.css";
 import { type Scaling, type ScalingPoint, scalingOf } from "./scaling";
-import { useRuns } from "./use-experiment";
+import { useAllRuns } from "./use-experiment";
 
 /** Neither the colour nor the pattern of a variant. */
 const IDEAL: VariantStyle = { color: "#808b95", light: "#808b95", dark: "#808b95", dash: [2, 4] };
@@ -21,9 +21,10 @@ const IDEAL: VariantStyle = { color: "#808b95", light: "#808b95", dark: "#808b95
 export function ScalingPart({ experiment }: { experiment: ExperimentView }) {
   const { spec, variants } = experiment;
   const asked = spec.target && spec.clusters.some(({ workers }) => (workers?.length ?? 0) > 1);
-  const runs =
-    useRuns(experiment.id, { reported: spec.tuning ? true : undefined, enabled: Boolean(asked) }).data
-      ?.items ?? [];
+  const { runs, complete } = useAllRuns(experiment.id, {
+    reported: spec.tuning ? true : undefined,
+    enabled: Boolean(asked),
+  });
   if (!asked) return null;
   const found = scalingOf(runs, variants);
   return (
@@ -31,6 +32,11 @@ export function ScalingPart({ experiment }: { experiment: ExperimentView }) {
       {found.map((one) => (
         <OnCluster key={one.cluster} scaling={one} variants={variants} />
       ))}
+      {!complete && (
+        <Text fz={13} mt={8} data-testid="scaling-partial">
+          Of the first {formatCount(runs.length)} runs: the others are being read.
+        </Text>
+      )}
       <Text fz={12.5} c="dimmed" maw="92ch" mt={16}>
         {found.length === 0
           ? "No seed has met the target with two numbers of workers yet."

@@ -15,6 +15,8 @@ export interface ExperimentSearch {
   y?: "close";
   /** Losses, and what else is no share, on a logarithmic scale. */
   scale?: "log";
+  /** The horizontal axis of curves on a logarithmic scale. */
+  xscale?: "log";
   /** Every seed as a line, or their median, in place of their mean. */
   seeds?: "each" | "median";
   /** What has a point for every few steps, with its moving average. */
@@ -40,7 +42,7 @@ export interface ExperimentSearch {
 
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
   const { axis, cluster, workers, hide, y, scale, seeds, x, tab, more, by, sort, group, runs } = search;
-  const { columns, phases, smooth } = search;
+  const { columns, phases, smooth, xscale } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     versions: typeof search.versions === "number" ? search.versions : undefined,
@@ -49,6 +51,7 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     hide: typeof hide === "string" || typeof hide === "number" ? String(hide) || undefined : undefined,
     y: y === "close" ? y : undefined,
     scale: scale === "log" ? scale : undefined,
+    xscale: xscale === "log" ? xscale : undefined,
     seeds: seeds === "each" || seeds === "median" ? seeds : undefined,
     smooth: smooth === "yes" ? smooth : undefined,
     x: typeof x === "string" && zoomFrom(x) ? x : undefined,

@@ -2,7 +2,7 @@ import type { Axis, Metric } from "@/lib/api/types";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { bandsOf, type Group } from "./groups";
 import type { Seeded } from "./metric-chart";
-import { useBands, useRuns, type Wanted } from "./use-experiment";
+import { useAllRuns, useBands, type Wanted } from "./use-experiment";
 import { seedsOf, useSeeds } from "./use-seeds";
 
 /** Some metrics of a group over an axis: bands, and the seeds behind them. */
@@ -16,8 +16,7 @@ export function useCurves(
   const query = useBands(experiment.id, axis, metrics, wanted);
   const bands = group ? bandsOf(query.data?.bands ?? [], group) : [];
   const single = useSeeds(experiment.id, bands, axis, wanted);
-  const runs =
-    useRuns(experiment.id, { reported: experiment.spec.tuning ? true : undefined }).data?.items ?? [];
+  const { runs } = useAllRuns(experiment.id, { reported: experiment.spec.tuning ? true : undefined });
   const numbers = new Map(runs.map((run) => [run.id, run.seed]));
   const drawn = query.data?.axis ?? axis;
   const seeded: Seeded[] = bands.map((band) => ({

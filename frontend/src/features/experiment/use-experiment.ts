@@ -1,5 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useEffect, useMemo } from "react";
 import type { Axis } from "@/lib/api/types";
 import {
   listMetricsOptions,
@@ -71,6 +71,18 @@ export function useFurtherRuns(
     if (wanted && hasNextPage && !isFetching && !isError) void fetchNextPage();
   }, [wanted, hasNextPage, isFetching, isError, fetchNextPage]);
   return query;
+}
+
+/** All runs, page after page, and whether all of them are there. */
+export function useAllRuns(id: string, asked: RunsAsked = {}) {
+  const first = useRuns(id, asked);
+  const further = useFurtherRuns(id, asked, first.data?.next_cursor, asked.enabled ?? true);
+  const runs = useMemo(
+    () => [...(first.data?.items ?? []), ...(further.data?.pages.flatMap((page) => page.items) ?? [])],
+    [first.data, further.data],
+  );
+  const more = Boolean(first.data?.next_cursor) && !(further.isSuccess && !further.hasNextPage);
+  return { runs, complete: !more };
 }
 
 export function useTuning(id: string) {

@@ -6,7 +6,7 @@ import type { SeedCurve } from "./band-series";
 import { isWanted, type Wanted } from "./use-experiment";
 
 /** Of more runs no single seeds are drawn: nobody could tell them apart. */
-const MOST_RUNS = 150;
+export const MOST_RUNS = 150;
 /** Points of all seeds together that are asked for. */
 const MOST_POINTS = 24_000;
 const [LEAST, MOST] = [16, 400];

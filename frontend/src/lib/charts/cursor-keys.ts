@@ -1,4 +1,5 @@
 import type uPlot from "uplot";
+import { bent, straight } from "./log-x";
 import type { Zoom } from "./zoom";
 
 interface Plot extends Pick<uPlot, "data" | "series" | "cursor" | "valToPos"> {
@@ -31,6 +32,7 @@ export function moveCursor(plot: Plot, key: string): boolean {
 export function keyZoom(
   plot: Pick<uPlot, "data" | "cursor" | "scales">,
   key: string,
+  log?: boolean,
 ): Zoom | undefined | null {
   const factor = { "+": 0.5, "=": 0.5, "-": 2 }[key];
   const x = plot.data[0];
@@ -40,8 +42,10 @@ export function keyZoom(
   if (typeof min !== "number" || typeof max !== "number") return null;
   const { idx, left } = plot.cursor;
   const pointed = left === undefined || left < 0 ? undefined : x[idx ?? -1];
-  const at = pointed ?? (min + max) / 2;
-  const next: Zoom = [Math.max(first, at - (at - min) * factor), Math.min(last, at + (max - at) * factor)];
+  const [low, high] = [bent(log, min), bent(log, max)];
+  const at = pointed === undefined ? (low + high) / 2 : bent(log, pointed);
+  const [from, to] = [straight(log, at - (at - low) * factor), straight(log, at + (high - at) * factor)];
+  const next: Zoom = [Math.max(first, from), Math.min(last, to)];
   return next[0] <= first && next[1] >= last ? undefined : next;
 }
 

@@ -6,13 +6,15 @@ interface Drawn {
   readonly zoom?: Zoom;
   readonly crossings?: readonly Crossing[];
   readonly evaluations?: readonly Evaluations[];
+  readonly whole?: boolean;
 }
 
 /** What a chart draws: where none of it has changed, it is not drawn again. */
-export function drawnBy({ series, zoom, crossings = [], evaluations = [] }: Drawn) {
+export function drawnBy({ series, zoom, crossings = [], evaluations = [], whole }: Drawn) {
   return [
     ...columnsOf(series),
     ...(zoom ?? []),
+    whole,
     "crossings",
     ...crossings.flatMap(({ x, style }) => [x, style.light]),
     "evaluations",

@@ -4,12 +4,15 @@ import "uplot/dist/uPlot.min.css";
 import { usePrinting } from "@/lib/rows/use-whole";
 import { PAPER, useDrawnScheme } from "@/lib/theme/paper";
 import ui from "@/lib/ui/ui.module.css";
+import { BeyondNote } from "./beyond-note";
 import { ChartMenu } from "./chart-menu";
 import { cursorWords, zoomWords } from "./chart-words";
 import { split } from "./crowd";
 import { keyZoom, leaveCursor, moveCursor, takeOffCursor } from "./cursor-keys";
 import { drawnBy, sameItems } from "./drawn-by";
 import styles from "./line-chart.module.css";
+import { aboveZero, positive } from "./log-x";
+import { beyondOf } from "./most-values";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
 import { panBy } from "./pan";
@@ -57,12 +60,15 @@ interface Built {
  */
 export function LineChart(props: LineChartProps) {
   const { title, note, empty = "No points yet", height = 300, testId } = props;
-  const series = seenThrough(props.series);
+  const series = seenThrough(props.logX ? aboveZero(props.series) : props.series);
   const dark = useDrawnScheme() === "dark";
   const host = useRef<HTMLDivElement>(null);
   const [own, setOwn] = useState<Zoom>();
-  const zoom = props.onZoom ? props.zoom : own;
-  const newest = useRef({ ...props, series, zoom });
+  const zoom = positive(props.onZoom ? props.zoom : own, props.logX);
+  const [whole, setWhole] = useState(false);
+  const beyond = beyondOf({ ...props, series, zoom, whole });
+  const now = { ...props, series, zoom, whole, beyond };
+  const newest = useRef(now);
   const [told, tell] = useState("");
   const structure = JSON.stringify([
     split(series).own.map((one) => [
@@ -77,6 +83,7 @@ export function LineChart(props: LineChartProps) {
     props.target,
     props.close,
     props.log,
+    props.logX,
     props.sync,
     dark,
     height,
@@ -97,7 +104,7 @@ export function LineChart(props: LineChartProps) {
   const redraw = useRef(oncePerFrame(() => draw.current()));
 
   useEffect(() => {
-    newest.current = { ...props, series, zoom };
+    newest.current = now;
     if (near) redraw.current();
   });
 
@@ -159,6 +166,7 @@ export function LineChart(props: LineChartProps) {
     chart.over.addEventListener("dblclick", () => change(undefined));
     const show = oncePerFrame(() => newest.current.zoom && inView(chart, newest.current.zoom));
     const endPan = panBy(chart, {
+      log: () => newest.current.logX,
       zoom: () => newest.current.zoom,
       show: (next) => {
         newest.current = { ...newest.current, zoom: next };
@@ -192,6 +200,7 @@ export function LineChart(props: LineChartProps) {
         {props.head ?? <span className={styles.title}>{title}</span>}
         <span className={styles.aside}>
           <span className={styles.note}>{note}</span>
+          <BeyondNote beyond={beyond.length} whole={whole} turn={setWhole} />
           {points > 0 && <ChartMenu of={title} drawing={() => newest.current} />}
         </span>
       </figcaption>
@@ -207,7 +216,7 @@ export function LineChart(props: LineChartProps) {
         onKeyDown={(event) => {
           const chart = built.current?.chart;
           if (!chart || event.ctrlKey || event.metaKey || event.altKey) return;
-          const next = keyZoom(chart, event.key);
+          const next = keyZoom(chart, event.key, props.logX);
           if (next !== null) change(next);
           else if (moveCursor(chart, event.key)) tell(cursorWords(chart, newest.current));
           else return;

@@ -1,6 +1,8 @@
 import type uPlot from "uplot";
+import { beyondMarks } from "./beyond-marks";
 import type { ChartCursor } from "./chart-cursor";
 import { crowdLines, split } from "./crowd";
+import type { Beyond } from "./most-values";
 import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
 import { tickTexts } from "./tick-texts";
 import { type TooltipRow, tellsCursor, tooltip } from "./tooltip";
@@ -24,6 +26,8 @@ export interface ChartAxes {
   readonly close?: "top" | "bottom";
   /** A logarithmic vertical scale. */
   readonly log?: boolean;
+  /** A logarithmic horizontal scale: the curves have no point at zero or below. */
+  readonly logX?: boolean;
   /** Charts of one key share their cursor. */
   readonly sync?: string;
   /** Is told where the pointer is; then no box of values stands beside it. */
@@ -36,6 +40,8 @@ interface Current {
   readonly zoom?: Zoom;
   readonly crossings?: readonly Crossing[];
   readonly evaluations?: readonly Evaluations[];
+  readonly whole?: boolean;
+  readonly beyond?: readonly Beyond[];
 }
 
 /** Width of a letter of a tick, px. */
@@ -85,13 +91,13 @@ export function chartOptions(
       ...(axes.sync ? { sync: { key: axes.sync, filters: { pub: isMove } } } : {}),
     },
     scales: {
-      x: { time: false },
+      x: axes.logX ? { time: false, distr: 3, range: wholeRange } : { time: false },
       y: {
         distr: axes.log ? 3 : 1,
         range: () => {
-          const { series: drawn, zoom } = current();
+          const { series: drawn, zoom, whole } = current();
           const { clamp, close, log } = axes;
-          return yRange(drawn, { target: axes.target?.value, clamp, close, log, zoom });
+          return yRange(drawn, { target: axes.target?.value, clamp, close, log, zoom, whole });
         },
       },
     },
@@ -106,7 +112,7 @@ export function chartOptions(
         space: 70,
         grid: { show: false },
         border: { show: true, stroke: look.grid, width: 1 },
-        values: (_, ticks) => tickTexts(ticks, axes.tickX),
+        values: (_, ticks: (number | null)[]) => tickTexts(ticks, axes.tickX),
       },
       {
         ...axis,
@@ -125,9 +131,16 @@ export function chartOptions(
         : tooltip(rows, (x) => `${axes.xTitle.split(" (")[0]} ${axes.formatX(x)}`, axes.formatY),
       crowdLines(look.dark, () => split(current().series).crowd),
       evaluationTicks(look, () => current().evaluations ?? []),
+      beyondMarks(look, () => current().beyond ?? []),
       ...(axes.target ? [targetLine(axes.target, look, () => current().crossings ?? [])] : []),
     ],
   };
+}
+
+/** A logarithmic axis as long as its values; one of no length or of no values has a decade. */
+function wholeRange(_: uPlot, least: number | null, most: number | null): [number, number] {
+  const [from, to] = [least ?? 1, most ?? 10];
+  return from < to ? [from, to] : [from / 3, from * 3];
 }
 
 /** Charts share where the pointer is, not what is dragged. */

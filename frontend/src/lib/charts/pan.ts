@@ -1,4 +1,5 @@
 import type uPlot from "uplot";
+import { bent, straight } from "./log-x";
 import type { Zoom } from "./zoom";
 
 /** A part of an axis moved by a distance, as far as it stays within all that there is. */
@@ -8,6 +9,8 @@ export function moved([from, to]: Zoom, by: number, [first, last]: Zoom): Zoom {
 }
 
 interface Pan {
+  /** Whether the axis is logarithmic. */
+  readonly log: () => boolean | undefined;
   /** What is in view now; without it there is nothing to move. */
   readonly zoom: () => Zoom | undefined;
   /** While the pointer moves; drawn with the next frame. */
@@ -20,7 +23,7 @@ interface Pan {
  * Shift and a drag move what is in view. The gesture is taken before uPlot sees it, which would begin to select. The
  * function that is returned ends it.
  */
-export function panBy(plot: uPlot, { zoom, show, keep }: Pan): () => void {
+export function panBy(plot: uPlot, { log, zoom, show, keep }: Pan): () => void {
   let end: (() => void) | undefined;
   const begin = (event: MouseEvent) => {
     const before = zoom();
@@ -30,10 +33,14 @@ export function panBy(plot: uPlot, { zoom, show, keep }: Pan): () => void {
     event.stopPropagation();
     event.preventDefault();
     end?.();
-    const perPixel = (before[1] - before[0]) / plot.over.clientWidth;
+    const [bend, unbend] = [(at: number) => bent(log(), at), (at: number) => straight(log(), at)];
+    const seen: Zoom = [bend(before[0]), bend(before[1])];
+    const all: Zoom = [bend(first), bend(last)];
+    const perPixel = (seen[1] - seen[0]) / plot.over.clientWidth;
     let now = before;
     const move = ({ clientX }: MouseEvent) => {
-      now = moved(before, (event.clientX - clientX) * perPixel, [first, last]);
+      const [from, to] = moved(seen, (event.clientX - clientX) * perPixel, all);
+      now = [unbend(from), unbend(to)];
       show(now);
     };
     const letGo = () => {

@@ -1,6 +1,7 @@
 import { join } from "@/lib/columns/join";
 import type { VariantStyle } from "@/lib/theme/palette";
 import { placesOf, split } from "./crowd";
+import { eachInView, mostValues } from "./most-values";
 import type { Zoom } from "./zoom";
 
 /** One curve, with the ends of its band where it has one. */
@@ -91,28 +92,28 @@ export interface YLimits {
   readonly close?: "top" | "bottom";
   /** Only what lies within counts, and a target only if it does. */
   readonly zoom?: Zoom;
+  /** Also values that are far from all others. */
+  readonly whole?: boolean;
   /** On a logarithmic scale, on which what is not positive has no place. */
   readonly log?: boolean;
 }
 
-/** Limits of y: all means and the target, with room; bands may be cut, because two seeds make huge ones. */
+/**
+ * Limits of y: most values and the target, with room; bands may be cut, because two seeds make huge ones. A share, and
+ * what is on a logarithmic scale, is shown whole.
+ */
 export function yRange(series: readonly ChartSeries[], limits: YLimits): [number, number] {
   if (limits.log) return logRange(series, limits);
   const { clamp, close, zoom } = limits;
   const target = zoom ? undefined : limits.target;
-  let low = target ?? Number.POSITIVE_INFINITY;
-  let high = target ?? Number.NEGATIVE_INFINITY;
-  for (const { x, y } of series) {
-    for (let i = 0; i < y.length; i += 1) {
-      const value = y[i];
-      if (value === null || value === undefined || Number.isNaN(value)) continue;
-      const at = x[i];
-      if (zoom && (at === undefined || at < zoom[0] || at > zoom[1])) continue;
-      low = Math.min(low, value);
-      high = Math.max(high, value);
-    }
-  }
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  eachInView(series, zoom, (value) => {
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  });
   if (low > high && zoom) return yRange(series, { ...limits, zoom: undefined });
+  if (!limits.whole && !clamp) [low, high] = mostValues(series, zoom) ?? [low, high];
+  if (target !== undefined) [low, high] = [Math.min(low, target), Math.max(high, target)];
   if (low > high) return clamp ? [clamp[0], clamp[1]] : [0, 1];
   if (close === "top") low = Math.min(high - (high - low) * CLOSE, target ?? high);
   if (close === "bottom") high = Math.max(low + (high - low) * CLOSE, target ?? low);
@@ -127,7 +128,7 @@ function logRange(series: readonly ChartSeries[], limits: YLimits): [number, num
     typeof value === "number" && value > 0 ? Math.log10(value) : null;
   const logs = series.map((one) => ({ ...one, y: Array.from(one.y, log) }));
   const target = log(limits.target) ?? undefined;
-  const [low, high] = yRange(logs, { ...limits, target, clamp: undefined, log: false });
+  const [low, high] = yRange(logs, { ...limits, target, clamp: undefined, log: false, whole: true });
   return [10 ** low, 10 ** high];
 }
 

@@ -1,3 +1,5 @@
+import { bent } from "@/lib/charts/log-x";
+import { beyondOf } from "@/lib/charts/most-values";
 import {
   type ChartSeries,
   type Crossing,
@@ -20,7 +22,9 @@ export interface Drawing {
   readonly clamp?: readonly [number, number];
   readonly close?: "top" | "bottom";
   readonly log?: boolean;
+  readonly logX?: boolean;
   readonly zoom?: Zoom;
+  readonly whole?: boolean;
   readonly target?: TargetLine;
   readonly crossings?: readonly Crossing[];
   readonly evaluations?: readonly Evaluations[];
@@ -50,17 +54,19 @@ interface Frame {
   readonly bottom: number;
 }
 
-function frameOf({ series, zoom, target, clamp, close, log }: Drawing): Frame {
+function frameOf({ series, zoom, target, clamp, close, log, logX, whole }: Drawing): Frame {
   const all = series.flatMap(({ x, y }) => Array.from(x).filter((_, i) => typeof y[i] === "number"));
   const least = all.reduce((low, value) => Math.min(low, value), Number.POSITIVE_INFINITY);
   const most = all.reduce((high, value) => Math.max(high, value), Number.NEGATIVE_INFINITY);
   const xs: readonly [number, number] = zoom ?? (least < most ? [least, most] : [0, 1]);
-  const ys = yRange(series, { target: target?.value, clamp, close, log, zoom });
+  const ys = yRange(series, { target: target?.value, clamp, close, log, zoom, whole });
   const level = (value: number) => (log ? Math.log10(Math.max(value, ys[0] / 10)) : value);
   const right = WIDTH - PLOT.right;
   const bottom = PLOT.top + PLOT.height;
+  const place = (value: number) => bent(logX, Math.max(value, logX ? xs[0] / 10 : value));
+  const wide = place(xs[1]) - place(xs[0]);
   return {
-    x: (value) => PLOT.left + ((value - xs[0]) / (xs[1] - xs[0])) * (right - PLOT.left),
+    x: (value) => PLOT.left + ((place(value) - place(xs[0])) / wide) * (right - PLOT.left),
     y: (value) => bottom - ((level(value) - level(ys[0])) / (level(ys[1]) - level(ys[0]))) * PLOT.height,
     xs,
     ys,
@@ -81,7 +87,10 @@ function pieces(x: ArrayLike<number>, y: ArrayLike<number | null>): [number, num
   return found.filter((piece) => piece.length > 0);
 }
 
-function axes({ xTitle, tickX, tickY, log }: Drawing, { x, y, xs, ys, right, bottom }: Frame): string[] {
+function axes(
+  { xTitle, tickX, tickY, log, logX }: Drawing,
+  { x, y, xs, ys, right, bottom }: Frame,
+): string[] {
   const levels = log
     ? logTicks(...ys).filter((tick) => tick >= ys[0] && tick <= ys[1])
     : linearTicks(ys[0], ys[1], 6);
@@ -90,7 +99,9 @@ function axes({ xTitle, tickX, tickY, log }: Drawing, { x, y, xs, ys, right, bot
     `<line x1="${PLOT.left}" x2="${right}" y1="${px(y(tick))}" y2="${px(y(tick))}" stroke="${GRID}"/>`,
     `<text x="${PLOT.left - 8}" y="${px(y(tick) + 4)}" text-anchor="end">${escaped(texts[i] ?? "")}</text>`,
   ]);
-  const places = linearTicks(xs[0], xs[1], 7);
+  const places = logX
+    ? logTicks(...xs).filter((tick) => tick >= xs[0] && tick <= xs[1])
+    : linearTicks(xs[0], xs[1], 7);
   const below = tickTexts(places, tickX);
   const columns = places.map(
     (tick, i) =>
@@ -149,6 +160,19 @@ function marks({ target, crossings = [], evaluations = [] }: Drawing, frame: Fra
   ];
 }
 
+/** Triangles at the edge where values lie that the axis leaves out, and how many these are. */
+function beyondEdge(drawing: Drawing, { x, right, bottom }: Frame): string[] {
+  const beyond = beyondOf(drawing);
+  if (beyond.length === 0) return [];
+  const tips = beyond.map(({ x: at, above, style }) => {
+    const [tip, foot] = above ? [PLOT.top, PLOT.top + 6] : [bottom, bottom - 6];
+    const left = x(at);
+    return `<path d="M${px(left)} ${tip}L${px(left + 4)} ${foot}L${px(left - 4)} ${foot}Z" fill="${style.light}"/>`;
+  });
+  const words = `${beyond.length} ${beyond.length === 1 ? "value" : "values"} beyond the axis`;
+  return [...tips, `<text x="${right}" y="20" text-anchor="end">${words}</text>`];
+}
+
 /** One entry for each curve that is not pale, in lines as wide as the chart. */
 function legend(series: readonly ChartSeries[], top: number): { parts: string[]; bottom: number } {
   const parts: string[] = [];
@@ -197,6 +221,7 @@ export function chartSvg(drawing: Drawing): Vector {
     ...drawing.series.flatMap((one) => curve(one, frame)),
     "</g>",
     ...marks(drawing, frame),
+    ...beyondEdge(drawing, frame),
     ...names.parts,
   ]);
 }

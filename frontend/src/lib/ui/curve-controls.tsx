@@ -8,6 +8,8 @@ export interface Way {
   label: string;
   title?: string;
   on: boolean;
+  /** Why it does nothing here. */
+  off?: string;
   turn: (on: boolean) => void;
 }
 
@@ -15,6 +17,12 @@ export const LOG_SCALE = {
   name: "log-scale",
   label: "Log scale",
   title: "For losses and other metrics that are not percentages",
+};
+
+export const LOG_X = {
+  name: "log-x",
+  label: "Log x",
+  title: "The horizontal axis on a logarithmic scale, from the first point above zero on",
 };
 
 export const SMOOTH = {
@@ -41,12 +49,13 @@ export function CurveControls({ showAll, ways, axis, choose }: CurveControlsProp
           Show all
         </Button>
       )}
-      {ways.map(({ name, label, title, on, turn }) => (
+      {ways.map(({ name, label, title, on, off, turn }) => (
         <Switch
           key={name}
           size="xs"
           label={label}
-          title={title}
+          title={off ?? title}
+          disabled={off !== undefined}
           data-testid={name}
           checked={on}
           onChange={(event) => turn(event.currentTarget.checked)}
