@@ -5,11 +5,13 @@ import {
   lazyRouteComponent,
   type RouterHistory,
 } from "@tanstack/react-router";
+import { algorithmSearch, algorithmsSearch } from "@/features/algorithms/search";
+import { clustersSearch } from "@/features/clusters/search";
 import { compareSearch } from "@/features/compare/search";
 import { experimentSearch } from "@/features/experiment/search";
 import { experimentsSearch } from "@/features/experiments/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
-import { accountSearch, signInSearch } from "@/features/people/search";
+import { accountSearch, administrationSearch, signInSearch } from "@/features/people/search";
 import { runSearch } from "@/features/run/search";
 import { patiently } from "@/lib/api/patiently";
 import { NotFound } from "./not-found";
@@ -52,12 +54,14 @@ const leaderboard = createRoute({
 const algorithms = createRoute({
   getParentRoute: () => root,
   path: "/algorithms",
+  validateSearch: algorithmsSearch,
   component: page(() => import("@/features/algorithms/algorithms-screen"), "AlgorithmsScreen"),
 });
 
 const algorithm = createRoute({
   getParentRoute: () => root,
   path: "/algorithms/$algorithm",
+  validateSearch: algorithmSearch,
   component: page(() => import("@/features/algorithms/algorithm-screen"), "AlgorithmScreen"),
 });
 
@@ -71,6 +75,7 @@ const compare = createRoute({
 const clusters = createRoute({
   getParentRoute: () => root,
   path: "/clusters",
+  validateSearch: clustersSearch,
   component: page(() => import("@/features/clusters/clusters-screen"), "ClustersScreen"),
 });
 
@@ -116,6 +121,7 @@ const account = createRoute({
 const administration = createRoute({
   getParentRoute: () => root,
   path: "/administration",
+  validateSearch: administrationSearch,
   component: page(() => import("@/features/people/administration-screen"), "AdministrationScreen"),
 });
 
