@@ -10,6 +10,7 @@ import { clustersSearch } from "@/features/clusters/search";
 import { compareSearch } from "@/features/compare/search";
 import { experimentSearch } from "@/features/experiment/search";
 import { experimentsSearch } from "@/features/experiments/search";
+import { leaderboardSearch } from "@/features/leaderboard/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
 import { accountSearch, administrationSearch, signInSearch } from "@/features/people/search";
 import { runSearch } from "@/features/run/search";
@@ -48,6 +49,7 @@ const experiment = createRoute({
 const leaderboard = createRoute({
   getParentRoute: () => root,
   path: "/leaderboard",
+  validateSearch: leaderboardSearch,
   component: page(() => import("@/features/leaderboard/leaderboard-screen"), "LeaderboardScreen"),
 });
 

@@ -236,7 +236,7 @@ export const USUAL = new Map<string, unknown>([
     } satisfies QueueView,
   ],
   ["GET /clusters/*/occupancy", OCCUPANCY],
-  ["GET /leaderboard", { boards: [], tau_max: 4, left_out: [] } satisfies Leaderboard],
+  ["GET /leaderboard", { choices: [], boards: [], tau_max: 4, left_out: [] } satisfies Leaderboard],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [
     "GET /runs/*/system",

@@ -1,4 +1,4 @@
-import type uPlot from "uplot";
+import type uPlot from "./plot-type";
 import type { Zoom } from "./zoom";
 
 interface Plot extends Pick<uPlot, "data" | "series" | "cursor" | "valToPos"> {

@@ -1,6 +1,6 @@
-import type uPlot from "uplot";
 import type { ChartCursor } from "./chart-cursor";
 import { crowdLines, split } from "./crowd";
+import type uPlot from "./plot-type";
 import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
 import { type TooltipRow, tellsCursor, tooltip } from "./tooltip";
 import type { Zoom } from "./zoom";

@@ -1,4 +1,4 @@
-import type uPlot from "uplot";
+import type uPlot from "./plot-type";
 import type { Zoom } from "./zoom";
 
 /** A part of an axis moved by a distance, as far as it stays within all that there is. */
