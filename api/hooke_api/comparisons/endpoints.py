@@ -23,14 +23,27 @@ def read_comparison(experiment_id: str, database: DatabaseOf) -> Comparison:
         return service.answer_comparison(session, experiment_id)
 
 
+MOST_LETTERS = 1000
+"""Of the name of a workload with its parameters, or of a target."""
+
+
 @router.get("/leaderboard", operation_id="read_leaderboard")
-def read_leaderboard(database: DatabaseOf) -> Leaderboard:
+def read_leaderboard(
+    database: DatabaseOf,
+    workload: Annotated[
+        str | None, Query(max_length=MOST_LETTERS, description="Only this workload, as `choices` names it.")
+    ] = None,
+    target: Annotated[
+        str | None, Query(max_length=MOST_LETTERS, description="Only this target, as `choices` names it.")
+    ] = None,
+) -> Leaderboard:
     """Return performance profiles and scores of methods over several workloads, by cluster and number of workers.
 
-    Only tuned experiments with equal tuning count; the others are listed with the reason.
+    Only tuned experiments with equal tuning count; the others are listed with the reason. Where experiments on a
+    workload have several targets, one of them decides, unless it is chosen.
     """
     with database.read() as session:
-        return leaderboard.answer_leaderboard(session)
+        return leaderboard.answer_leaderboard(session, workload, target)
 
 
 Selected = Annotated[

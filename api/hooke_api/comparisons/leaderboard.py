@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from hooke_api.comparisons.entries import Entry, LeftOut, MethodTimes, Place, best, entries, in_words
 from hooke_api.comparisons.leaderboard_schemas import (
     Board,
+    BoardChoice,
     BoardWorkload,
     Counted,
     ExperimentLeftOut,
@@ -30,22 +31,24 @@ MOST_EXPERIMENTS = 200
 """The newest so many experiments are looked at."""
 
 
-def answer_leaderboard(session: Session) -> Leaderboard:
-    """Return a board for each place that has an experiment which counts."""
+def answer_leaderboard(session: Session, workload: str | None = None, target: str | None = None) -> Leaderboard:
+    """Return a board for each place that has an experiment which counts.
+
+    `workload`, `target`: the only ones to consider, as `choices` names them.
+    """
     query = select(Experiment).where(in_reach(Experiment.project_id), Experiment.deleted_at.is_(None))
     newest = session.scalars(query.order_by(Experiment.number.desc()).limit(MOST_EXPERIMENTS)).all()
     places: dict[Place, list[Entry]] = defaultdict(list)
-    left_out: list[LeftOut] = []
-    for experiment in newest:
-        for found in entries(session, experiment):
-            if isinstance(found, LeftOut):
-                left_out.append(found)
-            else:
-                places[found.place].append(found)
+    given = [found for experiment in newest for found in entries(session, experiment)]
+    left_out = [each for each in given if isinstance(each, LeftOut)]
+    every = _named([each for each in given if isinstance(each, Entry)])
+    for entry in every:
+        if workload in (None, entry.workload) and target in (None, entry.target):
+            places[entry.place].append(entry)
     boards = []
     for at in sorted(places):
         newest_sources, edited = _newest_sources(places[at])
-        counted, differing = _comparable(_named(newest_sources))
+        counted, differing = _comparable(newest_sources)
         measured, apart = _measured(counted)
         left_out += edited + differing + apart
         if measured:
@@ -53,6 +56,7 @@ def answer_leaderboard(session: Session) -> Leaderboard:
     once = {(each.experiment.id, each.why): each for each in left_out}.values()  # several places, one reason
     return Leaderboard(
         tau_max=TAU_MAX,
+        choices=_choices(every),
         boards=sorted(boards, key=lambda each: (-len(each.workloads), each.simulated)),
         left_out=[
             ExperimentLeftOut(
@@ -61,6 +65,14 @@ def answer_leaderboard(session: Session) -> Leaderboard:
             for each in sorted(once, key=lambda each: each.experiment.number, reverse=True)
         ],
     )
+
+
+def _choices(found: Sequence[Entry]) -> list[BoardChoice]:
+    """Return the workloads that were measured, each with its targets, those of the newest experiments first."""
+    targets: dict[str, dict[str, None]] = defaultdict(dict)
+    for entry in _newest_first(found):
+        targets[entry.workload][entry.target] = None
+    return [BoardChoice(workload=name, targets=list(targets[name])) for name in sorted(targets)]
 
 
 def _newest_sources(found: Sequence[Entry]) -> tuple[list[Entry], list[LeftOut]]:

@@ -94,11 +94,22 @@ class Board(View):
     """Methods that were not."""
 
 
+class BoardChoice(View):
+    """A workload that can be asked for alone."""
+
+    workload: str
+    """Its name, with its parameters where several workloads have it."""
+    targets: list[str]
+    """The targets of its experiments that count, in words, those of the newest first."""
+
+
 class Leaderboard(View):
     """All boards, those with the most workloads first."""
 
     tau_max: float
     """Largest performance ratio that counts."""
+    choices: list[BoardChoice]
+    """The workloads and targets of all experiments that count, whichever are asked for."""
     boards: list[Board]
     """One for each cluster, number of workers and set of workloads."""
     left_out: list[ExperimentLeftOut]

@@ -5,11 +5,14 @@ import {
   lazyRouteComponent,
   type RouterHistory,
 } from "@tanstack/react-router";
+import { algorithmSearch, algorithmsSearch } from "@/features/algorithms/search";
+import { clustersSearch } from "@/features/clusters/search";
 import { compareSearch } from "@/features/compare/search";
 import { experimentSearch } from "@/features/experiment/search";
 import { experimentsSearch } from "@/features/experiments/search";
+import { leaderboardSearch } from "@/features/leaderboard/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
-import { accountSearch, signInSearch } from "@/features/people/search";
+import { accountSearch, administrationSearch, signInSearch } from "@/features/people/search";
 import { runSearch } from "@/features/run/search";
 import { patiently } from "@/lib/api/patiently";
 import { NotFound } from "./not-found";
@@ -46,18 +49,21 @@ const experiment = createRoute({
 const leaderboard = createRoute({
   getParentRoute: () => root,
   path: "/leaderboard",
+  validateSearch: leaderboardSearch,
   component: page(() => import("@/features/leaderboard/leaderboard-screen"), "LeaderboardScreen"),
 });
 
 const algorithms = createRoute({
   getParentRoute: () => root,
   path: "/algorithms",
+  validateSearch: algorithmsSearch,
   component: page(() => import("@/features/algorithms/algorithms-screen"), "AlgorithmsScreen"),
 });
 
 const algorithm = createRoute({
   getParentRoute: () => root,
   path: "/algorithms/$algorithm",
+  validateSearch: algorithmSearch,
   component: page(() => import("@/features/algorithms/algorithm-screen"), "AlgorithmScreen"),
 });
 
@@ -71,6 +77,7 @@ const compare = createRoute({
 const clusters = createRoute({
   getParentRoute: () => root,
   path: "/clusters",
+  validateSearch: clustersSearch,
   component: page(() => import("@/features/clusters/clusters-screen"), "ClustersScreen"),
 });
 
@@ -116,6 +123,7 @@ const account = createRoute({
 const administration = createRoute({
   getParentRoute: () => root,
   path: "/administration",
+  validateSearch: administrationSearch,
   component: page(() => import("@/features/people/administration-screen"), "AdministrationScreen"),
 });
 

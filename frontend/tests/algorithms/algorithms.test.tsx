@@ -54,7 +54,7 @@ it("a page has the places of the method on the leaderboard of this server", asyn
     methods: [ranked("sync-sgd", 0.95), ranked("sync-easgd", 0.756)],
   };
   const others = { ...board, cluster: "local", methods: [ranked("sync-sgd", 1)] };
-  server.on("GET /leaderboard", { boards: [board, others], tau_max: 4, left_out: [] });
+  server.on("GET /leaderboard", { boards: [board, others], tau_max: 4, choices: [], left_out: [] });
   openApp(server, "/algorithms/sync-easgd");
   const rows = within(await screen.findByTestId("places")).getAllByRole("row");
   expect(rows.slice(1).map((row) => [...row.children].map((cell) => cell.textContent))).toEqual([

@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { allProfiles, shareAt } from "@/features/leaderboard/profile-series";
 import type { Board, Leaderboard, MethodResult, RankedMethod } from "@/lib/client/types.gen";
@@ -60,10 +60,10 @@ const board = (changes: Partial<Board> = {}): Board => ({
   ...changes,
 });
 
-async function open(answer: Partial<Leaderboard>) {
+async function open(answer: Partial<Leaderboard>, address = "/leaderboard") {
   server.on("GET /algorithms", CATALOGUE);
-  server.on("GET /leaderboard", { tau_max: 4, boards: [], left_out: [], ...answer });
-  return openApp(server, "/leaderboard");
+  server.on("GET /leaderboard", { tau_max: 4, choices: [], boards: [], left_out: [], ...answer });
+  return openApp(server, address);
 }
 
 describe("the leaderboard", () => {
@@ -113,13 +113,48 @@ describe("the leaderboard", () => {
     expect(screen.getByRole("link", { name: "#3 plain" })).toHaveAttribute("href", "/experiments/exp_3");
   });
 
+  it("is asked for one workload and one target of those that experiments have, which the address keeps", async () => {
+    const choices = [
+      { workload: "digits-mlp", targets: ["80%", "90%"] },
+      { workload: "mnist-lenet", targets: ["80%"] },
+    ];
+    const { user, router } = await open({ boards: [board()], choices }, "/leaderboard?target=90%25");
+    const asked = () => server.askedFor("GET /leaderboard").at(-1)?.query.toString();
+    expect(await screen.findByLabelText("Target")).toHaveValue("90%");
+    expect(asked()).toBe("target=90%25");
+    await user.selectOptions(screen.getByLabelText("Workload"), "digits-mlp");
+    await waitFor(() => expect(asked()).toBe("workload=digits-mlp&target=90%25"));
+    await user.selectOptions(screen.getByLabelText("Workload"), "mnist-lenet"); // which has no such target
+    await waitFor(() => expect(asked()).toBe("workload=mnist-lenet"));
+    expect(router.state.location.search).toEqual({ workload: "mnist-lenet" });
+    act(() => router.history.back());
+    await waitFor(() => expect(screen.getByLabelText("Workload")).toHaveValue("digits-mlp"));
+    expect(screen.getByLabelText("Target")).toHaveValue("90%");
+  });
+
+  it("is sorted by the times on a workload", async () => {
+    const [first, second] = board().methods;
+    const slow = { ...first, results: [result(), result({ seconds: 12 })] } as RankedMethod;
+    const { user, router } = await open({ boards: [board({ methods: [slow, second as RankedMethod] })] });
+    const names = () => screen.getAllByTestId("method").map((row) => row.textContent?.slice(0, 12));
+    await screen.findByText("Sync EASGD");
+    expect(names()).toEqual(["Sync EASGD0.", "unknown-here"]);
+    await user.click(screen.getByRole("button", { name: "mnist-lenet" }));
+    await waitFor(() => expect(names()).toEqual(["unknown-here", "Sync EASGD0."]));
+    expect(router.state.location.search).toEqual({ sort: "mnist-lenet" });
+    await user.click(screen.getByRole("button", { name: "digits-mlp" })); // one without a time comes last
+    await waitFor(() => expect(names()).toEqual(["Sync EASGD0.", "unknown-here"]));
+    await user.click(screen.getByRole("button", { name: /^Score/ }));
+    await waitFor(() => expect(router.state.location.search).toEqual({}));
+  });
+
   it("says that it could not be computed, and tries again", async () => {
     server.on("GET /algorithms", CATALOGUE);
     server.on("GET /leaderboard", new Refusal(503, "The database is locked."));
     const { user } = openApp(server, "/leaderboard");
     const alert = await screen.findByRole("alert");
     expect(alert).toHaveTextContent("The leaderboard could not be computed. The database is locked.");
-    server.on("GET /leaderboard", { tau_max: 4, boards: [board()], left_out: [] });
+    server.on("GET /leaderboard", { tau_max: 4, choices: [], boards: [board()], left_out: [] });
     await user.click(within(alert).getByRole("button", { name: "Try again" }));
     expect(await screen.findAllByTestId("method")).toHaveLength(2);
   });

@@ -60,6 +60,20 @@ describe("text", () => {
     expect(current()).toBeUndefined();
   });
 
+  it("is in the address, and so are errors", async () => {
+    written("Loss 3", "ValueError: rho", "loss 2");
+    const { user, router } = openApp(server, "/runs/run_21?find=loss");
+    await screen.findByText("Loss 3");
+    expect(screen.getByTestId("log-find")).toHaveValue("loss");
+    expect(screen.getByTestId("log-hits")).toHaveTextContent("2 of 2 lines");
+    await user.click(screen.getByTestId("log-errors"));
+    await waitFor(() => expect(screen.getByTestId("log-hits")).toHaveTextContent("1 of 1 lines with errors"));
+    expect(router.state.location.search).toEqual({ errors: "yes" });
+    await user.type(screen.getByTestId("log-find"), "rho");
+    await waitFor(() => expect(router.state.location.search).toEqual({ find: "rho" }));
+    expect(screen.getByTestId("log-hits")).toHaveTextContent("1 of 1 lines");
+  });
+
   it("that no line has is said", async () => {
     written("Loss 3");
     const { user } = openApp(server, "/runs/run_21");

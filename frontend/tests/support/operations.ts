@@ -173,7 +173,7 @@ export const USUAL = new Map<string, unknown>([
     } satisfies QueueView,
   ],
   ["GET /clusters/*/occupancy", OCCUPANCY],
-  ["GET /leaderboard", { boards: [], tau_max: 4, left_out: [] } satisfies Leaderboard],
+  ["GET /leaderboard", { choices: [], boards: [], tau_max: 4, left_out: [] } satisfies Leaderboard],
   ["GET /runs/*/fetches", { items: [] } satisfies FetchList],
   ["GET /experiments/*/metrics", { items: [] } satisfies FurtherMetricList],
   [

@@ -156,7 +156,7 @@ def test_a_method_that_lacks_a_workload_is_not_ranked_and_one_without_a_setting_
 
 @ONE_KIND
 def test_without_experiments_there_is_no_board(service):
-    assert service.get("/leaderboard") == {"tau_max": 4.0, "boards": [], "left_out": []}
+    assert service.get("/leaderboard") == {"tau_max": 4.0, "choices": [], "boards": [], "left_out": []}
 
 
 @ONE_KIND
@@ -321,3 +321,30 @@ def test_variants_of_a_method_are_compared_on_the_same_seeds():
     assert best([alone, lost]).variant == "lost", "no common seed: the one with more"
     nothing = MethodTimes("nothing", "exp", 1, {})
     assert best([nothing, MethodTimes("missed", "exp", 1, {0: math.inf})]).variant == "missed"
+
+
+@ONE_KIND
+def test_workload_and_target_are_chosen_among_those_of_the_entries(service):
+    times = {"sync": [4.0, 5.0, 4.5], "local 4": [9.0] * 3, "local 8": [8.0] * 3}
+    harder = measured(service, times, target={"value": 0.9})
+    easier = measured(service, times, target={"value": 0.8})
+    other = measured(service, times, workload={"name": "mnist-lenet"}, target={"value": 0.8})
+    both = service.get("/leaderboard")
+    easy, hard = "80% validation accuracy", "90% validation accuracy"
+    assert both["choices"] == [
+        {"workload": "digits-mlp", "targets": [easy, hard]},
+        {"workload": "mnist-lenet", "targets": [easy]},
+    ]
+    assert [number for number, why in left_out(both) if "another target" in why] == [harder["number"]]
+
+    def of(**asked):
+        answer = service.get("/leaderboard", **asked)
+        assert answer["choices"] == both["choices"]
+        assert not left_out(answer)
+        (board,) = answer["boards"]
+        return [(each["name"], each["experiments"][0]["id"]) for each in board["workloads"]]
+
+    assert of(workload="digits-mlp", target=hard) == [("digits-mlp", harder["id"])]
+    assert of(target=easy) == [("digits-mlp", easier["id"]), ("mnist-lenet", other["id"])]
+    assert of(workload="mnist-lenet") == [("mnist-lenet", other["id"])]
+    assert service.get("/leaderboard", workload="mnist-lenet", target=hard)["boards"] == []

@@ -21,6 +21,7 @@ import { COST, costOf, onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from
 import { type Figures, figuresOf } from "./figures";
 import { MeasuredPart } from "./measured-part";
 import { ParametersTable } from "./parameters-table";
+import type { AlgorithmSearch } from "./search";
 import { type Findings, findingsOf } from "./verified";
 import { VerifiedTable } from "./verified-table";
 
@@ -43,6 +44,10 @@ export function AlgorithmScreen() {
 }
 
 function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Findings | undefined }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const look = (changes: AlgorithmSearch) =>
+    navigate({ search: (old) => ({ ...old, ...changes }), replace: true, resetScroll: false });
   const own = algorithm.origin !== "built-in";
   const figures = own ? undefined : figuresOf(algorithm.name);
   return (
@@ -82,10 +87,17 @@ function Page({ algorithm, findings }: { algorithm: AlgorithmView; findings: Fin
           algorithm={algorithm.name}
           sentence={costOf(algorithm.documentation)}
           prices={figures?.prices}
+          network={search.network}
+          choose={(network) => look({ network })}
         />
       </Section>
       <Section title="Parameters" testId="parameters">
-        <ParametersTable algorithm={algorithm} bounds={figures?.bounds ?? null} />
+        <ParametersTable
+          algorithm={algorithm}
+          bounds={figures?.bounds ?? null}
+          workers={search.workers}
+          choose={(workers) => look({ workers })}
+        />
       </Section>
       <Section title="Measured here" testId="measured-here">
         <MeasuredPart algorithm={algorithm.name} />

@@ -1,7 +1,7 @@
 import { Skeleton, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useEffect } from "react";
 import { listAlgorithmsOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { AlgorithmView } from "@/lib/client/types.gen";
 import { LoadFault } from "@/lib/ui/load-fault";
@@ -9,13 +9,20 @@ import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
+import { useTyped } from "@/lib/views/use-typed";
 import styles from "./algorithms.module.css";
 import { byFamily, matches, onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "./facts";
+
+const route = getRouteApi("/algorithms");
 
 /** Every method that a cluster offers; each leads to its page. */
 export function AlgorithmsScreen() {
   const query = useQuery(listAlgorithmsOptions());
-  const [typed, setTyped] = useState("");
+  const { find = "" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [typed, setTyped] = useTyped(find, (next) =>
+    navigate({ search: { find: next || undefined }, replace: true, resetScroll: false }),
+  );
   useEffect(() => {
     document.title = "Algorithms · Hooke";
   }, []);

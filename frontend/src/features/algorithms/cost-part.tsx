@@ -1,5 +1,4 @@
 import { NativeSelect } from "@mantine/core";
-import { useState } from "react";
 import { PRESETS } from "@/lib/format/networks";
 import { formatBytes, formatNumber } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
@@ -20,11 +19,13 @@ interface CostProps {
   /** The sentence of the docstring; empty: it has none. */
   sentence: string;
   prices: Readonly<Record<string, Price>> | null | undefined;
+  /** The key of the network that was chosen. */
+  network: string | undefined;
+  choose: (network: string) => void;
 }
 
 /** What a step moves: as the docstring says it, and in numbers for a network. */
-export function CostPart({ algorithm, sentence, prices }: CostProps) {
-  const [key, setKey] = useState<string>(PRESETS[0].key);
+export function CostPart({ algorithm, sentence, prices, network: key, choose }: CostProps) {
   const network = PRESETS.find((one) => one.key === key) ?? PRESETS[0];
   const rows = Object.entries(prices ?? {});
   const silent = rows.length > 0 && rows.every(([, price]) => price.messages === 0);
@@ -53,8 +54,8 @@ export function CostPart({ algorithm, sentence, prices }: CostProps) {
             size="xs"
             label="Network"
             data={PRESETS.map(({ key: value, label }) => ({ value, label }))}
-            value={key}
-            onChange={(event) => setKey(event.currentTarget.value)}
+            value={network.key}
+            onChange={(event) => choose(event.currentTarget.value)}
           />
           <TableRegion label={`Cost of ${algorithm}`}>
             <table className={`${ui.table} ${ui.sticky}`} data-testid="cost">

@@ -1,5 +1,4 @@
 import { NativeSelect } from "@mantine/core";
-import { useState } from "react";
 import type { AlgorithmView } from "@/lib/client/types.gen";
 import { formatNumber } from "@/lib/format/numbers";
 import { type FormField, fieldsFromSchema } from "@/lib/json/fields-from-schema";
@@ -11,15 +10,23 @@ import ui from "@/lib/ui/ui.module.css";
 import styles from "./algorithms.module.css";
 import { COUNTS, type Figures } from "./figures";
 
+/** Workers of the bounds until others are chosen. */
+const USUALLY = "4";
+
 /** What may be set, with default and range, and what tuning searches; settings that many methods share come last. */
 export function ParametersTable({
   algorithm,
   bounds,
+  workers: asked,
+  choose,
 }: {
   algorithm: AlgorithmView;
   bounds?: Figures["bounds"];
+  /** The number of workers that was chosen, of which the bounds are told. */
+  workers?: number;
+  choose?: (workers: number) => void;
 }) {
-  const [workers, setWorkers] = useState("4");
+  const workers = bounds?.[String(asked)] ? String(asked) : USUALLY;
   const fields = fieldsFromSchema(algorithm.parameters);
   if (fields.length === 0) return <p className={screen.intro}>This algorithm has no parameters.</p>;
   const groups = [...new Set(fields.map(({ group }) => group))].sort((a, b) => a.length - b.length);
@@ -63,7 +70,7 @@ export function ParametersTable({
         label="Stability bounds for workers"
         data={COUNTS.map(String).filter((count) => bounds[count])}
         value={workers}
-        onChange={(event) => setWorkers(event.currentTarget.value)}
+        onChange={(event) => choose?.(Number(event.currentTarget.value))}
       />
       {table}
     </>

@@ -1,6 +1,6 @@
 import { Group, SegmentedControl } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { getRouteApi } from "@tanstack/react-router";
 import { readOccupancy } from "@/lib/client/sdk.gen";
 import type { OccupancyView } from "@/lib/client/types.gen";
 import { LoadFault } from "@/lib/ui/load-fault";
@@ -8,6 +8,7 @@ import ui from "@/lib/ui/ui.module.css";
 import styles from "./clusters.module.css";
 import { intervalWords, shareWords, summary } from "./occupancy";
 
+const route = getRouteApi("/clusters");
 const PERIODS = [
   { value: "day", label: "24 hours" },
   { value: "week", label: "7 days" },
@@ -15,9 +16,10 @@ const PERIODS = [
 const AGAIN = 60_000;
 const HEIGHT = 48;
 
-/** How much of a cluster runs held lately, as bars and as a table. */
+/** How much of a cluster runs held lately, as bars and as a table; over the same time on all clusters of the page. */
 export function OccupancyPart({ cluster }: { cluster: string }) {
-  const [period, setPeriod] = useState<"day" | "week">("day");
+  const period: "day" | "week" = route.useSearch().period ?? "day";
+  const navigate = route.useNavigate();
   const query = useQuery({
     queryKey: ["occupancy", cluster, period],
     queryFn: async ({ signal }) => {
@@ -36,7 +38,13 @@ export function OccupancyPart({ cluster }: { cluster: string }) {
           aria-label={`Time over which the occupancy of ${cluster} is shown`}
           value={period}
           data={[...PERIODS]}
-          onChange={(value) => setPeriod(value === "week" ? value : "day")}
+          onChange={(value) =>
+            navigate({
+              search: { period: value === "week" ? value : undefined },
+              replace: true,
+              resetScroll: false,
+            })
+          }
         />
       </Group>
       <LoadFault what="The occupancy could not be loaded." query={query} />

@@ -27,7 +27,7 @@ export function CompareScreen() {
     document.title = "Compare · Hooke";
   }, []);
   const change = (next: Partial<CompareSearch>) =>
-    navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
+    navigate({ search: (old) => ({ ...old, ...next }), replace: "sort" in next, resetScroll: false });
   return (
     <>
       <Group justify="space-between" align="flex-start">

@@ -6,6 +6,7 @@ import type { BandAnswer, ExperimentView } from "@/lib/client/types.gen";
 import { CurveControls, LOG_SCALE, LOG_X, SMOOTH } from "@/lib/ui/curve-controls";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
+import { useSteps } from "@/lib/views/use-steps";
 import { type AddedChart, addressOf, chartsIn, choicesOf, drawsSteps } from "./added-charts";
 import { AddedCurve } from "./added-curve";
 import { AddChart } from "./chart-controls";
@@ -32,12 +33,13 @@ interface CurvesProps {
 export function Curves({ experiment, groups, group }: CurvesProps) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const steps = useSteps();
   const axis = search.axis ?? "clock";
   const declared = useFurther(experiment.id).data?.items ?? [];
   const { query, seeded, drawn, runs } = useCurves(experiment, group, axis, METRICS);
   const many = new Set(seeded.flatMap(({ band }) => band.runs)).size > MOST_RUNS;
   const look = (changes: Partial<ExperimentSearch>) =>
-    navigate({ search: (old) => ({ ...old, ...changes }), replace: true, resetScroll: false });
+    navigate({ search: (old) => ({ ...old, ...changes }), replace: steps(changes), resetScroll: false });
   const hidden = hiddenVariants(search.hide);
   const usual = drawnOf(query.data);
   const choices = choicesOf(usual, declared);

@@ -27,7 +27,6 @@ export function GroupPicker({ groups, group }: { groups: readonly Group[]; group
           const next = groups.find((one) => one.key === key);
           navigate({
             search: (old) => ({ ...old, cluster: next?.cluster, workers: next?.workers }),
-            replace: true,
             resetScroll: false,
           });
         }}

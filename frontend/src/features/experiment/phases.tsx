@@ -52,7 +52,6 @@ export function Phases({ experiment, group }: { experiment: ExperimentView; grou
             onChange={({ currentTarget: { checked } }) =>
               navigate({
                 search: (old) => ({ ...old, phases: checked ? "time" : undefined }),
-                replace: true,
                 resetScroll: false,
               })
             }

@@ -77,7 +77,7 @@ function summed(key: string, first: RunSummary, runs: readonly RunSummary[]): Ru
 export function groupsOfRuns(runs: readonly RunSummary[], variants: readonly string[]): RunGroup[] {
   const found = new Map<string, RunSummary[]>();
   for (const run of runs) {
-    const key = `${run.variant}\n${run.cluster}\n${run.workers}`;
+    const key = `${run.cluster}/${run.workers}/${run.variant}`;
     const same = found.get(key);
     if (same) same.push(run);
     else found.set(key, [run]);

@@ -1,6 +1,6 @@
 import { Button, Group as Row, Skeleton } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { Fragment, useCallback, useMemo, useRef, useState } from "react";
+import { Fragment, useCallback, useMemo, useRef } from "react";
 import type { ExperimentView, RunSummary } from "@/lib/client/types.gen";
 import { DrawAll } from "@/lib/rows/draw-all";
 import { RowGap } from "@/lib/rows/row-gap";
@@ -50,9 +50,10 @@ function useKind(id: string, every: boolean, asked: RunsAsked) {
 /** Every run of the experiment; each leads to its own page. */
 export function RunsTable({ experiment }: { experiment: ExperimentView }) {
   const tuned = Boolean(experiment.spec.tuning);
-  const { runs: only, sort, group, columns: named } = route.useSearch();
+  const { runs: only, sort, group, columns: named, open: opened, all } = route.useSearch();
+  const navigate = route.useNavigate();
   const { variants } = experiment;
-  const [every, setEvery] = useState(false);
+  const every = all === "yes";
   const shown = useMemo(() => columnsIn(OPTIONAL, named), [named]);
   const energy = shown.has("energy") || runsOrderIn(sort)?.key === "energy" || undefined;
   const reported = useKind(experiment.id, every, { reported: tuned ? true : undefined, energy });
@@ -68,15 +69,19 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
     () => columnsFor(COLUMNS, tuned).filter(({ key }) => key === "run" || shown.has(key)),
     [tuned, shown],
   );
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const open = useMemo(() => new Set(opened), [opened]);
   const turn = useCallback(
     (key: string) =>
-      setOpen((before) => {
-        const next = new Set(before);
-        if (!next.delete(key)) next.add(key);
-        return next;
+      navigate({
+        search: ({ open: before = [], ...old }) => {
+          const others = before.filter((one) => one !== key);
+          const next = others.length < before.length ? others : [...before, key];
+          return { ...old, open: next.length > 0 ? next : undefined };
+        },
+        replace: true,
+        resetScroll: false,
       }),
-    [],
+    [navigate],
   );
   const groups = useMemo(() => (group ? groupsOfRuns(runs, variants) : undefined), [group, runs, variants]);
   const entries = useMemo(() => entriesOf(runs, groups, open), [runs, groups, open]);
@@ -98,7 +103,9 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
               size="compact-xs"
               variant="default"
               loading={every && !failed}
-              onClick={() => setEvery(true)}
+              onClick={() =>
+                navigate({ search: (old) => ({ ...old, all: "yes" }), replace: true, resetScroll: false })
+              }
               data-testid="every-run"
             >
               Show all

@@ -32,6 +32,10 @@ export interface ExperimentSearch {
   sort?: string;
   /** Runs under the variant and place that they are of. */
   group?: "variant";
+  /** The groups of runs that are open, "local/8/Sync EASGD". */
+  open?: readonly string[];
+  /** Every run is listed, and not only the first. */
+  all?: "yes";
   /** Only these runs of a tuned experiment. */
   runs?: "reported" | "trials";
   /** Columns of the table of runs, "variant.seed.loss"; otherwise the usual ones. */
@@ -40,9 +44,12 @@ export interface ExperimentSearch {
   phases?: "time";
 }
 
+/** An address has room for so many names. */
+const MOST_OPEN = 40;
+
 export function experimentSearch(search: Record<string, unknown>): ExperimentSearch {
   const { axis, cluster, workers, hide, y, scale, seeds, x, tab, more, by, sort, group, runs } = search;
-  const { columns, phases, smooth, xscale } = search;
+  const { columns, phases, smooth, xscale, open, all } = search;
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
     versions: typeof search.versions === "number" ? search.versions : undefined,
@@ -60,6 +67,8 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     by: typeof by === "string" ? by : undefined,
     sort: typeof sort === "string" ? sort : undefined,
     group: group === "variant" ? group : undefined,
+    open: Array.isArray(open) && open.length > 0 ? open.map(String).slice(0, MOST_OPEN) : undefined,
+    all: all === "yes" ? all : undefined,
     runs: runs === "reported" || runs === "trials" ? runs : undefined,
     columns: typeof columns === "string" ? columns : undefined,
     phases: phases === "time" ? phases : undefined,

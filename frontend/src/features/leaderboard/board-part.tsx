@@ -18,10 +18,13 @@ interface BoardProps {
   tauMax: number;
   /** The name of a method for people. */
   title: (algorithm: string) => string;
+  /** The workload by whose times methods are sorted; otherwise by their scores. */
+  sort: string | undefined;
+  sortBy: (workload: string | undefined) => void;
 }
 
 /** The methods on one cluster with one number of workers. */
-export function BoardPart({ board, tauMax, title }: BoardProps) {
+export function BoardPart({ board, tauMax, title, sort, sortBy }: BoardProps) {
   const where = `${board.cluster}, ${board.workers} ${board.workers === 1 ? "worker" : "workers"}`;
   const tags = (
     <span className={styles.tags}>
@@ -37,7 +40,7 @@ export function BoardPart({ board, tauMax, title }: BoardProps) {
           One workload is not enough for a ranking. Tune the same algorithms on another workload.
         </Text>
       )}
-      <Ranking board={board} title={title} />
+      <Ranking board={board} title={title} sort={sort} sortBy={sortBy} />
       {board.methods.length > 0 && (
         <div className={styles.profiles}>
           <LineChart
@@ -68,7 +71,15 @@ export function BoardPart({ board, tauMax, title }: BoardProps) {
   );
 }
 
-function Ranking({ board, title }: Pick<BoardProps, "board" | "title">) {
+/** The methods with their places among scores, which give their colours; without a time on the workload, last. */
+function ordered(board: Board, sort: string | undefined) {
+  const at = board.workloads.findIndex(({ name }) => name === sort);
+  const methods = board.methods.map((method, index) => ({ method, index }));
+  const seconds = ({ method }: (typeof methods)[number]) => method.results[at]?.seconds ?? Number.MAX_VALUE;
+  return at < 0 ? methods : methods.sort((one, other) => seconds(one) - seconds(other));
+}
+
+function Ranking({ board, title, sort, sortBy }: Omit<BoardProps, "tauMax">) {
   if (board.methods.length === 0) {
     return (
       <Text fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14}>
@@ -83,14 +94,24 @@ function Ranking({ board, title }: Pick<BoardProps, "board" | "title">) {
         <thead>
           <tr>
             <th scope="col">Algorithm</th>
-            <th scope="col">Score, 95% interval</th>
+            <Head
+              name="Score, 95% interval"
+              sorted={board.workloads.every(({ name }) => name !== sort) ? "descending" : undefined}
+              click={() => sortBy(undefined)}
+            />
             {board.workloads.map((workload) => (
-              <WorkloadHead key={workload.name} workload={workload} simulated={board.simulated} />
+              <WorkloadHead
+                key={workload.name}
+                workload={workload}
+                simulated={board.simulated}
+                sorted={workload.name === sort ? "ascending" : undefined}
+                click={() => sortBy(workload.name)}
+              />
             ))}
           </tr>
         </thead>
         <tbody>
-          {board.methods.map((method, index) => (
+          {ordered(board, sort).map(({ method, index }) => (
             <MethodRow
               key={method.algorithm}
               board={board}
@@ -105,10 +126,44 @@ function Ranking({ board, title }: Pick<BoardProps, "board" | "title">) {
   );
 }
 
-function WorkloadHead({ workload, simulated }: { workload: BoardWorkload; simulated: boolean }) {
+interface HeadProps {
+  name: string;
+  sorted: "ascending" | "descending" | undefined;
+  click: () => void;
+}
+
+function Head({ name, sorted, click }: HeadProps) {
   return (
-    <th data-number scope="col" className={ui.number}>
-      {workload.name}
+    <th scope="col" aria-sort={sorted} data-export={name}>
+      <SortButton name={name} sorted={sorted} click={click} />
+    </th>
+  );
+}
+
+function SortButton({ name, sorted, click }: HeadProps) {
+  return (
+    <button type="button" className={styles.sort} onClick={click}>
+      {name}
+      <span aria-hidden="true">{sorted && (sorted === "ascending" ? " ▲" : " ▼")}</span>
+    </button>
+  );
+}
+
+interface WorkloadHeadProps extends Omit<HeadProps, "name"> {
+  workload: BoardWorkload;
+  simulated: boolean;
+}
+
+function WorkloadHead({ workload, simulated, sorted, click }: WorkloadHeadProps) {
+  return (
+    <th
+      data-number
+      scope="col"
+      className={ui.number}
+      aria-sort={sorted}
+      data-export={`${workload.name}, ${workload.target}${simulated ? ", virtual s" : ""}`}
+    >
+      <SortButton name={workload.name} sorted={sorted} click={click} />
       <span className={ui.range} data-range>
         {workload.target}, {workload.trials} {workload.trials === 1 ? "trial" : "trials"}
         {simulated && ", virtual s"}

@@ -1,6 +1,6 @@
 import { Skeleton } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { listAlgorithmsOptions, readLeaderboardOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentLeftOut, Leaderboard } from "@/lib/client/types.gen";
@@ -12,13 +12,27 @@ import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { BoardPart } from "./board-part";
+import { ChooseBoard } from "./choose-board";
 import styles from "./leaderboard.module.css";
+import type { LeaderboardSearch } from "./search";
+
+const route = getRouteApi("/leaderboard");
 
 /** Methods over several workloads, for each cluster. */
 export function LeaderboardScreen() {
-  const query = useQuery(readLeaderboardOptions());
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const look = (changes: LeaderboardSearch) =>
+    navigate({
+      search: (old) => ({ ...old, ...changes }),
+      replace: !("target" in changes), // another choice is a step for Back, another order is none
+      resetScroll: false,
+    });
+  const { workload, target } = search;
+  const options = readLeaderboardOptions({ query: { workload, target } });
+  const query = useQuery({ ...options, placeholderData: keepPreviousData });
   const catalogue = useQuery(listAlgorithmsOptions());
-  const refresh = useRefresh(readLeaderboardOptions().queryKey, 5000);
+  const refresh = useRefresh(options.queryKey, 5000);
   useStream({}, (event) => {
     if (event.kind === "experiment" || event.kind === "reset") refresh();
   });
@@ -29,7 +43,8 @@ export function LeaderboardScreen() {
     catalogue.data?.items.map(({ name, title }) => [name, title.replace(/\s*\(.*\)$/, "")]),
   );
   const title = (name: string) => titles.get(name) ?? name;
-  if (query.data && query.data.boards.length === 0) return <Empty leaderboard={query.data} />;
+  const chosen = workload !== undefined || target !== undefined;
+  if (query.data && query.data.boards.length === 0 && !chosen) return <Empty leaderboard={query.data} />;
   return (
     <>
       <h1 className={screen.title}>Leaderboard</h1>
@@ -40,14 +55,25 @@ export function LeaderboardScreen() {
         equal effort count. Intervals cover the choice of seeds only; they are too narrow where many
         algorithms are about equally fast.
       </p>
+      {query.data &&
+        (chosen || query.data.choices.some(({ targets }, at) => at > 0 || targets.length > 1)) && (
+          <ChooseBoard choices={query.data.choices} search={search} look={look} />
+        )}
       <LoadFault what="The leaderboard could not be computed." query={query} />
       {query.isPending && <Skeleton height={260} mt={24} />}
+      {query.data?.boards.length === 0 && (
+        <p className={screen.note} data-testid="no-board">
+          No experiment on this workload with this target counts.
+        </p>
+      )}
       {query.data?.boards.map((board) => (
         <BoardPart
           key={JSON.stringify([board.cluster, board.workers, board.workloads])}
           board={board}
           tauMax={query.data.tau_max}
           title={title}
+          sort={search.sort}
+          sortBy={(sort) => look({ sort })}
         />
       ))}
       {query.data && <LeftOut items={query.data.left_out} />}

@@ -7,6 +7,16 @@ export interface SignInSearch {
 /** Why an account was not linked. */
 export type AccountSearch = Pick<SignInSearch, "problem">;
 
+/** Whose entries of the audit trail are listed, and about what. */
+export interface AdministrationSearch {
+  actor?: string;
+  subject?: string;
+}
+
+export function administrationSearch({ actor, subject }: Record<string, unknown>): AdministrationSearch {
+  return { actor: text(actor) || undefined, subject: text(subject) || undefined };
+}
+
 function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

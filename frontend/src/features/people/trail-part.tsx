@@ -1,6 +1,6 @@
 import { Button, Group, TextInput } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { getRouteApi } from "@tanstack/react-router";
 import { listAudit } from "@/lib/client/sdk.gen";
 import type { TrailEntryView } from "@/lib/client/types.gen";
 import { formatMoment } from "@/lib/format/time";
@@ -8,18 +8,16 @@ import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import ui from "@/lib/ui/ui.module.css";
+import { useTyped } from "@/lib/views/use-typed";
 import styles from "./people.module.css";
+import type { AdministrationSearch } from "./search";
 import { actionWords, changeWords } from "./trail-words";
 
+const route = getRouteApi("/administration");
 const PAGE = 50;
 const EXPORT = "/api/v1/audit/export?kind=";
 
-interface Chosen {
-  actor?: string;
-  subject?: string;
-}
-
-function useTrail(chosen: Chosen) {
+function useTrail(chosen: AdministrationSearch) {
   return useInfiniteQuery({
     queryKey: ["audit", chosen],
     initialPageParam: undefined as string | undefined,
@@ -33,9 +31,15 @@ function useTrail(chosen: Chosen) {
 
 /** Who changed what, when, and from where. */
 export function TrailPart() {
-  const [actor, setActor] = useState("");
-  const [subject, setSubject] = useState("");
-  const query = useTrail({ actor: actor.trim() || undefined, subject: subject.trim() || undefined });
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const look = (changes: AdministrationSearch) =>
+    navigate({ search: (old) => ({ ...old, ...changes }), replace: true, resetScroll: false });
+  const [actor, setActor] = useTyped(search.actor ?? "", (next) => look({ actor: next.trim() || undefined }));
+  const [subject, setSubject] = useTyped(search.subject ?? "", (next) =>
+    look({ subject: next.trim() || undefined }),
+  );
+  const query = useTrail(search);
   const items = query.data?.pages.flatMap((page) => page.items) ?? [];
   const exports = (
     <span className={styles.exports}>

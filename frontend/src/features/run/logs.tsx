@@ -9,10 +9,12 @@ import { useBoxRows } from "@/lib/rows/use-box-rows";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
+import { useTyped } from "@/lib/views/use-typed";
 import { FindBar } from "./find-bar";
 import own from "./logs.module.css";
 import styles from "./run.module.css";
-import { type Find, useFind } from "./use-find";
+import type { RunSearch } from "./search";
+import { type Asked, type Find, useFind } from "./use-find";
 import { type Back, useLogs } from "./use-logs";
 
 const route = getRouteApi("/runs/$runId");
@@ -32,7 +34,7 @@ export function Logs({ run }: { run: RunView }) {
   const { query, back } = useLogs(run.id, rank);
   const lines = query.data?.lines ?? NO_LINES;
   const cut = query.data?.cut ?? 0;
-  const find = useFind(lines);
+  const find = useFind(lines, ...useAsked());
   const ranks = Array.from({ length: run.workers + run.servers }, (_, i) => i);
   return (
     <Section
@@ -80,6 +82,24 @@ export function Logs({ run }: { run: RunView }) {
       <Tail lines={lines} find={find} cut={cut} back={back} over={isTerminal(run.state)} />
     </Section>
   );
+}
+
+/** What is looked for, as the address has it; what is being typed comes there after a pause. */
+function useAsked(): [Asked, (asked: Asked) => void] {
+  const { find = "", errors } = route.useSearch();
+  const navigate = route.useNavigate();
+  const look = (changes: Pick<RunSearch, "find" | "errors">) =>
+    navigate({ search: (old) => ({ ...old, ...changes }), replace: true, resetScroll: false });
+  const [text, type] = useTyped(find, (next) =>
+    look(next ? { find: next, errors: undefined } : { find: undefined }),
+  );
+  const asked: Asked = useMemo(() => (errors && text === find ? "errors" : { text }), [errors, text, find]);
+  const ask = (next: Asked) => {
+    if (next === "errors" || asked === "errors")
+      look({ find: undefined, errors: next === "errors" ? "yes" : undefined });
+    type(next === "errors" ? "" : next.text);
+  };
+  return [asked, ask];
 }
 
 interface TailProps {

@@ -18,6 +18,7 @@ import { CurveControls, LOG_SCALE, SMOOTH } from "@/lib/ui/curve-controls";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
+import { useSteps } from "@/lib/views/use-steps";
 import styles from "./run.module.css";
 import type { RunSearch } from "./search";
 import { metricsOf, useSeries } from "./use-run";
@@ -37,8 +38,9 @@ export function RunCurves({
   const search = route.useSearch();
   const axis = search.axis ?? "clock";
   const navigate = route.useNavigate();
+  const steps = useSteps();
   const look = (changes: Partial<RunSearch>) =>
-    navigate({ search: (old) => ({ ...old, ...changes }), replace: true, resetScroll: false });
+    navigate({ search: (old) => ({ ...old, ...changes }), replace: steps(changes), resetScroll: false });
   const zoom = zoomFrom(search.x);
   const metrics = metricsOf(run.evaluated_part);
   const query = useSeries(run.id, metrics, axis);

@@ -17,6 +17,10 @@ export interface RunSearch {
   step?: number;
   /** How its settings are shown; otherwise all in words. */
   spec?: "defaults" | "json";
+  /** Looked for in the log. */
+  find?: string;
+  /** Lines with errors are looked for in it. */
+  errors?: "yes";
   /** Only this rank's log lines; -1 is mpirun and the supervisor. */
   rank?: number;
 }
@@ -30,6 +34,8 @@ export function runSearch({
   step,
   spec,
   rank,
+  find,
+  errors,
 }: Record<string, unknown>): RunSearch {
   return {
     axis: AXES.find((known) => known === axis && known !== "clock"),
@@ -39,6 +45,8 @@ export function runSearch({
     t: typeof t === "string" && windowFrom(t) ? t : undefined,
     step: typeof step === "number" && Number.isInteger(step) && step >= 1 ? step : undefined,
     spec: spec === "defaults" || spec === "json" ? spec : undefined,
+    find: typeof find === "string" || typeof find === "number" ? String(find) || undefined : undefined,
+    errors: errors === "yes" ? errors : undefined,
     rank: typeof rank === "number" && Number.isInteger(rank) && rank >= -1 ? rank : undefined,
   };
 }

@@ -8,6 +8,7 @@ import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
 import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
+import { useSteps } from "@/lib/views/use-steps";
 import { type Window, windowFrom } from "./asked-window";
 import type { RunSearch } from "./search";
 import styles from "./timeline.module.css";
@@ -64,8 +65,9 @@ export function absentWords(run: RunView, answer: TimelineView | undefined): str
 function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; stale: boolean }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const steps = useSteps();
   const look = (changes: Pick<RunSearch, "t" | "step">) =>
-    navigate({ search: (old) => ({ ...old, ...changes }), replace: true, resetScroll: false });
+    navigate({ search: (old) => ({ ...old, ...changes }), replace: steps(changes), resetScroll: false });
   const asked = windowFrom(search.t);
   const shown: Window =
     asked ?? (search.step !== undefined || !stale ? [answer.start, answer.stop] : [0, answer.span]);

@@ -8,7 +8,7 @@ import type { LogLineView } from "@/lib/client/types.gen";
 const ERROR =
   /(?:[A-Za-z](?:Error|Exception)\b|\bTraceback\b|\b(?:ERROR|FATAL|CRITICAL)\b|\berror:|\bAborted\b|\bKilled\b|Segmentation fault|^(?:[a-z_]\w*\.)+[A-Z]\w*(?::|$))/;
 
-type Asked = { readonly text: string } | "errors";
+export type Asked = { readonly text: string } | "errors";
 
 /** The places of the lines that are looked for. */
 export function hitsOf(lines: readonly LogLineView[], asked: Asked): number[] {
@@ -32,8 +32,7 @@ export interface Find {
 }
 
 /** Looks for a text, or for errors, in the lines of a log; the newest that is found is shown first. */
-export function useFind(lines: readonly LogLineView[]): Find {
-  const [asked, setAsked] = useState<Asked>({ text: "" });
+export function useFind(lines: readonly LogLineView[], asked: Asked, setAsked: (asked: Asked) => void): Find {
   const [shown, setShown] = useState<number>();
   const hits = useMemo(() => hitsOf(lines, asked), [lines, asked]);
   const found = hits.findIndex((index) => lines[index]?.position === shown);

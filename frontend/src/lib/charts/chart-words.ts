@@ -1,6 +1,6 @@
-import type uPlot from "uplot";
 import { split } from "./crowd";
 import type { ChartAxes } from "./options";
+import type uPlot from "./plot-type";
 import type { ChartSeries } from "./series";
 import type { Zoom } from "./zoom";
 

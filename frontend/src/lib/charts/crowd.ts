@@ -1,5 +1,5 @@
-import type uPlot from "uplot";
 import type { Table } from "@/lib/columns/join";
+import type uPlot from "./plot-type";
 import type { ChartSeries } from "./series";
 
 /** Of more thin lines nobody reads one at the pointer. */

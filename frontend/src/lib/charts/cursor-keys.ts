@@ -1,5 +1,5 @@
-import type uPlot from "uplot";
 import { bent, straight } from "./log-x";
+import type uPlot from "./plot-type";
 import type { Zoom } from "./zoom";
 
 interface Plot extends Pick<uPlot, "data" | "series" | "cursor" | "valToPos"> {

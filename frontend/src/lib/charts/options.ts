@@ -1,8 +1,8 @@
-import type uPlot from "uplot";
 import { beyondMarks } from "./beyond-marks";
 import type { ChartCursor } from "./chart-cursor";
 import { crowdLines, split } from "./crowd";
 import type { Beyond } from "./most-values";
+import type uPlot from "./plot-type";
 import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
 import { tickTexts } from "./tick-texts";
 import { type TooltipRow, tellsCursor, tooltip } from "./tooltip";

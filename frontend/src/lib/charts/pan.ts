@@ -1,5 +1,5 @@
-import type uPlot from "uplot";
 import { bent, straight } from "./log-x";
+import type uPlot from "./plot-type";
 import type { Zoom } from "./zoom";
 
 /** A part of an axis moved by a distance, as far as it stays within all that there is. */

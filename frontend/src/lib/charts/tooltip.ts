@@ -1,6 +1,6 @@
-import type uPlot from "uplot";
 import type { ChartCursor } from "./chart-cursor";
 import styles from "./line-chart.module.css";
+import type uPlot from "./plot-type";
 
 export interface TooltipRow {
   readonly label: string;

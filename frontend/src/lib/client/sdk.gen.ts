@@ -448,7 +448,8 @@ export const acceptInvite = <ThrowOnError extends boolean = false>(options: Opti
  *
  * Return performance profiles and scores of methods over several workloads, by cluster and number of workers.
  *
- * Only tuned experiments with equal tuning count; the others are listed with the reason.
+ * Only tuned experiments with equal tuning count; the others are listed with the reason. Where experiments on a
+ * workload have several targets, one of them decides, unless it is chosen.
  */
 export const readLeaderboard = <ThrowOnError extends boolean = false>(options?: Options<ReadLeaderboardData, ThrowOnError>): RequestResult<ReadLeaderboardResponses, ReadLeaderboardErrors, ThrowOnError> => (options?.client ?? client).get<ReadLeaderboardResponses, ReadLeaderboardErrors, ThrowOnError>({ url: '/api/v1/leaderboard', ...options });
 

@@ -603,6 +603,26 @@ export type Board = {
 };
 
 /**
+ * BoardChoice
+ *
+ * A workload that can be asked for alone.
+ */
+export type BoardChoice = {
+    /**
+     * Targets
+     *
+     * The targets of its experiments that count, in words, those of the newest first.
+     */
+    targets: Array<string>;
+    /**
+     * Workload
+     *
+     * Its name, with its parameters where several workloads have it.
+     */
+    workload: string;
+};
+
+/**
  * BoardWorkload
  *
  * A workload of a board.
@@ -3588,6 +3608,12 @@ export type Leaderboard = {
      * One for each cluster, number of workers and set of workloads.
      */
     boards: Array<Board>;
+    /**
+     * Choices
+     *
+     * The workloads and targets of all experiments that count, whichever are asked for.
+     */
+    choices: Array<BoardChoice>;
     /**
      * Left Out
      *
@@ -9723,7 +9749,20 @@ export type AcceptInviteResponse = AcceptInviteResponses[keyof AcceptInviteRespo
 export type ReadLeaderboardData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Workload
+         *
+         * Only this workload, as `choices` names it.
+         */
+        workload?: string | null;
+        /**
+         * Target
+         *
+         * Only this target, as `choices` names it.
+         */
+        target?: string | null;
+    };
     url: '/api/v1/leaderboard';
 };
 

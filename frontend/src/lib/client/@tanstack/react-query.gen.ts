@@ -944,7 +944,8 @@ export const readLeaderboardQueryKey = (options?: Options<ReadLeaderboardData>) 
  *
  * Return performance profiles and scores of methods over several workloads, by cluster and number of workers.
  *
- * Only tuned experiments with equal tuning count; the others are listed with the reason.
+ * Only tuned experiments with equal tuning count; the others are listed with the reason. Where experiments on a
+ * workload have several targets, one of them decides, unless it is chosen.
  */
 export const readLeaderboardOptions = (options?: Options<ReadLeaderboardData>) => queryOptions<ReadLeaderboardResponse, ReadLeaderboardError, ReadLeaderboardResponse, ReturnType<typeof readLeaderboardQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
