@@ -1,6 +1,6 @@
 """Memory of a run before it starts, predicted from sizes that are known without building anything.
 
-    process = PROGRAM + data + 4 |W| vectors + 8 batch activations,   vectors = 4 + method + step
+    process = PROGRAM + data + kept + 4 |W| vectors + 8 batch activations,   vectors = 4 + method + step
 
 of every rank in the real world. In virtual time all ranks share one process, with one program and one copy of the
 data. The four vectors are weights, gradient, the gradient as automatic differentiation makes it, and one that the
@@ -94,6 +94,7 @@ class Footprint:
     processes: int
     program: int
     data: int
+    """Data sets, and what workers keep beside vectors."""
     vectors: int
     activations: int
     assumed: tuple[str, ...]
@@ -124,7 +125,7 @@ def footprint(spec: RunSpec, servers: int) -> Footprint | None:
     return Footprint(
         processes=processes,
         program=processes * PROGRAM,
-        data=processes * sizes.data,
+        data=processes * sizes.data + spec.workers * sizes.kept,
         vectors=(spec.workers * worker + servers * server) * sizes.weights * ELEMENT,
         activations=2 * ELEMENT * spec.workers * spec.batch * sizes.activations,
         assumed=tuple(filter(None, told)),

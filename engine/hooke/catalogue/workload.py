@@ -45,6 +45,8 @@ class Sizes:
     """Numbers that a sample's forward pass keeps for the backward pass, about."""
     assumed: str = ""
     """What was assumed about the data, which nobody has read yet; empty: nothing."""
+    kept: int = 0
+    """Bytes that each worker keeps beside vectors and data, such as hash tables."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,16 @@ def usual_hashes(family: str) -> int:
     return _USUAL[BITS[family]]
 
 
+def bytes_of_code(bits: int) -> int:
+    """Return the bytes in which tables keep a code."""
+    return 1 if bits <= 8 else 2 if bits <= 16 else 4
+
+
+def bytes_of_tables(rows: int, tables: int, bits: int) -> int:
+    """Return the memory of filled hash tables of so many rows: codes, ids and offsets, and the order of rows."""
+    return tables * (rows * (4 + bytes_of_code(bits)) + 4 * ((1 << bits) + 1)) + 4 * rows
+
+
 def fault_of_hashes(family: str, hashes: int) -> str | None:
     """Return why a family cannot have so many hashes per table; None: it can."""
     if hashes <= most_hashes(family):

@@ -15,7 +15,7 @@ from hooke.hashing.half_weights import Widened
 from hooke.hashing.jit import key_of
 from hooke.hashing.lists import Lists
 from hooke.hashing.rows import rows_of
-from hooke.hashing.sizes import MOST_BITS
+from hooke.hashing.sizes import MOST_BITS, bytes_of_code
 from hooke.hashing.table_kernels import THRESHOLD, TOP, UNION, VANILLA, collect, fill_tables, replace_codes
 from hooke.hashing.threads import ONE, Threads
 
@@ -68,7 +68,7 @@ class Tables:
         if seed < 0:
             raise ArgumentError(f"the seed of hash tables is {seed}; it must be at least 0")
         self.tables, self.bits, self.capacity, self.policy, self.seed = tables, bits, capacity, policy, seed
-        self._type = np.uint8 if bits <= 8 else np.uint16 if bits <= 16 else np.int32
+        self._type = {1: np.uint8, 2: np.uint16, 4: np.int32}[bytes_of_code(bits)]
         self._codes: NDArray[Any] = np.empty((tables, 0), self._type)
         self._starts = np.zeros((tables, (1 << bits) + 1), np.int32)
         self._ids = np.empty((tables, 0), np.int32)

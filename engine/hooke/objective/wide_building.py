@@ -12,7 +12,6 @@ from hooke.hashing.active import Assembler
 from hooke.hashing.families import make_family
 from hooke.hashing.family import Family
 from hooke.hashing.schedule import RebuildSchedule
-from hooke.hashing.sizes import usual_hashes
 from hooke.hashing.tables import Tables
 from hooke.hashing.threads import Threads
 from hooke.objective import active_labels
@@ -120,7 +119,7 @@ def _set(workload: XmlcMlp, layer: Kind) -> Kind:
 
 def _hashed(workload: XmlcMlp, labels: int, place: Place) -> tuple[Family, Tables, Assembler, RebuildSchedule]:
     """Return hash functions and tables, uniform labels, and the steps at which tables are built anew."""
-    hashes = workload.hashes or usual_hashes(workload.hash_family)
+    hashes = workload.hashes_per_table()
     family = make_family(workload.hash_family, workload.hidden, hashes, workload.tables, place.seed)
     tables = Tables(family.tables, family.bits, workload.bucket, workload.bucket_policy, place.seed)
     rebuilds = RebuildSchedule(workload.first_rebuild, workload.rebuild_growth)

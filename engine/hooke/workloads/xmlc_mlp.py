@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from hooke.catalogue.workload import ALONE, Place, Sizes, Workload
-from hooke.hashing.sizes import BITS, WIDTH, fault_of_hashes
+from hooke.hashing.sizes import BITS, WIDTH, bytes_of_tables, fault_of_hashes, usual_hashes
 from hooke.spec.spaces import Space
 
 if TYPE_CHECKING:
@@ -248,7 +248,14 @@ class XmlcMlp(Workload):
         weights = (self.features + 1 + self.labels) * self.hidden + self.labels
         per_item = 50 * 8  # about 40 features with values and 4 labels
         active = self.labels if self.output == "full" else min(self.active, self.labels)
-        return Sizes(weights, round(1.1 * self.items) * per_item, 2 * self.hidden + 3 * active)
+        bits = self.hashes_per_table() * BITS[self.hash_family]
+        tables = bytes_of_tables(self.labels, self.tables, bits) if self.output == "slide" else 0
+        data = round(1.1 * self.items) * per_item
+        return Sizes(weights, data, 2 * self.hidden + 3 * active, kept=tables)
+
+    def hashes_per_table(self) -> int:
+        """Return K: what is given, or as many as the family usually has."""
+        return self.hashes or usual_hashes(self.hash_family)
 
     def build(self, place: Place = ALONE) -> WideObjective:
         """Read or make the data, build the model; imports torch. Raises DataMissing with the files to provide."""
