@@ -3,6 +3,7 @@
 import itertools
 import random
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -213,3 +214,23 @@ def test_plain_stores_lose_mass_and_say_how_much(name, given, tmp_path):
         case = Case(name, (("updates", updates), *given), 4, steps=40, network=network)
         lost[updates] = play_virtual(case, tmp_path)[0].done["lost_mass"]
     assert 0 <= lost["atomic"] < 1e-4 < lost["plain"] < 1
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.4])
+def test_elastic_slowmo_pulls_to_the_center_after_its_move(momentum, tmp_path):
+    """Decision 36: with gamma = P a, d = 0 and no momentum EASGD whose simultaneous pull is to the moved center.
+
+    By the equations, from one exchange to the next without gradients; EASGD of 2015 pulls to the center before.
+    """
+    still, a, workers = Quadratics(curvature=0.0, noise=0.0, kick=3.0, origin=True), 0.15, 4
+    given = {"period": 1, "delay": 0, "pull": a, "slow_lr": workers * a, "slow_momentum": momentum}
+    case = Case("elastic-slowmo", tuple(given.items()), workers, steps=2, objective=still, every=10**6)
+    ends = [play_virtual(replace(case, steps=steps), tmp_path / str(steps)) for steps in (1, 2, 3)]
+    centers = [center_of(reports) for reports in ends]
+    x, c = np.array([report.weights for report in ends[1][:workers]]), centers[1]
+    slow = momentum * (c - centers[0]) / (workers * a)
+    moved = c + a * (x - c).sum(axis=0) + workers * a * slow
+    np.testing.assert_allclose(centers[2], moved, rtol=1e-5, atol=1e-6)
+    after = np.array([report.weights for report in ends[2][:workers]])
+    np.testing.assert_allclose(after, x + a * (moved - x), rtol=1e-5, atol=1e-6)
+    assert np.abs(after - (x + a * (c - x))).max() > 1e-3, "as published it would be another method"

@@ -28,6 +28,9 @@ def test_the_tutorial_runs(tmp_path, monkeypatch):
     assert "faster: local-sgd" in shown(cells["r.verdict"]), shown(cells["r.verdict"])
     assert "image/png" in cells["r.plot()"].outputs[-1].data
     assert "<table" in cells["r.table"].outputs[-1].data["text/html"]
+    assert "4 trials" in shown(cells["tuned.verdict"]), shown(cells["tuned.verdict"])
+    (searches,) = (cell for source, cell in cells.items() if source.startswith("tuned.searches"))
+    assert all(name in shown(searches) for name in ("slowmo", "diloco", "sync-easgd3"))
     (saved,) = (cell for source, cell in cells.items() if source.startswith("sorted("))
     assert shown(saved) == "['experiment.json', 'runs', 'table.csv', 'verdict.txt']"
 
