@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import sys
 import tarfile
 import threading
 import uuid
@@ -11,6 +12,7 @@ import zlib
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -24,7 +26,7 @@ from hooke_api.models import Base, Event, LogBlock, NumberSequence
 from hooke_api.storage.database import Database
 from typer.testing import CliRunner
 
-from tests.api.databases import MIGRATIONS, make_settings, postgres_url, run_sql
+from tests.api.databases import MIGRATIONS, ONE_KIND, make_settings, postgres_url, run_sql
 from tests.api.rows import contents, fill
 from tests.waiting import wait_for
 
@@ -318,3 +320,15 @@ def test_the_commands_also_speak_to_standard_output_and_input(made, tmp_path, mo
     assert list(settings.home.glob(".hooke-*")) == [], "a draft is left"
     with pytest.raises(BackupError, match=r"nowhere: No such file or directory"):
         hooke("restore", str(tmp_path / "nowhere"), "--home", str(tmp_path / "new"))
+
+
+@ONE_KIND
+def test_a_full_disk_is_told_with_what_has_to_fit_where(home, settings, monkeypatch):
+    """/dev/full is the system's own device without space."""
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=full))
+        with pytest.raises(BackupError) as told:
+            back_up(settings, None)
+    assert str(told.value).startswith("No space left on device (ENOSPC); the parts have to fit on the disk of /")
+    assert "where standard output leads: free some space there" in str(told.value)
+    assert not list(home.glob(".hooke-backup-*"))

@@ -10,6 +10,7 @@ Nothing of an archive is used before all of it has been checked.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -197,9 +198,13 @@ def _unpack_part(content: IO[bytes], path: Path | None, part: Part) -> None:
 
 
 @contextmanager
-def system_errors() -> Iterator[None]:
-    """Raise an error of the system, such as a full disk, as BackupError with its name and file."""
+def system_errors(full: str = "") -> Iterator[None]:
+    """Raise an error of the system, such as a full disk, as BackupError with its name and file.
+
+    `full`: what is said of a full disk beside that.
+    """
     try:
         yield
     except OSError as error:
-        raise BackupError(described(error)) from error
+        more = f"; {full}" if full and error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise BackupError(f"{described(error)}{more}") from error

@@ -7,6 +7,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version as installed
@@ -68,7 +69,7 @@ def back_up(
         if not force and target.exists():
             raise BackupError(f"{target} exists: name another file, or replace it with --force")
     place = _spool_place(home, target)
-    with system_errors(), tempfile.TemporaryDirectory(prefix=".hooke-backup-", dir=place) as name:
+    with _full(place, target), tempfile.TemporaryDirectory(prefix=".hooke-backup-", dir=place) as name:
         spool = Path(name)
         files = Spool(spool)
         # files first: what a marker says is delivered is then in the database, which is copied later
@@ -128,6 +129,14 @@ def _add_configuration(files: Spool, folder: Path) -> None:
             f"HOOKE_CONFIGURATION={folder}: {described(error)}: a backup holds all of it or, with "
             "--without-configuration, nothing of it"
         ) from error
+
+
+def _full(place: Path, target: Path | None) -> AbstractContextManager[None]:
+    """Raise errors of the system as `system_errors` does, with what has to fit where."""
+    fits = f"the backup and an uncompressed copy of its parts have to fit on the disk of {place}"
+    if target is None:
+        fits = f"the parts have to fit on the disk of {place}, and the backup where standard output leads"
+    return system_errors(f"{fits}: free some space there, or name a file on another disk")
 
 
 def _spool_place(home: Path, target: Path | None) -> Path:
