@@ -1,6 +1,6 @@
-import type uPlot from "uplot";
 import type { Beyond } from "./most-values";
 import type { ChartLook } from "./options";
+import type uPlot from "./plot-type";
 
 /** Half the width of a mark and its height, px. */
 const [HALF, TALL] = [4, 6];
