@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,15 +20,12 @@ from hooke.objective.device import threads as threads_of
 from hooke.objective.item_sets import ItemObjective, RandomSets, SlideSets
 from hooke.objective.slide import Rebuilt, Slide
 from hooke.objective.wide import WideObjective
-
-if TYPE_CHECKING:
-    from hooke.workloads.xmlc_mlp import XmlcMlp
-
+from hooke.objective.wide_settings import WideSettings
 
 Kind = TypeVar("Kind", bound=Rebuilt)
 
 
-def objective_of(workload: XmlcMlp, parts: tuple[Bags, Bags, Bags | None], place: Place) -> WideObjective:
+def objective_of(workload: WideSettings, parts: tuple[Bags, Bags, Bags | None], place: Place) -> WideObjective:
     """Return the objective of one rank on training, test and validation part, the last one if it is apart.
 
     Raises LaunchError for what its device cannot compute."""
@@ -55,7 +52,7 @@ def objective_of(workload: XmlcMlp, parts: tuple[Bags, Bags, Bags | None], place
     )
 
 
-def _of_items(workload: XmlcMlp, parts: tuple[Bags, Bags, Bags | None], place: Place) -> WideObjective:
+def _of_items(workload: WideSettings, parts: tuple[Bags, Bags, Bags | None], place: Place) -> WideObjective:
     """Return the objective with an active set for each item. Raises LaunchError if one has too many labels."""
     train, test, validation = parts
     assembler, most = assembler_of(workload, train.label_count, place), int(train.labels.counts.max(initial=0))
@@ -87,7 +84,7 @@ def _shortened(test: Bags, items: int) -> Bags:
     return test.take(np.arange(items, dtype=np.int64)) if 0 < items < len(test) else test
 
 
-def layer_of(workload: XmlcMlp, labels: int, place: Place) -> active_labels.Layer:
+def layer_of(workload: WideSettings, labels: int, place: Place) -> active_labels.Layer:
     """Return what chooses the active set of a batch."""
     if workload.output == "sampled":
         return active_labels.Sampled(labels, workload.active, workload.distribution, workload.correction)
@@ -102,7 +99,7 @@ def layer_of(workload: XmlcMlp, labels: int, place: Place) -> active_labels.Laye
     return active_labels.Full()
 
 
-def assembler_of(workload: XmlcMlp, labels: int, place: Place) -> Assembler:
+def assembler_of(workload: WideSettings, labels: int, place: Place) -> Assembler:
     """Return what adds uniform labels to active sets: all of one that has no others."""
     size, hashed = min(workload.active, labels), workload.output == "slide"
     seed = 4096 * place.seed + place.rank + (place.thread << 45)  # above the largest of a worker
@@ -110,14 +107,16 @@ def assembler_of(workload: XmlcMlp, labels: int, place: Place) -> Assembler:
     return Assembler(labels, size, int(size * share), 0 if hashed else size, seed=seed)
 
 
-def _set(workload: XmlcMlp, layer: Kind) -> Kind:
+def _set(workload: WideSettings, layer: Kind) -> Kind:
     """Set how a layer samples its buckets and rebuilds its tables; return it."""
     layer.strategy = workload.sampling or layer.strategy
     layer.times, layer.changed_only = workload.threshold, workload.rebuild == "touched"
     return layer
 
 
-def _hashed(workload: XmlcMlp, labels: int, place: Place) -> tuple[Family, Tables, Assembler, RebuildSchedule]:
+def _hashed(
+    workload: WideSettings, labels: int, place: Place
+) -> tuple[Family, Tables, Assembler, RebuildSchedule]:
     """Return hash functions and tables, uniform labels, and the steps at which tables are built anew."""
     hashes = workload.hashes_per_table()
     family = make_family(workload.hash_family, workload.hidden, hashes, workload.tables, place.seed)
