@@ -224,9 +224,8 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
         HEADER.format(unit=unit, verdict=told),
         *(row.line(unit, verdict_of(name, said)) for name, row in found.items()),
     ]
-    return "\n".join(
-        lines + [line for name, row in found.items() if name.startswith(SLIDE) for line in _tables(row)]
-    )
+    hashed = [row for name, row in found.items() if name.startswith(SLIDE)]
+    return "\n".join(lines + [line for row in hashed for line in _tables(row)])
 
 
 def verdict_of(name: str, said: Mapping[str, Verdict]) -> str:

@@ -147,10 +147,10 @@ def _per_step(of: Mapping[Kind, Sequence[Record]]) -> str:
     ]
     reached = max((r["result"].get("validation_accuracy") or 0.0 for own in of.values() for r in own), default=0.0)
     return (
-        "Sync SGD takes the same steps either way, bit for bit, and so as many of them to any P@1. Measured are the "
-        f"bytes of the first {FIXED // BATCH} steps: whole vectors take "
-        f"{', '.join(told) or 'a number not measured yet'} of those of touched rows. After these steps P@1 is at most "
-        f"{reached:.1%}; the bytes of later steps, which may touch more rows or fewer, were not measured."
+        "Sync SGD takes the same steps either way, bit for bit, and so as many of them to any P@1. Measured are "
+        f"the bytes of the first {FIXED // BATCH} steps: whole vectors take "
+        f"{', '.join(told) or 'a number not measured yet'} of those of touched rows. After these steps P@1 is at "
+        f"most {reached:.1%}; the bytes of later steps, which may touch more rows or fewer, were not measured."
     )
 
 

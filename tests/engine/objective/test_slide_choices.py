@@ -127,6 +127,18 @@ def test_tables_of_changed_rows_are_those_of_all_rows(policy, capacity, narrow):
     assert changed.table_sums()[4] == 5 and changed.table_sums()[5] > 0
 
 
+def test_a_bucket_that_fills_up_later_has_the_sample_of_a_whole_rebuild():
+    """A sample is a function of how many rebuilds there were, also of those that had nothing to do."""
+    whole, changed = layers("reservoir", 100)
+    weights = torch.from_numpy(np.random.default_rng(1).normal(size=(LABELS, HIDDEN)).astype(np.float32))
+    for turn in range(3):
+        weights[: 300 * (turn == 2)] = weights[0].clone()
+        for layer in (whole, changed):
+            layer.rebuild(weights)
+        assert (whole.tables.statistics().dropped > 0) == (turn == 2)
+    assert buckets(whole.tables) == buckets(changed.tables)
+
+
 @pytest.mark.parametrize("sets", ["batch", "item"])
 @pytest.mark.parametrize("weights", ["fp32", "bf16"])
 def test_training_is_the_same_and_so_is_a_resumed_run(sets, weights):
