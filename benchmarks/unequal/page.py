@@ -112,12 +112,15 @@ def _real(records: Mapping[Run, Record]) -> list[str]:
 
 
 def _achieved(records: Mapping[Run, Record], cells: Sequence[findings.Cell]) -> Iterator[str]:
-    """Yield the speed of the slowed process, as it was measured."""
-    for cell in cells:
-        every = [each for name in entries(cell.condition) for each in results(records, *cell, name) or ()]
-        shares = [share for each in every for share in each.get("slowed_to", ()) if share is not None]
+    """Yield the speed of the slowed process, as it was measured, over all tasks."""
+    for condition in dict.fromkeys(cell.condition for cell in cells):
+        there = [cell for cell in cells if cell.condition == condition]
+        runs = [
+            each for cell in there for name in entries(condition) for each in results(records, *cell, name) or ()
+        ]
+        shares = [share for each in runs for share in each.get("slowed_to", ()) if share is not None]
         if shares:
-            asked = 1 / max(CONDITIONS[cell.condition].speeds)
+            asked = 1 / max(CONDITIONS[condition].speeds)
             yield f"Slowed to {asked:g}: measured {min(shares):.3f} to {max(shares):.3f} in {len(shares)} runs."
             yield ""
 
