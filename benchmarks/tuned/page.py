@@ -66,7 +66,7 @@ def table(records: Iterable[Record], baseline: str) -> str:
 def page(records: Sequence[Record]) -> str:
     """Return the page: a section for each machine, task, place and kind of search."""
     tables = _parts(records)
-    real = [(at, found) for at, found in sections(records) if AT[at[2]].world != "virtual"]
+    real = [found for (_, _, place, _), found in sections(records) if AT[place].world != "virtual"]
     head = [TITLE, *_answer(real), INTRODUCTION, *over_original(sections(records))]
     again = _repeated(records)
     body = list[str]()
@@ -101,23 +101,21 @@ def _repeated(records: Sequence[Record]) -> dict[tuple[str, str, str], list[list
     return {at: list(by_effort.values()) for at, by_effort in sorted(found.items())}
 
 
-def _answer(real: Sequence[tuple[At, Mapping[str, Row]]]) -> Iterable[str]:
-    """Yield what all tables of real hosts say: of elastic averaging, of who is in none, over machines."""
-    tables = [found for _, found in real]
-    judged = [(each, found[2].claim) for each in tables if (found := elastic_verdict(each))]
-    said = [IN_WORDS.get(claim, claim) for _, claim in judged]
+def _answer(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
+    """Yield whether elastic averaging wins, over all tables of real hosts."""
+    said = [IN_WORDS.get(found[2].claim, found[2].claim) for each in tables if (found := elastic_verdict(each))]
     if said:
         counted = ", ".join(f"{number} {claim}" for claim, number in Counter(sorted(said)).items())
         old = sum(_elastic_outdated(each) for each in tables)
+        judged = [each for each in tables if elastic_verdict(each)]
         yield (
             f"**The fastest elastic method entered, over the fastest of all other entries, in {len(said)} tables "
-            f"of real hosts: {counted}.** {field.about_elastic([each for each, _ in judged], said)} In "
+            f"of real hosts: {counted}.** {field.about_elastic(judged, said)} In "
             "simulated conditions: [where elastic averaging is faster](regimes.md)."
             + (f" In {old} of these tables it was timed by an {WORDS}, which is explained there." if old else "")
         )
     if tables:
         yield field.not_measured(tables)
-        yield from across.paragraphs(real)
 
 
 def _elastic_outdated(found: Mapping[str, Row]) -> bool:
@@ -210,8 +208,9 @@ def _findings(found: Mapping[str, Row]) -> Iterable[str]:
         )
 
 
-def over_original(tables: Iterable[tuple[At, Mapping[str, Row]]]) -> Iterable[str]:
-    """Yield the table of the fastest entry over Original EASGD by number of workers, where there is any."""
+def over_original(tables: Sequence[tuple[At, Mapping[str, Row]]]) -> Iterable[str]:
+    """Yield what spans sections: over machines, and the fastest entry over Original EASGD by number of workers."""
+    yield from across.paragraphs(tables)
     lines = []
     for (machine, task, place, _), found in sorted(tables, key=lambda each: AT[each[0][2]].hosts):
         if verdict := original_verdict(found):

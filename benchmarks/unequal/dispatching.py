@@ -24,8 +24,8 @@ AT_ONCE = 0.5
 
 Costs = Mapping[str, float]
 """`share-N`: of a worker's step of N batches, waiting for its range; `share-at-once`: of a step of one batch, with
-AT_ONCE; `decision`: processor seconds of one; `ask`:
-seconds for which a real worker waits in a step, with another one and a server, if they were measured."""
+AT_ONCE; `decision`: processor seconds of one; `ask`: seconds for which a real worker waits in a step, with another
+one and a server, if they were measured; `woken`: 1 if that was since the sender of a control word wakes a rank."""
 
 
 def document(size: int, workers: int, asks: int, at_once: float = 0.0) -> dict[str, Any]:
@@ -115,9 +115,9 @@ def measure(path: Path, really: bool = False) -> Costs:
     found = {f"share-{size}": round(share(size), 5) for size in SIZES} | {"decision": float(f"{decision():.3g}")}
     found["share-at-once"] = round(share(1, AT_ONCE), 5)
     if really:
-        found["ask"] = float(f"{ask():.3g}")
-    elif path.exists() and "ask" in (before := read(path)):
-        found["ask"] = before["ask"]
+        found |= {"ask": float(f"{ask():.3g}"), "woken": 1.0}
+    elif path.exists():
+        found |= {name: value for name, value in read(path).items() if name in ("ask", "woken")}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found) + "\n")
     return found

@@ -17,6 +17,7 @@ from benchmarks.unequal.runs import Run, best, complete, median, results
 
 UTILISATION, LEAST_UTILISATION = 0.9, 0.5
 """Asked of static sizes; and kept by the published lower bounds of adaptive ones, by a reading of a figure."""
+WOKEN = "../decisions/0105-one-gpu-and-the-cpu-beside-it.md"
 ALPHA = 2.0
 """Factor of Adaptive Hogbatch's sizes: its default, which is not searched."""
 
@@ -92,15 +93,17 @@ def dispatch(costs: dispatching.Costs) -> str:
     )
     if "share-at-once" in costs:
         shares += f"; {costs['share-at-once']:.2%} with `at_once: {dispatching.AT_ONCE:g}`"
-    real = (
-        f", a step of real processes (two and a server) waits {1e6 * costs['ask']:.0f} us"
-        if "ask" in costs
-        else ""
-    )
+    real = ""
+    if "ask" in costs:
+        earlier = (
+            f", before the sender of a word woke who waits for it ([decision 105]({WOKEN})); not measured since"
+        )
+        real = f", a step of real processes (two and a server) waits {1e6 * costs['ask']:.0f} us"
+        real += f" (measured{'' if 'woken' in costs else earlier})"
     return (
         f"{shares} (messages counted, of 10 us each, there and back, beside a batch of {dispatching.BATCH} on a "
         "CPU; virtual time charges them nothing). Size, range and account of one step take "
-        f"{1e6 * costs['decision']:.1f} us of the server's processor{real} (measured)"
+        f"{1e6 * costs['decision']:.1f} us of the server's processor (measured){real}"
     )
 
 

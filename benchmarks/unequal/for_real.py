@@ -5,9 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
+from hooke.comparison.verdict import Verdict
+
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
-from benchmarks.unequal import few
+from benchmarks.unequal import claims, few
 from benchmarks.unequal.conditions import (
     BETWEEN,
     CONDITIONS,
@@ -77,7 +79,10 @@ def section(records: Mapping[Run, Record]) -> Iterator[str]:
         yield "**Does the CPU beside the device pay?**"
         yield ""
         for task in tasks:
-            yield f"- {TASKS[task].title}: {told(answer(records, task, condition))}"
+            found = answer(records, task, condition)
+            both = [each for each in entries(condition) if not ENTRIES[each].alone]
+            said = claims.over(records, (task, condition), FASTEST, both).get(found.method)
+            yield f"- {TASKS[task].title}: {told(found, said, claims.noise(records))}"
         yield ""
     yield from ("### Samples per second, by batch", "")
     yield "Forward and backward alone, without exchanges. *Threads without locks*: as many sub-batches, each of"
@@ -99,15 +104,16 @@ def section(records: Mapping[Run, Record]) -> Iterator[str]:
         yield ""
 
 
-def told(found: Gain) -> str:
-    """Return the answer in words."""
-    limit = f"the CPU adds throughput to {found.limit:.2f} x"
-    if found.ratio is None:
+def told(found: Gain, said: Verdict | None, noisy: float) -> str:
+    """Return the answer in words; `said`: on the method over the device alone, corrected for all on both."""
+    limit = f"the CPU adds throughput to {found.limit:.2f}x"
+    if found.ratio is None or said is None:
         return f"the device alone or all methods on both missed the target; {limit}."
-    reached = "reached" if found.ratio >= found.limit else "not reached"
+    way = {1: "faster", -1: "slower", 0: "not told apart"}[claims.apart(said, noisy)]
+    reached = "the whole interval is" if said.low is not None and said.low >= found.limit else "not shown to be"
     return (
-        f"the device alone takes {found.alone:.3g} s, {found.method} on both {found.together:.3g} s, "
-        f"{found.ratio:.2f} x as soon; {limit}: {reached}."
+        f"the device alone takes {found.alone:.3g} s, {found.method} on both, which has the least median, "
+        f"{found.together:.3g} s: {way}, {claims.told(said)}; {limit}: {reached} above that."
     )
 
 
@@ -127,13 +133,13 @@ def by_batch(rates: Rates, task: str) -> Iterator[str]:
 
 def rows(records: Mapping[Run, Record], task: str, condition: str) -> Iterator[str]:
     """Yield the table of a task."""
-    base = median(results(records, task, condition, FASTEST) or ())
-    yield from table(HEADER, [_row(records, task, condition, entry, base) for entry in entries(condition)])
+    said, noisy = claims.over(records, (task, condition), FASTEST), claims.noise(records)
+    ratios = {name: claims.marked(each, noisy) for name, each in said.items()}
+    rows = [_row(records, task, condition, entry, ratios.get(entry, "")) for entry in entries(condition)]
+    yield from table(HEADER, rows)
 
 
-def _row(
-    records: Mapping[Run, Record], task: str, condition: str, entry: str, base: float | None
-) -> tuple[str, ...]:
+def _row(records: Mapping[Run, Record], task: str, condition: str, entry: str, ratio: str) -> tuple[str, ...]:
     found, number = results(records, task, condition, entry) or [], best(records, task, condition, entry)
     settings = Run(task, condition, entry, number or 0, SEEDS[0]).settings
     met = [each["seconds"] for each in found if each["seconds"] is not None]
@@ -146,7 +152,7 @@ def _row(
         ", ".join(f"{name} {'/'.join(map(str, v)) if isinstance(v, list) else v}" for name, v in settings.items()),
         f"{shown} ({min(met):.3g} to {max(met):.3g})" if met else shown,
         str(len(found) - len(met) or ""),
-        f"{base / middle:.2f}" if base and middle else "-",
+        ratio,
         f"{statistics.median(samples) / 1000:.0f}" if samples else "-",
         _each([each["computing"] for each in worked], "{:.0%}"),
         _share([_items(each, entry) for each in worked]) if both else "",

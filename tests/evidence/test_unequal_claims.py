@@ -8,7 +8,7 @@ from hooke.comparison.verdict import Verdict
 
 from benchmarks.common import records as kept
 from benchmarks.unequal import __main__ as command
-from benchmarks.unequal import claims, short
+from benchmarks.unequal import claims, findings, short
 from benchmarks.unequal.entries import FASTEST, SPLIT, STATIC, SYNC
 from benchmarks.unequal.findings import found_in
 from benchmarks.unequal.runs import Run, run_of
@@ -82,3 +82,11 @@ def test_whether_a_slower_worker_pays_counts_who_is_told_apart():
     assert told.startswith("a method is faster in 1 of 2, all are slower in 0, open in the rest")
     assert "to 1.37x" in told, "the root of 1.5 times 1.25"
     assert "faster in 0 of 1, all are slower in 1," in short.paying(records, pairs[2:], 2.0)
+
+
+def test_a_wait_that_was_measured_before_ranks_were_woken_says_so():
+    costs = {"share-1": 0.03, "share-8": 0.004, "decision": 2e-6, "ask": 284e-6}
+    assert "waits 284 us (measured, before the sender of a word woke who waits for it (" in findings.dispatch(
+        costs
+    )
+    assert findings.dispatch(costs | {"woken": 1.0}).endswith("waits 284 us (measured)")

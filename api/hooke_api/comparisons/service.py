@@ -10,7 +10,7 @@ from hooke.comparison.effort import Effort, trained
 from hooke.comparison.figures import RunFigures
 from hooke.comparison.intervals import Interval
 from hooke.comparison.report import Report, Row, report
-from hooke.comparison.spreads import spreads
+from hooke.comparison.spreads import spreads, why_no_axis
 from hooke.comparison.trials import trials_made
 from hooke.comparison.verdict import Verdict
 from hooke.spec.specification import ExperimentSpec
@@ -112,12 +112,14 @@ def _fastest(found: Report) -> list[Fastest]:
 def _across(found: engine.Across, rows: list[Row], spec: ExperimentSpec) -> Across:
     places = {cluster.name: cluster for cluster in spec.clusters}
     mine = [row for row in rows if row.first.workers == found.workers]
+    own = [places[each.cluster] for each in found.clusters]
+    without = why_no_axis(own, found.workers)
     variants = list(dict.fromkeys(row.first.variant for row in mine))
     return Across(
         workers=found.workers,
         clusters=[each.cluster for each in found.clusters],
         pool=list(found.pool),
-        spreads=spreads([places[each.cluster] for each in found.clusters], found.workers),
+        spreads=spreads(own, found.workers),
         rows=[
             AcrossRow(
                 variant=variant,
@@ -130,7 +132,7 @@ def _across(found: engine.Across, rows: list[Row], spec: ExperimentSpec) -> Acro
             )
             for variant in variants
         ],
-        sentences=found.sentences,
+        sentences=[*found.sentences, *([without] if without else [])],
     )
 
 

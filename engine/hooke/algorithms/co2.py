@@ -23,10 +23,11 @@ class CO2(Periodic):
     Cost per tau steps: max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - tau steps).
 
     Readings: the first round ends without an average, so that the second begins at the initial weights, too. The
-    penalty is a constant, as in the authors' program; the paper computes it from weights. The clipped momentum is
-    kept. Workers send x_i - c, whose mean is -D. The evaluated center includes all averages begun so far. Default
-    tau = 12; penalty and clipping are off, as in the authors' program. Momentum of the local steps, if any, is
-    local to each worker and kept over rounds.
+    paper computes its penalty from the distance of weights in every round; here it is a constant, as in the
+    authors' program (1 by default). That adds nothing: gap, outer_lr, phi are as 1, outer_lr / gap, phi gap; so
+    gap is not searched. The clipped momentum is kept; in that program the result of clipping is dropped. Workers
+    send x_i - c, whose mean is -D. The evaluated center includes all averages begun so far. Momentum of local
+    steps, if any, is local to each worker and kept over rounds.
 
     Reference: Sun et al., "CO2: Efficient Distributed Training with Full Communication-Computation Overlap", ICLR
     2024 (arXiv 2401.16265).
@@ -36,13 +37,14 @@ class CO2(Periodic):
     reference = "co2.co2"
     exchange = after_steps(all_reduce, behind="period")
     limits = [
-        Limit("co2", {"gap": 2.0, "outer_lr": 1.0}, {"gap": 1.0, "outer_lr": 0.5}),
+        Limit("co2", {"gap": 2.0, "outer_lr": 1.0, "clip": 0.05}, {"gap": 1.0, "outer_lr": 0.5, "clip": 0.1}),
         Limit("co2", {"clip": 1e6}, {"clip": None}, exact=True),
         identical_workers("co2"),
     ]
     tested_together = [{"gap": 1.5, "clip": 0.05, "outer_lr": 0.8}]
     accesses = 3, 15
     search = {"outer_lr": Space(low=0.3, high=1.5), "outer_momentum": Space(low=0.0, high=0.9)}
+    search |= {"clip": Space(choices=[None, 0.1, 0.01, 0.001])}
 
     period: int = Field(12, ge=1, le=10_000, title="Period", description="Local steps per round (tau).")
     outer_lr: float = Field(1.0, gt=0, le=10, title="Outer learning rate", description="Length of an outer step.")

@@ -1,7 +1,7 @@
 """Clusters that differ in the speeds of their workers alone, and those that do not."""
 
 import pytest
-from hooke.comparison.spreads import spreads
+from hooke.comparison.spreads import spreads, why_no_axis
 from hooke.spec.specification import ClusterChoice
 
 
@@ -38,3 +38,23 @@ def test_clusters_are_told_apart_by_the_fastest_over_the_slowest_worker():
 def test_where_anything_else_differs_there_is_no_axis(other):
     assert spreads([cluster(), other], 4) is None
     assert spreads([other], 4) is None
+
+
+def real(name, *speeds):
+    workers = [{"kind": "cpu", "speed": speed} for speed in speeds]
+    return ClusterChoice.model_validate({"name": name, "workers": workers})
+
+
+def test_why_there_is_no_axis_is_told_where_workers_are_unequal():
+    assert why_no_axis([cluster(), cluster("b", speeds=[1, 0.25])], 4) is None, "there is one"
+    assert why_no_axis([cluster(), cluster("b", latency=1e-3)], 4) is None, "no speeds differ"
+    assert why_no_axis([cluster("b", speeds=[1, 0.25])], 4) is None, "one cluster"
+    straggling = why_no_axis([cluster(), cluster("b", straggling=0.02)], 4)
+    assert straggling.startswith("Workers are unequal on b, but clusters are not ordered by the spread of speeds:")
+    assert "stragglers" in straggling
+    drifting = cluster("c", speed_changes=[{"at": 1.0, "speed": 0.5}])
+    assert why_no_axis([cluster(), drifting], 4).startswith("Workers are unequal on c, ")
+    both = why_no_axis([real("a", 1.0, 0.25), real("b", 1.0, 0.5)], 2)
+    assert both.startswith("Workers are unequal on a and b, ") and both.endswith("machines, too.")
+    alike = why_no_axis([cluster(speeds=[1, 0.5]), cluster("b", speeds=[2, 1])], 4)
+    assert alike.endswith("it is the same on all of them.")
