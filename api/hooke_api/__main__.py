@@ -17,10 +17,13 @@ from types import FrameType
 
 import uvicorn
 from hooke.errors import ArgumentError, HookeError
+from sqlalchemy.exc import SQLAlchemyError
 
 from hooke_api.app import create_app
 from hooke_api.base import memory
 from hooke_api.base.settings import Settings
+from hooke_api.storage import revisions
+from hooke_api.storage.database import Database
 from hooke_api.web.connections import limited
 
 GRACE_SECONDS = 3
@@ -89,6 +92,17 @@ def shared_socket(settings: Settings) -> socket.socket:
     return made
 
 
+def _migrate(settings: Settings) -> None:
+    """Migrate in another process if that is needed, and can be found out; the application looks again."""
+    with suppress(SQLAlchemyError, OSError):
+        database = Database(settings.url)
+        try:
+            if database.pending(settings.migrations) is not None:
+                revisions.migrate_apart()
+        finally:
+            database.close()
+
+
 def main() -> None:
     """Run until SIGINT or SIGTERM; exit with a sentence if a setting is wrong."""
     faulthandler.enable()  # its keeper sends SIGABRT to a process that hangs: the log says where
@@ -99,6 +113,7 @@ def main() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has shut down in order
         try:
+            _migrate(settings)
             server = make_server(settings, _LAST_SECONDS)
             gc.freeze()  # modules and the application stay to the end
             gc.enable()

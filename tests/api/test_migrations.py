@@ -2,13 +2,17 @@
 
 import re
 import shutil
+import subprocess
+import sys
 import threading
 
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from hooke_api.models import Base, Experiment, Project, Run, now
+from hooke_api.storage import revisions
 from hooke_api.storage.database import Database, alembic_config
 from sqlalchemy import MetaData, delete, inspect, select
 
@@ -227,3 +231,31 @@ def test_instances_that_start_together_migrate_once(database, settings):
         thread.join()
     assert failures == []
     assert database.pending(MIGRATIONS) is None
+
+
+def test_revisions_are_known_without_alembic(database, tmp_path):
+    """They are those that Alembic finds, and to find that nothing is to be done does not import it."""
+    of_alembic = ScriptDirectory.from_config(alembic_config(MIGRATIONS)).get_current_head()
+    assert revisions.newest(MIGRATIONS) == of_alembic
+    with database.read() as session:
+        assert revisions.present(session) == of_alembic
+    assert revisions.newest(tmp_path) is None
+    url = f"sqlite:///{tmp_path / 'new.db'}"
+    program = (
+        "import sys; from pathlib import Path; from hooke_api.storage.database import Database\n"
+        f"database = Database({url!r}); database.migrate(Path({str(MIGRATIONS)!r}))\n"
+        "print(database.pending(Path(sys.argv[1])), 'alembic' in sys.modules)"
+    )
+    for imported in (True, False):
+        words = [sys.executable, "-c", program, str(MIGRATIONS)]
+        said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        assert said == f"None {imported}\n"
+
+
+@pytest.mark.parametrize("text", ["revision = 'a'\nrevision = 'b'", None], ids=["two heads", "no folder"])
+def test_a_folder_without_one_newest_revision_is_not_up_to_date(database, tmp_path, text):
+    if text is not None:
+        (tmp_path / "versions").mkdir()
+        for i, line in enumerate(text.splitlines()):
+            (tmp_path / "versions" / f"{i}.py").write_text(line)
+    assert database.pending(tmp_path) is not None

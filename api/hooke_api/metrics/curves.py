@@ -90,7 +90,8 @@ class CurveStore:
 
         Without those whose steps are irregular. Raises Unreadable and Unavailable.
         """
-        most = next((level for level in thinning.LEVELS if level >= points), points)
+        levels = (thinning.LEVELS[0] // 2, *thinning.LEVELS)  # most charts are small, and so is what is kept then
+        most = next((level for level in levels if level >= points), points)
         found: dict[str, Growing] = {}
         behind: list[Facts] = []
         for run in runs:

@@ -20,7 +20,7 @@ from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.growing import STALENESS, Growing
 from hooke_api.metrics.level import Thinned
 from hooke_api.metrics.loading import Curves, Facts, Key, read_facts, read_keys
-from hooke_api.metrics.m4 import m4
+from hooke_api.metrics.m4 import LEAST_POINTS, m4
 from hooke_api.metrics.schemas import (
     Axis,
     Band,
@@ -103,7 +103,7 @@ def _read(
         rest = [run for run in rest if run.id not in known]
     grown: dict[str, Growing] = {}
     if not (whole and points > CELLS and not OF_STEPS.isdisjoint(metrics)):
-        grown = store.grown(session, rest, keys, level)
+        grown = store.grown(session, rest, keys, LEAST_POINTS if whole else points)
     if axis == "bytes" and not OF_STEPS.issuperset(metrics):
         grown = {n: store.watching(session, each, keys, each.places_of_evaluations) for n, each in grown.items()}
     rest = [run for run in rest if run.id not in grown]

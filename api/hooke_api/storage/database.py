@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from fastapi import Depends, Request
 from sqlalchemy import Connection, create_engine, event, make_url, text
 from sqlalchemy.orm import Session
 
-from hooke_api.storage import outbox, trail
+from hooke_api.storage import outbox, revisions, trail
 from hooke_api.storage.objects import ObjectStore
 from hooke_api.storage.steps import STORE
 from hooke_api.storage.turns import Turns
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 SECONDS = 10.0
 """Time that a writer waits for its turn, or any request for a connection, s."""
@@ -117,6 +116,10 @@ class Database:
 
     def migrate(self, folder: Path, revision: str = "head") -> None:
         """Migrate the tables to a revision; concurrent instances wait for each other."""
+        if revision == "head" and self.pending(folder) is None:
+            return
+        from alembic import command  # imported for use alone, as in `hooke_api.storage.revisions`
+
         with self.write() as session:
             if not self.sqlite:
                 session.execute(text("SELECT pg_advisory_xact_lock(1752132459)"))  # an arbitrary number
@@ -124,10 +127,9 @@ class Database:
 
     def pending(self, folder: Path) -> str | None:
         """Return the revision to which the tables must be migrated, or None if they are up to date."""
-        head = ScriptDirectory.from_config(alembic_config(folder)).get_current_head()
+        head = revisions.newest(folder)
         with self.read() as session:
-            current = MigrationContext.configure(session.connection()).get_current_revision()
-        return head if current != head else None
+            return None if head is not None and revisions.present(session) == head else head or "head"
 
     def close(self) -> None:
         """Close every connection, those of the store among them."""
@@ -138,6 +140,8 @@ class Database:
 
 def alembic_config(folder: Path, connection: Connection | None = None) -> Config:
     """Return Alembic's configuration for the migrations in a folder, on an open connection."""
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(folder).replace("%", "%%"))
     config.attributes["connection"] = connection
