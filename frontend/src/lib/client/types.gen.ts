@@ -3296,7 +3296,7 @@ export type FilterFieldView = {
 /**
  * FilterLanguage
  *
- * What a filter of `list_experiments` may name.
+ * What a filter of `list_experiments` or `list_runs` may name.
  */
 export type FilterLanguage = {
     /**
@@ -9655,7 +9655,14 @@ export type ListVersionsResponse = ListVersionsResponses[keyof ListVersionsRespo
 export type ListFilterFieldsData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Of
+         *
+         * What the filter chooses.
+         */
+        of?: 'experiments' | 'runs';
+    };
     url: '/api/v1/filter-fields';
 };
 
@@ -10254,6 +10261,18 @@ export type ListRunsData = {
          * Only runs that are reported, or only those of trials.
          */
         reported?: boolean | null;
+        /**
+         * Filter
+         *
+         * Such as `algorithm = sync-easgd and workers = 8 and test_accuracy > 0.98` (filters.md).
+         */
+        filter?: string | null;
+        /**
+         * Sort
+         *
+         * One of created, number, workers, seed, accuracy, loss, test_accuracy, test_loss, time_to_target, communication_fraction, staleness, lost_mass, clock, samples; after a minus: the largest first.
+         */
+        sort?: string | null;
     };
     url: '/api/v1/runs';
 };
@@ -10310,6 +10329,18 @@ export type ExportRunsData = {
          * Only runs that are reported, or only those of trials.
          */
         reported?: boolean | null;
+        /**
+         * Filter
+         *
+         * Such as `algorithm = sync-easgd and workers = 8 and test_accuracy > 0.98` (filters.md).
+         */
+        filter?: string | null;
+        /**
+         * Sort
+         *
+         * One of created, number, workers, seed, accuracy, loss, test_accuracy, test_loss, time_to_target, communication_fraction, staleness, lost_mass, clock, samples; after a minus: the largest first.
+         */
+        sort?: string | null;
     };
     url: '/api/v1/runs.csv';
 };
@@ -10366,6 +10397,18 @@ export type ExportRunsParquetData = {
          * Only runs that are reported, or only those of trials.
          */
         reported?: boolean | null;
+        /**
+         * Filter
+         *
+         * Such as `algorithm = sync-easgd and workers = 8 and test_accuracy > 0.98` (filters.md).
+         */
+        filter?: string | null;
+        /**
+         * Sort
+         *
+         * One of created, number, workers, seed, accuracy, loss, test_accuracy, test_loss, time_to_target, communication_fraction, staleness, lost_mass, clock, samples; after a minus: the largest first.
+         */
+        sort?: string | null;
     };
     url: '/api/v1/runs.parquet';
 };
