@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from hooke.spec.states import TERMINAL, RunState
-from hooke_api.experiments.filter_fields import FIELDS, METRICS, Kind
-from hooke_api.experiments.filter_language import All, Condition, FilterError, Not, Some, conditions, parse
-from hooke_api.experiments.filter_sql import condition
 from hooke_api.experiments.service import derived_state
+from hooke_api.filters.fields import FIELDS, METRICS, Kind
+from hooke_api.filters.language import All, Condition, FilterError, Not, Some, conditions, parse
+from hooke_api.filters.sql import condition
 from hooke_api.models import Experiment, ExperimentTag, Project, Run
 from sqlalchemy import select
 

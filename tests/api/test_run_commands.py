@@ -83,3 +83,14 @@ def test_a_run_is_abandoned_after_its_risk_was_said(remote):
 
 def test_the_risk_is_the_same_everywhere():
     assert runs.RISK.lower().replace("the server", "this server").rstrip(".") == attempts.RISK
+
+
+def test_runs_of_all_experiments_are_found_by_a_filter(remote):
+    supervisor = launch(remote)
+    supervisor.report("starting", "running", "succeeded")
+    lines = hooke("list", "--filter", "state = succeeded and workers = 2", "--sort", "-test_accuracy").splitlines()
+    assert lines[0].split()[:4] == ["RUN", "VARIANT", "CLUSTER", "WORKERS"]
+    assert [line.split()[0] for line in lines[1:]] == [supervisor.id]
+    assert len(hooke("list", "1", "--filter", "state = failed").splitlines()) == 1
+    assert "did you mean workers?" in hooke("list", "--filter", "worker = 2", status=1)
+    assert "give an experiment, or --filter" in hooke("list", status=1)

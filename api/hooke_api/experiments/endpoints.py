@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
@@ -12,8 +12,6 @@ from hooke_api.base.names import ProjectName
 from hooke_api.base.reach import DEFAULT_NAME
 from hooke_api.experiments import creating, deleting, extending, faults, moving, organising, service
 from hooke_api.experiments.creating import Submission
-from hooke_api.experiments.filter_language import MOST_CHARACTERS
-from hooke_api.experiments.filter_views import FilterLanguage
 from hooke_api.experiments.schemas import (
     DeletedExperiment,
     DeletedPage,
@@ -25,6 +23,8 @@ from hooke_api.experiments.schemas import (
     ProjectChoice,
     VersionList,
 )
+from hooke_api.filters.language import MOST_CHARACTERS
+from hooke_api.filters.views import FilterLanguage
 from hooke_api.queue.settings import Priority
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.waiting.endpoints import silence_of
@@ -97,10 +97,13 @@ def list_experiments(
 
 
 @of_fields.get("/filter-fields", operation_id="list_filter_fields")
-def list_filter_fields(database: DatabaseOf) -> FilterLanguage:
-    """List the fields that a filter of experiments may name, with operators and known values."""
+def list_filter_fields(
+    database: DatabaseOf,
+    of: Annotated[Literal["experiments", "runs"], Query(description="What the filter chooses.")] = "experiments",
+) -> FilterLanguage:
+    """List the fields that a filter of experiments, or of runs, may name, with operators and known values."""
     with database.read() as session:
-        return organising.language(session)
+        return organising.language(session, of == "runs")
 
 
 @of_fields.get("/deleted-experiments", operation_id="list_deleted_experiments")

@@ -11,9 +11,10 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.documents import storable_text
 from hooke_api.base.errors import Invalid, PreconditionFailed
-from hooke_api.experiments.filter_fields import FIELDS
-from hooke_api.experiments.filter_views import FilterFieldView, FilterLanguage
 from hooke_api.experiments.schemas import ExperimentChange
+from hooke_api.filters.fields import FIELDS
+from hooke_api.filters.runs import RUN_FIELDS
+from hooke_api.filters.views import FilterFieldView, FilterLanguage
 from hooke_api.models import CatalogueEntry, Cluster, Experiment, ExperimentTag, Project
 from hooke_api.storage.outbox import announce
 from hooke_api.storage.present import present_experiment
@@ -86,8 +87,8 @@ def tags_of(session: Session, experiments: Collection[str]) -> dict[str, list[st
     return found
 
 
-def language(session: Session) -> FilterLanguage:
-    """Return the fields of filters, with known values to choose from."""
+def language(session: Session, of_runs: bool = False) -> FilterLanguage:
+    """Return the fields of filters, of experiments or of runs, with known values to choose from."""
     present = Experiment.deleted_at.is_(None) & in_reach(Experiment.project_id)
     algorithm = CatalogueEntry.kind == "algorithm"
     known = {
@@ -112,6 +113,6 @@ def language(session: Session) -> FilterLanguage:
             operators=list(field.operators),
             values=list(field.values or values.get(field.name, ())),
         )
-        for field in FIELDS.values()
+        for field in (RUN_FIELDS if of_runs else FIELDS).values()
     ]
     return FilterLanguage(fields=fields)

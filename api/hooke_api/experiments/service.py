@@ -16,10 +16,10 @@ from sqlalchemy.orm import Session
 from hooke_api.base.access import Actor
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Conflict, Invalid
-from hooke_api.experiments.filter_language import FilterError, conditions, parse
-from hooke_api.experiments.filter_sql import condition
 from hooke_api.experiments.organising import tags_of
 from hooke_api.experiments.schemas import ExperimentPage, ExperimentSummary, ExperimentView, Origin
+from hooke_api.filters.language import FilterError, conditions, parse
+from hooke_api.filters.sql import condition
 from hooke_api.models import Experiment, Run, database_time
 from hooke_api.scheduling import lifecycle
 from hooke_api.scheduling.derived import derived_state
@@ -55,7 +55,7 @@ class Page:
     limit: int
     cursor: str | None = None
     filter: str | None = None
-    """See `hooke_api.experiments.filter_language`."""
+    """See `hooke_api.filters.language`."""
 
 
 def page(session: Session, cursors: Cursors, part: Page, silence: timedelta) -> ExperimentPage:

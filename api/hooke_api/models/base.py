@@ -26,9 +26,9 @@ from hooke_api.base.reach import DEFAULT_PROJECT
 FILTERED = (
     *("experiment_id", "rung", "state", "algorithm", "variant", "cluster", "finished_at", "number"),
     *("accuracy", "loss", "test_accuracy", "test_loss", "time_to_target", "communication_fraction"),
-    *("staleness", "lost_mass", "clock", "samples"),
+    *("staleness", "lost_mass", "clock", "samples", "workers", "seed", "simulated", "id"),
 )
-"""Columns of runs that filters of experiments compare: an index has them, so that these read no rows."""
+"""Columns of runs that filters compare: an index has them, so that these read no rows."""
 
 
 def now() -> datetime:

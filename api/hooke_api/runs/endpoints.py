@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Depends, Query, Request
+from hooke.errors import Fault
 from hooke.spec.states import RunState
 from pydantic import StringConstraints
 
 from hooke_api.base.access import ActorOf
+from hooke_api.base.errors import Invalid
 from hooke_api.base.parquet import ParquetAnswer, parquet_answer
 from hooke_api.base.tables import CsvAnswer, TextAnswer, csv_answer, text_answer
+from hooke_api.filters.language import MOST_CHARACTERS, FilterError
+from hooke_api.filters.runs import ORDERS, RunQuery
 from hooke_api.runs import attempts, output, service, table
 from hooke_api.runs.schemas import LogPage, RetryRequest, RunPage, RunView
 from hooke_api.storage.database import DatabaseOf
@@ -31,9 +35,33 @@ def chosen_runs(
     run: Annotated[
         list[RunName] | None, Query(max_length=service.MOST_NAMED, description="May repeat: only these runs.")
     ] = None,
+    chosen: Annotated[
+        str | None,
+        Query(
+            alias="filter",
+            max_length=MOST_CHARACTERS,
+            description="Such as `algorithm = sync-easgd and workers = 8 and test_accuracy > 0.98` (filters.md).",
+        ),
+    ] = None,
+    sort: Annotated[
+        str | None,
+        Query(max_length=40, description=f"One of {', '.join(ORDERS)}; after a minus: the largest first."),
+    ] = None,
 ) -> service.Filter:
-    """Return the filter that a request asks for."""
-    return service.Filter(experiment, tuple(state or ()), variant, cluster, reported, tuple(run or ()))
+    """Return the filter that a request asks for. Raises Invalid."""
+    query = None
+    if (chosen and chosen.strip()) or sort:
+        query = _query(chosen or "", sort or ("number" if experiment else "-created"))
+    return service.Filter(experiment, tuple(state or ()), variant, cluster, reported, tuple(run or ()), query)
+
+
+def _query(chosen: str, sort: str) -> RunQuery:
+    try:
+        return RunQuery(chosen, sort)
+    except FilterError as error:
+        raise Invalid(f"the filter cannot be read: {error}", [Fault("query/filter", str(error))]) from None
+    except ValueError as error:
+        raise Invalid(f"the order cannot be read: {error}", [Fault("query/sort", str(error))]) from None
 
 
 @router.get("", operation_id="list_runs")
@@ -45,7 +73,10 @@ def list_runs(
     cursor: str | None = None,
     energy: Annotated[bool, Query(description="With the energy of each run, which takes longer.")] = False,
 ) -> RunPage:
-    """List runs: of one experiment in the order of its expansion, otherwise newest first."""
+    """List runs: of one experiment in the order of its expansion, otherwise newest first, or as `sort` says.
+
+    With `filter` or `sort`, runs of archived experiments only if the filter mentions `archived`.
+    """
     with database.read() as session:
         return service.page(
             session, request.app.state.cursors, chosen, service.Page(limit, cursor, energy), silence_of(request)
@@ -54,7 +85,7 @@ def list_runs(
 
 @router.get(".csv", operation_id="export_runs", response_class=CsvAnswer)
 def export_runs(database: DatabaseOf, chosen: Annotated[service.Filter, Depends(chosen_runs)]) -> CsvAnswer:
-    """Return all runs of a list as CSV, the first one first: columns of RunSummary, and the parameters as JSON."""
+    """Return all runs of a list as CSV, the first submitted first: columns of RunSummary, parameters as JSON."""
     return csv_answer(table.csv_of(database, chosen), "runs.csv")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from hooke.spec.states import RunState
 from sqlalchemy import Select, select
@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, undefer
 from hooke_api.base.access import Actor
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.errors import Conflict, ResourceNotFound
+from hooke_api.filters.runs import RunQuery
 from hooke_api.models import (
     Attempt,
     Checkpoint,
@@ -45,6 +46,7 @@ from hooke_api.waiting.service import of_runs
 
 MOST_NAMED = 100
 """Runs that a filter may name."""
+T = TypeVar("T", Run, str)
 
 
 @dataclass(frozen=True)
@@ -59,15 +61,19 @@ class Filter:
     """Whether runs are reported; False: the runs of trials."""
     named: tuple[str, ...] = ()
     """Ids of runs."""
+    query: RunQuery | None = None
+    """A filter of the language, or an order."""
 
     @property
     def listing(self) -> str:
         """Return the name of the list and order for which a cursor is valid."""
+        if self.query is not None:
+            return f"runs {self.query.text} by {self.query.sort}"
         return "runs of an experiment" if self.experiment else "runs"
 
-    def apply(self, query: Select[Run]) -> Select[Run]:
+    def apply(self, query: Select[T]) -> Select[T]:
         """Return the query with the conditions added."""
-        query = query.where(of_present())
+        query = query.where(of_present() if self.query is None else self.query.condition)
         if self.experiment is not None:
             query = query.where(Run.experiment_id == self.experiment)
         if self.states:
@@ -98,6 +104,9 @@ def page(session: Session, cursors: Cursors, chosen: Filter, part: Page, silence
 
     `silence`: after which a cluster counts as offline.
     """
+    if chosen.query is not None:
+        rows, following = queried(session, cursors, chosen, part)
+        return RunPage(items=_summaries(session, rows, part, silence), next_cursor=following)
     limit, cursor = part.limit, part.cursor
     query = chosen.apply(select(Run))
     if chosen.experiment is not None:
@@ -113,6 +122,27 @@ def page(session: Session, cursors: Cursors, chosen: Filter, part: Page, silence
     if len(rows) > limit:
         last = shown[-1]
         following = cursors.seal(chosen.listing, last.number if chosen.experiment is not None else last.id)
+    return RunPage(items=_summaries(session, shown, part, silence), next_cursor=following)
+
+
+def queried(session: Session, cursors: Cursors, chosen: Filter, part: Page) -> tuple[Sequence[Run], str | None]:
+    """Return the runs of a page of a query, and the cursor of the next one.
+
+    The ids are found first, in an index alone: rows hold specifications, which would all be read.
+    """
+    assert chosen.query is not None  # noqa: S101 - the caller has looked
+    order = chosen.query.order
+    found = chosen.apply(select(Run.id)).order_by(*order.by)
+    if part.cursor:
+        found = found.where(order.after(cursors.open(chosen.listing, part.cursor)))
+    ids = session.scalars(found.limit(part.limit + 1)).all()
+    place = {id: n for n, id in enumerate(ids[: part.limit])}
+    rows = sorted(session.scalars(select(Run).where(Run.id.in_(place))), key=lambda run: place[run.id])
+    more = len(ids) > part.limit
+    return rows, cursors.seal(chosen.listing, order.key(rows[-1])) if more else None
+
+
+def _summaries(session: Session, shown: Sequence[Run], part: Page, silence: timedelta) -> list[RunSummary]:
     waiting = of_runs(session, shown, silence)
     energy = energy_of(session, Run.id.in_([row.id for row in shown])) if part.energy else {}
     items = []
@@ -121,7 +151,7 @@ def page(session: Session, cursors: Cursors, chosen: Filter, part: Page, silence
         if used := energy.get(row.id):
             told |= {"energy_j": used.joules, "energy_note": used.note}
         items.append(RunSummary.model_validate(row).model_copy(update=told))
-    return RunPage(items=items, next_cursor=following)
+    return items
 
 
 def get(session: Session, run_id: str) -> Run:

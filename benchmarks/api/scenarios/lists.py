@@ -49,6 +49,16 @@ FILTERS = (
     "state = succeeded and algorithm ~ nothing and accuracy.max > 0.5",
 )
 """Of the list of experiments."""
+QUERIES = (
+    ("algorithm = sync-easgd and workers = 8 and test_accuracy > 0.98", "-test_accuracy"),
+    ("algorithm ~ nothing", "-created"),
+    ("test_accuracy > 2", "-created"),
+    ("state = failed and not simulated", "time_to_target"),
+    ("tag = paper and seed = 0", "-accuracy"),
+    ("", "loss"),
+    ("workers > 0", "-samples"),
+)
+"""Filter and order of the list of runs, over all experiments."""
 
 
 def measure(bench: Bench) -> Measured:
@@ -57,6 +67,8 @@ def measure(bench: Bench) -> Measured:
     with bench.server() as server:
         store(server, count // PER_EXPERIMENT)
         asked = {what: f"/runs?{query}" for what, query in RUNS.items()}
+        for text, sort in QUERIES:
+            asked[f"runs, {text or 'all'}, by {sort}"] = f"/runs?limit=100&sort={sort}&filter={quote(text)}"
         asked["experiments"] = "/experiments?limit=50"
         asked |= {f"experiments, {each}": f"/experiments?limit=50&filter={quote(each)}" for each in FILTERS}
         asked["cluster"] = f"/clusters/{CLUSTER}/queue"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import typer
 
-from hooke.cli.experiment_ids import ExperimentArgument, id_of
+from hooke.cli.experiment_ids import id_of
 from hooke.cli.remote import ApiOption, HomeOption, Remote, tell
 from hooke.cli.text import columns
 from hooke.errors import ArgumentError
@@ -51,13 +51,25 @@ def _runs(remote: Remote, experiment: str) -> list[dict[str, Any]]:
 
 @app.command("list")
 def list_(
-    experiment: ExperimentArgument,
+    experiment: Annotated[
+        str | None, typer.Argument(metavar="[EXPERIMENT]", help="Id, exp_..., or number of an experiment.")
+    ] = None,
+    chosen: Annotated[
+        str | None,
+        typer.Option("--filter", help="Of all runs: 'algorithm = sync-easgd and test_accuracy > 0.98'."),
+    ] = None,
+    sort: Annotated[str | None, typer.Option(help="Such as -test_accuracy; a minus: the largest first.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=_PAGE, help="Runs that a filter or an order shows.")] = 50,
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """List the runs of an experiment with state, attempt and why they wait."""
+    """List the runs of an experiment, or of all that fit a filter, with state, attempt and figures."""
 
     def told(remote: Remote) -> str:
+        if chosen is not None or sort is not None:
+            return _queried(remote, experiment, {"filter": chosen, "sort": sort, "limit": limit})
+        if experiment is None:
+            raise ArgumentError("give an experiment, or --filter to look for runs of all experiments")
         rows = [("RUN", "NUMBER", "VARIANT", "CLUSTER", "SEED", "STATE", "ATTEMPT", "WAITS")]
         for run in _runs(remote, experiment):
             numbers = (str(run[name]) for name in ("number", "seed", "attempt"))
@@ -67,6 +79,21 @@ def list_(
         return columns(rows, "  ")
 
     tell("runs", told, api, home)
+
+
+def _queried(remote: Remote, experiment: str | None, asked: dict[str, Any]) -> str:
+    """Return the first runs of a query as a table."""
+    if experiment is not None:
+        asked["experiment"] = id_of(remote, experiment)
+    page = remote.get(f"/runs?{urlencode({name: value for name, value in asked.items() if value is not None})}")
+    figures = ("accuracy", "test_accuracy", "time_to_target")
+    rows = [("RUN", "VARIANT", "CLUSTER", "WORKERS", "SEED", "STATE", *(name.upper() for name in figures))]
+    for run in page["items"]:
+        known = ("-" if run[name] is None else f"{run[name]:.4g}" for name in figures)
+        settings = (run["id"], run["variant"], run["cluster"], str(run["workers"]), str(run["seed"]), run["state"])
+        rows.append((*settings, *known))
+    more = "\nthere are more: --limit shows up to 500, GET /runs.csv?filter= all" if page["next_cursor"] else ""
+    return columns(rows, "  ") + more
 
 
 @app.command()

@@ -425,7 +425,7 @@ export const listVersions = <ThrowOnError extends boolean = false>(options: Opti
 /**
  * List Filter Fields
  *
- * List the fields that a filter of experiments may name, with operators and known values.
+ * List the fields that a filter of experiments, or of runs, may name, with operators and known values.
  */
 export const listFilterFields = <ThrowOnError extends boolean = false>(options?: Options<ListFilterFieldsData, ThrowOnError>): RequestResult<ListFilterFieldsResponses, ListFilterFieldsErrors, ThrowOnError> => (options?.client ?? client).get<ListFilterFieldsResponses, ListFilterFieldsErrors, ThrowOnError>({ url: '/api/v1/filter-fields', ...options });
 
@@ -607,14 +607,16 @@ export const readyz = <ThrowOnError extends boolean = false>(options?: Options<R
 /**
  * List Runs
  *
- * List runs: of one experiment in the order of its expansion, otherwise newest first.
+ * List runs: of one experiment in the order of its expansion, otherwise newest first, or as `sort` says.
+ *
+ * With `filter` or `sort`, runs of archived experiments only if the filter mentions `archived`.
  */
 export const listRuns = <ThrowOnError extends boolean = false>(options?: Options<ListRunsData, ThrowOnError>): RequestResult<ListRunsResponses, ListRunsErrors, ThrowOnError> => (options?.client ?? client).get<ListRunsResponses, ListRunsErrors, ThrowOnError>({ url: '/api/v1/runs', ...options });
 
 /**
  * Export Runs
  *
- * Return all runs of a list as CSV, the first one first: columns of RunSummary, and the parameters as JSON.
+ * Return all runs of a list as CSV, the first submitted first: columns of RunSummary, parameters as JSON.
  */
 export const exportRuns = <ThrowOnError extends boolean = false>(options?: Options<ExportRunsData, ThrowOnError>): RequestResult<ExportRunsResponses, ExportRunsErrors, ThrowOnError> => (options?.client ?? client).get<ExportRunsResponses, ExportRunsErrors, ThrowOnError>({ url: '/api/v1/runs.csv', ...options });
 

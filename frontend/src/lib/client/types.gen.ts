@@ -3316,7 +3316,7 @@ export type FilterFieldView = {
 /**
  * FilterLanguage
  *
- * What a filter of `list_experiments` may name.
+ * What a filter of `list_experiments` or `list_runs` may name.
  */
 export type FilterLanguage = {
     /**
@@ -9699,7 +9699,14 @@ export type ListVersionsResponse = ListVersionsResponses[keyof ListVersionsRespo
 export type ListFilterFieldsData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Of
+         *
+         * What the filter chooses.
+         */
+        of?: 'experiments' | 'runs';
+    };
     url: '/api/v1/filter-fields';
 };
 
@@ -10317,6 +10324,18 @@ export type ListRunsData = {
          * May repeat: only these runs.
          */
         run?: Array<string> | null;
+        /**
+         * Filter
+         *
+         * Such as `algorithm = sync-easgd and workers = 8 and test_accuracy > 0.98` (filters.md).
+         */
+        filter?: string | null;
+        /**
+         * Sort
+         *
+         * One of created, number, workers, seed, accuracy, loss, test_accuracy, test_loss, time_to_target, communication_fraction, staleness, lost_mass, clock, samples; after a minus: the largest first.
+         */
+        sort?: string | null;
     };
     url: '/api/v1/runs';
 };
@@ -10379,6 +10398,18 @@ export type ExportRunsData = {
          * May repeat: only these runs.
          */
         run?: Array<string> | null;
+        /**
+         * Filter
+         *
+         * Such as `algorithm = sync-easgd and workers = 8 and test_accuracy > 0.98` (filters.md).
+         */
+        filter?: string | null;
+        /**
+         * Sort
+         *
+         * One of created, number, workers, seed, accuracy, loss, test_accuracy, test_loss, time_to_target, communication_fraction, staleness, lost_mass, clock, samples; after a minus: the largest first.
+         */
+        sort?: string | null;
     };
     url: '/api/v1/runs.csv';
 };
@@ -10441,6 +10472,18 @@ export type ExportRunsParquetData = {
          * May repeat: only these runs.
          */
         run?: Array<string> | null;
+        /**
+         * Filter
+         *
+         * Such as `algorithm = sync-easgd and workers = 8 and test_accuracy > 0.98` (filters.md).
+         */
+        filter?: string | null;
+        /**
+         * Sort
+         *
+         * One of created, number, workers, seed, accuracy, loss, test_accuracy, test_loss, time_to_target, communication_fraction, staleness, lost_mass, clock, samples; after a minus: the largest first.
+         */
+        sort?: string | null;
     };
     url: '/api/v1/runs.parquet';
 };

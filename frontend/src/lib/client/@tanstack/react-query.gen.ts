@@ -903,7 +903,7 @@ export const listFilterFieldsQueryKey = (options?: Options<ListFilterFieldsData>
 /**
  * List Filter Fields
  *
- * List the fields that a filter of experiments may name, with operators and known values.
+ * List the fields that a filter of experiments, or of runs, may name, with operators and known values.
  */
 export const listFilterFieldsOptions = (options?: Options<ListFilterFieldsData>) => queryOptions<ListFilterFieldsResponse, ListFilterFieldsError, ListFilterFieldsResponse, ReturnType<typeof listFilterFieldsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1281,7 +1281,9 @@ export const listRunsQueryKey = (options?: Options<ListRunsData>) => createQuery
 /**
  * List Runs
  *
- * List runs: of one experiment in the order of its expansion, otherwise newest first.
+ * List runs: of one experiment in the order of its expansion, otherwise newest first, or as `sort` says.
+ *
+ * With `filter` or `sort`, runs of archived experiments only if the filter mentions `archived`.
  */
 export const listRunsOptions = (options?: Options<ListRunsData>) => queryOptions<ListRunsResponse, ListRunsError, ListRunsResponse, ReturnType<typeof listRunsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
@@ -1301,7 +1303,7 @@ export const exportRunsQueryKey = (options?: Options<ExportRunsData>) => createQ
 /**
  * Export Runs
  *
- * Return all runs of a list as CSV, the first one first: columns of RunSummary, and the parameters as JSON.
+ * Return all runs of a list as CSV, the first submitted first: columns of RunSummary, parameters as JSON.
  */
 export const exportRunsOptions = (options?: Options<ExportRunsData>) => queryOptions<ExportRunsResponse, ExportRunsError, ExportRunsResponse, ReturnType<typeof exportRunsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {

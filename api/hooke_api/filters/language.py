@@ -1,4 +1,4 @@
-"""The filter language of experiments: tokens, grammar and syntax tree. REST, command line and dashboard share it.
+"""The filter language of experiments and runs: tokens, grammar, syntax tree; REST, commands, dashboard share it.
 
     filter    = and { "or" and }
     and       = not { "and" not }
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 
 from hooke_api.base.durations import duration
-from hooke_api.experiments.filter_fields import FIELDS, METRICS, PARTS, Field, Kind
+from hooke_api.filters.fields import FIELDS, METRICS, PARTS, Field, Kind
 
 MOST_CHARACTERS, MOST_DEPTH, MOST_CONDITIONS, MOST_VALUES = 1000, 20, 50, 50
 _TOKEN = re.compile(
@@ -100,11 +100,11 @@ class _Token:
         return "the end" if self.kind == "end" else repr(self.text)
 
 
-def parse(text: str) -> Tree:
-    """Return the tree of a filter. Raises FilterError."""
+def parse(text: str, fields: Mapping[str, Field] = FIELDS) -> Tree:
+    """Return the tree of a filter; `fields`: what it may name, by default of experiments. Raises FilterError."""
     if len(text) > MOST_CHARACTERS:
         raise FilterError(MOST_CHARACTERS + 1, f"a filter has at most {MOST_CHARACTERS} characters")
-    return _Parser(text).whole()
+    return _Parser(text, fields).whole()
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -123,7 +123,8 @@ def _tokens(text: str) -> list[_Token]:
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, fields: Mapping[str, Field]) -> None:
+        self._fields = fields
         self._tokens = _tokens(text)
         self._at = 0
         self._depth = 0
@@ -186,12 +187,12 @@ class _Parser:
         if self._conditions > MOST_CONDITIONS:
             raise FilterError(token.column, f"it has more than {MOST_CONDITIONS} conditions")
         if token.kind == "string":
-            return Condition(FIELDS["name"], "~", (_unquoted(token),))
+            return Condition(self._fields["name"], "~", (_unquoted(token),))
         if token.kind != "word" or token.text.lower() in _WORDS:
             raise FilterError(
                 token.column, f"{token} where a field should be", 'such as state = running, or "text"'
             )
-        field = _field(token)
+        field = _field(token, self._fields)
         operator = self._next
         if self._takes("in"):
             return self._in(field, operator)
@@ -219,17 +220,20 @@ class _Parser:
         return Condition(field, "in", tuple(values))
 
 
-def _field(token: _Token) -> Field:
+def _field(token: _Token, fields: Mapping[str, Field]) -> Field:
     name = token.text.lower()
-    if name in FIELDS:
-        return FIELDS[name]
+    if name in fields:
+        return fields[name]
+    metric, _, part = name.partition(".")
+    if part in PARTS and metric in fields:  # of a run, the largest, the least and the last figure are one
+        return fields[metric]
     if name in METRICS:
         raise FilterError(
             token.column,
             f"{name} is a figure of each run",
             f"write {', '.join(f'{name}.{part}' for part in PARTS)}",
         )
-    close = get_close_matches(name, FIELDS, 1)
+    close = get_close_matches(name, fields, 1)
     quoted = f'name ~ "{token.text}" looks for names'
     raise FilterError(
         token.column, f"no field is called {token.text!r}", f"did you mean {close[0]}?" if close else quoted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hooke_api.base.schema import View
-from hooke_api.experiments.filter_fields import Kind
+from hooke_api.filters.fields import Kind
 
 
 class FilterFieldView(View):
@@ -24,7 +24,7 @@ class FilterFieldView(View):
 
 
 class FilterLanguage(View):
-    """What a filter of `list_experiments` may name."""
+    """What a filter of `list_experiments` or `list_runs` may name."""
 
     fields: list[FilterFieldView]
     """Every field that a filter may name."""

@@ -14,8 +14,8 @@ from typing import Any
 from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import ColumnElement, Exists, and_, case, exists, false, func, not_, or_, select
 
-from hooke_api.experiments.filter_fields import Kind
-from hooke_api.experiments.filter_language import All, Condition, Not, Some, Tree, Value
+from hooke_api.filters.fields import Kind
+from hooke_api.filters.language import All, Condition, Not, Some, Tree, Value
 from hooke_api.models import Experiment, ExperimentTag, Project, Run
 
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
@@ -24,7 +24,7 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_POSITIVE = {"!=": "=", "!~": "~"}
+POSITIVE = {"!=": "=", "!~": "~"}
 
 
 def condition(tree: Tree, at: datetime) -> ColumnElement[bool]:
@@ -35,8 +35,8 @@ def condition(tree: Tree, at: datetime) -> ColumnElement[bool]:
         return and_(*(condition(part, at) for part in tree.parts))
     if isinstance(tree, Some):
         return or_(*(condition(part, at) for part in tree.parts))
-    if tree.operator in _POSITIVE:
-        return not_(_positive(tree, _POSITIVE[tree.operator], at))
+    if tree.operator in POSITIVE:
+        return not_(_positive(tree, POSITIVE[tree.operator], at))
     return _positive(tree, tree.operator, at)
 
 
@@ -56,12 +56,13 @@ def _one(tree: Condition, how: str, value: Value, at: datetime) -> ColumnElement
         return flag
     if tree.field.kind is Kind.TIME:
         value = at + value if isinstance(value, timedelta) else value
-        return _compared(Experiment.created_at, how, value)
+        return compared(Experiment.created_at, how, value)
     # without a figure the comparison is null, which a negation would leave null
-    return func.coalesce(_compared(_figure(name), how, value), false())
+    return func.coalesce(compared(_figure(name), how, value), false())
 
 
-def _compared(column: Any, how: str, value: Value) -> ColumnElement[bool]:
+def compared(column: Any, how: str, value: Value) -> ColumnElement[bool]:
+    """Return the comparison of a column with a value."""
     found: ColumnElement[bool] = column == value if how == "=" else _COMPARED[how](column, value)
     return found
 
@@ -69,16 +70,17 @@ def _compared(column: Any, how: str, value: Value) -> ColumnElement[bool]:
 def _text(name: str, how: str, text: str) -> ColumnElement[bool]:
     if name == "tag":
         mine = exists().where(ExperimentTag.experiment_id == Experiment.id)
-        return mine.where(_matches(ExperimentTag.tag, how, text))
+        return mine.where(matches(ExperimentTag.tag, how, text))
     if name == "project":
-        return exists().where(Project.id == Experiment.project_id, _matches(Project.name, how, text))
+        return exists().where(Project.id == Experiment.project_id, matches(Project.name, how, text))
     if name in ("algorithm", "variant", "cluster"):
-        return _some_run(_matches(getattr(Run, name), how, text))
+        return _some_run(matches(getattr(Run, name), how, text))
     column = {"name": Experiment.name, "workload": Experiment.workload, "state": state()}[name]
-    return _matches(column, how, text)
+    return matches(column, how, text)
 
 
-def _matches(column: Any, how: str, text: str) -> ColumnElement[bool]:
+def matches(column: Any, how: str, text: str) -> ColumnElement[bool]:
+    """Return whether a column contains a text (`~`), or is it."""
     found: ColumnElement[bool] = column.icontains(text, autoescape=True) if how == "~" else column == text
     return found
 
