@@ -18,10 +18,12 @@ interface BoardProps {
   tauMax: number;
   /** The name of a method for people. */
   title: (algorithm: string) => string;
+  /** Its place in the palette. */
+  colorOf: (algorithm: string) => number;
 }
 
 /** The methods on one cluster with one number of workers. */
-export function BoardPart({ board, tauMax, title }: BoardProps) {
+export function BoardPart({ board, tauMax, title, colorOf }: BoardProps) {
   const where = `${board.cluster}, ${board.workers} ${board.workers === 1 ? "worker" : "workers"}`;
   const tags = (
     <span className={styles.tags}>
@@ -37,13 +39,13 @@ export function BoardPart({ board, tauMax, title }: BoardProps) {
           One workload is not enough for a ranking. Tune the same algorithms on another workload.
         </Text>
       )}
-      <Ranking board={board} title={title} />
+      <Ranking board={board} title={title} colorOf={colorOf} />
       {board.methods.length > 0 && (
         <div className={styles.profiles}>
           <LineChart
             title={`Performance profiles${board.simulated ? " (virtual time)" : ""}`}
             testId="profiles"
-            series={allProfiles(board.methods, title, board.workloads.length)}
+            series={allProfiles(board.methods, title, board.workloads.length, colorOf)}
             xTitle="Time over that of the fastest algorithm (τ)"
             formatX={(value) => formatNumber(Number(value.toFixed(3)))}
             tickX={(value) => formatNumber(value)}
@@ -68,7 +70,7 @@ export function BoardPart({ board, tauMax, title }: BoardProps) {
   );
 }
 
-function Ranking({ board, title }: Pick<BoardProps, "board" | "title">) {
+function Ranking({ board, title, colorOf }: Omit<BoardProps, "tauMax">) {
   if (board.methods.length === 0) {
     return (
       <Text fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14}>
@@ -90,13 +92,13 @@ function Ranking({ board, title }: Pick<BoardProps, "board" | "title">) {
           </tr>
         </thead>
         <tbody>
-          {board.methods.map((method, index) => (
+          {board.methods.map((method) => (
             <MethodRow
               key={method.algorithm}
               board={board}
               method={method}
               name={title(method.algorithm)}
-              index={index}
+              index={colorOf(method.algorithm)}
             />
           ))}
         </tbody>

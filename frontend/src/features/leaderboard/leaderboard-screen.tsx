@@ -13,6 +13,7 @@ import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { BoardPart } from "./board-part";
 import styles from "./leaderboard.module.css";
+import { colorsOf } from "./profile-series";
 
 /** Methods over several workloads, for each cluster. */
 export function LeaderboardScreen() {
@@ -29,6 +30,7 @@ export function LeaderboardScreen() {
     catalogue.data?.items.map(({ name, title }) => [name, title.replace(/\s*\(.*\)$/, "")]),
   );
   const title = (name: string) => titles.get(name) ?? name;
+  const colorOf = colorsOf(query.data?.boards ?? []);
   if (query.data && query.data.boards.length === 0) return <Empty leaderboard={query.data} />;
   return (
     <>
@@ -54,6 +56,7 @@ export function LeaderboardScreen() {
           board={board}
           tauMax={query.data.tau_max}
           title={title}
+          colorOf={colorOf}
         />
       ))}
       {query.data && <LeftOut items={query.data.left_out} />}
