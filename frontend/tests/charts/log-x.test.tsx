@@ -27,9 +27,24 @@ it("places equal factors at equal distances", async () => {
   );
   const xs = line?.points.map(([x]) => x) ?? [];
   expect((xs[1] as number) - (xs[0] as number)).toBeCloseTo((xs[2] as number) - (xs[1] as number), 0);
+  const texts = drawnIn(screen.getByTestId("loss")).flatMap(({ kind, text }) =>
+    kind === "text" ? text : [],
+  );
+  expect(texts).toEqual(expect.arrayContaining(["1", "10", "100"]));
   const { svg } = chartSvg({ ...plain, title: "Loss", series: aboveZero([curve]), logX: true });
   const [from, middle, to] = [...svg.matchAll(/[ML](\S+) /g)].slice(-3).map(([, x]) => Number(x));
   expect((middle as number) - (from as number)).toBeCloseTo((to as number) - (middle as number), 3);
+});
+
+it("has round numbers, wherever it begins", async () => {
+  const off = { ...curve, x: [3, 30, 400, 3000], y: [0.03, 0.4, 3, 40], low: undefined };
+  show(<LineChart {...plain} title="Loss" testId="loss" series={[off]} logX log />);
+  await frame();
+  const texts = drawnIn(screen.getByTestId("loss")).flatMap(({ kind, text }) =>
+    kind === "text" ? text : [],
+  );
+  expect(texts).toEqual(expect.arrayContaining(["10", "100", "1000", "0.1", "1"]));
+  expect(texts.filter((text) => /\d/.test(text) && !/^(0\.0*)?[125]0*$/.test(text))).toEqual([]);
 });
 
 it("is zoomed by keys about the middle as it is drawn, and has no zoom below zero", () => {

@@ -1,9 +1,11 @@
 /** Charts that somebody adds: any metric over any axis, also what a workload reports beside accuracy and loss. */
 import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
-import { addressOf, chartsIn, choicesOf, drawsSteps, followsSteps } from "@/features/experiment/added-charts";
-import { chartLook } from "@/features/experiment/chart-look";
-import { experimentSearch, furtherOf } from "@/features/experiment/search";
+import { drawsSteps, followsSteps } from "@/features/experiment/added-charts";
+import { experimentSearch } from "@/features/experiment/search";
+import { addressOf, chartsIn, choicesOf } from "@/lib/charts/added-charts";
+import { furtherOf } from "@/lib/charts/added-names";
+import { chartLook } from "@/lib/charts/chart-look";
 import type { FurtherMetricView } from "@/lib/client/types.gen";
 import { band } from "../support/fixtures/experiment";
 import { apiServer } from "../support/server";

@@ -1,6 +1,6 @@
 import { act, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { allProfiles, shareAt } from "@/features/leaderboard/profile-series";
+import { allProfiles, colorsOf, shareAt } from "@/features/leaderboard/profile-series";
 import type { Board, Leaderboard, MethodResult, RankedMethod } from "@/lib/client/types.gen";
 import { curvesCsv } from "@/lib/export/curves-sheet";
 import { openApp } from "../support/app";
@@ -162,10 +162,20 @@ describe("the leaderboard", () => {
 
 describe("profiles as curves", () => {
   it("begin with their value at 1, and jump at one place each", () => {
-    const [curve] = allProfiles([method("a")], (name) => name, 2);
+    const [curve] = allProfiles(
+      [method("a")],
+      (name) => name,
+      2,
+      () => 0,
+    );
     expect(curve?.x).toEqual([1, 2 - 1e-6, 2, 4]);
     expect(curve?.y).toEqual([0.5, 0.5, 1, 1]);
-    const [never] = allProfiles([method("b", { tau: [1, 4], rho: [0, 0] })], (name) => name, 2);
+    const [never] = allProfiles(
+      [method("b", { tau: [1, 4], rho: [0, 0] })],
+      (name) => name,
+      2,
+      () => 0,
+    );
     expect([never?.x, never?.y]).toEqual([
       [1, 4],
       [0, 0],
@@ -174,6 +184,7 @@ describe("profiles as curves", () => {
       [method("c", { tau: [1, 3, 3, 4], rho: [0, 0, 0.5, 0.5] })],
       (name) => name,
       2,
+      () => 0,
     );
     expect([late?.x, late?.y]).toEqual([
       [1, 3 - 1e-6, 3, 4],
@@ -199,7 +210,12 @@ describe("profiles as curves", () => {
 
   it("that are equal stand beside one another, and are still told as they are", () => {
     const many = Array.from({ length: 12 }, (_, i) => method(`m${i}`));
-    const heights = allProfiles(many, (name) => name, 8).map(({ y }) => y[0] ?? 0);
+    const heights = allProfiles(
+      many,
+      (name) => name,
+      8,
+      () => 0,
+    ).map(({ y }) => y[0] ?? 0);
     expect(heights[0]).toBe(0.5);
     expect(new Set(heights).size).toBe(12);
     expect(heights.map((height) => shareAt(height, 8))).toEqual(Array(12).fill(0.5));
@@ -209,7 +225,12 @@ describe("profiles as curves", () => {
   it("leave for a file at their own heights, not beside one another", () => {
     const many = Array.from({ length: 3 }, (_, i) => method(`m${i}`));
     const lines = curvesCsv(
-      allProfiles(many, (name) => name, 2),
+      allProfiles(
+        many,
+        (name) => name,
+        2,
+        () => 0,
+      ),
       "τ",
       "share",
     ).split("\r\n");
@@ -218,7 +239,26 @@ describe("profiles as curves", () => {
 
   it("tell the share among more workloads, too", () => {
     const methods = Array.from({ length: 12 }, (_, i) => method(`m${i}`, { tau: [1, 2], rho: [0.45, 0.45] }));
-    const shares = allProfiles(methods, (name) => name, 40).map(({ y }) => shareAt(y[0] ?? 0, 40));
+    const shares = allProfiles(
+      methods,
+      (name) => name,
+      40,
+      () => 0,
+    ).map(({ y }) => shareAt(y[0] ?? 0, 40));
     expect(shares).toEqual(Array(12).fill(18 / 40));
   });
+});
+
+it("a method has one colour on all boards, whatever its rank", () => {
+  const first = board({ methods: [method("slowmo"), method("easgd"), method("demo")] });
+  const second = board({ cluster: "other", methods: [method("demo"), method("slowmo")] });
+  const styles = (of: Board, boards: Board[]) =>
+    new Map(
+      allProfiles(of.methods, (name) => name, 2, colorsOf(boards)).map(({ label, style }) => [label, style]),
+    );
+  const before = styles(first, [first, second]);
+  expect(new Set([...before.values()].map(({ light }) => light)).size).toBe(3);
+  const overtaken = board({ methods: [...first.methods].reverse() });
+  expect(styles(overtaken, [second, overtaken])).toEqual(before);
+  expect(styles(second, [first, second]).get("demo")).toEqual(before.get("demo"));
 });

@@ -4,6 +4,8 @@ import { HeatMap } from "@/features/run/heat-map";
 import { heatRows, median } from "@/features/run/phase-heat";
 import { energyWords, systemWords } from "@/features/run/system-part";
 import { hostSeries, MOST_CURVES, processSeries } from "@/features/run/system-series";
+import type { ProcessSamples } from "@/lib/client/types.gen";
+import { variantStyle } from "@/lib/theme/palette";
 import { show } from "../support/app";
 import { phases, run } from "../support/fixtures/run";
 import { system } from "../support/fixtures/timeline";
@@ -69,13 +71,13 @@ describe("the heat map", () => {
 
 describe("curves of the system", () => {
   it("are one for each rank, or one for the process of a virtual run", () => {
-    expect(processSeries(system(), "cpu").map((one) => [one.label, one.y])).toEqual([
+    expect(processSeries(system(), "cpu", 0).map((one) => [one.label, one.y])).toEqual([
       ["rank 0", [null, 0.9, 1]],
       ["rank 1", [null, 0.5, 0.5]],
     ]);
     const virtual = system({ simulated: true, processes: system().processes.slice(0, 1), host: null });
-    expect(processSeries(virtual, "memory").map((one) => one.label)).toEqual(["process"]);
-    expect(hostSeries(virtual, [{ name: "sent", label: "sent" }])).toEqual([]);
+    expect(processSeries(virtual, "memory", 0).map((one) => one.label)).toEqual(["process"]);
+    expect(hostSeries(virtual, [{ name: "sent", label: "sent" }], 0)).toEqual([]);
   });
 
   it("are mean, greatest and least where there are many ranks", () => {
@@ -84,7 +86,7 @@ describe("curves of the system", () => {
       cpu: [null, rank, rank === 0 ? null : 2],
       memory: [1, 1, 1],
     }));
-    const found = processSeries(system({ processes }), "cpu");
+    const found = processSeries(system({ processes }), "cpu", 0);
     expect(found.map((one) => one.y)).toEqual([
       [null, 4, 2],
       [null, 8, 2],
@@ -97,7 +99,7 @@ describe("curves of the system", () => {
       { name: "received", label: "received" },
       { name: "power", label: "power" },
     ] as const;
-    expect(hostSeries(system(), figures).map((one) => one.label)).toEqual(["received"]);
+    expect(hostSeries(system(), figures, 0).map((one) => one.label)).toEqual(["received"]);
   });
 
   it.each([
@@ -130,4 +132,12 @@ describe("curves of the system", () => {
   ])("say of %j what they are of", (changes, expected) => {
     expect(systemWords(system(changes))).toContain(expected);
   });
+});
+
+it("ranks have the colour of their variant, and patterns of their own", () => {
+  const [one] = system().processes;
+  const processes = Array.from({ length: 8 }, (_, rank) => ({ ...(one as ProcessSamples), rank }));
+  const series = processSeries(system({ processes }), "cpu", 3);
+  expect(new Set(series.map(({ style }) => style.light))).toEqual(new Set([variantStyle(3).light]));
+  expect(new Set(series.map(({ style }) => style.dash.join())).size).toBe(8);
 });

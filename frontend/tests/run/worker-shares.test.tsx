@@ -14,7 +14,7 @@ function open(changes: Partial<RunView>) {
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   return show(
     <QueryClientProvider client={queries}>
-      <WorkerShares run={run(changes)} />
+      <WorkerShares run={run(changes)} index={0} />
     </QueryClientProvider>,
   );
 }

@@ -1,6 +1,8 @@
 import { Button } from "@mantine/core";
 import { useReducedMotion } from "@mantine/hooks";
 import { type CSSProperties, useState } from "react";
+import { DrawingMenu } from "@/lib/charts/drawing-menu";
+import type { Sheet } from "@/lib/charts/sheet-table";
 import { useWidth } from "@/lib/charts/use-width";
 import { formatNumber } from "@/lib/format/numbers";
 import screen from "@/lib/ui/screen.module.css";
@@ -117,6 +119,7 @@ export function Diagram({ drawn, title }: { drawn: Drawn; title: string }) {
           </span>
         ))}
         <span>→ message</span>
+        <DrawingMenu of={`Diagram of ${title}`} host={host} sheet={() => messageSheet(drawn)} />
         {!still && (
           <Button size="compact-xs" variant="default" onClick={() => setPaused(!paused)}>
             {paused ? "Play" : "Pause"}
@@ -137,12 +140,29 @@ function moving(way: Record<string, string>, after: number, seconds: number): CS
   return { ...way, animationDelay: `${after}s`, animationDuration: `${seconds}s` } as CSSProperties;
 }
 
+const HEAD = ["From", "To", "Sent", "Arrives", "Size"];
+
+/** The messages in the order in which they are sent; times in gradients. */
+function messageSheet(drawn: Drawn): Sheet {
+  const rows = [...drawn.messages].sort((a, b) => a[2] - b[2] || a[0] - b[0]);
+  return {
+    head: HEAD,
+    rows: rows.map(([from, to, began, ended, bytes]) => [
+      drawn.rows[from] ?? "",
+      drawn.rows[to] ?? "",
+      inGradients(began),
+      inGradients(ended),
+      `${formatNumber(bytes / WEIGHT_BYTES)} |W|`,
+    ]),
+  };
+}
+
 function MessageTable({ drawn }: { drawn: Drawn }) {
   return (
     <table data-testid="messages">
       <thead>
         <tr>
-          {["From", "To", "Sent", "Arrives", "Size"].map((title) => (
+          {HEAD.map((title) => (
             <th key={title} scope="col">
               {title}
             </th>
@@ -150,17 +170,13 @@ function MessageTable({ drawn }: { drawn: Drawn }) {
         </tr>
       </thead>
       <tbody>
-        {[...drawn.messages]
-          .sort((a, b) => a[2] - b[2] || a[0] - b[0])
-          .map(([from, to, began, ended, bytes]) => (
-            <tr key={`${from} ${to} ${began}`}>
-              <td>{drawn.rows[from]}</td>
-              <td>{drawn.rows[to]}</td>
-              <td>{inGradients(began)}</td>
-              <td>{inGradients(ended)}</td>
-              <td>{formatNumber(bytes / WEIGHT_BYTES)} |W|</td>
-            </tr>
-          ))}
+        {messageSheet(drawn).rows.map((cells) => (
+          <tr key={cells.join(" ")}>
+            {cells.map((cell, at) => (
+              <td key={HEAD[at]}>{cell}</td>
+            ))}
+          </tr>
+        ))}
       </tbody>
     </table>
   );

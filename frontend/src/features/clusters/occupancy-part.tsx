@@ -1,12 +1,13 @@
 import { Group, SegmentedControl } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import { readOccupancy } from "@/lib/client/sdk.gen";
 import type { OccupancyView } from "@/lib/client/types.gen";
 import { LoadFault } from "@/lib/ui/load-fault";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./clusters.module.css";
-import { intervalWords, shareWords, summary } from "./occupancy";
+import { intervalWords, occupancySheet, occupancySvg, shareWords, summary } from "./occupancy";
 
 const route = getRouteApi("/clusters");
 const PERIODS = [
@@ -88,6 +89,11 @@ function Shares({ view }: { view: OccupancyView }) {
       </svg>
       <p className={styles.facts}>
         <span data-testid="occupancy-summary">{said}</span>
+        <DrawingMenu
+          of={`Occupancy of ${view.cluster}`}
+          host={() => occupancySvg(view)}
+          sheet={() => occupancySheet(view)}
+        />
       </p>
       <details className={styles.notes}>
         <summary>As a table</summary>

@@ -1,4 +1,7 @@
+import type { Sheet } from "@/lib/charts/sheet-table";
 import type { OccupancyView } from "@/lib/client/types.gen";
+import { barsSvg } from "@/lib/export/bars-svg";
+import type { Vector } from "@/lib/export/picture";
 import { formatPercent } from "@/lib/format/numbers";
 import { formatMoment } from "@/lib/format/time";
 
@@ -35,4 +38,18 @@ export function summary(view: OccupancyView): string {
   const most = Math.max(...view.shares.map((share) => share ?? 0));
   const length = view.seconds >= 3600 ? `${view.seconds / 3600} hours` : `${view.seconds / 60} minutes`;
   return `${formatPercent(mean, 0)} of ${view.slots} slots on average, at most ${formatPercent(most, 0)} over ${length}`;
+}
+
+/** The bars for a paper. */
+export function occupancySvg(view: OccupancyView): Vector {
+  const bars = view.shares.map((share, place) => ({ share, below: intervalWords(view, place) }));
+  return barsSvg(`Occupancy of ${view.cluster}`, bars, "Share of the slots that runs held");
+}
+
+/** The shares as a table. */
+export function occupancySheet(view: OccupancyView): Sheet {
+  return {
+    head: ["Time", "Share of the slots"],
+    rows: view.shares.map((share, place) => [intervalWords(view, place), shareWords(share)]),
+  };
 }

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from "react";
 import type { Axis } from "@/lib/api/types";
+import type { AddedChart, choicesOf } from "@/lib/charts/added-charts";
+import { ChartHead } from "@/lib/charts/chart-controls";
 import { useNear } from "@/lib/charts/use-near";
 import type { Zoom } from "@/lib/charts/zoom";
 import type { FurtherMetricView } from "@/lib/client/types.gen";
 import { LoadFault } from "@/lib/ui/load-fault";
-import type { AddedChart, choicesOf } from "./added-charts";
-import { ChartHead } from "./chart-controls";
 import { crossingsOf } from "./crossings";
 import { type ChartsLook, MetricChart } from "./metric-chart";
 import { useCurves } from "./use-curves";

@@ -1,15 +1,16 @@
 import { Group as Row, Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import type { Metric } from "@/lib/api/types";
+import { type AddedChart, addressOf, chartsIn, choicesOf } from "@/lib/charts/added-charts";
+import { AddChart } from "@/lib/charts/chart-controls";
 import { zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { BandAnswer, ExperimentView } from "@/lib/client/types.gen";
 import { CurveControls, LOG_SCALE, LOG_X, SMOOTH } from "@/lib/ui/curve-controls";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { useSteps } from "@/lib/views/use-steps";
-import { type AddedChart, addressOf, chartsIn, choicesOf, drawsSteps } from "./added-charts";
+import { drawsSteps } from "./added-charts";
 import { AddedCurve } from "./added-curve";
-import { AddChart } from "./chart-controls";
 import { crossingsOf } from "./crossings";
 import { curveWords, MANY } from "./curve-words";
 import styles from "./experiment.module.css";

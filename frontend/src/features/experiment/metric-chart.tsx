@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import type { Axis, Metric } from "@/lib/api/types";
 import { ChartCursor } from "@/lib/charts/chart-cursor";
+import { chartLook, OF_STEPS } from "@/lib/charts/chart-look";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries, Crossing, TargetLine } from "@/lib/charts/series";
 import { smoothed } from "@/lib/charts/smooth";
@@ -11,7 +12,6 @@ import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantit
 import { variantStyle } from "@/lib/theme/palette";
 import { Tag } from "@/lib/ui/tag";
 import { meanSeries, type SeedCurve, seedSeries, tailSeries } from "./band-series";
-import { chartLook, OF_STEPS } from "./chart-look";
 import styles from "./experiment.module.css";
 import { type Group, groupLabel } from "./groups";
 import { LegendTable } from "./legend-table";

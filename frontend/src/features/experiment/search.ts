@@ -1,4 +1,5 @@
 import type { Axis } from "@/lib/api/types";
+import { furtherOf } from "@/lib/charts/added-names";
 import { zoomFrom } from "@/lib/charts/zoom";
 import { AXES } from "@/lib/format/quantities";
 
@@ -73,11 +74,6 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     columns: typeof columns === "string" ? columns : undefined,
     phases: phases === "time" ? phases : undefined,
   };
-}
-
-/** The parts of a list of charts, a metric and perhaps an axis each; what cannot be one is left out. */
-export function furtherOf(more: string | undefined): readonly string[] {
-  return (more ?? "").split(".").filter((part) => /^[a-z][a-z0-9_]{0,39}(-[a-z]+)?$/.test(part));
 }
 
 export function hiddenVariants(hide: string | undefined): ReadonlySet<number> {

@@ -21,10 +21,12 @@ interface BoardProps {
   /** The workload by whose times methods are sorted; otherwise by their scores. */
   sort: string | undefined;
   sortBy: (workload: string | undefined) => void;
+  /** Its place in the palette. */
+  colorOf: (algorithm: string) => number;
 }
 
 /** The methods on one cluster with one number of workers. */
-export function BoardPart({ board, tauMax, title, sort, sortBy }: BoardProps) {
+export function BoardPart({ board, tauMax, title, sort, sortBy, colorOf }: BoardProps) {
   const where = `${board.cluster}, ${board.workers} ${board.workers === 1 ? "worker" : "workers"}`;
   const tags = (
     <span className={styles.tags}>
@@ -40,13 +42,13 @@ export function BoardPart({ board, tauMax, title, sort, sortBy }: BoardProps) {
           One workload is not enough for a ranking. Tune the same algorithms on another workload.
         </Text>
       )}
-      <Ranking board={board} title={title} sort={sort} sortBy={sortBy} />
+      <Ranking board={board} title={title} sort={sort} sortBy={sortBy} colorOf={colorOf} />
       {board.methods.length > 0 && (
         <div className={styles.profiles}>
           <LineChart
             title={`Performance profiles${board.simulated ? " (virtual time)" : ""}`}
             testId="profiles"
-            series={allProfiles(board.methods, title, board.workloads.length)}
+            series={allProfiles(board.methods, title, board.workloads.length, colorOf)}
             xTitle="Time over that of the fastest algorithm (τ)"
             formatX={(value) => formatNumber(Number(value.toFixed(3)))}
             tickX={(value) => formatNumber(value)}
@@ -71,15 +73,14 @@ export function BoardPart({ board, tauMax, title, sort, sortBy }: BoardProps) {
   );
 }
 
-/** The methods with their places among scores, which give their colours; without a time on the workload, last. */
+/** The methods by their scores, or by their times on a workload; without a time there, last. */
 function ordered(board: Board, sort: string | undefined) {
   const at = board.workloads.findIndex(({ name }) => name === sort);
-  const methods = board.methods.map((method, index) => ({ method, index }));
-  const seconds = ({ method }: (typeof methods)[number]) => method.results[at]?.seconds ?? Number.MAX_VALUE;
-  return at < 0 ? methods : methods.sort((one, other) => seconds(one) - seconds(other));
+  const seconds = (method: RankedMethod) => method.results[at]?.seconds ?? Number.MAX_VALUE;
+  return at < 0 ? board.methods : [...board.methods].sort((one, other) => seconds(one) - seconds(other));
 }
 
-function Ranking({ board, title, sort, sortBy }: Omit<BoardProps, "tauMax">) {
+function Ranking({ board, title, sort, sortBy, colorOf }: Omit<BoardProps, "tauMax">) {
   if (board.methods.length === 0) {
     return (
       <Text fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14}>
@@ -111,13 +112,13 @@ function Ranking({ board, title, sort, sortBy }: Omit<BoardProps, "tauMax">) {
           </tr>
         </thead>
         <tbody>
-          {ordered(board, sort).map(({ method, index }) => (
+          {ordered(board, sort).map((method) => (
             <MethodRow
               key={method.algorithm}
               board={board}
               method={method}
               name={title(method.algorithm)}
-              index={index}
+              index={colorOf(method.algorithm)}
             />
           ))}
         </tbody>

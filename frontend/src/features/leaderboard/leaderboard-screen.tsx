@@ -14,6 +14,7 @@ import { Section } from "@/lib/ui/section";
 import { BoardPart } from "./board-part";
 import { ChooseBoard } from "./choose-board";
 import styles from "./leaderboard.module.css";
+import { colorsOf } from "./profile-series";
 import type { LeaderboardSearch } from "./search";
 
 const route = getRouteApi("/leaderboard");
@@ -43,6 +44,7 @@ export function LeaderboardScreen() {
     catalogue.data?.items.map(({ name, title }) => [name, title.replace(/\s*\(.*\)$/, "")]),
   );
   const title = (name: string) => titles.get(name) ?? name;
+  const colorOf = colorsOf(query.data?.boards ?? []);
   const chosen = workload !== undefined || target !== undefined;
   if (query.data && query.data.boards.length === 0 && !chosen) return <Empty leaderboard={query.data} />;
   return (
@@ -74,6 +76,7 @@ export function LeaderboardScreen() {
           title={title}
           sort={search.sort}
           sortBy={(sort) => look({ sort })}
+          colorOf={colorOf}
         />
       ))}
       {query.data && <LeftOut items={query.data.left_out} />}

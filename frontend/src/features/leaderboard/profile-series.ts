@@ -1,5 +1,5 @@
 import type { ChartSeries } from "@/lib/charts/series";
-import type { RankedMethod } from "@/lib/client/types.gen";
+import type { Board, RankedMethod } from "@/lib/client/types.gen";
 import { variantStyle } from "@/lib/theme/palette";
 
 /** Distance in tau at which the two ends of a jump are drawn: a chart has one value at each x. */
@@ -46,15 +46,27 @@ export function shareAt(height: number, workloads: number): number {
   return Math.round(Math.max(0, height + most(workloads) / 2) * workloads) / workloads;
 }
 
+/** The places of the methods of all boards by name, which decide their colours: a method has the same one whatever its rank. */
+export function colorsOf(boards: readonly Board[]): (algorithm: string) => number {
+  const names = boards.flatMap(({ methods }) => methods.map(({ algorithm }) => algorithm));
+  const order = [...new Set(names)].sort();
+  return (algorithm) => order.indexOf(algorithm);
+}
+
 /** All profiles of a board, each a little below the one before. */
 export function allProfiles(
   methods: readonly RankedMethod[],
   title: (name: string) => string,
   workloads: number,
+  colorOf: (algorithm: string) => number,
 ): ChartSeries[] {
   const step = Math.min(APART, most(workloads) / Math.max(1, methods.length));
   const taus = [...new Set(methods.flatMap(({ tau }) => tau))].sort((a, b) => a - b);
   return methods.map((method, index) =>
-    profileSeries(method, taus, { label: title(method.algorithm), index, down: index * step }),
+    profileSeries(method, taus, {
+      label: title(method.algorithm),
+      index: colorOf(method.algorithm),
+      down: index * step,
+    }),
   );
 }

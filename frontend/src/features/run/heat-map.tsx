@@ -1,14 +1,15 @@
 import { Text } from "@mantine/core";
+import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import type { RunView } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
 import { PHASES } from "@/lib/theme/palette";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
-import { heatRows } from "./phase-heat";
+import { heatSheet, heatSvg } from "./heat-export";
+import { heatRows, strength } from "./phase-heat";
 import styles from "./timeline.module.css";
 
-/** Strength of the colour of a whole, so that figures on it can be read in both schemes. */
-const STRONGEST = 44;
+const TITLE = "Share of time by rank and phase";
 
 /** The share of every phase in the time of every rank, for comparing ranks: darker is more. */
 export function HeatMap({ run }: { run: RunView }) {
@@ -16,7 +17,11 @@ export function HeatMap({ run }: { run: RunView }) {
   const rows = heatRows(run.phases);
   const apart = rows.some((row) => row.cells.some((cell) => cell.apart));
   return (
-    <Section title="Share of time by rank and phase" testId="heat-map">
+    <Section
+      title={TITLE}
+      testId="heat-map"
+      aside={<DrawingMenu of={TITLE} host={() => heatSvg(TITLE, rows)} sheet={() => heatSheet(rows)} />}
+    >
       <TableRegion label="Table of shares by rank and phase">
         <table className={styles.sheet}>
           <thead>
@@ -60,6 +65,5 @@ export function HeatMap({ run }: { run: RunView }) {
 
 /** The colour of a share: that of the phase, stronger for more. */
 function heat(phase: string, share: number): string {
-  const strength = Math.round(STRONGEST * Math.sqrt(Math.max(0, share)));
-  return `color-mix(in srgb, var(--phase-${phase}) ${strength}%, var(--hk-page))`;
+  return `color-mix(in srgb, var(--phase-${phase}) ${strength(share)}%, var(--hk-page))`;
 }

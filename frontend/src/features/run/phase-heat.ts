@@ -4,6 +4,12 @@ import { PHASES, type Phase } from "@/lib/theme/palette";
 /** Distance from the median from which on a share stands out. */
 export const APART = 0.05;
 
+/** Strength of the colour of a whole, so that figures on it can be read in both schemes. */
+const STRONGEST = 44;
+
+/** Per cent of the colour of a phase for a share: more for more. */
+export const strength = (share: number): number => Math.round(STRONGEST * Math.sqrt(Math.max(0, share)));
+
 /** The share of one phase in a rank's wall time. */
 export interface HeatCell {
   readonly phase: Phase;

@@ -1,27 +1,18 @@
+import { Group as Row } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import type { CommonMetric } from "@/lib/api/types";
-import { LineChart } from "@/lib/charts/line-chart";
-import { smoothed } from "@/lib/charts/smooth";
+import type { Axis } from "@/lib/api/types";
+import { type AddedChart, addressOf, chartsIn, choicesOf } from "@/lib/charts/added-charts";
+import { AddChart, ChartHead } from "@/lib/charts/chart-controls";
 import { type Zoom, zoomFrom, zoomText } from "@/lib/charts/zoom";
-import type { RunView, SeriesAnswer, Target } from "@/lib/client/types.gen";
-import { formatCount, formatNumber, formatPercentTick } from "@/lib/format/numbers";
-import {
-  axisTitle,
-  formatAxisTick,
-  formatAxisValue,
-  formatMetric,
-  isShare,
-  METRIC_LABELS,
-} from "@/lib/format/quantities";
-import { variantStyle } from "@/lib/theme/palette";
-import { CurveControls, LOG_SCALE, SMOOTH } from "@/lib/ui/curve-controls";
+import type { FurtherMetricView, RunView, Target } from "@/lib/client/types.gen";
+import { CurveControls, LOG_SCALE, LOG_X, SMOOTH } from "@/lib/ui/curve-controls";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
-import { isTerminal } from "@/lib/ui/states";
 import { useSteps } from "@/lib/views/use-steps";
 import styles from "./run.module.css";
+import { RunCurve, type RunCurveLook } from "./run-curve";
 import type { RunSearch } from "./search";
-import { metricsOf, useSeries } from "./use-run";
+import { metricsOf, useFurtherOf, useSeries } from "./use-run";
 
 const route = getRouteApi("/runs/$runId");
 
@@ -44,6 +35,17 @@ export function RunCurves({
   const zoom = zoomFrom(search.x);
   const metrics = metricsOf(run.evaluated_part);
   const query = useSeries(run.id, metrics, axis);
+  const declared = useFurtherOf(run.experiment_id).data?.items ?? [];
+  const choices = choicesOf(metrics, declared);
+  const added = chartsIn(search.more);
+  const have = (charts: readonly AddedChart[]) => look({ more: addressOf(charts) });
+  const shared = {
+    ...{ run, index, target, zoom },
+    log: search.scale === "log",
+    logX: search.xscale === "log",
+    smooth: search.smooth === "yes",
+    onZoom: (next: Zoom | undefined) => look({ x: next && zoomText(next) }),
+  };
   return (
     <Section
       title="Curves"
@@ -58,6 +60,11 @@ export function RunCurves({
               turn: (on) => look({ scale: on ? "log" : undefined }),
             },
             {
+              ...LOG_X,
+              on: search.xscale === "log",
+              turn: (on) => look({ xscale: on ? "log" : undefined }),
+            },
+            {
               ...SMOOTH,
               on: search.smooth === "yes",
               turn: (on) => look({ smooth: on ? "yes" : undefined }),
@@ -68,20 +75,24 @@ export function RunCurves({
         />
       }
     >
+      <Row mb={14}>
+        <AddChart choices={choices} add={(metric) => have([...added, { metric, axis: undefined }])} />
+      </Row>
       {!query.data && <LoadFault what="The curves could not be loaded." query={query} />}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
         {metrics.map((metric) => (
-          <Curve
-            key={metric}
-            metric={metric}
-            answer={query.data}
-            run={run}
-            index={index}
-            target={target}
-            log={search.scale === "log"}
-            smooth={search.smooth === "yes"}
-            zoom={zoom}
-            onZoom={(next) => look({ x: next && zoomText(next) })}
+          <RunCurve key={metric} {...shared} metric={metric} answer={query.data} />
+        ))}
+        {added.map((chart, at) => (
+          <AddedRunCurve
+            // biome-ignore lint/suspicious/noArrayIndexKey: a chart is known by its place, what it shows changes
+            key={at}
+            {...shared}
+            chart={chart}
+            choices={choices}
+            declared={declared}
+            axis={axis}
+            change={(next) => have(added.flatMap((one, i) => (i === at ? (next ?? []) : one)))}
           />
         ))}
       </div>
@@ -89,55 +100,33 @@ export function RunCurves({
   );
 }
 
-/** Metrics of evaluations; the others have a point for every few steps. */
-const evaluated = (metric: CommonMetric) => metric.startsWith("validation_") || metric.startsWith("test_");
-
-interface CurveProps {
-  metric: CommonMetric;
-  answer: SeriesAnswer | undefined;
-  run: RunView;
-  index: number;
-  target: Target | undefined;
-  log: boolean;
-  smooth: boolean;
+interface AddedProps extends RunCurveLook {
+  chart: AddedChart;
+  choices: ReturnType<typeof choicesOf>;
+  declared: readonly FurtherMetricView[];
+  /** Of the page. */
+  axis: Axis;
+  change: (chart: AddedChart | undefined) => void;
   zoom: Zoom | undefined;
   onZoom: (zoom: Zoom | undefined) => void;
 }
 
-function Curve({ metric, answer, run, index, target, log, smooth, zoom, onZoom }: CurveProps) {
-  const axis = answer?.axis ?? "clock";
-  const series = (answer?.series ?? []).filter((one) => one.metric === metric && one.x.length > 0);
-  const share = isShare(metric);
-  const kept = series[0];
-  const meets = target && (target.metric ?? "validation_accuracy") === metric;
+/** A chart that somebody added. Over an axis of its own it has a zoom of its own, too. */
+function AddedRunCurve({ chart, choices, declared, axis, change, zoom, onZoom, ...look }: AddedProps) {
+  const over = chart.axis ?? axis;
+  const query = useSeries(look.run.id, [chart.metric], over);
+  if (query.isError && !query.data)
+    return (
+      <ErrorPanel what="This chart could not be loaded." error={query.error} retry={() => query.refetch()} />
+    );
   return (
-    <LineChart
-      title={METRIC_LABELS[metric]}
-      testId={`chart-${metric}`}
-      height={240}
-      empty={isTerminal(run.state) ? "No points: the run ended before the first" : undefined}
-      note={kept && `${formatCount(kept.n)} of ${formatCount(kept.of)} points`}
-      series={series.flatMap(({ x, y }) => {
-        const measured = { label: METRIC_LABELS[metric], style: variantStyle(index), x, y };
-        return smooth && !evaluated(metric) ? smoothed(measured) : [measured];
-      })}
-      log={log && !share}
-      xTitle={axisTitle(axis, run.simulated)}
-      formatX={(value) => formatAxisValue(axis, value)}
-      tickX={(value) => formatAxisTick(axis, value)}
-      formatY={(value) => formatMetric(metric, value)}
-      tickY={(value) => (share ? formatPercentTick(value) : formatNumber(value))}
-      clamp={share ? [0, 1] : undefined}
-      crossings={
-        meets && axis === "clock" && run.time_to_target !== null
-          ? [{ x: run.time_to_target, style: variantStyle(index) }]
-          : []
-      }
-      evaluations={evaluated(metric) ? series.map(({ x }) => ({ x, style: variantStyle(index) })) : []}
-      sync="run"
-      zoom={zoom}
-      onZoom={onZoom}
-      target={meets ? { value: target.value, label: "target" } : undefined}
+    <RunCurve
+      {...look}
+      metric={chart.metric}
+      declared={declared.find(({ name }) => name === chart.metric)}
+      head={<ChartHead chart={chart} choices={choices} axis={axis} change={change} />}
+      answer={query.data}
+      {...(over === axis ? { zoom, onZoom } : {})}
     />
   );
 }

@@ -56,8 +56,8 @@ function Page({ run }: { run: RunView }) {
       <RankPhases run={run} />
       <HeatMap run={run} />
       <Staleness run={run} />
-      <WorkerShares run={run} />
-      <SystemPart run={run} />
+      <WorkerShares run={run} index={index} />
+      <SystemPart run={run} index={index} />
       <Logs run={run} />
       <FilesPart run={run} />
       <SpecPart run={run} />

@@ -1,4 +1,5 @@
 import type { Axis } from "@/lib/api/types";
+import { furtherOf } from "@/lib/charts/added-names";
 import { zoomFrom } from "@/lib/charts/zoom";
 import { AXES } from "@/lib/format/quantities";
 import { windowFrom } from "./asked-window";
@@ -10,6 +11,10 @@ export interface RunSearch {
   x?: string;
   /** Losses, and what else is no share, on a logarithmic scale. */
   scale?: "log";
+  /** The horizontal axis of curves on a logarithmic scale. */
+  xscale?: "log";
+  /** Metrics that have charts of their own, each with its axis if that is not `axis`. */
+  more?: string;
   /** What has a point for every few steps, with its moving average. */
   smooth?: "yes";
   /** The part of the timeline in view, "12.5_12.625", s; or the step in view. */
@@ -29,6 +34,8 @@ export function runSearch({
   axis,
   x,
   scale,
+  xscale,
+  more,
   smooth,
   t,
   step,
@@ -41,6 +48,8 @@ export function runSearch({
     axis: AXES.find((known) => known === axis && known !== "clock"),
     x: typeof x === "string" && zoomFrom(x) ? x : undefined,
     scale: scale === "log" ? scale : undefined,
+    xscale: xscale === "log" ? xscale : undefined,
+    more: typeof more === "string" && furtherOf(more).length > 0 ? more : undefined,
     smooth: smooth === "yes" ? smooth : undefined,
     t: typeof t === "string" && windowFrom(t) ? t : undefined,
     step: typeof step === "number" && Number.isInteger(step) && step >= 1 ? step : undefined,

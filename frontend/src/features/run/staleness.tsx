@@ -1,11 +1,13 @@
 import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import type { Sheet } from "@/lib/charts/sheet-table";
 import type { RunView } from "@/lib/client/types.gen";
+import { barsSvg } from "@/lib/export/bars-svg";
 import { formatCount, formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
 import { Section } from "@/lib/ui/section";
 import styles from "./outcome.module.css";
 
 const BARS = 24;
+const TITLE = "Exchanges by staleness";
 
 export interface Bar {
   readonly label: string;
@@ -58,12 +60,26 @@ export function Staleness({ run }: { run: RunView }) {
             `mean ${formatNumber(run.staleness)} center updates over ${formatCount(total)} exchanges`}
           {run.lost_mass !== null && ` · lost ${formatPercentTick(run.lost_mass)} of pushed update mass`}
           {bars.length > 0 && (
-            <DrawingMenu of="Exchanges by staleness" sheet={() => stalenessSheet(run.staleness_histogram)} />
+            <DrawingMenu
+              of={TITLE}
+              host={() =>
+                barsSvg(
+                  TITLE,
+                  bars.map(({ label, count }) => ({
+                    share: count / most,
+                    below: label,
+                    above: formatCount(count),
+                  })),
+                  "Center updates between read and write",
+                )
+              }
+              sheet={() => stalenessSheet(run.staleness_histogram)}
+            />
           )}
         </span>
       }
     >
-      <ol className={styles.histogram} aria-label="Exchanges by staleness">
+      <ol className={styles.histogram} aria-label={TITLE}>
         {bars.map(({ label, count }) => (
           <li key={label} title={`${formatCount(count)} exchanges with ${label} center updates in between`}>
             <span>{formatCount(count)}</span>

@@ -6,53 +6,52 @@ import { formatJoules } from "@/lib/format/energy";
 import { formatBytes, formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
+import { StyleLine } from "@/lib/ui/variant-chip";
 import { hostSeries, processSeries } from "./system-series";
 import styles from "./timeline.module.css";
 import { useSystem } from "./use-timeline";
 
 const rate = (value: number) => `${formatBytes(value)}/s`;
 
-/** What the run's processes and their host used. */
-export function SystemPart({ run }: { run: RunView }) {
+/** What the run's processes and their host used. `index`: of its variant, for its colour. */
+export function SystemPart({ run, index }: { run: RunView; index: number }) {
   const { data } = useSystem(run);
   if (!data || data.at.length < 2) return null;
+  const host = (...figures: Parameters<typeof hostSeries>[1]) => hostSeries(data, figures, index);
   return (
     <Section title="System" testId="system">
       <div className={styles.system}>
         <Chart
           title="Processors in use"
-          series={processSeries(data, "cpu")}
+          series={processSeries(data, "cpu", index)}
           format={(value) => `${formatNumber(value)} processors`}
           tick={(value) => formatNumber(value)}
         />
-        <Chart title="Resident memory" series={processSeries(data, "memory")} format={formatBytes} />
+        <Chart title="Resident memory" series={processSeries(data, "memory", index)} format={formatBytes} />
         <Chart
           title="Network of the host"
-          series={hostSeries(data, [
-            { name: "received", label: "received" },
-            { name: "sent", label: "sent" },
-          ])}
+          series={host({ name: "received", label: "received" }, { name: "sent", label: "sent" })}
           format={rate}
         />
         <Chart
           title="Power of the processors"
-          series={hostSeries(data, [{ name: "power", label: "packages and memory" }])}
+          series={host({ name: "power", label: "packages and memory" })}
           format={(value) => `${formatNumber(value)} W`}
         />
         <Chart
           title="GPU in use"
-          series={hostSeries(data, [{ name: "gpu", label: "mean of all GPUs" }])}
+          series={host({ name: "gpu", label: "mean of all GPUs" })}
           format={(value) => formatPercent(value)}
           tick={formatPercentTick}
         />
         <Chart
           title="Memory of the GPUs"
-          series={hostSeries(data, [{ name: "gpu_memory", label: "GPUs that ranks use" }])}
+          series={host({ name: "gpu_memory", label: "GPUs that ranks use" })}
           format={formatBytes}
         />
         <Chart
           title="Power of the GPUs"
-          series={hostSeries(data, [{ name: "gpu_power", label: "GPUs that ranks use" }])}
+          series={host({ name: "gpu_power", label: "GPUs that ranks use" })}
           format={(value) => `${formatNumber(value)} W`}
         />
       </div>
@@ -116,7 +115,7 @@ function Chart({ title, series, format, tick = format }: ChartProps) {
       <ul className={styles.curves} aria-label={`Curves of ${title}`}>
         {series.map((one) => (
           <li key={one.label}>
-            <span style={{ color: one.style.color }} />
+            <StyleLine style={one.style} />
             {one.label}
           </li>
         ))}

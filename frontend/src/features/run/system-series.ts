@@ -1,20 +1,20 @@
 import type { ChartSeries } from "@/lib/charts/series";
 import type { HostSamples, ProcessSamples, SystemView } from "@/lib/client/types.gen";
-import { variantStyle } from "@/lib/theme/palette";
+import { partStyle } from "@/lib/theme/palette";
 
 /** Ranks that have a curve of their own; of more, the least, the mean and the greatest are drawn. */
 export const MOST_CURVES = 8;
 
 type Figure = "cpu" | "memory";
 
-/** Curves of one figure of the processes. */
-export function processSeries(view: SystemView, figure: Figure): ChartSeries[] {
+/** Curves of one figure of the processes, in the colour of the variant at `index`, each with its pattern. */
+export function processSeries(view: SystemView, figure: Figure, index: number): ChartSeries[] {
   const { processes, at } = view;
   const some = processes.filter((process) => process[figure].some((value) => value !== null));
   if (some.length <= MOST_CURVES)
-    return some.map((process) => ({
+    return some.map((process, part) => ({
       label: view.simulated ? "process" : `rank ${process.rank}`,
-      style: variantStyle(process.rank),
+      style: partStyle(index, part),
       x: at,
       y: process[figure],
     }));
@@ -22,15 +22,21 @@ export function processSeries(view: SystemView, figure: Figure): ChartSeries[] {
   const over = (take: (values: readonly number[]) => number) =>
     columns.map((values) => (values.length > 0 ? take(values) : null));
   return [
-    { label: `mean of ${some.length} ranks`, style: variantStyle(0), x: at, y: over(mean) },
+    { label: `mean of ${some.length} ranks`, style: partStyle(index, 0), x: at, y: over(mean) },
     {
       label: "greatest",
-      style: variantStyle(1),
+      style: partStyle(index, 1),
       x: at,
       y: over((values) => Math.max(...values)),
       thin: true,
     },
-    { label: "least", style: variantStyle(2), x: at, y: over((values) => Math.min(...values)), thin: true },
+    {
+      label: "least",
+      style: partStyle(index, 2),
+      x: at,
+      y: over((values) => Math.min(...values)),
+      thin: true,
+    },
   ];
 }
 
@@ -46,12 +52,13 @@ function mean(values: readonly number[]): number {
 export function hostSeries(
   view: SystemView,
   figures: readonly { readonly name: Exclude<keyof HostSamples, "host">; readonly label: string }[],
+  index: number,
 ): ChartSeries[] {
   const { host, at } = view;
   if (!host) return [];
   return figures.flatMap(({ name, label }, i) =>
     host[name].some((value) => value !== null)
-      ? [{ label, style: variantStyle(i), x: at, y: host[name] }]
+      ? [{ label, style: partStyle(index, i), x: at, y: host[name] }]
       : [],
   );
 }

@@ -6,7 +6,8 @@ import { useDrawnScheme } from "@/lib/theme/paper";
 import type { Window } from "./asked-window";
 import styles from "./timeline.module.css";
 import { draw, inkOf } from "./timeline-draw";
-import { frameOf, hitAt, timeAt } from "./timeline-layout";
+import { frameOf, hitAt, rowTop, timeAt, xOf } from "./timeline-layout";
+import { type Reading, readBy } from "./timeline-reading";
 import { byKey, inside, moved, zoomed } from "./timeline-window";
 import { extentWords, hitWords } from "./timeline-words";
 
@@ -46,6 +47,7 @@ export function TimelineCanvas({ answer, window, straggler, stale, move }: Timel
   const grip = useRef<Grip | undefined>(undefined);
   const [hover, setHover] = useState<Place>();
   const [marked, setMarked] = useState<readonly [number, number]>();
+  const [reading, setReading] = useState<Reading>();
   const frame = frameOf(answer.ranks.length, width);
   const span = answer.span;
   const newest = useRef({ frame, window, span, move });
@@ -112,7 +114,12 @@ export function TimelineCanvas({ answer, window, straggler, stale, move }: Timel
     setMarked(undefined);
     grip.current = undefined;
   };
-  const hit = hover && hitAt(answer, frame, window, hover.x, hover.y);
+  const read = reading && {
+    x: xOf(frame, window, reading.time),
+    y: rowTop(frame, reading.position) + frame.row / 2,
+  };
+  const told = hover ?? read;
+  const hit = told && hitAt(answer, frame, window, told.x, told.y);
   const words = hit && hitWords(hit, answer);
   return (
     <>
@@ -128,10 +135,18 @@ export function TimelineCanvas({ answer, window, straggler, stale, move }: Timel
           className={styles.drawing}
           data-testid="timeline-drawing"
           onKeyDown={(event) => {
+            if (event.ctrlKey || event.metaKey || event.altKey) return;
             const next = byKey(event.key, window, span);
-            if (!next || event.ctrlKey || event.metaKey || event.altKey) return;
+            const to = readBy(event.key, answer, window, reading);
+            if (!next && !to) return;
             event.preventDefault();
-            move(next);
+            if (next) move(next);
+            if (!to) return;
+            setHover(undefined);
+            setReading(to);
+            const [from, until] = window;
+            if (to.time < from || to.time > until)
+              move(moved(window, (to.time - (from + until) / 2) / (until - from), span));
           }}
           onPointerDown={(event) => {
             if (event.button !== 0) return;
@@ -143,6 +158,7 @@ export function TimelineCanvas({ answer, window, straggler, stale, move }: Timel
           onPointerCancel={release}
           onPointerLeave={() => setHover(undefined)}
           onDoubleClick={() => move([0, span])}
+          onBlur={() => setReading(undefined)}
         >
           <canvas
             ref={canvas}
@@ -154,6 +170,12 @@ export function TimelineCanvas({ answer, window, straggler, stale, move }: Timel
             <div
               className={styles.marked}
               style={{ left: marked[0], width: marked[1] - marked[0], top: frame.top }}
+            />
+          )}
+          {read && !hover && read.x >= frame.left && read.x <= frame.right && (
+            <div
+              className={styles.read}
+              style={{ left: read.x, top: read.y - frame.row / 2, height: frame.row }}
             />
           )}
           {hover && words && (
@@ -174,6 +196,11 @@ export function TimelineCanvas({ answer, window, straggler, stale, move }: Timel
           )}
         </div>
       </div>
+      {read && (
+        <Text fz={13} mt={8} data-testid="timeline-read" aria-live="polite">
+          {words?.join(" · ") ?? "Nothing is recorded here"}
+        </Text>
+      )}
       <Text fz={12.5} c="dimmed" mt={8} data-testid="timeline-extent" aria-live="polite">
         In view: {extentWords(answer, frame)}.
       </Text>

@@ -1,5 +1,6 @@
 import { Button, Group, NumberInput, Skeleton, Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
+import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import { PhaseKey } from "@/lib/charts/phase-bar";
 import type { RunView, TimelineView } from "@/lib/client/types.gen";
 import { formatCount, formatPercent } from "@/lib/format/numbers";
@@ -13,6 +14,7 @@ import { type Window, windowFrom } from "./asked-window";
 import type { RunSearch } from "./search";
 import styles from "./timeline.module.css";
 import { TimelineCanvas } from "./timeline-canvas";
+import { timelineSheet, timelineSvg } from "./timeline-export";
 import { sharesOf } from "./timeline-layout";
 import { zoomed } from "./timeline-window";
 import { nameOf, stragglerWords } from "./timeline-words";
@@ -75,6 +77,7 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
   const words = stragglerWords(answer.straggler);
   const straggler = answer.straggler?.consistent ? answer.straggler.rank : undefined;
   const middle = (window[0] + window[1]) / 2;
+  const title = `Timeline of run ${run.number}`;
   const whole = window[0] <= 0 && window[1] >= answer.span;
   return (
     <>
@@ -109,6 +112,11 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
             Whole run
           </Button>
           {answer.simulated && <Tag kind="simulated" />}
+          <DrawingMenu
+            of={title}
+            host={() => timelineSvg(answer, window, title)}
+            sheet={() => timelineSheet(answer, window)}
+          />
         </Group>
         {answer.steps > 0 && (
           <Group gap={8}>
@@ -136,7 +144,8 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
       <TimelineCanvas answer={answer} window={window} straggler={straggler} stale={stale} move={move} />
       <Text fz={12.5} c="dimmed" mt={8} id="timeline-keys">
         Drag to move, Shift + drag to zoom to a part, Ctrl + wheel to zoom. With the keyboard: + − to zoom, ←
-        → to move, Home for the whole run.
+        → to move, Home for the whole run; , and . read the phase before and after, [ and ] the rank above and
+        below.
       </Text>
       {answer.remarks.length > 0 && !arriving(run, answer.complete, Date.now()) && (
         <ul className={styles.remarks}>

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { Axis, CommonMetric } from "@/lib/api/types";
+import type { Axis, CommonMetric, Metric } from "@/lib/api/types";
 import {
+  listMetricsOptions,
   readExperimentOptions,
   readRunOptions,
   readRunQueryKey,
@@ -36,9 +37,14 @@ export function useExperimentOf(id: string | undefined) {
   });
 }
 
+/** What its workload reports beside accuracy and loss. */
+export function useFurtherOf(experiment: string) {
+  return useQuery(listMetricsOptions({ path: { experiment_id: experiment } }));
+}
+
 const seriesKey = (id: string) => ["series", id] as const;
 
-export function useSeries(id: string, metrics: readonly CommonMetric[], axis: Axis) {
+export function useSeries(id: string, metrics: readonly Metric[], axis: Axis) {
   const client = useQueryClient();
   const queryKey = [...seriesKey(id), axis, ...metrics];
   return useQuery({

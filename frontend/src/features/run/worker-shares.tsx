@@ -6,16 +6,13 @@ import { readWorkersOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { RunView, WorkerView } from "@/lib/client/types.gen";
 import { formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
 import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantities";
-import { variantStyle } from "@/lib/theme/palette";
+import { PARTS, partStyle } from "@/lib/theme/palette";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { KindsTable, WorkersTable } from "./worker-tables";
 
-/** More lines than this cannot be told apart. */
-const LINES = 12;
-
 /** How the work is shared by the workers, as far as they differ: asked for when it is wanted. */
-export function WorkerShares({ run }: { run: RunView }) {
+export function WorkerShares({ run, index }: { run: RunView; index: number }) {
   const [wanted, want] = useState(false);
   const query = useQuery({ ...readWorkersOptions({ path: { run_id: run.id } }), enabled: wanted });
   if (run.workers < 2) return null;
@@ -53,6 +50,7 @@ export function WorkerShares({ run }: { run: RunView }) {
       {workers.some((worker) => worker.sizes.length > 0) && (
         <OverTime
           run={run}
+          index={index}
           title="Batch size"
           testId="chart-batch-size"
           note="steps of each update"
@@ -64,6 +62,7 @@ export function WorkerShares({ run }: { run: RunView }) {
         <>
           <OverTime
             run={run}
+            index={index}
             title="Utilization"
             testId="chart-utilization"
             note="share of the time in which it computes, evaluations left out"
@@ -74,6 +73,7 @@ export function WorkerShares({ run }: { run: RunView }) {
           />
           <OverTime
             run={run}
+            index={index}
             title="Throughput"
             testId="chart-throughput"
             note="samples per second, evaluations left out"
@@ -88,6 +88,8 @@ export function WorkerShares({ run }: { run: RunView }) {
 
 interface OverTimeProps {
   readonly run: RunView;
+  /** Of its variant, for its colour. */
+  readonly index: number;
   readonly title: string;
   readonly testId: string;
   readonly note: string;
@@ -97,17 +99,17 @@ interface OverTimeProps {
   readonly tick?: (value: number) => string;
 }
 
-/** One line per worker over the time of the run; of many, the first ones. */
-function OverTime({ run, title, testId, note, workers, points, format, tick }: OverTimeProps) {
+/** One line per worker over the time of the run; of many, the first ones, which have patterns of their own. */
+function OverTime({ run, index, title, testId, note, workers, points, format, tick }: OverTimeProps) {
   return (
     <LineChart
       title={title}
       testId={testId}
       height={220}
       note={note}
-      series={workers.slice(0, LINES).map((worker) => ({
+      series={workers.slice(0, PARTS.length).map((worker, part) => ({
         label: `worker ${worker.worker}${worker.kind ? ` (${worker.kind})` : ""}`,
-        style: variantStyle(worker.worker),
+        style: partStyle(index, part),
         ...points(worker),
       }))}
       xTitle={axisTitle("wall", run.simulated)}

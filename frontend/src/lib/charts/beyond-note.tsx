@@ -15,7 +15,7 @@ export function BeyondNote({ beyond, whole, turn }: BeyondNoteProps) {
   const values = `${formatCount(beyond)} ${beyond === 1 ? "value" : "values"}`;
   return (
     <Button size="compact-xs" variant="default" data-testid="beyond" onClick={() => turn(!whole)}>
-      {whole ? "Leave out far values" : `${values} beyond the axis: show all`}
+      {whole ? "Leave out far values" : `${values} beyond: show all`}
     </Button>
   );
 }

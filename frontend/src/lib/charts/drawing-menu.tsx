@@ -3,6 +3,8 @@ import { type RefObject, Suspense, useState } from "react";
 import { ExportMenu } from "@/lib/export/export-menu";
 import { standalone, type Vector } from "@/lib/export/picture";
 import { PictureItems } from "@/lib/export/picture-items";
+import { fileName, saveText } from "@/lib/export/save";
+import { csvOf } from "@/lib/export/sheet";
 import { lazily } from "@/lib/ui/lazily";
 import type { Sheet } from "./sheet-table";
 
@@ -29,6 +31,9 @@ export function DrawingMenu({ of, host, sheet }: DrawingMenuProps) {
       <ExportMenu of={of}>
         <Menu.Item onClick={() => setShown(sheet())}>Show as a table</Menu.Item>
         {host && <PictureItems of={of} drawing={drawing} />}
+        <Menu.Item onClick={() => saveText(`${fileName(of)}.csv`, csvOf(sheet()), "text/csv")}>
+          Save as CSV
+        </Menu.Item>
       </ExportMenu>
       {shown && (
         <Suspense>

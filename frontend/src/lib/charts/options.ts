@@ -4,6 +4,7 @@ import { crowdLines, split } from "./crowd";
 import type { Beyond } from "./most-values";
 import type uPlot from "./plot-type";
 import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
+import { logTicks } from "./space-scale";
 import { tickTexts } from "./tick-texts";
 import { type TooltipRow, tellsCursor, tooltip } from "./tooltip";
 import type { Zoom } from "./zoom";
@@ -104,6 +105,7 @@ export function chartOptions(
     axes: [
       {
         ...axis,
+        ...(axes.logX && ROUND),
         label: axes.xTitle,
         labelSize: 20,
         labelGap: 0,
@@ -116,6 +118,7 @@ export function chartOptions(
       },
       {
         ...axis,
+        ...(axes.log && ROUND),
         size: (_, ticks) =>
           Math.max(54, 10 + LETTER * Math.max(0, ...(ticks ?? []).map((each) => each.length))),
         gap: 8,
@@ -136,6 +139,12 @@ export function chartOptions(
     ],
   };
 }
+
+/** Round numbers on a logarithmic axis: uPlot's begin at its lower end, whatever that is. */
+const ROUND: Pick<uPlot.Axis, "splits" | "filter"> = {
+  splits: (_, __, low, high) => logTicks(low, high).filter((tick) => tick >= low && tick <= high),
+  filter: (_, splits) => splits,
+};
 
 /** A logarithmic axis as long as its values; one of no length or of no values has a decade. */
 function wholeRange(_: uPlot, least: number | null, most: number | null): [number, number] {

@@ -16,7 +16,10 @@ export interface VariantStyle {
   readonly dash: readonly number[];
 }
 
-/** Style of the variant at this position in its experiment: the same in every view. */
+/**
+ * Style of the variant at this position in its experiment, in every view of it. A comparison of experiments counts the names of
+ * all of them, those of the first one first; a leaderboard counts methods by name, so that no rank changes a colour.
+ */
 export function variantStyle(index: number): VariantStyle {
   const position = Math.max(0, index);
   const hue = position % VARIANT_LIGHT.length;
@@ -24,6 +27,14 @@ export function variantStyle(index: number): VariantStyle {
   const dark = VARIANT_DARK[hue] ?? VARIANT_DARK[0];
   const dash = DASHES[Math.floor(position / VARIANT_LIGHT.length) % DASHES.length] ?? [];
   return { color: `light-dark(${light}, ${dark})`, light, dark, dash };
+}
+
+/** Patterns of the parts of one variant. */
+export const PARTS: typeof DASHES = [...DASHES, [1, 3], [12, 3, 2, 3, 2, 3]];
+
+/** Style of a rank, a worker or another part of one variant: the colour of the variant, with a pattern. */
+export function partStyle(index: number, part: number): VariantStyle {
+  return { ...variantStyle(index), dash: PARTS[Math.max(0, part) % PARTS.length] ?? [] };
 }
 
 /** Phases in the order in which every bar stacks them. */

@@ -1,9 +1,14 @@
-import { variantStyle } from "@/lib/theme/palette";
+import { type VariantStyle, variantStyle } from "@/lib/theme/palette";
 import styles from "./ui.module.css";
 
 /** The line that stands for a variant in every chart. */
 export function VariantLine({ index, width = 18 }: { index: number; width?: number }) {
-  const { color, dash } = variantStyle(index);
+  return <StyleLine style={variantStyle(index)} width={width} />;
+}
+
+/** A short line of a style. */
+export function StyleLine({ style, width = 18 }: { style: VariantStyle; width?: number }) {
+  const { color, dash } = style;
   return (
     <svg width={width} height={8} aria-hidden="true">
       <line

@@ -1,0 +1,44 @@
+import type { Sheet } from "@/lib/charts/sheet-table";
+import { px } from "@/lib/export/chart-svg";
+import type { Vector } from "@/lib/export/picture";
+import { rowsSvg } from "@/lib/export/rows-svg";
+import { formatPercent } from "@/lib/format/numbers";
+import { PHASES } from "@/lib/theme/palette";
+import { type HeatRow, strength } from "./phase-heat";
+
+const [CELL, ROW] = [88, 26];
+
+const nameOf = ({ role, rank }: HeatRow) => `${role} ${rank}`;
+const inkOf = (phase: string) =>
+  getComputedStyle(document.documentElement).getPropertyValue(`--phase-${phase}`).trim() || "#808b95";
+
+/** The shares as a table. */
+export function heatSheet(rows: readonly HeatRow[]): Sheet {
+  return {
+    head: ["rank", ...PHASES],
+    rows: rows.map((row) => [nameOf(row), ...row.cells.map(({ share }) => formatPercent(share))]),
+  };
+}
+
+/** The cells in their colours, for a paper. */
+export function heatSvg(title: string, rows: readonly HeatRow[]): Vector {
+  const drawn = rows.map((row) => ({
+    name: nameOf(row),
+    words: "",
+    parts: (left: number, middle: number) =>
+      row.cells.flatMap(({ phase, share, apart }, at) => {
+        const x = left + at * CELL;
+        const bold = apart ? ' font-weight="700"' : "";
+        return [
+          `<rect x="${px(x)}" y="${px(middle - ROW / 2)}" width="${CELL}" height="${ROW}" fill="${inkOf(phase)}" fill-opacity="${strength(share) / 100}"/>`,
+          `<text x="${px(x + CELL - 8)}" y="${px(middle + 4)}" text-anchor="end"${bold}>${formatPercent(share)}</text>`,
+        ];
+      }),
+  }));
+  return rowsSvg(title, { width: PHASES.length * CELL, height: ROW }, drawn, (left, bottom) =>
+    PHASES.map(
+      (phase, at) =>
+        `<text x="${px(left + (at + 1) * CELL - 8)}" y="${bottom - 4}" text-anchor="end">${phase}</text>`,
+    ),
+  );
+}
