@@ -4,6 +4,7 @@ import { type CSSProperties, useState } from "react";
 import { useWidth } from "@/lib/charts/use-width";
 import { formatNumber } from "@/lib/format/numbers";
 import screen from "@/lib/ui/screen.module.css";
+import { TableRegion } from "@/lib/ui/table-region";
 import styles from "./algorithms.module.css";
 import { type Drawn, PHASE_NAMES, WEIGHT_BYTES } from "./figures";
 
@@ -139,30 +140,32 @@ function moving(way: Record<string, string>, after: number, seconds: number): CS
 
 function MessageTable({ drawn }: { drawn: Drawn }) {
   return (
-    <table data-testid="messages">
-      <thead>
-        <tr>
-          {["From", "To", "Sent", "Arrives", "Size"].map((title) => (
-            <th key={title} scope="col">
-              {title}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {[...drawn.messages]
-          .sort((a, b) => a[2] - b[2] || a[0] - b[0])
-          .map(([from, to, began, ended, bytes]) => (
-            <tr key={`${from} ${to} ${began}`}>
-              <td>{drawn.rows[from]}</td>
-              <td>{drawn.rows[to]}</td>
-              <td>{inGradients(began)}</td>
-              <td>{inGradients(ended)}</td>
-              <td>{formatNumber(bytes / WEIGHT_BYTES)} |W|</td>
-            </tr>
-          ))}
-      </tbody>
-    </table>
+    <TableRegion label="Messages of the diagram">
+      <table data-testid="messages">
+        <thead>
+          <tr>
+            {["From", "To", "Sent", "Arrives", "Size"].map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {[...drawn.messages]
+            .sort((a, b) => a[2] - b[2] || a[0] - b[0])
+            .map(([from, to, began, ended, bytes]) => (
+              <tr key={`${from} ${to} ${began}`}>
+                <td>{drawn.rows[from]}</td>
+                <td>{drawn.rows[to]}</td>
+                <td>{inGradients(began)}</td>
+                <td>{inGradients(ended)}</td>
+                <td>{formatNumber(bytes / WEIGHT_BYTES)} |W|</td>
+              </tr>
+            ))}
+        </tbody>
+      </table>
+    </TableRegion>
   );
 }
 
