@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from hooke_api.base.access import ActorOf
 from hooke_api.projects import service
@@ -21,10 +21,10 @@ router = APIRouter(prefix="/projects", tags=["people"])
 
 
 @router.get("", operation_id="list_projects")
-def list_projects(actor: ActorOf, database: DatabaseOf) -> ProjectList:
+def list_projects(request: Request, actor: ActorOf, database: DatabaseOf) -> ProjectList:
     """List the projects that one reaches, the default one first, with one's role in each."""
     with database.read() as session:
-        return service.listed(session, actor)
+        return service.listed(session, actor, request.app.state.settings)
 
 
 @router.post("", operation_id="create_project", status_code=201)

@@ -63,6 +63,10 @@ class ProjectList(View):
     """The projects that the reader reaches: the default one, then the others by name."""
 
     items: list[ProjectView]
+    site: str = "never"
+    """What the `keep_runs` of projects with `site` is, as the server was started: `never`, or such as `90 days`."""
+    undo: str = "7 days"
+    """How long what retention or a user has deleted can be restored."""
 
 
 class NewProject(View):

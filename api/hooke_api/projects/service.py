@@ -10,8 +10,10 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base import ids
 from hooke_api.base.access import Actor, Role
+from hooke_api.base.durations import NEVER, in_words
 from hooke_api.base.errors import Conflict, ResourceNotFound
 from hooke_api.base.reach import DEFAULT_PROJECT, reaches, role_in
+from hooke_api.base.settings import Settings
 from hooke_api.models import Project, ProjectMember, User, database_time
 from hooke_api.projects.schemas import (
     SITE,
@@ -32,12 +34,16 @@ MOST = 500
 """Maximum number of projects."""
 
 
-def listed(session: Session, actor: Actor) -> ProjectList:
+def listed(session: Session, actor: Actor, settings: Settings) -> ProjectList:
     """Return the projects that the sender of the present request, `actor`, reaches."""
     rows = session.scalars(select(Project).where(in_reach(Project.id)).order_by(Project.name)).all()
     first = sorted(rows, key=lambda row: row.id != DEFAULT_PROJECT)
     points = points_of(session, [row.id for row in first if row.quota is not None])
-    return ProjectList(items=[_view(row, actor, points.get(row.id)) for row in first])
+    return ProjectList(
+        items=[_view(row, actor, points.get(row.id)) for row in first],
+        site=in_words(settings.keep_runs) if settings.keep_runs else NEVER,
+        undo=in_words(settings.undo),
+    )
 
 
 def _view(project: Project, actor: Actor, points: int | None) -> ProjectView:

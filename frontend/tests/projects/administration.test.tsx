@@ -1,17 +1,22 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import type { MemberView, ProjectView } from "@/lib/client/types.gen";
+import type { MemberView, ProjectList, ProjectView } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
 import { me, member, project, user } from "../support/fixtures/people";
 import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
 
-function open(projects: ProjectView[], members: MemberView[] = [], users = true) {
+function open(
+  projects: ProjectView[],
+  members: MemberView[] = [],
+  users = true,
+  kept: Partial<ProjectList> = {},
+) {
   server.on("GET /me", me("admin", { users })).on("GET /tokens", { items: [] });
   server.on("GET /users", { items: users ? [user("ana"), user("ben"), user("eva")] : [] });
   server.on("GET /audit", { items: [], next_cursor: null });
-  server.on("GET /projects", { items: projects });
+  server.on("GET /projects", { items: projects, ...kept });
   server.on("GET /projects/*/members", { items: members });
   return openApp(server, "/administration");
 }
@@ -19,10 +24,15 @@ function open(projects: ProjectView[], members: MemberView[] = [], users = true)
 const row = async (name: string) => within(await screen.findByTestId(`project-${name}`));
 
 describe("the card of projects", () => {
-  it("is not there before there are users", async () => {
-    open([project("default")], [], false);
-    await screen.findByTestId("users-part");
-    expect(screen.queryByTestId("projects-part")).toBeNull();
+  it("says the retention of the server, also before there are users, and makes no project then", async () => {
+    open([project("default")], [], false, { site: "90 days", undo: "36 hours" });
+    expect(await screen.findByTestId("retention")).toHaveTextContent(
+      "By default, the server deletes experiments 90 days after they have ended (HOOKE_KEEP_RUNS). " +
+        "Starred and protected ones stay. What was deleted can be restored for 36 hours.",
+    );
+    expect((await row("default")).getByText("after 90 days (server default)")).toBeVisible();
+    expect(screen.getByRole("heading", { name: "Retention and quota" })).toBeVisible();
+    expect(screen.queryByTestId("add-project")).toBeNull();
   });
 
   it("says of each whether it is open, and when it deletes; the default one has no members and no archive", async () => {

@@ -100,7 +100,7 @@ describe("who is a researcher in a project only", () => {
 
 describe("a project in words", () => {
   it.each([
-    ["site", "server default"],
+    ["site", "never (server default)"],
     ["never", "never"],
     ["90d", "after 90d"],
   ])("that keeps runs: %s deletes them %s", (keep, words) => {

@@ -31,6 +31,17 @@ def test_one_person_has_one_project_and_nothing_to_say(service):
     assert service.get("/me")["projects"] == {}
 
 
+def test_the_list_says_what_the_servers_retention_is(service):
+    assert service.get("/projects")["site"] == "never"
+    state, before = service.app.state, service.app.state.settings
+    state.settings = before.model_copy(update={"keep_runs": timedelta(days=90), "undo": timedelta(hours=36)})
+    try:
+        answer = service.get("/projects")
+    finally:
+        state.settings = before
+    assert (answer["site"], answer["undo"]) == ("90 days", "36 hours")
+
+
 def test_a_project_is_made_and_changed(service):
     name, next_name = unique("vision"), unique("text")
     made = service.client.post("/projects", json={"name": name, "keep_runs": "90d"})

@@ -6,6 +6,7 @@ import type { Sheet } from "@/lib/charts/sheet-table";
 import { useWidth } from "@/lib/charts/use-width";
 import { formatNumber } from "@/lib/format/numbers";
 import screen from "@/lib/ui/screen.module.css";
+import { TableRegion } from "@/lib/ui/table-region";
 import styles from "./algorithms.module.css";
 import { type Drawn, PHASE_NAMES, WEIGHT_BYTES } from "./figures";
 
@@ -159,26 +160,28 @@ function messageSheet(drawn: Drawn): Sheet {
 
 function MessageTable({ drawn }: { drawn: Drawn }) {
   return (
-    <table data-testid="messages">
-      <thead>
-        <tr>
-          {HEAD.map((title) => (
-            <th key={title} scope="col">
-              {title}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {messageSheet(drawn).rows.map((cells) => (
-          <tr key={cells.join(" ")}>
-            {cells.map((cell, at) => (
-              <td key={HEAD[at]}>{cell}</td>
+    <TableRegion label="Messages of the diagram">
+      <table data-testid="messages">
+        <thead>
+          <tr>
+            {HEAD.map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {messageSheet(drawn).rows.map((cells) => (
+            <tr key={cells.join(" ")}>
+              {cells.map((cell, at) => (
+                <td key={HEAD[at]}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableRegion>
   );
 }
 

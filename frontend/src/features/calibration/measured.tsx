@@ -198,16 +198,18 @@ function Gradients({ rate }: { rate: ComputeRate }) {
   ];
   return (
     <Section title={`Gradients of ${workload}, ${precision}, ${elements.toLocaleString("en")} weights`}>
-      <table className={ui.table} data-testid="gradients">
-        <tbody>
-          {rows.map(([name, value]) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td className={ui.number}>{value}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <TableRegion label={`Gradients of ${workload}, ${precision}`}>
+        <table className={ui.table} data-testid="gradients">
+          <tbody>
+            {rows.map(([name, value]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td className={ui.number}>{value}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableRegion>
     </Section>
   );
 }

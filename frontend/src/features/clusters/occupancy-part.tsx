@@ -5,6 +5,7 @@ import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import { readOccupancy } from "@/lib/client/sdk.gen";
 import type { OccupancyView } from "@/lib/client/types.gen";
 import { LoadFault } from "@/lib/ui/load-fault";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./clusters.module.css";
 import { intervalWords, occupancySheet, occupancySvg, shareWords, summary } from "./occupancy";
@@ -97,27 +98,29 @@ function Shares({ view }: { view: OccupancyView }) {
       </p>
       <details className={styles.notes}>
         <summary>As a table</summary>
-        <table className={ui.table} data-testid="occupancy-table">
-          <thead>
-            <tr>
-              <th scope="col">Time</th>
-              <th scope="col" className={ui.number}>
-                Share of the slots
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {shares
-              .map((share, place) => ({ share, place }))
-              .reverse()
-              .map(({ share, place }) => (
-                <tr key={place}>
-                  <td>{intervalWords(view, place)}</td>
-                  <td className={ui.number}>{shareWords(share)}</td>
-                </tr>
-              ))}
-          </tbody>
-        </table>
+        <TableRegion label={`Occupancy of ${view.cluster}`}>
+          <table className={ui.table} data-testid="occupancy-table">
+            <thead>
+              <tr>
+                <th scope="col">Time</th>
+                <th data-number scope="col" className={ui.number}>
+                  Share of the slots
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {shares
+                .map((share, place) => ({ share, place }))
+                .reverse()
+                .map(({ share, place }) => (
+                  <tr key={place}>
+                    <td>{intervalWords(view, place)}</td>
+                    <td className={ui.number}>{shareWords(share)}</td>
+                  </tr>
+                ))}
+            </tbody>
+          </table>
+        </TableRegion>
       </details>
     </>
   );

@@ -9,6 +9,7 @@ import { formatAge, formatMoment } from "@/lib/format/time";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LoadFault } from "@/lib/ui/load-fault";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./clusters.module.css";
@@ -28,7 +29,7 @@ export function Tokens({ cluster }: { cluster: string }) {
   return (
     <>
       <h3 className={styles.heading}>Tokens</h3>
-      <div className={ui.tableWrap}>
+      <TableRegion label={`Tokens of ${cluster}`}>
         <table className={ui.table} data-testid="tokens">
           <thead>
             <tr>
@@ -50,7 +51,7 @@ export function Tokens({ cluster }: { cluster: string }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </TableRegion>
       {revoke.isError && <ErrorPanel what="The token could not be revoked." error={revoke.error} />}
     </>
   );

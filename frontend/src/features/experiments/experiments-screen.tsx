@@ -17,6 +17,7 @@ import styles from "./experiments.module.css";
 import { ExperimentsList, widths } from "./experiments-list";
 import { FilterField, useFilterFields } from "./filter-field";
 import { type Import, ImportButton, ImportFault, useImport } from "./import-button";
+import { ListTools } from "./list-tools";
 import { orderIn, sorted, sortOf } from "./order";
 import { OrderRow } from "./order-row";
 import type { ExperimentsSearch } from "./search";
@@ -122,12 +123,14 @@ function Present() {
       )}
       <div style={widths(gridOf(shown))}>
         {(items.length > 0 || query.isPending) && (
-          <OrderRow
-            order={order}
-            shown={shown}
-            sort={(next) => look({ sort: sortOf(next) }, true)}
-            show={(next) => look({ columns: addressOf(next) }, true)}
-          />
+          <OrderRow order={order} shown={shown} sort={(next) => look({ sort: sortOf(next) }, true)}>
+            <ListTools
+              items={items}
+              more={query.hasNextPage || cut}
+              shown={shown}
+              show={(next) => look({ columns: addressOf(next) }, true)}
+            />
+          </OrderRow>
         )}
         {query.isPending && <Placeholder />}
         {cut && <p className={styles.nothing}>Only the newest {items.length} experiments are sorted.</p>}

@@ -1,5 +1,6 @@
 import { CloseButton, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { patiently } from "@/lib/api/patiently";
 import { listFilterFields } from "@/lib/client/sdk.gen";
@@ -39,6 +40,7 @@ const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
 /** The search field: proposes what may follow, and says what cannot be read. */
 export function FilterField({ filter, error, onChange }: FilterFieldProps) {
   const fields = useFilterFields();
+  const router = useRouter();
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
   const [text, setText] = useState(filter);
@@ -73,7 +75,10 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
     setOpen(true);
     setMarked(-1);
     clearTimeout(later.current);
-    later.current = setTimeout(() => send(value), PAUSE);
+    const page = router.latestLocation.pathname;
+    later.current = setTimeout(() => {
+      if (router.latestLocation.pathname === page) send(value); // or another page is being opened, which stays so
+    }, PAUSE);
   };
 
   const { from, proposals } = parts?.complete(text, caret, fields) ?? NOTHING;

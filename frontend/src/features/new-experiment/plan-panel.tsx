@@ -3,6 +3,7 @@ import { explain, worthRetrying } from "@/lib/api/problem";
 import type { DryRun, Fault, PlannedRunView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { withCode } from "@/lib/ui/code";
+import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { DurationNote } from "./duration-note";
@@ -117,21 +118,34 @@ function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void 
   return (
     <>
       <Total plan={plan} />
-      <table className={ui.table}>
-        <tbody>
-          {cells(plan.runs).map(({ key, run, count }) => (
-            <tr key={key}>
-              <td>
-                {run.cluster} {run.simulated && <Tag kind="simulated" />}
-              </td>
-              <td>
-                {run.workers} {run.workers === 1 ? "worker" : "workers"}
-              </td>
-              <td className={ui.number}>{formatCount(count)}</td>
+      <TableRegion label="Planned runs by cluster">
+        <table className={ui.table}>
+          <thead>
+            <tr>
+              <th scope="col">Cluster</th>
+              <th scope="col" data-number className={ui.number}>
+                Workers
+              </th>
+              <th scope="col" data-number className={ui.number}>
+                Runs
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {cells(plan.runs).map(({ key, run, count }) => (
+              <tr key={key}>
+                <td>
+                  {run.cluster} {run.simulated && <Tag kind="simulated" />}
+                </td>
+                <td>
+                  {run.workers} {run.workers === 1 ? "worker" : "workers"}
+                </td>
+                <td className={ui.number}>{formatCount(count)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableRegion>
       <DurationNote durations={plan.durations} />
       <MemoryNote memory={plan.memory} />
       <QueueNote hosts={[...new Set(plan.runs.map(({ host }) => host))]} />
@@ -148,24 +162,37 @@ function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void 
       )}
       <details className={styles.details}>
         <summary>Every run</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-        <section className={styles.runs} aria-label="Planned runs" tabIndex={0}>
-          <table className={ui.table} data-testid="planned-runs">
-            <tbody>
-              {plan.runs.slice(0, LISTED).map((run) => (
-                <tr key={`${run.variant} ${run.cluster} ${run.workers} ${run.seed} ${run.trial}`}>
-                  <td>{run.variant}</td>
-                  <td>{run.cluster}</td>
-                  <td className={ui.number}>{run.workers}</td>
-                  <td className={ui.number}>
-                    {run.trial === null ? `seed ${run.seed}` : `trial ${run.trial}`}
-                  </td>
+        <div className={styles.runs}>
+          <TableRegion label="Planned runs">
+            <table className={ui.table} data-testid="planned-runs">
+              <thead>
+                <tr>
+                  <th scope="col">Variant</th>
+                  <th scope="col">Cluster</th>
+                  <th scope="col" data-number className={ui.number}>
+                    Workers
+                  </th>
+                  <th scope="col" data-number className={ui.number}>
+                    Seed or trial
+                  </th>
                 </tr>
-              ))}
-            </tbody>
-          </table>
+              </thead>
+              <tbody>
+                {plan.runs.slice(0, LISTED).map((run) => (
+                  <tr key={`${run.variant} ${run.cluster} ${run.workers} ${run.seed} ${run.trial}`}>
+                    <td>{run.variant}</td>
+                    <td>{run.cluster}</td>
+                    <td className={ui.number}>{run.workers}</td>
+                    <td className={ui.number}>
+                      {run.trial === null ? `seed ${run.seed}` : `trial ${run.trial}`}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </TableRegion>
           {plan.runs.length > LISTED && <p>and {formatCount(plan.runs.length - LISTED)} more</p>}
-        </section>
+        </div>
       </details>
     </>
   );

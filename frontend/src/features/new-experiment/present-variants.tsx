@@ -2,6 +2,7 @@ import { Text } from "@mantine/core";
 import type { AlgorithmView, ExperimentView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 
@@ -18,8 +19,7 @@ export function PresentVariants({ experiment, algorithms }: PresentProps) {
   const { spec } = experiment;
   return (
     <Section title="Existing variants" testId="present-variants">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section className={ui.tableWrap} aria-label="Table of existing variants" tabIndex={0}>
+      <TableRegion label="Table of existing variants">
         <table className={ui.table}>
           <thead>
             <tr>
@@ -39,7 +39,7 @@ export function PresentVariants({ experiment, algorithms }: PresentProps) {
             ))}
           </tbody>
         </table>
-      </section>
+      </TableRegion>
       <Text fz={13} lh={1.5} c="dimmed" maw="76ch" mt={10} data-testid="measured-so">
         {measuredSo(experiment)}
       </Text>

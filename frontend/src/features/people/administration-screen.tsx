@@ -35,7 +35,7 @@ export function AdministrationScreen() {
         Every change is recorded in the audit trail.
       </p>
       <UsersPart me={me} />
-      {me.users && <ProjectsPart />}
+      <ProjectsPart users={me.users} />
       <TokensPart me={me} all />
       <WebhooksPart />
       <TrailPart />

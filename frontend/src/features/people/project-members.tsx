@@ -13,6 +13,7 @@ import { ConfirmButton } from "@/lib/ui/confirm-button";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./people.module.css";
 import { others } from "./project-words";
@@ -35,7 +36,7 @@ export function ProjectMembers({ project }: { project: string }) {
       <LoadFault what="The members could not be loaded." query={query} />
       {query.isSuccess && items.length === 0 && <p className={screen.note}>{project} has no members yet.</p>}
       {items.length > 0 && (
-        <div className={ui.scroll}>
+        <TableRegion label={`Members of ${project}`}>
           <table className={ui.table}>
             <thead>
               <tr>
@@ -50,7 +51,7 @@ export function ProjectMembers({ project }: { project: string }) {
               {items.map(({ user, role, disabled }) => (
                 <tr key={user} data-testid={`member-${user}`}>
                   <td>{disabled ? `${user} (disabled)` : user}</td>
-                  <td>
+                  <td data-export={role}>
                     <NativeSelect
                       size="xs"
                       w={120}
@@ -83,7 +84,7 @@ export function ProjectMembers({ project }: { project: string }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableRegion>
       )}
       <AddMember
         names={others(users, items)}

@@ -13,6 +13,8 @@ export type ProjectPart = "members" | "change";
 
 interface ProjectRowProps {
   project: ProjectView;
+  /** After how long the server deletes what has ended, where the project has no retention of its own. */
+  site: string | undefined;
   /** What of it is shown. */
   open: ProjectPart | undefined;
   /** Show a part, or hide it again. */
@@ -20,7 +22,7 @@ interface ProjectRowProps {
 }
 
 /** One project: its retention, its points, its settings, its members, its archive. */
-export function ProjectRow({ project, open, show }: ProjectRowProps) {
+export function ProjectRow({ project, site, open, show }: ProjectRowProps) {
   const client = useQueryClient();
   const change = useMutation({
     ...changeProjectMutation(),
@@ -35,7 +37,7 @@ export function ProjectRow({ project, open, show }: ProjectRowProps) {
         {change.isError && <ErrorPanel what="The change could not be made." error={change.error} />}
       </td>
       <td>{project.archived ? "archived" : "open"}</td>
-      <td>{keptWords(project.keep_runs)}</td>
+      <td>{keptWords(project.keep_runs, site)}</td>
       <td>
         {heldWords(project)}
         {isFull(project) && (

@@ -1,8 +1,8 @@
 import type { MemberView, UserView } from "@/lib/client/types.gen";
 
-/** After how long a project deletes what has ended, in words. */
-export function keptWords(keepRuns: string): string {
-  if (keepRuns === "site") return "server default";
+/** After how long a project deletes what has ended, in words; `site`: what the server was started with. */
+export function keptWords(keepRuns: string, site = "never"): string {
+  if (keepRuns === "site") return `${site === "never" ? site : `after ${site}`} (server default)`;
   return keepRuns === "never" ? "never" : `after ${keepRuns}`;
 }
 

@@ -16,8 +16,8 @@ import { NameForm } from "./name-form";
 import { ProjectMembers } from "./project-members";
 import { type ProjectPart, ProjectRow } from "./project-row";
 
-/** The projects, the members or the settings of one of them, and a form that makes another one. */
-export function ProjectsPart() {
+/** The retention of what there is, without users; with users, the projects, the members or the settings of one of them, and a form that makes another one. */
+export function ProjectsPart({ users }: { users: boolean }) {
   const query = useQuery(listProjectsOptions());
   const [shown, setShown] = useState<{ id: string; part: ProjectPart }>();
   const items = query.data?.items ?? [];
@@ -25,11 +25,21 @@ export function ProjectsPart() {
   const show = (id: string, part: ProjectPart) =>
     setShown(shown?.id === id && shown.part === part ? undefined : { id, part });
   return (
-    <Section title="Projects" testId="projects-part">
-      <p className={screen.note}>
-        Only its members and administrators have access to a project. The project default is open to every
-        user, with the role above.
-      </p>
+    <Section title={users ? "Projects" : "Retention and quota"} testId="projects-part">
+      {users && (
+        <p className={screen.note}>
+          Only its members and administrators have access to a project. The project default is open to every
+          user, with the role above.
+        </p>
+      )}
+      {query.data && (
+        <p className={screen.note} data-testid="retention">
+          {query.data.site === "never" || query.data.site === undefined
+            ? "By default, the server deletes no experiments (HOOKE_KEEP_RUNS is not set)."
+            : `By default, the server deletes experiments ${query.data.site} after they have ended (HOOKE_KEEP_RUNS).`}{" "}
+          Starred and protected ones stay. What was deleted can be restored for {query.data.undo ?? "7 days"}.
+        </p>
+      )}
       <LoadFault what="The projects could not be loaded." query={query} />
       {items.length > 0 && (
         <ListTable
@@ -41,6 +51,7 @@ export function ProjectsPart() {
             <ProjectRow
               key={project.id}
               project={project}
+              site={query.data?.site}
               open={project.id === shown?.id ? shown.part : undefined}
               show={(part) => show(project.id, part)}
             />
@@ -48,7 +59,7 @@ export function ProjectsPart() {
         </ListTable>
       )}
       {open && shown && <Opened project={open} part={shown.part} done={() => setShown(undefined)} />}
-      <NewProject />
+      {users && <NewProject />}
     </Section>
   );
 }

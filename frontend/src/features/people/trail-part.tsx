@@ -7,6 +7,7 @@ import { formatMoment } from "@/lib/format/time";
 import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
+import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { useTyped } from "@/lib/views/use-typed";
 import styles from "./people.module.css";
@@ -84,8 +85,7 @@ export function TrailPart() {
 
 function Entries({ items }: { items: readonly TrailEntryView[] }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={ui.tableWrap} aria-label="Entries of the audit trail" tabIndex={0}>
+    <TableRegion label="Entries of the audit trail">
       <table className={ui.table} data-testid="trail">
         <thead>
           <tr>
@@ -114,7 +114,7 @@ function Entries({ items }: { items: readonly TrailEntryView[] }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </TableRegion>
   );
 }
 

@@ -40,7 +40,7 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
         {user.name}
         {failed && <ErrorPanel what="The change could not be made." error={failed.error} />}
       </td>
-      <td>
+      <td data-export={user.role}>
         <NativeSelect
           size="xs"
           w={120}

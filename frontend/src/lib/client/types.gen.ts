@@ -4977,6 +4977,18 @@ export type ProjectList = {
      * What is listed.
      */
     items: Array<ProjectView>;
+    /**
+     * Site
+     *
+     * What the `keep_runs` of projects with `site` is, as the server was started: `never`, or such as `90 days`.
+     */
+    site?: string;
+    /**
+     * Undo
+     *
+     * How long what retention or a user has deleted can be restored.
+     */
+    undo?: string;
 };
 
 /**

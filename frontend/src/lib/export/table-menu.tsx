@@ -1,8 +1,7 @@
-import { Menu } from "@mantine/core";
 import { useState } from "react";
 import { ExportMenu } from "./export-menu";
-import { copyOrSave, fileName, saveText } from "./save";
-import { csvOf, latexOf, markdownOf, sheetOf } from "./sheet";
+import { sheetOf } from "./sheet";
+import { SheetItems } from "./sheet-items";
 
 interface TableMenuProps {
   of: string;
@@ -21,35 +20,9 @@ export function TableMenu({ of, table, prepare }: TableMenuProps) {
     end?.();
     return read;
   };
-  const copy = async (ending: string, text: string) => {
-    setSaid((await copyOrSave(`${fileName(of)}.${ending}`, text)) ? "Copied" : "Saved");
-  };
   return (
     <ExportMenu of={of} said={said} opened={() => setSaid(undefined)}>
-      <Menu.Item
-        onClick={() => {
-          const found = sheet();
-          if (found) saveText(`${fileName(of)}.csv`, csvOf(found), "text/csv");
-        }}
-      >
-        Save as CSV
-      </Menu.Item>
-      <Menu.Item
-        onClick={() => {
-          const found = sheet();
-          if (found) void copy("md", markdownOf(found));
-        }}
-      >
-        Copy as Markdown
-      </Menu.Item>
-      <Menu.Item
-        onClick={() => {
-          const found = sheet();
-          if (found) void copy("tex", latexOf(found));
-        }}
-      >
-        Copy as LaTeX
-      </Menu.Item>
+      <SheetItems of={of} sheet={sheet} done={setSaid} />
     </ExportMenu>
   );
 }

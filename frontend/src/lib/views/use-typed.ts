@@ -1,3 +1,4 @@
+import { useRouter } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 
 /** Pause after the last key before the address has what was typed, ms. */
@@ -8,6 +9,7 @@ export function useTyped(text: string, settle: (text: string) => void): [string,
   const [typed, setTyped] = useState(text);
   const sent = useRef(text);
   const later = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const router = useRouter();
   useEffect(() => () => clearTimeout(later.current), []);
   useEffect(() => {
     if (text === sent.current) return; // what was typed here comes back
@@ -18,7 +20,9 @@ export function useTyped(text: string, settle: (text: string) => void): [string,
   const type = (next: string) => {
     setTyped(next);
     clearTimeout(later.current);
+    const page = router.latestLocation.pathname;
     later.current = setTimeout(() => {
+      if (router.latestLocation.pathname !== page) return; // another page is being opened: this must not end that
       sent.current = next;
       settle(next);
     }, PAUSE);
