@@ -325,7 +325,7 @@ def test_the_commands_also_speak_to_standard_output_and_input(made, tmp_path, mo
 @ONE_KIND
 def test_a_full_disk_is_told_with_what_has_to_fit_where(home, settings, monkeypatch):
     """/dev/full is the system's own device without space."""
-    with open("/dev/full", "wb", buffering=0) as full:
+    with Path("/dev/full").open("wb", buffering=0) as full:
         monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=full))
         with pytest.raises(BackupError) as told:
             back_up(settings, None)
