@@ -89,7 +89,7 @@ def _find_openid() -> str | None:
 
 @functools.cache
 def find_program(program: str) -> str | None:
-    """Return the path of what a test `needs`: browser, postgres, redis, cuda, openid or any command; None if missing."""
+    """Return where what a test `needs` is: browser, postgres, redis, cuda, openid, any command; None: missing."""
     special = {"browser": _find_browser, "cuda": _find_cuda, "openid": _find_openid}
     return special[program]() if program in special else _find_command(program)
 

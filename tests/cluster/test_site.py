@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from hooke.cluster import site
+from hooke.cluster import agent, site
 from hooke.cluster.hello import describe
 from hooke.cluster.launchers.settings import LocalSettings
-from hooke.errors import ArgumentError, HookeError
+from hooke.errors import ArgumentError, HookeError, LaunchError
 from redis.connection import parse_url
 
 OPTIONS = {"cluster": "hpc", "api": "http://h:7450/", "broker": "redis://h:6379/0", "token_file": "/etc/token"}
@@ -149,3 +149,11 @@ def test_a_token_is_one_line_of_printable_ascii(tmp_path, content):
     file.unlink()
     with pytest.raises(ArgumentError, match="No such file"):
         site.token(file)
+
+
+def test_a_home_folder_that_cannot_be_written_to_is_told_in_a_sentence(tmp_path):
+    """As that of a unit without ReadWritePaths; here a folder is where the file of the lock has to be."""
+    (tmp_path / "home" / "agent.lock").mkdir(parents=True)
+    place = site.read(None, OPTIONS | {"home": tmp_path / "home"})
+    with pytest.raises(LaunchError, match=r"--home .*/home: Is a directory: it has to be .* write to"):
+        agent.run(place)

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote_plus
 
 import structlog
 
-from hooke_api.oidc import admission, tokens
+from hooke_api.oidc import admission, credentials, tokens
 from hooke_api.oidc.admission import Lacking
 from hooke_api.oidc.configuration import Configuration, loopback, protected
 from hooke_api.oidc.flows import Flow
@@ -38,8 +37,8 @@ class Endpoints:
     authorization: str
     token: str
     keys: str
-    basic: bool
-    """Whether the client's secret is sent in a header, not in the form."""
+    methods: frozenset[str]
+    """How a client may prove its secret at the token endpoint."""
     userinfo: str = ""
     """Where it says more of a person; empty: nowhere."""
 
@@ -112,21 +111,16 @@ class Provider:
             self._exchanging -= 1
 
     async def _redeem(self, code: str, flow: Flow) -> Tokens:
-        from authlib.oauth2 import ClientAuth
         from authlib.oauth2.rfc6749.parameters import prepare_token_request
 
-        found, mine = await self._endpoints.get(), self.configuration
-        method = ("client_secret_basic" if found.basic else "client_secret_post") if mine.client_secret else "none"
+        found = await self._endpoints.get()
         form = prepare_token_request(
             "authorization_code", "", flow.redirect, code=code, code_verifier=flow.verifier
         )
-        headers = {"content-type": "application/x-www-form-urlencoded"}
-        named = (mine.client_id, mine.client_secret)
-        if method == "client_secret_basic":  # encoded as in a form first (RFC 6749, section 2.3.1)
-            named = (quote_plus(mine.client_id), quote_plus(mine.client_secret))
-        auth = ClientAuth(*named, method)
-        _, headers, body = auth.prepare("POST", found.token, headers, form)
-        answer = await self._transport.post(found.token, headers, body)
+        for headers, body in credentials.ways(self.configuration, found.methods, found.token, form):
+            answer = await self._transport.post(found.token, headers, body)
+            if answer.document.get("error") != "invalid_client":
+                break
         if answer.status != 200:
             raise _token_error(answer.status, answer.document)
         id_token, access = answer.document.get("id_token"), answer.document.get("access_token", "")
@@ -184,14 +178,14 @@ def endpoints_of(document: dict[str, Any], configuration: Configuration) -> Endp
     signed = document.get("id_token_signing_alg_values_supported")
     if isinstance(signed, list) and not any(each in list(tokens.ALGORITHMS) for each in signed):
         raise NotSignedIn(Problem.AWAY, f"it signs by none of {', '.join(tokens.ALGORITHMS)}")
-    methods = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    methods = document.get("token_endpoint_auth_methods_supported")
     more = "userinfo_endpoint"
     return Endpoints(
         authorization=_address(document, "authorization_endpoint", configuration),
         token=_address(document, "token_endpoint", configuration),
         keys=_address(document, "jwks_uri", configuration),
         userinfo=_address(document, more, configuration) if document.get(more) else "",
-        basic=not isinstance(methods, list) or "client_secret_basic" in methods,
+        methods=frozenset(map(str, methods)) if isinstance(methods, list) else credentials.USUAL,
     )
 
 

@@ -59,8 +59,8 @@ class Remote:
     def connect(cls, api: str | None, home: Path | None) -> Remote:
         """Return the API at an address, by default that of `hooke up` with this home.
 
-        The token is HOOKE_TOKEN, otherwise that of the server here: the file that HOOKE_TOKEN_FILE names for it, or
-        `token` in the home folder. Raises ArgumentError.
+        The token is HOOKE_TOKEN, otherwise that of the server here: the file that HOOKE_TOKEN_FILE names for it,
+        or `token` in the home folder. Raises ArgumentError.
         """
         place = (home or Path(os.environ.get("HOOKE_HOME") or Path.home() / ".hooke")).expanduser()
         base = api or _running(place)
@@ -262,6 +262,6 @@ def _token(home: Path) -> str:
     try:
         return path.read_text().strip()
     except PermissionError:
-        raise ArgumentError(f"{path} is the server's: run this as its account or as root, or set HOOKE_TOKEN") from None
+        raise ArgumentError(f"only the server's account and root can read {path}: set HOOKE_TOKEN") from None
     except (OSError, UnicodeDecodeError):
         raise ArgumentError(f"there is no token in {path}: set HOOKE_TOKEN, or give --home") from None

@@ -139,9 +139,10 @@ def run(place: Site) -> None:
     home = Home(place.home)
     try:
         home.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = Lock.acquire(home.path / "agent.lock")
     except OSError as error:
-        raise LaunchError(f"--home {home.path}: {error.strerror}") from None
-    lock = Lock.acquire(home.path / "agent.lock")
+        writable = "it has to be a folder that this account may write to, under systemd also by ReadWritePaths="
+        raise LaunchError(f"--home {home.path}: {error.strerror}: {writable}") from None
     if lock is None:
         raise LaunchError(f"another agent runs with the folder {home.path}: give this one its own with --home")
     site.token(place.token_file)  # told now, not in the log

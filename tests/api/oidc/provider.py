@@ -81,6 +81,8 @@ class OpenIdProvider:
         """Claims instead of the right ones; null: left out."""
         self.discovery: dict = {}
         self.secret: str | None = SECRET
+        self.literal = False
+        """Whether it takes credentials in a header as they are, against the standard, as some do."""
         self.userinfo: dict | None = None
         """What the userinfo endpoint says; null: there is none."""
         self.denies: str | None = None
@@ -191,7 +193,8 @@ class OpenIdProvider:
             return form.get("client_id") == CLIENT and not authorization
         if authorization:  # both are encoded as in a form (RFC 6749, section 2.3.1)
             told = base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")
-            return (unquote_plus(told[0]), unquote_plus(told[2])) == (CLIENT, self.secret)
+            meant = (told[0], told[2]) if self.literal else (unquote_plus(told[0]), unquote_plus(told[2]))
+            return meant == (CLIENT, self.secret)
         return (form.get("client_id"), form.get("client_secret")) == (CLIENT, self.secret)
 
     def claims(self, nonce: str) -> dict:

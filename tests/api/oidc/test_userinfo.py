@@ -81,8 +81,12 @@ def test_what_is_lacking_follows_from_the_configuration():
         assert lacking(claims, Configuration(issuer="x", client_id="y", **changes)) is wanted, (changes, claims)
 
 
-def test_a_secret_with_any_characters_reaches_the_provider(site, tmp_path):
-    """Id and secret are encoded as in a form before they are put into the header (RFC 6749, section 2.3.1)."""
+@pytest.mark.parametrize("methods", [["client_secret_basic"], ["client_secret_post", "client_secret_basic"]])
+@pytest.mark.parametrize("literal", [False, True])
+def test_a_secret_with_any_characters_reaches_the_provider(site, literal, methods):
+    """Some providers decode what is in the header, as the standard says (RFC 6749, section 2.3.1), some do not."""
+    site.idp.literal = literal
+    site.idp.discovery = {"token_endpoint_auth_methods_supported": methods}
     for secret in ("the-secret:with+signs/and%more", "a b&c=d~e", "%41"):
         site.idp.secret = secret
         site.secret_file.write_text(f"{secret}\n")

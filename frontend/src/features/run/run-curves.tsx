@@ -115,10 +115,7 @@ interface AddedProps extends RunCurveLook {
 function AddedRunCurve({ chart, choices, declared, axis, change, zoom, onZoom, ...look }: AddedProps) {
   const over = chart.axis ?? axis;
   const query = useSeries(look.run.id, [chart.metric], over);
-  if (query.isError && !query.data)
-    return (
-      <ErrorPanel what="This chart could not be loaded." error={query.error} retry={() => query.refetch()} />
-    );
+  if (query.isError && !query.data) return <LoadFault what="This chart could not be loaded." query={query} />;
   return (
     <RunCurve
       {...look}
