@@ -1,20 +1,14 @@
 import { act, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { allProfiles, colorsOf, shareAt } from "@/features/leaderboard/profile-series";
-import type { Board, Leaderboard, MethodResult, RankedMethod } from "@/lib/client/types.gen";
-import { curvesCsv } from "@/lib/export/curves-sheet";
+import type { RankedMethod } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
-import { board, method, result } from "../support/fixtures/boards";
+import { board, method, openBoards, result } from "../support/boards";
 import { CATALOGUE } from "../support/fixtures/catalogue";
 import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
 
-async function open(answer: Partial<Leaderboard>, address = "/leaderboard") {
-  server.on("GET /algorithms", CATALOGUE);
-  server.on("GET /leaderboard", { tau_max: 4, choices: [], boards: [], left_out: [], ...answer });
-  return openApp(server, address);
-}
+const open = openBoards.bind(null, server);
 
 describe("the leaderboard", () => {
   it("has a row per method with score, interval, time and ratio on every workload", async () => {

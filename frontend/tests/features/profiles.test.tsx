@@ -1,8 +1,13 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { allProfiles, colorsOf, shareAt } from "@/features/leaderboard/profile-series";
+import type { Board } from "@/lib/client/types.gen";
 import { curvesCsv } from "@/lib/export/curves-sheet";
-import { board, method } from "../support/fixtures/boards";
+import { board, method, openBoards } from "../support/boards";
+import { apiServer } from "../support/server";
+
+const server = apiServer();
+const open = openBoards.bind(null, server);
 
 describe("profiles as curves", () => {
   it("begin with their value at 1, and jump at one place each", () => {
