@@ -106,7 +106,7 @@ def test_an_earlier_experiment_keeps_its_tree(service):
     assert [each for each in told if "collective" in each["pointer"]] == [
         {
             "pointer": "/variants/0/communication/collective",
-            "message": "tree, as the present variants: name another collective to compare it",
+            "message": "tree, as the existing variants: name another collective to compare it",
         }
     ]
     extend(service, experiment, **asked).raise_for_status()

@@ -118,7 +118,7 @@ class Settings(BaseSettings):
     """The same for event streams that are opened."""
     anonymous_per_minute: int = Field(600, ge=0)
     """The same for requests without a valid token, of one address."""
-    caches_limit: int = Field(20 * 1024 * 1024, ge=0)
+    caches_limit: int = Field(16 * 1024 * 1024, ge=0)
     """Bytes of curves, timelines and answers that this process keeps, so that it need not read them again. The one
     used last stays although it alone is larger."""
     database_seconds: float = Field(10.0, gt=0)

@@ -28,7 +28,7 @@ def told_of_collectives(spec: Mapping[str, Any], added: Sequence[Variant]) -> It
         if taken not in (None, variant.communication.collective):
             yield Fault(
                 f"/variants/{i}/communication/collective",
-                f"{taken}, as the present variants: name another collective to compare it",
+                f"{taken}, as the existing variants: name another collective to compare it",
             )
 
 

@@ -36,7 +36,7 @@ LIMIT, NAME = 0, "growing"
 """Of the row."""
 VERSION = 1
 """Of what is stored: changed with it, it makes stored rows useless."""
-LEAST_STEPS = 200_000
+LEAST_STEPS = 50_000
 """Steps of all ranks from which on a run in progress is stored: those of a shorter one are read quickly."""
 GROWN = 1.25
 """How many times as many steps as the last time it has when it is stored again: each is read once for that."""

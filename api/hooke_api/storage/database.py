@@ -28,7 +28,7 @@ SECONDS = 10.0
 """Time that a writer waits for its turn, or any request for a connection, s."""
 BUSY_SHARE = 0.5
 """Share of it that the writer whose turn it is waits for another process that has locked SQLite."""
-SQLITE_KIB = 512
+SQLITE_KIB = 256
 """Pages of SQLite that a connection keeps in memory, KiB. A writer of another connection makes them worthless."""
 AT_ONCE, WAITING = 24, 32
 """Writers at a time on PostgreSQL (one on SQLite), and others that wait; of the 40 threads that handle requests,

@@ -1,8 +1,4 @@
-"""Which revision the tables have, and which they should have: without Alembic, which takes 11 MB.
-
-`python -m hooke_api.storage.revisions` migrates the database of HOOKE_DATABASE_URL, so that a process which serves
-need not import Alembic for it.
-"""
+"""Which revision the tables have, and which they should have: without Alembic, which takes 11 MB."""
 
 from __future__ import annotations
 
@@ -36,19 +32,5 @@ def present(session: Session) -> str | None:
 
 def migrate_apart() -> None:
     """Migrate in a process with the same environment; whoever needs the tables sees whether it succeeded."""
-    subprocess.run(
-        [sys.executable, "-m", __name__], check=False, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-
-
-def main() -> None:
-    """Migrate the database of the environment's settings."""
-    from hooke_api.base.settings import Settings
-    from hooke_api.storage.database import Database
-
-    settings = Settings()
-    Database(settings.url).migrate(settings.migrations)
-
-
-if __name__ == "__main__":
-    main()
+    words = [sys.executable, "-m", "hooke_api.storage.migrating"]
+    subprocess.run(words, check=False, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
