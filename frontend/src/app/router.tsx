@@ -8,6 +8,7 @@ import {
 import { compareSearch } from "@/features/compare/search";
 import { experimentSearch } from "@/features/experiment/search";
 import { experimentsSearch } from "@/features/experiments/search";
+import { foundRunsSearch } from "@/features/found-runs/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
 import { accountSearch, signInSearch } from "@/features/people/search";
 import { runSearch } from "@/features/run/search";
@@ -86,6 +87,13 @@ const calibration = createRoute({
   component: page(() => import("@/features/calibration/calibration-screen"), "CalibrationScreen"),
 });
 
+const foundRuns = createRoute({
+  getParentRoute: () => root,
+  path: "/runs",
+  validateSearch: foundRunsSearch,
+  component: page(() => import("@/features/found-runs/found-runs-screen"), "FoundRunsScreen"),
+});
+
 const run = createRoute({
   getParentRoute: () => root,
   path: "/runs/$runId",
@@ -130,6 +138,7 @@ const routeTree = root.addChildren([
   clusters,
   queue,
   calibration,
+  foundRuns,
   run,
   signIn,
   invite,
