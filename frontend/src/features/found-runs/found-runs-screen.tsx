@@ -5,6 +5,7 @@ import { useEffect } from "react";
 import { explain } from "@/lib/api/problem";
 import { listRuns } from "@/lib/client/sdk.gen";
 import type { RunSummary } from "@/lib/client/types.gen";
+import { FilterField } from "@/lib/filter/filter-field";
 import { columnsIn, columnsText } from "@/lib/ui/columns";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { lazily } from "@/lib/ui/lazily";
@@ -16,7 +17,6 @@ import styles from "./found-runs.module.css";
 import { FoundTable } from "./found-table";
 import { type FoundRunsSearch, nextSort } from "./search";
 
-const FilterField = lazily(() => import("@/lib/filter/filter-field").then((part) => part.FilterField));
 const ColumnsItems = lazily(() => import("@/lib/ui/columns-items").then((part) => part.ColumnsItems));
 const route = getRouteApi("/runs");
 const PAGE = 100;
