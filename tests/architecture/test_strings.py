@@ -86,7 +86,8 @@ KNOWN = {
     "frontend/src/features/people/sign-in-screen.tsx": "Sign in to Hooke",
     "frontend/src/features/experiments/experiments-screen.tsx": "The experiments could not be loaded.",
     "frontend/src/lib/ui/states.ts": "Waits in the queue of its cluster.",
-    "engine/hooke/cli/runs.py": "List the runs of an experiment with state, attempt and why they wait.",
+    "engine/hooke/cli/runs.py": "List the runs of an experiment, or of all that fit a filter, with state, attempt "
+    "and figures.",
     "engine/hooke/workloads/digits_mlp.py": "First hidden layer",
     "engine/hooke/readers/places.py": "{workload} reads {what} from files, and HOOKE_DATA is not set. {put}, "
     "and set HOOKE_DATA to the folder that holds it",

@@ -197,6 +197,8 @@ SCREENS = (
         _click("[data-testid=cancel-experiment]", "[role=dialog]"),
     ),
     Screen("experiment-long", "/experiments/{long}", "[data-testid=run-row]"),
+    Screen("found-runs", "/runs?filter=state%20%3D%20succeeded&sort=-accuracy", "[data-testid=found-run]"),
+    Screen("found-runs-fault", "/runs?filter=worker%20%3D%208", "[data-testid=filter][aria-invalid=true]"),
     Screen("run", "/runs/{run}", "canvas"),
     Screen("run-settings", "/runs/{run}?spec=defaults&scale=log&smooth=yes", "[data-testid=changed-setting]"),
     Screen("run-fetching", "/runs/{run}", "[data-testid=fetch] progress", told=FETCHING),

@@ -206,7 +206,7 @@ def _records(run: dict, source: random.Random, factor: float, part: float):
 
 
 def _checkpoint(seq: int, rank: int, number: int):
-    folder = f"/home/hooke/runs/run_{number:032}/1/checkpoints/96000"
+    folder = f"/data/hooke/runs/run_{number:032}/1/checkpoints/96000"
     told = {"step": STEPS, "samples": 96_000, "path": f"{folder}/rank.{rank}.npz"}
     return Checkpointed(seq=seq, bytes=44_800_000 + rank, sha256=64 * "a", **told)
 

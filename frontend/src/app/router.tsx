@@ -10,6 +10,7 @@ import { clustersSearch } from "@/features/clusters/search";
 import { compareSearch } from "@/features/compare/search";
 import { experimentSearch } from "@/features/experiment/search";
 import { experimentsSearch } from "@/features/experiments/search";
+import { foundRunsSearch } from "@/features/found-runs/search";
 import { leaderboardSearch } from "@/features/leaderboard/search";
 import { newExperimentSearch } from "@/features/new-experiment/search";
 import { accountSearch, administrationSearch, signInSearch } from "@/features/people/search";
@@ -93,6 +94,13 @@ const calibration = createRoute({
   component: page(() => import("@/features/calibration/calibration-screen"), "CalibrationScreen"),
 });
 
+const foundRuns = createRoute({
+  getParentRoute: () => root,
+  path: "/runs",
+  validateSearch: foundRunsSearch,
+  component: page(() => import("@/features/found-runs/found-runs-screen"), "FoundRunsScreen"),
+});
+
 const run = createRoute({
   getParentRoute: () => root,
   path: "/runs/$runId",
@@ -138,6 +146,7 @@ const routeTree = root.addChildren([
   clusters,
   queue,
   calibration,
+  foundRuns,
   run,
   signIn,
   invite,

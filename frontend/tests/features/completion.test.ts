@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { accept, complete } from "@/features/experiments/completion";
+import { accept, complete } from "@/lib/filter/completion";
 import { quoted } from "@/lib/keeping/quoted";
 import { FIELDS } from "../support/fixtures/filters";
 

@@ -17,6 +17,9 @@ from tests.api.test_experiments import problem
 RANK = {role.value: role.rank for role in Role}
 MADE_UP = {"experiment_id": "exp_" + "0" * 32, "run_id": "run_" + "0" * 32, "project": "nothing"}
 
+MAY_LACK = ("read_tuning", "export_trace", "download_fetch", "download_fetched_file")
+"""Operations about something that an experiment or run need not have."""
+
 
 def by_id(service):
     """Return the operations with an id of IDS in their address: name -> method, path, which id."""
@@ -68,7 +71,7 @@ def test_by_id_it_is_as_if_it_did_not_exist(service):
     # the ids are right: for its member, and for the owner, the same addresses answer
     for client in (found.member.client, service.client):
         for name, (method, path, kind) in known.items():
-            if method == "GET" and name not in ("read_tuning", "export_trace"):
+            if method == "GET" and name not in MAY_LACK:
                 status, answer = call(client, method, at(path, kind, real[kind][0]))
                 assert status in (200, 409), f"{name}: {answer.text}"  # 409: of one that has not ended
         tuning = client.get(f"/experiments/{found.running['id']}/tuning")

@@ -1,7 +1,8 @@
 import { Button, Group } from "@mantine/core";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
+import { FilterField, useFilterFields } from "@/lib/filter/filter-field";
 import { refusal } from "@/lib/people/roles";
 import { useMe, useRefusal } from "@/lib/people/use-me";
 import { useProjects } from "@/lib/projects/use-projects";
@@ -15,7 +16,6 @@ import { addressOf, gridOf, shownIn } from "./columns";
 import { Empty, NothingFits, Placeholder } from "./empty";
 import styles from "./experiments.module.css";
 import { ExperimentsList, widths } from "./experiments-list";
-import { FilterField, useFilterFields } from "./filter-field";
 import { type Import, ImportButton, ImportFault, useImport } from "./import-button";
 import { ListTools } from "./list-tools";
 import { orderIn, sorted, sortOf } from "./order";
@@ -198,7 +198,10 @@ function Head({ act, project }: { act: Import; project: string | undefined }) {
   return (
     <>
       <Group justify="space-between" align="center" mb={16}>
-        <h1 className={screen.title}>Experiments</h1>
+        <Group gap={16} align="baseline">
+          <h1 className={screen.title}>Experiments</h1>
+          <Link to="/runs">Find runs</Link>
+        </Group>
         <Group gap={8}>
           <ViewsMenu />
           {maySubmit && (

@@ -34,6 +34,7 @@ export function pages(me: Me | undefined): Entry[] {
   const admin = me !== undefined && includes(me.role, "admin");
   return [
     page("Experiments", "/"),
+    page("Runs", "/runs", "of all experiments, by a filter"),
     page("Leaderboard", "/leaderboard"),
     page("Algorithms", "/algorithms"),
     page("Compare", "/compare", "experiments side by side"),

@@ -19,16 +19,26 @@ const NOTHING: Completion = { from: 0, proposals: [] };
 /** Pause after the last key before the list follows, ms. */
 const PAUSE = 400;
 
-export function useFilterFields() {
+export function useFilterFields(of: FilterOf = "experiments") {
   const query = useQuery({
-    queryKey: ["filter-fields"],
-    queryFn: async ({ signal }) => (await listFilterFields({ signal, throwOnError: true })).data.fields,
+    queryKey: ["filter-fields", of],
+    queryFn: async ({ signal }) =>
+      (await listFilterFields({ query: { of }, signal, throwOnError: true })).data.fields,
     staleTime: 60_000,
   });
   return query.data ?? [];
 }
 
+/** What a filter chooses. */
+type FilterOf = "experiments" | "runs";
+
+const EXAMPLES: Record<FilterOf, string> = {
+  experiments: 'Find: state = running and algorithm ~ "easgd"',
+  runs: "Find: algorithm = sync-easgd and workers = 8 and test_accuracy > 0.98",
+};
+
 interface FilterFieldProps {
+  of?: FilterOf;
   filter: string;
   /** What is wrong with it, in the server's words. */
   error: string | undefined;
@@ -38,8 +48,8 @@ interface FilterFieldProps {
 const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
 
 /** The search field: proposes what may follow, and says what cannot be read. */
-export function FilterField({ filter, error, onChange }: FilterFieldProps) {
-  const fields = useFilterFields();
+export function FilterField({ of = "experiments", filter, error, onChange }: FilterFieldProps) {
+  const fields = useFilterFields(of);
   const router = useRouter();
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
@@ -115,12 +125,12 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
       <TextInput
         ref={input}
         role="combobox"
-        aria-label="Find experiments"
+        aria-label={`Find ${of}`}
         aria-autocomplete="list"
         aria-expanded={proposing}
         aria-controls={proposing ? list : undefined}
         aria-activedescendant={current && parts?.optionId(list, current)}
-        placeholder='Find: state = running and algorithm ~ "easgd"'
+        placeholder={EXAMPLES[of]}
         value={text}
         error={proposing ? undefined : error}
         data-testid="filter"
@@ -139,7 +149,7 @@ export function FilterField({ filter, error, onChange }: FilterFieldProps) {
           text && (
             <CloseButton
               size="md"
-              aria-label="Show all experiments"
+              aria-label={`Show all ${of}`}
               onClick={() => {
                 setText("");
                 send("");

@@ -1,0 +1,128 @@
+import { Button, Group, Text } from "@mantine/core";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { explain } from "@/lib/api/problem";
+import { listRuns } from "@/lib/client/sdk.gen";
+import type { RunSummary } from "@/lib/client/types.gen";
+import { FilterField } from "@/lib/filter/filter-field";
+import { columnsIn, columnsText } from "@/lib/ui/columns";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { lazily } from "@/lib/ui/lazily";
+import { LinkButton } from "@/lib/ui/link-button";
+import screen from "@/lib/ui/screen.module.css";
+import { WhenPressed } from "@/lib/ui/when-pressed";
+import { COLUMNS } from "./columns";
+import styles from "./found-runs.module.css";
+import { FoundTable } from "./found-table";
+import { type FoundRunsSearch, nextSort } from "./search";
+
+const ColumnsItems = lazily(() => import("@/lib/ui/columns-items").then((part) => part.ColumnsItems));
+const route = getRouteApi("/runs");
+const PAGE = 100;
+/** Rows that a comparison takes. */
+const MOST_COMPARED = 100;
+
+/** Runs of all experiments that fit a filter. */
+export function FoundRunsScreen() {
+  const { filter, sort, columns } = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: Partial<FoundRunsSearch>) =>
+    navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const query = useRuns(filter, sort);
+  useEffect(() => {
+    document.title = "Runs · Hooke";
+  }, []);
+  const runs = query.data?.pages.flatMap((page) => page.items) ?? [];
+  const shown = columnsIn(COLUMNS, columns);
+  const ofFilter = query.isError && filter ? explain(query.error) : undefined;
+  return (
+    <>
+      <h1 className={screen.title}>Runs</h1>
+      <p className={`${screen.intro} ${styles.intro}`}>
+        Of all experiments, trials of searches among them: a filter with <code>reported</code> leaves these
+        out.
+      </p>
+      <FilterField
+        of="runs"
+        filter={filter ?? ""}
+        error={ofFilter}
+        onChange={(next) => change({ filter: next || undefined })}
+      />
+      <Group gap={8} my={16}>
+        <WhenPressed
+          button={
+            <Button variant="default" size="compact-sm">
+              Columns
+            </Button>
+          }
+          opens={(button) => (
+            <ColumnsItems
+              button={button}
+              columns={COLUMNS}
+              shown={shown}
+              show={(next) => change({ columns: columnsText(COLUMNS, next) })}
+            />
+          )}
+        />
+        {!ofFilter && (
+          <Button
+            component="a"
+            download
+            href={`/api/v1/runs.csv${filter ? `?filter=${encodeURIComponent(filter)}` : ""}`}
+            variant="default"
+            size="compact-sm"
+          >
+            All as CSV
+          </Button>
+        )}
+        {runs.length > 0 && (
+          <LinkButton to="/compare" search={{ rows: rowsOf(runs) }} variant="default" size="compact-sm">
+            Compare their variants
+          </LinkButton>
+        )}
+      </Group>
+      {query.isError && !ofFilter && (
+        <ErrorPanel what="The runs could not be loaded." error={query.error} retry={() => query.refetch()} />
+      )}
+      {query.isSuccess && runs.length === 0 && <Text>No run fits this filter.</Text>}
+      {runs.length > 0 && (
+        <FoundTable
+          runs={runs}
+          shown={shown}
+          sort={sort}
+          click={(key) => change({ sort: nextSort(sort, key) })}
+        />
+      )}
+      {query.hasNextPage && (
+        <Button
+          variant="default"
+          mt={12}
+          loading={query.isFetchingNextPage}
+          onClick={() => query.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      )}
+    </>
+  );
+}
+
+function useRuns(filter: string | undefined, sort: string | undefined) {
+  return useInfiniteQuery({
+    queryKey: ["found-runs", filter, sort],
+    queryFn: async ({ pageParam, signal }) => {
+      const query = { filter, sort: sort ?? "-created", limit: PAGE, cursor: pageParam };
+      return (await listRuns({ query, signal, throwOnError: true })).data;
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** The rows of a comparison that some runs belong to. */
+function rowsOf(runs: readonly RunSummary[]): string[] {
+  const rows = runs.map((run) => [run.experiment_id, run.cluster, run.workers, run.variant].join("/"));
+  return [...new Set(rows)].slice(0, MOST_COMPARED);
+}

@@ -1,0 +1,74 @@
+import { Link } from "@tanstack/react-router";
+import type { RunSummary } from "@/lib/client/types.gen";
+import { TableRegion } from "@/lib/ui/table-region";
+import ui from "@/lib/ui/ui.module.css";
+import { COLUMNS, type RunColumn } from "./columns";
+import styles from "./found-runs.module.css";
+
+interface FoundTableProps {
+  runs: readonly RunSummary[];
+  shown: ReadonlySet<string>;
+  sort: string | undefined;
+  click: (key: string) => void;
+}
+
+export function FoundTable({ runs, shown, sort, click }: FoundTableProps) {
+  const columns = COLUMNS.filter(({ key }) => shown.has(key));
+  return (
+    <TableRegion label="Runs">
+      <table className={`${ui.table} ${ui.sticky}`}>
+        <thead>
+          <tr>
+            <th scope="col">Run</th>
+            {columns.map((column) => (
+              <Head key={column.key} column={column} sort={sort} click={click} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <tr key={run.id} data-testid="found-run">
+              <th scope="row" className={styles.run}>
+                <Link
+                  to="/runs/$runId"
+                  params={{ runId: run.id }}
+                  aria-label={`Run ${run.number}, ${run.variant}`}
+                >
+                  #{run.number}
+                </Link>
+              </th>
+              {columns.map((column) => (
+                <td key={column.key} className={column.number ? ui.number : undefined}>
+                  {column.cell(run)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableRegion>
+  );
+}
+
+function Head({ column, sort, click }: { column: RunColumn } & Pick<FoundTableProps, "sort" | "click">) {
+  const { sort: key, title, number } = column;
+  const order = sort === key ? "ascending" : sort === `-${key}` ? "descending" : undefined;
+  return (
+    <th
+      scope="col"
+      className={number ? ui.number : undefined}
+      aria-sort={order}
+      data-number={number}
+      data-export={title}
+    >
+      {key ? (
+        <button type="button" className={styles.sort} onClick={() => click(key)}>
+          {title}
+          <span aria-hidden="true">{order && (order === "ascending" ? " ▲" : " ▼")}</span>
+        </button>
+      ) : (
+        title
+      )}
+    </th>
+  );
+}

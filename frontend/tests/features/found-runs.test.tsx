@@ -1,0 +1,67 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import type { RunSummary } from "@/lib/client/types.gen";
+import { openApp } from "../support/app";
+import { runSummary } from "../support/fixtures/run";
+import { apiServer, Refusal } from "../support/server";
+
+const server = apiServer();
+const FOUND: RunSummary[] = [
+  { ...runSummary(21), experiment_id: "exp_7", variant: "Sync EASGD", workers: 8, test_accuracy: 0.9812 },
+  { ...runSummary(3), experiment_id: "exp_9", variant: "SlowMo", workers: 8, test_accuracy: null },
+];
+
+const rows = async () =>
+  (await screen.findAllByTestId("found-run")).map((row) => row.textContent?.replaceAll(/\s+/g, " "));
+
+describe("runs of all experiments", () => {
+  it("are those that fit the filter of the address, with their columns, and lead on", async () => {
+    server.on("GET /runs", { items: FOUND, next_cursor: null });
+    openApp(server, "/runs?filter=workers%20%3D%208&columns=variant.test_accuracy");
+    expect(await rows()).toEqual(["#21Sync EASGD98.12%", "#3SlowMo–"]);
+    const [asked] = server.asked.filter(({ operation }) => operation === "GET /runs");
+    expect(Object.fromEntries(asked?.query ?? [])).toEqual({
+      ...{ filter: "workers = 8", sort: "-created", limit: "100" },
+    });
+    expect(screen.getByRole("link", { name: "Run 21, Sync EASGD" })).toHaveAttribute("href", "/runs/run_21");
+    expect(screen.getByRole("link", { name: "All as CSV" })).toHaveAttribute(
+      "href",
+      "/api/v1/runs.csv?filter=workers%20%3D%208",
+    );
+    const compare = screen.getByRole("link", { name: "Compare their variants" }).getAttribute("href");
+    expect(decodeURIComponent(compare ?? "")).toContain(`exp_9/${FOUND[1]?.cluster}/8/SlowMo`);
+  });
+
+  it("are sorted by a click, and the next page follows", async () => {
+    server.on("GET /runs", ({ query }) =>
+      query.get("cursor")
+        ? { items: FOUND.slice(1), next_cursor: null }
+        : { items: FOUND.slice(0, 1), next_cursor: "further" },
+    );
+    const { user } = openApp(server, "/runs");
+    await user.click(await screen.findByRole("button", { name: "Show more" }));
+    await waitFor(async () => expect(await rows()).toHaveLength(2));
+    await user.click(screen.getByRole("button", { name: "Test accuracy" }));
+    await waitFor(() =>
+      expect(screen.getByRole("columnheader", { name: /Test accuracy/ })).toHaveAttribute(
+        "aria-sort",
+        "descending",
+      ),
+    );
+    expect(server.asked.at(-1)?.query.get("sort")).toBe("-test_accuracy");
+  });
+
+  it("whose filter cannot be read say so at the field, and an empty list says that too", async () => {
+    server.on(
+      "GET /runs",
+      new Refusal(422, "the filter cannot be read: column 1: no field is called 'worker'"),
+    );
+    const { user } = openApp(server, "/runs?filter=worker%20%3D%208");
+    expect(await screen.findByText(/no field is called 'worker'/)).toBeVisible();
+    server.on("GET /runs", { items: [], next_cursor: null });
+    const field = within(screen.getByRole("main")).getByRole("combobox", { name: "Find runs" });
+    await user.clear(field);
+    await user.type(field, "workers = 9{Enter}");
+    expect(await screen.findByText("No run fits this filter.")).toBeVisible();
+  });
+});
