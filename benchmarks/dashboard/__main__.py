@@ -86,7 +86,7 @@ def _arguments() -> Any:
     parser.add_argument(
         "--points", type=int, default=10_000, help="steps of a run, points of its metrics of steps"
     )
-    parser.add_argument("--evaluations", type=int, default=1000, help="of a run, of 20 metrics each")
+    parser.add_argument("--evaluations", type=int, default=10_000, help="of a run, of 20 metrics each")
     parser.add_argument("--home", type=Path, help="a folder that keeps the data")
     parser.add_argument("--views", nargs="*", default=[*VIEWS, live.VIEW], choices=[*VIEWS, live.VIEW])
     parser.add_argument("--rounds", type=int, default=3)

@@ -77,14 +77,14 @@ describe("one metric of an experiment", () => {
     expect(ticks.map(({ points }) => points.length / 2)).toEqual([3, 3]);
   });
 
-  it.each([
-    ["clock", 1],
-    ["samples", 0],
-  ] as const)("over the axis %s has %i dots where runs met the target", async (axis, count) => {
-    const image = await chart({ axis });
-    const dots = drawnIn(image).filter(({ kind, style }) => kind === "fill" && style === STYLE.light);
-    expect(dots).toHaveLength(count);
-  });
+  it.each(["clock", "samples"] as const)(
+    "over the axis %s has dots where runs met the target",
+    async (axis) => {
+      const image = await chart({ axis });
+      const dots = drawnIn(image).filter(({ kind, style }) => kind === "fill" && style === STYLE.light);
+      expect(dots).toHaveLength(1);
+    },
+  );
 });
 
 describe("a metric of steps", () => {

@@ -40,10 +40,11 @@ describe("scaling", () => {
     expect(found?.rows.map(({ variant }) => variant)).toEqual(["A"]);
     const [base, four, sixteen] = found?.rows[0]?.points ?? [];
     expect(base).toMatchObject({ workers: 2, ratio: 1, low: 1, high: 1, seeds: 3, efficiency: 1 });
+    expect(four).toMatchObject({ low: null, high: null });
     expect(four?.ratio).toBeCloseTo(4, 12); // of 2 and 8
-    expect(four).toMatchObject({ workers: 4, low: 2, high: 8, seeds: 2 });
+    expect(four).toMatchObject({ workers: 4, least: 2, greatest: 8, seeds: 2 });
     expect(four?.efficiency).toBeCloseTo(2, 12);
-    expect(sixteen).toMatchObject({ seeds: 1, low: 16, high: 16 });
+    expect(sixteen).toMatchObject({ seeds: 1, least: 16, greatest: 16 });
     expect(sixteen?.efficiency).toBeCloseTo(2, 12);
   });
 
@@ -67,7 +68,8 @@ describe("the page of an experiment", () => {
     const row = within(await screen.findByTestId("scaling-row"));
     expect(row.getByText("16.0×")).toBeVisible();
     expect(row.getAllByText("200%")).toHaveLength(2);
-    expect(screen.getByTestId("scaling-chart")).toHaveAttribute("data-points", "6"); // ideal, and A
+    for (const chart of ["scaling-chart", "efficiency-chart"])
+      expect(screen.getByTestId(chart)).toHaveAttribute("data-points", "6"); // ideal, and A
   });
 
   it("says that nothing is known yet, and leaves it out of others", async () => {

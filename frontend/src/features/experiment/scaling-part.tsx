@@ -2,7 +2,14 @@ import { Text } from "@mantine/core";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries } from "@/lib/charts/series";
 import type { ExperimentView } from "@/lib/client/types.gen";
-import { formatCount, formatNumber, formatPercent, formatRatio, NONE } from "@/lib/format/numbers";
+import {
+  formatCount,
+  formatNumber,
+  formatPercent,
+  formatPercentTick,
+  formatRatio,
+  NONE,
+} from "@/lib/format/numbers";
 import { type VariantStyle, variantStyle } from "@/lib/theme/palette";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
@@ -40,29 +47,43 @@ export function ScalingPart({ experiment }: { experiment: ExperimentView }) {
       <Text fz={12.5} c="dimmed" maw="92ch" mt={16}>
         {found.length === 0
           ? "No seed has met the target with two numbers of workers yet."
-          : "Time to the target with the fewest workers over that with more, paired by seed: geometric mean and range over seeds. Efficiency is this speed-up over the factor of workers. A seed that missed the target with either number is left out, so the mean flatters a variant that often misses the target."}
+          : "Time to the target with the fewest workers over that with more, paired by seed: geometric mean over seeds, with its 95% t interval from three seeds on. Efficiency is this speed-up over the factor of workers. A seed that missed the target with either number is left out, so the mean flatters a variant that often misses the target."}
       </Text>
     </Section>
   );
 }
 
-/** "3 seeds, 2.9× to 3.4×, efficiency 81%". */
-function behind({ seeds, low, high, efficiency }: ScalingPoint): string {
-  const spread = seeds > 1 ? `, ${formatRatio(low)} to ${formatRatio(high)}` : "";
+/** "3 seeds, 95% interval 2.90× to 3.40×, efficiency 81%"; of two seeds their range. */
+function behind({ seeds, least, greatest, low, high, efficiency }: ScalingPoint): string {
+  const range = seeds > 1 ? `, ${formatRatio(least)} to ${formatRatio(greatest)}` : "";
+  const known = low !== null && high !== null;
+  const spread = known ? `, 95% interval ${formatRatio(low)} to ${formatRatio(high)}` : range;
   return `${seeds} ${seeds === 1 ? "seed" : "seeds"}${spread}, efficiency ${formatPercent(efficiency, 0)}`;
 }
 
-function seriesOf({ rows, workers, base }: Scaling, variants: readonly string[]): ChartSeries[] {
-  const ideal = { label: "ideal", style: IDEAL, x: workers, y: workers.map((count) => count / base) };
+/** Speed-ups, or with `share` these over the factor of workers. */
+function seriesOf(
+  { rows, workers, base }: Scaling,
+  variants: readonly string[],
+  share: boolean,
+): ChartSeries[] {
+  const of = (value: number | null, count: number) =>
+    share && value !== null ? (value * base) / count : value;
+  const ideal = {
+    label: "ideal",
+    style: IDEAL,
+    x: workers,
+    y: workers.map((count) => of(count / base, count)),
+  };
   return [
     { ...ideal, faint: true },
     ...rows.map(({ variant, points }) => ({
       label: variant,
       style: variantStyle(variants.indexOf(variant)),
       x: points.map((point) => point.workers),
-      y: points.map((point) => point.ratio),
-      low: points.map((point) => point.low),
-      high: points.map((point) => point.high),
+      y: points.map((point) => of(point.ratio, point.workers)),
+      low: points.map((point) => of(point.low, point.workers)),
+      high: points.map((point) => of(point.high, point.workers)),
       detail: (x: number) => {
         const point = points.find((one) => one.workers === x);
         return point ? behind(point) : "";
@@ -73,18 +94,30 @@ function seriesOf({ rows, workers, base }: Scaling, variants: readonly string[])
 
 function OnCluster({ scaling, variants }: { scaling: Scaling; variants: readonly string[] }) {
   const { cluster, simulated, base, workers, rows } = scaling;
+  const axis = {
+    xTitle: "Workers",
+    formatX: formatCount,
+    tickX: (value: number) => (Number.isInteger(value) ? formatCount(value) : ""),
+    height: 260,
+    sync: `scaling on ${cluster}`,
+  };
   return (
     <div className={styles.scaling}>
       <LineChart
         title={`Speed-up over ${base} ${base === 1 ? "worker" : "workers"}: ${cluster}${simulated ? " (virtual time)" : ""}`}
         testId="scaling-chart"
-        series={seriesOf(scaling, variants)}
-        xTitle="Workers"
-        formatX={formatCount}
-        tickX={(value) => (Number.isInteger(value) ? formatCount(value) : "")}
+        series={seriesOf(scaling, variants, false)}
+        {...axis}
         formatY={formatRatio}
         tickY={(value) => `${formatNumber(value)}×`}
-        height={260}
+      />
+      <LineChart
+        title={`Efficiency: ${cluster}${simulated ? " (virtual time)" : ""}`}
+        testId="efficiency-chart"
+        series={seriesOf(scaling, variants, true)}
+        {...axis}
+        formatY={(value) => formatPercent(value, 0)}
+        tickY={formatPercentTick}
       />
       <TableRegion label={`Scaling on ${cluster}`}>
         <table className={`${ui.table} ${ui.sticky}`}>

@@ -1,12 +1,16 @@
 import type { RunSummary } from "@/lib/client/types.gen";
+import { geometricInterval } from "@/lib/format/student";
 
 /** How many times as fast a variant is with so many workers as with the fewest. */
 export interface ScalingPoint {
   readonly workers: number;
   /** Geometric mean over seeds that met the target with both numbers of workers; the least and the greatest of them. */
   readonly ratio: number;
-  readonly low: number;
-  readonly high: number;
+  readonly least: number;
+  readonly greatest: number;
+  /** 95% t interval of the geometric mean; null below three seeds. */
+  readonly low: number | null;
+  readonly high: number | null;
   readonly seeds: number;
   /** The ratio over the factor of workers. */
   readonly efficiency: number;
@@ -60,7 +64,9 @@ function pointsOf(mine: readonly Timed[], workers: readonly number[], base: numb
     });
     if (ratios.length === 0) return [];
     const ratio = Math.exp(ratios.reduce((sum, each) => sum + Math.log(each), 0) / ratios.length);
-    const [low, high] = [Math.min(...ratios), Math.max(...ratios)];
-    return [{ workers: count, ratio, low, high, seeds: ratios.length, efficiency: (ratio * base) / count }];
+    const [low, high] = geometricInterval(ratios) ?? [null, null];
+    const [least, greatest] = [Math.min(...ratios), Math.max(...ratios)];
+    const efficiency = (ratio * base) / count;
+    return [{ workers: count, ratio, least, greatest, low, high, seeds: ratios.length, efficiency }];
   });
 }
