@@ -316,7 +316,6 @@ SCREENS = (
     ),
     Screen("new-extension", "/new?extend={full}", "[data-testid=present-variants]", _extend),
     Screen("new-clone", "/new?clone={full}", "[data-testid=plan][data-settled=true]"),
-    Screen("new-yaml", "/new?example=true&as=yaml", ".cm-content >> text=variants"),
     Screen("new-kinds", "/new", "[data-testid=form]", _kinds),
     Screen("experiment", "/experiments/{full}", "[data-testid=run-row]"),
     Screen("experiment-seeds", "/experiments/{full}?seeds=each&group=variant", "[data-testid=run-group]"),
