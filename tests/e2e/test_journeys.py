@@ -19,6 +19,8 @@ from tests.waiting import LIMIT, free_port, wait_for
 pytestmark = pytest.mark.needs("browser")
 
 METHODS = ("Sync SGD", "Local SGD")
+A4 = 688
+"""Width of a page between its margins, CSS px."""
 NETWORKS = {
     "fast-net": {"latency": 1e-5, "seconds_per_byte": 1e-9},
     "slow-net": {"latency": 1e-4, "seconds_per_byte": 4e-9},
@@ -214,6 +216,27 @@ def test_results_leave_for_a_paper(stack, page, chromium, tmp_path):
         expect(away.page.locator("svg").first).to_be_visible()
         assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
         assert away.complaints == []
+    printed_whole(page)
+
+
+def printed_whole(page):
+    """Print the report: the dialog is asked for once, and an A4 page has all of its parts, none wider than it."""
+    page.context.add_init_script("window.print = () => { document.title = `printed ${document.title}` }")
+    page.get_by_role("button", name="Export", exact=True).click()
+    with page.expect_popup() as popup:
+        page.get_by_role("menuitem", name="Print or save as PDF").click()
+    paper = popup.value
+    expect(paper).to_have_title(re.compile("^printed (?!printed)"))
+    paper.set_viewport_size({"width": A4, "height": 1000})
+    headings = paper.locator("h1, h2, h3").all_inner_texts()
+    assert len(headings) > 3
+    paper.emulate_media(media="print")
+    assert paper.locator("h1, h2, h3").all_inner_texts() == headings
+    for part in paper.locator("h2, svg, table").all():
+        expect(part).to_be_visible()
+    assert paper.evaluate("document.documentElement.scrollWidth") <= A4
+    assert paper.pdf().startswith(b"%PDF")
+    paper.close()
 
 
 def zoom(page):

@@ -173,7 +173,11 @@ def _board(workloads: list[str]) -> dict[str, Any]:
 
 
 WORKLOADS = ["digits-mlp", "mnist-lenet", "cifar10-resnet20", "a9a-mlp", "w8a-mlp", "xmlc-mlp (hidden: 256)"]
-LEADERBOARD = {"**/api/v1/leaderboard": {"tau_max": 4.0, "boards": [_board(WORKLOADS)], "left_out": []}}
+TARGETS = ["97% validation accuracy", "90% validation accuracy"]
+CHOICES = [{"workload": name, "targets": TARGETS} for name in WORKLOADS]
+LEADERBOARD = {
+    "**/api/v1/leaderboard*": {"tau_max": 4.0, "choices": CHOICES, "boards": [_board(WORKLOADS)], "left_out": []}
+}
 PROVIDER = {
     "**/api/v1/oidc*": {
         "name": "University of Berlin",

@@ -116,6 +116,14 @@ SCREENS = (
     Screen("home-empty", "/", "[data-testid=empty]", empty=True),
     Screen("home-nothing", "/?filter=archived", "[data-testid=nothing-fits]"),
     Screen("home-menu", "/", "[data-testid=item-menu]", _click("[data-testid=item-menu]", "[role=menu]")),
+    Screen(
+        "home-cancel",
+        "/?filter=state+%3D+running",
+        "[data-testid=item-menu]",
+        _click(
+            "role=menuitem[name='Cancel its runs']", "[data-testid=item-cancel-confirm]", "[data-testid=item-menu]"
+        ),
+    ),
     Screen("home-filter", "/", "[data-testid=experiment-item]", _complete),
     Screen(
         "home-selected",
@@ -163,6 +171,7 @@ SCREENS = (
         _click("[data-testid=add-virtual-cluster]", "[role=menu]"),
     ),
     Screen("new-extension", "/new?extend={full}", "[data-testid=present-variants]", _extend),
+    Screen("new-clone", "/new?clone={full}", "[data-testid=plan][data-settled=true]"),
     Screen("new-kinds", "/new", "[data-testid=form]", _kinds),
     Screen("experiment", "/experiments/{full}", "[data-testid=run-row]"),
     Screen("experiment-seeds", "/experiments/{full}?seeds=each&group=variant", "[data-testid=run-group]"),
@@ -239,6 +248,9 @@ SCREENS = (
         _click("[data-testid=show-deliveries]", "[data-testid=delivery-list]"),
         told=WEBHOOKS,
     ),
+    Screen("calibration", "/clusters/local/calibration", "h1"),
+    Screen("invite", "/invite", "[data-testid=no-invite]"),
+    Screen("not-found", "/nowhere", "h1"),
     Screen("sign-in", "/sign-in", "h1"),
     Screen("sign-in-provider", "/sign-in?problem=groups", "[data-testid=provider]", told=PROVIDER),
 )

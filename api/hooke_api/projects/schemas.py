@@ -64,7 +64,7 @@ class ProjectList(View):
 
     items: list[ProjectView]
     site: str = "never"
-    """What the `keep_runs` of projects with `site` is, as the server was started: `never`, or such as `90 days`."""
+    """What `site` is in `keep_runs`, as the server was started: `never`, or such as `90 days`."""
     undo: str = "7 days"
     """How long what retention or a user has deleted can be restored."""
 

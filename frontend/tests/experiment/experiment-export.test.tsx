@@ -23,9 +23,27 @@ describe("exporting an experiment", () => {
     ]);
     for (const file of files.slice(1)) expect(file).toHaveAttribute("download");
     expect(items.filter((item) => !files.includes(item)).map((item) => item.textContent)).toEqual([
+      "Print or save as PDF",
       "All runs, Parquet",
       "All points, Parquet",
     ]);
+  });
+
+  it("prints the report once it is there", async () => {
+    const tab = {
+      closed: false,
+      location: { href: "about:blank" },
+      document: { readyState: "complete" },
+      print: vi.fn(),
+    };
+    const opened = vi.spyOn(window, "open").mockReturnValue(tab as unknown as Window);
+    const { user } = await openExperiment(server);
+    await user.click(screen.getByTestId("export"));
+    await user.click(await screen.findByRole("menuitem", { name: "Print or save as PDF" }));
+    expect(opened).toHaveBeenCalledExactlyOnceWith("/api/v1/experiments/exp_7/report.html", "_blank");
+    expect(tab.print).not.toHaveBeenCalled();
+    tab.location.href = "http://127.0.0.1/api/v1/experiments/exp_7/report.html";
+    await waitFor(() => expect(tab.print).toHaveBeenCalledOnce());
   });
 
   it("offers tables only while runs go on, and says when the rest follows", async () => {

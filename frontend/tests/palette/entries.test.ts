@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { deedsOfRun } from "@/features/palette/deeds";
 import {
   actions,
   type Entry,
@@ -15,6 +16,7 @@ import { nameFilter } from "@/lib/keeping/name-filter";
 import { algorithm, cluster } from "../support/fixtures/catalogue";
 import { summary } from "../support/fixtures/experiment";
 import { me, savedView } from "../support/fixtures/people";
+import { run } from "../support/fixtures/run";
 
 const labels = (entries: readonly Entry[]) => entries.map(({ label }) => label);
 const page = (label: string, more?: string): Entry => ({
@@ -128,5 +130,16 @@ describe("the filter of experiments", () => {
     ["1234567890", "name ~ 1234567890"], // no experiment has such a number
   ])("of “%s” is %s", (text, filter) => {
     expect(nameFilter(text)).toBe(filter);
+  });
+});
+
+describe("what can be done with a run", () => {
+  it.each([
+    [{ state: "running" as const }, ["Cancel this run"]],
+    [{ state: "failed_user" as const, rung: null }, ["Retry this run"]],
+    [{ state: "failed_user" as const, rung: 0 }, []],
+    [{ state: "succeeded" as const, rung: null }, []],
+  ])("%o: %o", (changes, expected) => {
+    expect(deedsOfRun(run(changes)).map(({ label }) => label)).toEqual(expected);
   });
 });

@@ -1,5 +1,6 @@
 import { act, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { answerExperiment, openExperiment } from "../experiment/page";
 import { openApp } from "../support/app";
 import { algorithm, CATALOGUE, cluster } from "../support/fixtures/catalogue";
 import { comparison, experiment, summary } from "../support/fixtures/experiment";
@@ -33,6 +34,46 @@ async function openPalette() {
 const option = (name: RegExp) => screen.findByRole("option", { name });
 const current = (field: HTMLElement) =>
   document.getElementById(field.getAttribute("aria-activedescendant") ?? "")?.textContent;
+
+describe("what is done with the experiment that is shown", () => {
+  async function openOn(changes: Parameters<typeof experiment>[0]) {
+    answerExperiment(server);
+    server.on("GET /experiments/*", experiment(changes));
+    const app = await openExperiment(server);
+    await app.user.keyboard("{Control>}k{/Control}");
+    await screen.findByRole("combobox", { name: "Search" });
+    return app;
+  }
+
+  it("is starred at once", async () => {
+    server.on("PATCH /experiments/*", experiment({ starred: true }));
+    const { user } = await openOn({});
+    await user.click(await option(/^Star this experiment/));
+    await waitFor(() =>
+      expect(server.askedFor("PATCH /experiments/*").map(({ body }) => body)).toEqual([{ starred: true }]),
+    );
+  });
+
+  it("is cancelled after a question, and what was refused is told", async () => {
+    server.on("POST /experiments/*/cancel", new Refusal(409, "it has ended meanwhile"));
+    const { user } = await openOn({ state: "running" });
+    await user.click(await option(/^Cancel the runs of this experiment/));
+    expect(await screen.findByText(/^Cancel all runs of this experiment/)).toBeVisible();
+    expect(server.askedFor("POST /experiments/*/cancel")).toEqual([]);
+    await user.click(screen.getByTestId("palette-confirm"));
+    expect(await screen.findByText(/it has ended meanwhile/)).toBeVisible();
+  });
+
+  it("is deleted after a question, which leads home", async () => {
+    server.on("DELETE /experiments/*", {} as never);
+    const { user, address } = await openOn({ state: "succeeded", runs: { succeeded: 9 } });
+    expect(screen.queryByRole("option", { name: /^Cancel/ })).toBeNull();
+    await user.click(await option(/^Delete this experiment/));
+    await user.click(await screen.findByTestId("palette-confirm"));
+    await waitFor(() => expect(address()).toBe("/"));
+    expect(server.askedFor("DELETE /experiments/*")).toHaveLength(1);
+  });
+});
 
 describe("the command palette", () => {
   it("shows what can be done, the pages and the latest experiments before anything is typed", async () => {

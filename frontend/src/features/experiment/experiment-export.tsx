@@ -1,5 +1,6 @@
 import { Button, Menu } from "@mantine/core";
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { printPage } from "@/lib/export/print-page";
 import { isTerminal } from "@/lib/ui/states";
 import type { ParquetExport } from "./use-parquet";
 
@@ -25,6 +26,7 @@ export function ExperimentExport({
         <Menu.Item component="a" href={`${own}/report.html`} target="_blank" rel="noopener">
           Report, to read and print
         </Menu.Item>
+        <Menu.Item onClick={() => printPage(`${own}/report.html`)}>Print or save as PDF</Menu.Item>
         <FileItem href={`${own}/bundle`} disabled={!ended}>
           {`Bundle, to import elsewhere${later}`}
         </FileItem>

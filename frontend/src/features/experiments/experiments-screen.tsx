@@ -16,8 +16,8 @@ import { addressOf, gridOf, shownIn } from "./columns";
 import { Empty, NothingFits, Placeholder } from "./empty";
 import styles from "./experiments.module.css";
 import { ExperimentsList, widths } from "./experiments-list";
+import { ExportButton } from "./export-button";
 import { type Import, ImportButton, ImportFault, useImport } from "./import-button";
-import { ListTools } from "./list-tools";
 import { orderIn, sorted, sortOf } from "./order";
 import { OrderRow } from "./order-row";
 import type { ExperimentsSearch } from "./search";
@@ -123,14 +123,12 @@ function Present() {
       )}
       <div style={widths(gridOf(shown))}>
         {(items.length > 0 || query.isPending) && (
-          <OrderRow order={order} shown={shown} sort={(next) => look({ sort: sortOf(next) }, true)}>
-            <ListTools
-              items={items}
-              more={query.hasNextPage || cut}
-              shown={shown}
-              show={(next) => look({ columns: addressOf(next) }, true)}
-            />
-          </OrderRow>
+          <OrderRow
+            order={order}
+            shown={shown}
+            sort={(next) => look({ sort: sortOf(next) }, true)}
+            show={(next) => look({ columns: addressOf(next) }, true)}
+          />
         )}
         {query.isPending && <Placeholder />}
         {cut && <p className={styles.nothing}>Only the newest {items.length} experiments are sorted.</p>}
@@ -163,6 +161,7 @@ function Present() {
         >
           Deleted experiments
         </LinkButton>
+        {items.length > 0 && <ExportButton items={items} more={query.hasNextPage || cut} />}
       </p>
       {edited && (
         <Suspense>

@@ -1,5 +1,5 @@
-import type { ReactNode } from "react";
 import { type Shown, TEXTS } from "./columns";
+import { ColumnsMenu } from "./columns-menu";
 import { KEYS, type Order, type SortKey, turned } from "./order";
 import styles from "./order-row.module.css";
 
@@ -7,12 +7,11 @@ interface OrderRowProps {
   order: Order;
   shown: Shown;
   sort: (order: Order) => void;
-  /** At its end. */
-  children: ReactNode;
+  show: (shown: ReadonlySet<string>) => void;
 }
 
 /** Above the list: by what it is sorted, each where its column is, and which columns there are. */
-export function OrderRow({ order, shown, sort, children }: OrderRowProps) {
+export function OrderRow({ order, shown, sort, show }: OrderRowProps) {
   const button = (key: SortKey) => <SortButton key={key} of={key} order={order} sort={sort} />;
   const texts = TEXTS.filter((key) => shown.has(key));
   const ends = (["state", "progress"] as const).filter((key) => shown.has(key));
@@ -31,7 +30,7 @@ export function OrderRow({ order, shown, sort, children }: OrderRowProps) {
         {shown.has("curve") && <span className={styles.unsorted} />}
         {ends.length > 0 && <div className={styles.sortCell}>{ends.map(button)}</div>}
       </div>
-      {children}
+      <ColumnsMenu shown={shown} show={show} />
     </div>
   );
 }

@@ -123,9 +123,7 @@ function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void 
           <thead>
             <tr>
               <th scope="col">Cluster</th>
-              <th scope="col" data-number className={ui.number}>
-                Workers
-              </th>
+              <th scope="col">Workers</th>
               <th scope="col" data-number className={ui.number}>
                 Runs
               </th>

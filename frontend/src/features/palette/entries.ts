@@ -2,12 +2,15 @@ import type { AlgorithmView, ClusterView, ExperimentSummary, Me, SavedView } fro
 import { includes } from "@/lib/people/roles";
 import { stateLook } from "@/lib/ui/states";
 import { pageOf } from "@/lib/views/pages";
+import type { Deed } from "./deeds";
 
 export type Target =
   | { readonly kind: "page"; readonly to: string }
   /** A file of the server, opened in a tab of its own. */
   | { readonly kind: "file"; readonly address: string }
-  | { readonly kind: "scheme"; readonly next: "light" | "dark" };
+  | { readonly kind: "scheme"; readonly next: "light" | "dark" }
+  /** Something done with what the page shows, after a question where it has one. */
+  | { readonly kind: "deed"; readonly deed: Deed };
 
 export interface Entry {
   readonly key: string;
@@ -53,6 +56,18 @@ export function actions(me: Me | undefined, scheme: "light" | "dark"): Entry[] {
     ...(submits ? [page("New experiment", "/new")] : []),
     { key: "scheme", label: `Switch to ${next} colors`, target: { kind: "scheme", next } },
   ];
+}
+
+/** Each deed, known by its label: one page shows one experiment, or one run. */
+export function ofDeeds(deeds: readonly Deed[]): Entry[] {
+  return deeds.map((deed) => ({ key: deed.label, label: deed.label, target: { kind: "deed", deed } }));
+}
+
+const RUN = /^\/runs\/([\w-]+)/;
+
+/** The id in the address of a run's page. */
+export function runAt(path: string): string | undefined {
+  return RUN.exec(path)?.[1];
 }
 
 const EXPERIMENT = /^\/experiments\/([\w-]+)/;

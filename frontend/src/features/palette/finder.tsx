@@ -1,5 +1,6 @@
 import { TextInput } from "@mantine/core";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import type { Deed } from "./deeds";
 import type { Entry } from "./entries";
 import styles from "./palette.module.css";
 import { Results } from "./results";
@@ -10,11 +11,17 @@ const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
 const LONGEST = 200;
 
 /** The field, and the list of what fits: a combobox whose list is always open. */
-export function Finder({ close }: { close: (elsewhere?: boolean) => void }) {
+export function Finder({
+  close,
+  doIt,
+}: {
+  close: (elsewhere?: boolean) => void;
+  doIt: (deed: Deed) => void;
+}) {
   const [typed, setTyped] = useState("");
   const [marked, setMarked] = useState<string>();
   const { groups, searching, fault } = useGroups(typed.trim());
-  const open = useOpen();
+  const open = useOpen(doIt);
   const list = useId();
   const entries = groups.flatMap((group) => group.entries);
   // what is marked stays so while further entries arrive; gone, it is the first

@@ -8,11 +8,14 @@ import {
   listClustersOptions,
   listExperimentsOptions,
   readExperimentQueryKey,
+  readRunQueryKey,
 } from "@/lib/client/@tanstack/react-query.gen";
-import type { ExperimentView } from "@/lib/client/types.gen";
+import type { ExperimentView, Me, RunView } from "@/lib/client/types.gen";
 import { nameFilter } from "@/lib/keeping/name-filter";
+import { refusal } from "@/lib/people/roles";
 import { useMe } from "@/lib/people/use-me";
 import { useViews } from "@/lib/views/use-views";
+import { deedsOfExperiment, deedsOfRun } from "./deeds";
 import {
   actions,
   type Entry,
@@ -20,10 +23,12 @@ import {
   type Group,
   ofAlgorithms,
   ofClusters,
+  ofDeeds,
   ofExperiment,
   ofExperiments,
   ofViews,
   pages,
+  runAt,
   withWords,
 } from "./entries";
 
@@ -36,7 +41,8 @@ const PAUSE = 200;
 export function useGroups(words: string) {
   const me = useMe();
   const scheme = useComputedColorScheme("light");
-  const here = useHere();
+  const here = useHere(me);
+  const run = useHereRun(me);
   const experiments = useExperiments(words);
   const views = useViews();
   const named = words !== "";
@@ -46,8 +52,9 @@ export function useGroups(words: string) {
   const all: Group[] = [
     {
       label: "This experiment",
-      entries: withWords(here ? ofExperiment(here.id, here.number, me) : [], words),
+      entries: withWords(here ? [...ofExperiment(here.id, here.number, me), ...here.deeds] : [], words),
     },
+    { label: "This run", entries: withWords(run, words) },
     { label: "Actions", entries: withWords(actions(me, scheme), words) },
     { label: "Saved views", entries: some(ofViews(views.data?.items ?? [])) },
     { label: "Pages", entries: withWords(pages(me), words) },
@@ -64,12 +71,28 @@ export function useGroups(words: string) {
 }
 
 /** The experiment whose page is shown, and its number once the page knows it. */
-function useHere() {
+function useHere(me: Me | undefined) {
   const client = useQueryClient();
   const id = experimentAt(useLocation().pathname);
   if (id === undefined) return undefined;
   const key = readExperimentQueryKey({ path: { experiment_id: id } });
-  return { id, number: client.getQueryData<ExperimentView>(key)?.number };
+  const view = client.getQueryData<ExperimentView>(key);
+  const deeds = view && refusal(me, "researcher", view.user) === undefined ? deedsOfExperiment(view) : [];
+  return { id, number: view?.number, deeds: ofDeeds(deeds) };
+}
+
+/** What can be done with the run whose page is shown, once the page knows it. */
+function useHereRun(me: Me | undefined): Entry[] {
+  const client = useQueryClient();
+  const id = runAt(useLocation().pathname);
+  const view = id && client.getQueryData<RunView>(readRunQueryKey({ path: { run_id: id } }));
+  if (!view) return [];
+  const experiment = client.getQueryData<ExperimentView>(
+    readExperimentQueryKey({ path: { experiment_id: view.experiment_id } }),
+  );
+  // who may change a run is known with its experiment
+  const may = experiment && refusal(me, "researcher", experiment.user) === undefined && !experiment.origin;
+  return may ? ofDeeds(deedsOfRun(view)) : [];
 }
 
 /** Those of the server that fit; until they are there, those of the former search. */

@@ -1,9 +1,10 @@
 import { useMantineColorScheme } from "@mantine/core";
 import { useRouter } from "@tanstack/react-router";
+import type { Deed } from "./deeds";
 import type { Target } from "./entries";
 
 /** Does what an entry stands for; returns whether another page is shown then. */
-export function useOpen(): (target: Target) => boolean {
+export function useOpen(doIt: (deed: Deed) => void): (target: Target) => boolean {
   const router = useRouter();
   const { setColorScheme } = useMantineColorScheme();
   return (target) => {
@@ -16,6 +17,9 @@ export function useOpen(): (target: Target) => boolean {
         return false;
       case "scheme":
         setColorScheme(target.next);
+        return false;
+      case "deed":
+        doIt(target.deed);
         return false;
     }
   };

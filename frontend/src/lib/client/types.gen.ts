@@ -4980,7 +4980,7 @@ export type ProjectList = {
     /**
      * Site
      *
-     * What the `keep_runs` of projects with `site` is, as the server was started: `never`, or such as `90 days`.
+     * What `site` is in `keep_runs`, as the server was started: `never`, or such as `90 days`.
      */
     site?: string;
     /**

@@ -1,0 +1,49 @@
+import { Modal } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { ErrorPanel } from "@/lib/ui/error-panel";
+import { QuestionWindow } from "@/lib/ui/question-window";
+import type { Deed } from "./deeds";
+
+/** Does what the palette offers, after its question; the window says what is asked, or what went wrong. */
+export function useDeeds(): { begin: (deed: Deed) => void; window: ReactNode } {
+  const client = useQueryClient();
+  const router = useRouter();
+  const [asked, setAsked] = useState<Deed>();
+  const doing = useMutation({
+    mutationFn: (deed: Deed) => deed.act(),
+    onSuccess: (_, deed) => {
+      if (deed.next !== undefined) router.history.push(deed.next);
+      else void client.invalidateQueries();
+    },
+  });
+  const begin = (deed: Deed) => {
+    doing.reset();
+    if (deed.asks) setAsked(deed);
+    else doing.mutate(deed);
+  };
+  const failed = doing.isError && doing.variables;
+  const window = (
+    <>
+      {asked?.asks && (
+        <QuestionWindow
+          title={asked.label}
+          {...asked.asks}
+          act={() => {
+            setAsked(undefined);
+            doing.mutate(asked);
+          }}
+          onClose={() => setAsked(undefined)}
+          testId="palette"
+        />
+      )}
+      {failed && (
+        <Modal opened onClose={() => doing.reset()} title={failed.label}>
+          <ErrorPanel what="Nothing was changed." error={doing.error} />
+        </Modal>
+      )}
+    </>
+  );
+  return { begin, window };
+}
