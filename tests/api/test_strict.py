@@ -17,6 +17,8 @@ pytestmark = ONE_KIND
         ("PATCH", "/users/nobody", {"disabled": 0}),
         ("PATCH", "/experiments/exp_x", {"starred": 1}),
         ("POST", "/runs/run_x/retry", {"resume": 1}),
+        ("PUT", "/clusters/local/policy", {"patience_hours": True}),
+        ("PUT", "/clusters/local/policy", {"ageing_minutes": True}),
     ],
 )
 def test_a_boolean_is_no_number_and_a_number_no_boolean(service, method, path, body):

@@ -28,14 +28,14 @@ class QueuePolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     order: Order = Field(Order.FIRST_COME, description="What decides which experiment comes first.")
-    ageing_minutes: Annotated[float, Field(gt=0, le=1e6)] | None = Field(
+    ageing_minutes: Annotated[float, Field(gt=0, le=1e6, strict=True)] | None = Field(
         60.0,
         description="priority: minutes of waiting that count as one point; null: waiting counts nothing.",
     )
-    half_life_hours: Annotated[float, Field(gt=0, le=1e5)] = Field(
+    half_life_hours: Annotated[float, Field(gt=0, le=1e5, strict=True)] = Field(
         24.0, description="fair-share: hours after which past use of the cluster counts half."
     )
-    patience_hours: Annotated[float, Field(gt=0, le=1e5)] | None = Field(
+    patience_hours: Annotated[float, Field(gt=0, le=1e5, strict=True)] | None = Field(
         24.0,
         description="shortest-service: an experiment that has waited for so many hours goes first; null: never.",
     )
