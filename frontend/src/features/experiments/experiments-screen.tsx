@@ -16,6 +16,7 @@ import { addressOf, gridOf, shownIn } from "./columns";
 import { Empty, NothingFits, Placeholder } from "./empty";
 import styles from "./experiments.module.css";
 import { ExperimentsList, widths } from "./experiments-list";
+import { ExportButton } from "./export-button";
 import { type Import, ImportButton, ImportFault, useImport } from "./import-button";
 import { orderIn, sorted, sortOf } from "./order";
 import { OrderRow } from "./order-row";
@@ -27,7 +28,6 @@ const ProjectPicker = lazily(() =>
   import("@/lib/projects/project-picker").then((part) => part.ProjectPicker),
 );
 const TightNote = lazily(() => import("@/lib/projects/quota-note").then((part) => part.TightNote));
-const ExportButton = lazily(() => import("./export-button").then((part) => part.ExportButton));
 const DeletedList = lazily(() => import("./deleted-list").then((part) => part.DeletedList));
 const Note = lazily(() => import("./outcome-note").then((part) => part.OutcomeNote));
 const SelectionBar = lazily(() => import("./selection-bar").then((part) => part.SelectionBar));
@@ -161,11 +161,7 @@ function Present() {
         >
           Deleted experiments
         </LinkButton>
-        {items.length > 0 && (
-          <Suspense>
-            <ExportButton items={items} more={query.hasNextPage || cut} />
-          </Suspense>
-        )}
+        {items.length > 0 && <ExportButton items={items} more={query.hasNextPage || cut} />}
       </p>
       {edited && (
         <Suspense>
