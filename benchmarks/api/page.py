@@ -57,11 +57,12 @@ def latest(records: Sequence[Record], database: str) -> dict[str, Record]:
 def _summary(records: Sequence[Record]) -> str:
     told = []
     for database in dict.fromkeys(record["database"] for record in records):
-        figures = [
-            f for name, record in latest(records, database).items() for f in record["scenarios"][name]["figures"]
-        ]
-        judged = [well for figure in figures if (well := met(figure)) is not None]
-        told.append(f"{sum(judged)} of {len(judged)} goals met with {database}")
+        of = latest(records, database).items()
+        figures = [(f, record["scale"]) for name, record in of for f in record["scenarios"][name]["figures"]]
+        judged = [(well, scale) for figure, scale in figures if (well := met(figure)) is not None]
+        smaller = sum(scale < 1 for _, scale in judged)
+        said = f" ({smaller} of them judged at a smaller scale)" if smaller else ""
+        told.append(f"{sum(well for well, _ in judged)} of {len(judged)} goals met with {database}{said}")
     others = max(scenario["others"] for record in records for scenario in record["scenarios"].values())
     busy = f" Measured on a busy machine: others used up to {others:.1f} cores." if others > BUSY else ""
     return f"**{'; '.join(told)}.**{busy}"
