@@ -47,7 +47,11 @@ describe("the plan", () => {
     await waitFor(() => expect(screen.getByTestId("plan-total")).toHaveTextContent("5 runs"));
     const [counts] = part("plan").getAllByRole("table");
     const lines = within(counts as HTMLElement).getAllByRole("row");
-    expect(lines.map((line) => line.textContent)).toEqual(["local 2 workers3", "10gbe simulated8 workers2"]);
+    expect(lines.map((line) => line.textContent)).toEqual([
+      "ClusterWorkersRuns",
+      "local 2 workers3",
+      "10gbe simulated8 workers2",
+    ]);
     const runs = within(screen.getByTestId("planned-runs")).getAllByRole("row");
     expect(runs.at(-1)).toHaveTextContent("Original EASGD10gbe8seed 1");
   });
@@ -73,7 +77,7 @@ describe("the plan", () => {
     await refill(user, screen.getByLabelText("Batch"), "16");
     expect(await screen.findByText("and 1,034 more")).toBeInTheDocument();
     expect(screen.getByTestId("plan-total")).toHaveTextContent("1,234 runs");
-    expect(within(screen.getByTestId("planned-runs")).getAllByRole("row")).toHaveLength(200);
+    expect(within(screen.getByTestId("planned-runs")).getAllByRole("row")).toHaveLength(1 + 200);
   });
 
   it("says what the server warns of, and leads to the field", async () => {

@@ -42,6 +42,7 @@ describe("the plan of a tuned experiment", () => {
     expect(screen.getByTestId("plan-bar")).toHaveTextContent("24 trial runs at most, 1 reported");
     const runs = within(screen.getByTestId("planned-runs")).getAllByRole("row");
     expect(runs.map((row) => row.textContent)).toEqual([
+      "VariantClusterWorkersSeed or trial",
       "Sync EASGDlocal2trial 1",
       "Sync EASGDlocal2trial 2",
       "Sync EASGDlocal2trial 3",

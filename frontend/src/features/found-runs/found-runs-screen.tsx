@@ -7,7 +7,7 @@ import { listRuns } from "@/lib/client/sdk.gen";
 import type { RunSummary } from "@/lib/client/types.gen";
 import { FilterField } from "@/lib/filter/filter-field";
 import { columnsIn, columnsText } from "@/lib/ui/columns";
-import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
 import screen from "@/lib/ui/screen.module.css";
@@ -82,9 +82,7 @@ export function FoundRunsScreen() {
           </LinkButton>
         )}
       </Group>
-      {query.isError && !ofFilter && (
-        <ErrorPanel what="The runs could not be loaded." error={query.error} retry={() => query.refetch()} />
-      )}
+      {!ofFilter && <LoadFault what="The runs could not be loaded." query={query} />}
       {query.isSuccess && runs.length === 0 && <Text>No run fits this filter.</Text>}
       {runs.length > 0 && (
         <FoundTable
