@@ -15,7 +15,7 @@ from hooke.cluster.agent import _check_broker
 from hooke.errors import LaunchError
 from hooke.spec.orders import BrokerOrder
 from hooke_api.events.bus import Bus
-from hooke_api.models import Removal, now
+from hooke_api.models import Removal, StoredFetch, now
 from hooke_api.scheduling.attempt_tokens import PREFIX
 from kombu.exceptions import OperationalError
 
@@ -64,6 +64,10 @@ def test_nothing_on_the_broker_can_be_run_or_used(service, stored):
     service.client.post("/experiments", json=SPEC | ALONE | {"name": "hunter2"}).raise_for_status()
     service.scheduler.look()
     run = service.runs()[0]["id"]
+    with service.database.write() as session:
+        what = {"run_id": run, "cluster": "local", "attempt": 1, "samples": 8, "files": [], "size": 0}
+        made = {"stored": {}, "state": "waiting", "created_at": now(), "created_by": "owner"}
+        session.add(StoredFetch(id="fet_1", **what, **made))
     service.client.post(f"/runs/{run}/cancel").raise_for_status()
     service.scheduler.look()
 
@@ -78,7 +82,7 @@ def test_nothing_on_the_broker_can_be_run_or_used(service, stored):
         assert (document.keys(), named) == ({"id", "agent", "made"}, {})
         BrokerOrder.model_validate(document)
         text = json.dumps([message, body])  # the headers hold the arguments, too
-        assert [word for word in (*secrets, *paths, run, id, "run_deleted") if word in text] == []
+        assert [word for word in (*secrets, *paths, run, id, "run_deleted", "fet_1") if word in text] == []
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,10 @@ def test_a_server_that_puts_its_work_on_the_broker_is_refused():
     """Its messages are no orders for this agent, which would wait forever."""
     line = SimpleNamespace(hello=lambda _: AgentWelcome(protocol=4, oldest=1, version="0.1.9"))
     heartbeat = Heartbeat(line, lambda _: None)
-    told = "the server speaks protocol 4; this version understands 6 to 7: upgrade the server, or install"
+    told = (
+        "the server speaks protocol 4; this version understands 6 to 7: upgrade the server, or install hooke 0.1.9 "
+        "here"
+    )
     with pytest.raises(Refused, match=told):
         heartbeat._hello(None)
     assert heartbeat.answered.is_set() and heartbeat.refused == told

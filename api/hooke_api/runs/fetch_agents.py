@@ -54,10 +54,10 @@ def agent_fetch_begin(who: CallerOf, begin: FetchBegin, database: DatabaseOf) ->
 async def agent_fetch_piece(  # noqa: PLR0913 - its address, and what FastAPI passes
     who: CallerOf,
     request: Request,
-    fetch: Annotated[str, Query(max_length=40)],
-    name: Annotated[str, Query(max_length=40)],
-    start: Annotated[int, Query(ge=0, lt=2**40)],
-    agent: Annotated[AgentId | None, Query()] = None,
+    fetch: Annotated[str, Query(max_length=40, description="Id of the order.")],
+    name: Annotated[str, Query(max_length=40, description="Of the file.")],
+    start: Annotated[int, Query(ge=0, lt=2**40, description="Place of its first byte in the file.")],
+    agent: Annotated[AgentId | None, Query(description="Identity of the agent.")] = None,
 ) -> FetchStored:
     """Store a piece of a file, the body, if it is the next one; the answer says where to go on.
 

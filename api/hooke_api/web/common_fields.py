@@ -22,6 +22,7 @@ COMMON = {
     "events": "What it is told of.",
     "experiment": "Id of the experiment.",
     "experiment_id": "Id of the experiment.",
+    "fetch_id": "Id of the fetched checkpoint.",
     "fingerprint": "SHA-256 of the specification, 64 hexadecimal digits.",
     "hardware": "What the machine is made of.",
     "host": "Name of the host.",

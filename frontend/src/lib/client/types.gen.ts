@@ -10721,6 +10721,8 @@ export type DeleteFetchData = {
         run_id: string;
         /**
          * Fetch Id
+         *
+         * Id of the fetched checkpoint.
          */
         fetch_id: string;
     };
@@ -10757,6 +10759,8 @@ export type DownloadFetchData = {
         run_id: string;
         /**
          * Fetch Id
+         *
+         * Id of the fetched checkpoint.
          */
         fetch_id: string;
     };
@@ -10793,6 +10797,8 @@ export type DownloadFetchedFileData = {
         run_id: string;
         /**
          * Fetch Id
+         *
+         * Id of the fetched checkpoint.
          */
         fetch_id: string;
         /**
