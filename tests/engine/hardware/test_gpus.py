@@ -53,16 +53,16 @@ def built(tmp_path_factory):
 
 class Driver:
     def __init__(self, library):
-        self.library = library
+        self.shared_object = library
         self.set(energy=(0, 0), used=(0, 0), busy=(0, 0), begins=0, tells=0)
 
     def set(self, **values):
         for name, value in values.items():
             if isinstance(value, int):
-                ctypes.c_int.in_dll(self.library, name).value = value
+                ctypes.c_int.in_dll(self.shared_object, name).value = value
             else:
                 kind = ctypes.c_uint if name == "busy" else ctypes.c_ulonglong
-                (kind * 2).in_dll(self.library, name)[:] = value
+                (kind * 2).in_dll(self.shared_object, name)[:] = value
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def rank(identity="GPU-a", host="here", **notes):
 
 def test_a_counter_that_begins_anew_leaves_the_energy_unknown_instead_of_negative(driver):
     driver.set(energy=(5_000_000, 9_000_000))
-    meter = GpuMeter(Nvml(driver.library))
+    meter = GpuMeter(Nvml(driver.shared_object))
     for energy in (5_000_000, 5_002_500, 1_000, 6_000_000):
         driver.set(energy=(energy, 0))
         meter.read([rank()], "here")
@@ -89,7 +89,7 @@ def test_a_counter_that_begins_anew_leaves_the_energy_unknown_instead_of_negativ
 
 def test_energy_is_what_the_ranks_devices_used_since_the_first_reading(driver):
     driver.set(energy=(5_000_000, 9_000_000))
-    meter = GpuMeter(Nvml(driver.library))
+    meter = GpuMeter(Nvml(driver.shared_object))
     assert not meter.used
     meter.read([rank(None), rank("GPU-b", host="there")], "here")
     assert not meter.used
@@ -117,7 +117,7 @@ def test_a_rank_names_the_device_that_pytorch_uses(monkeypatch, told, known):
 
 
 def test_use_is_a_mean_over_time_and_devices(driver):
-    meter, ranks = GpuMeter(Nvml(driver.library)), [rank("GPU-a"), rank("GPU-b")]
+    meter, ranks = GpuMeter(Nvml(driver.shared_object)), [rank("GPU-a"), rank("GPU-b")]
     assert (meter.busy(), meter.memory()) == (None, None)
     driver.set(busy=(100, 50), used=(300, 400))
     meter.look(10.0, ranks, "here")
@@ -130,18 +130,18 @@ def test_use_is_a_mean_over_time_and_devices(driver):
 
 
 def test_what_cannot_be_read_says_why(driver, monkeypatch):
-    meter = GpuMeter(Nvml(driver.library))
+    meter = GpuMeter(Nvml(driver.shared_object))
     driver.set(tells=3, busy=(20, 0))
     meter.look(0.0, [rank()], "here")
     assert (meter.used, meter.joules) == (True, None)
     assert meter.lacking == "not readable here: NVML: nvmlDeviceGetTotalEnergyConsumption: Not Supported"
     assert meter.busy() == 0.2
-    unknown = GpuMeter(Nvml(driver.library))
+    unknown = GpuMeter(Nvml(driver.shared_object))
     unknown.read([rank("GPU-c")], "here")
     assert unknown.lacking.endswith("nvmlDeviceGetHandleByUUID: Not Found")
     driver.set(begins=9)
     with pytest.raises(OSError, match="nvmlInit_v2: Driver Not Loaded"):
-        Nvml(driver.library)
+        Nvml(driver.shared_object)
     monkeypatch.setattr(gpus, "LIBRARY", "libno-such-library.so.1")
     without = GpuMeter()
     without.read([rank()], "here")
@@ -152,7 +152,7 @@ def test_what_cannot_be_read_says_why(driver, monkeypatch):
 
 
 def test_the_energy_of_a_run_is_that_of_all_that_it_used(driver):
-    meter = GpuMeter(Nvml(driver.library))
+    meter = GpuMeter(Nvml(driver.shared_object))
     assert of_both(100.0, "", meter) == (100.0, "")
     assert of_both(None, "no counter", meter) == (None, "no counter")
     meter.read([rank()], "here")
