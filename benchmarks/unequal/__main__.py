@@ -68,7 +68,8 @@ def prepare(options: argparse.Namespace) -> None:
     from hooke.hardware.description import usable_cores
 
     path = options.store.with_suffix(".rates.json")
-    tasks = [task for task in CONDITIONS["gpu"].tasks if task in options.tasks]
+    those = [each for each in of_kind("gpu") if each in options.conditions]
+    tasks = [task for each in those for task in CONDITIONS[each].tasks if task in options.tasks]
     if planted.NAME in tasks and "HOOKE_DATA" in os.environ:
         planted.make(Path(os.environ["HOOKE_DATA"]))
     known = rates.read(path)

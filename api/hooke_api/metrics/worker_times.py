@@ -82,4 +82,10 @@ def _told(group: DeviceGroup | None) -> str | None:
     threads = f":{group.threads}" if group.threads > 1 else ""
     parts = "" if group.sub_batches is None else f"/{group.sub_batches}"
     speed = f"@{group.speed:g}" if group.speed != 1 else ""
-    return f"{group.kind}{threads}{parts}{speed}{f'+{group.precision}' if group.precision else ''}"
+    precision = f"+{group.precision}" if group.precision else ""
+    changes = "".join(
+        f"~{each.at:g}{f'+{each.over:g}' if each.over else ''}:{each.speed:g}" for each in group.changes
+    )
+    longer = f"*{group.straggling_factor:g}" if group.straggling_factor != 10 else ""  # noqa: PLR2004 - its default
+    straggling = f"!{group.straggling:g}{longer}" if group.straggling else ""
+    return f"{group.kind}{threads}{parts}{speed}{precision}{changes}{straggling}"

@@ -267,6 +267,7 @@ class Recorder:
                 dropped=self.dropped,
                 returned=0 if r.dispatch is None else r.dispatch.returned * r.spec.batch,
                 slowed_to=None if r.governor is None else r.governor.achieved,
+                batches=None if r.measured is None or r.is_server else r.measured[r.rank],
             )
 
         if self._journal is not None:

@@ -72,6 +72,7 @@ class RankState(Rank):
     """
 
     word = 0.0
+    measured: list[int] | None = None  # batches of each worker's step; part of a checkpoint
     _buffers = 0
     _joined = False
     """Whether the gradient belongs to the batch of the one before."""
@@ -152,7 +153,7 @@ class RankState(Rank):
     @cached_property
     def governor(self) -> Governor | None:
         """What slows this worker down, if anything; only a real one."""
-        return Governor.of(self.group) if self.spec.virtual is None else None
+        return Governor.of(None if self.spec.virtual else self.group, self.ledger.wall, self.compute_time.straggles)
 
     @property
     @override
