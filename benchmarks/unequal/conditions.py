@@ -129,7 +129,7 @@ class Pace(NamedTuple):
 
 PACES = {
     "gpu-small": Pace(3.0, 0.03, (16, 32, 64, 128), RANGE, ("w8a-mid",), True),
-    "gpu": Pace(4.0, 0.15, (128, 256, 512, 1024), DEEP_RANGE, ("w8a-deep", planted.NAME), False),
+    "gpu": Pace(2.5, 0.15, (128, 256, 512, 1024), DEEP_RANGE, ("w8a-deep", planted.NAME), False),
 }
 """Conditions with a real device: one with a network and batches at which the CPU's share of the samples per second
 is not negligible, then the published networks."""
@@ -302,8 +302,8 @@ CONDITIONS = {
     **{f"real-{ratio}": of_real(ratio) for ratio in (1, 2, 4, 8)},
     **{name: of_gpu(read(RATES), name) for name in PACES},
 }
-"""By name, those that are run first at the beginning; the last ones are those of the published results, unless `use`
-has exchanged them."""
+"""By name, those that are run first at the beginning; the last ones are those of the published results, unless
+`use` has exchanged them."""
 
 
 def use(rates: Rates) -> None:

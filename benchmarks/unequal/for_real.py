@@ -26,10 +26,11 @@ HEADER = (
 )  # fmt: skip
 HOW = f"""\
 Every entry has {REAL_TRIALS} trials, and then {len(SEEDS)} seeds that no trial had. *Gradients*: shares of the
-worker's time; the rest are exchanges, updates and waits. *GPU busy*: what NVML reports, mean over the runs, each of
-whose readings is about a moment of up to a second, so that a short run has some of what was before it. *Staleness*:
-updates by others between a worker's read of the center and its write. The device computes the batches of an update
-in one pass. The center is in main memory, at a process of its own; a method that runs on one worker alone has none.
+worker's time, of several CPU workers the mean; the rest are exchanges, updates and waits. *GPU busy*: what NVML
+reports, mean over the runs; a reading is about a moment of up to a second: a short run has some of what was before
+it. *Staleness*: updates by others between a worker's read of the center and its write. The device computes
+the batches of an update in one pass. The center is in main memory, at a process of its own; a method that runs on
+one worker alone has none.
 """
 
 
@@ -101,7 +102,8 @@ def _cell(records: Mapping[Run, Record], task: str, condition: str) -> Iterator[
     """Yield figure and table of a cell."""
     pace = CONDITIONS[condition].pace
     yield from (f"### {TASKS[task].title}, to {TASKS[task].target}, for real", "")
-    yield f"Batches {', '.join(f'{each:,}' for each in pace.batches)}; rates {pace.rates[0]:g} to {pace.rates[1]:g}. A"
+    batches = ", ".join(f"{each:,}" for each in pace.batches)
+    yield f"{CONDITIONS[condition].title}. Batches {batches}; rates {pace.rates[0]:g} to {pace.rates[1]:g}. A"
     yield f"run is ended after {pace.wall:g} s of wall time, evaluations included, and evaluated about every"
     yield f"{pace.between:g} s of its clock: a time is known to so much."
     yield ""

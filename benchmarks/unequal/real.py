@@ -75,8 +75,8 @@ def run_all(
 def together(runs: Sequence[Run], place: Path, until: float, add: Callable[[Run, dict[str, Any]], None]) -> None:
     """Tell `add` the runs that ended, and their figures; those after one that diverged are not begun.
 
-    Beside a real device first trials come first, then second ones, which end once they are behind the best of their
-    entry; results of the first seed, then of the second: what is there when time is up has as many of each entry.
+    Beside a real device first trials come first, then second ones, which end once they are behind the best of
+    their entry; results of the first seed, then of the second: when time is up there are as many of each entry.
     """
     device = CONDITIONS[runs[0].condition].rates is not None
     runs = sorted(runs, key=lambda run: (run.seed, run.trial)) if device else runs

@@ -122,7 +122,10 @@ def test_small_batches_are_a_condition_of_their_own():
         for number in range(REAL_TRIALS):
             found = trial(entry, "gpu-small", number)
             assert found["batch"] in (16, 32, 64, 128)
-            assert validate_run(document(task, "gpu-small", entry, found, 0)).budget.max_seconds == PACES["gpu-small"].wall
+            assert (
+                validate_run(document(task, "gpu-small", entry, found, 0)).budget.max_seconds
+                == PACES["gpu-small"].wall
+            )
 
 
 def test_what_a_device_does_in_a_run_is_read_meanwhile():

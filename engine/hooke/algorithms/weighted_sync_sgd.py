@@ -19,9 +19,9 @@ class WeightedSyncSGD(Split):
     step is along the mean gradient of all examples, so that one of a large batch counts as much as one of a small
     one. Cost per step as Sync SGD, 2 log2(P) A + 2 (P - 1)/P |W| B.
 
-    Readings: sizes are multiples of the run's batch and do not change. They are given; or the workers time gradients
-    before the clock starts, and b_i is P `mean` times their share of the speed, by the largest remainders, one at
-    least. So that budgets count alike, the mean size is a whole number; P is a multiple of the sizes given.
+    Readings: sizes are multiples of the run's batch and do not change. They are given; or the workers time
+    gradients before the clock starts, and b_i is P `mean` times their share of the speed, by the largest
+    remainders, one at least. So that budgets count alike, the mean size is whole, and P a multiple of those given.
 
     Reference: none; the usual static split among unequal devices, a baseline.
     """
@@ -37,6 +37,7 @@ class WeightedSyncSGD(Split):
     search = {"lr": Space(low=0.003, high=1.0, scale="log")}
 
     lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")
+
     def run(self, r: Rank) -> None:
         """Sum the gradients of all batches and take the same step on all workers."""
         x, u, comm = r.params, r.buffer(r.params), r.comm.sending("updates")

@@ -119,7 +119,7 @@ class Algorithm(Parametrized):
         return self.gradients_per_step()
 
     def unmeasured(self) -> int:
-        """Return the mean number of batches of a step of which the workers' parts are to be measured; 0: none are."""
+        """Return the mean batches of a step of which the workers' parts are to be measured; 0: none are."""
         return 0
 
     def measured(self, sizes: Sequence[int]) -> Self:

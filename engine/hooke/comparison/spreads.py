@@ -14,9 +14,9 @@ from hooke.spec.specification import ClusterChoice
 def spreads(clusters: Sequence[ClusterChoice], workers: int) -> list[float] | None:
     """Return the speed of the fastest over that of the slowest worker of each cluster.
 
-    None if they are less than two, some virtual and some not, differ in anything else, or all have the same spread.
-    Real ones are alike where they are the same registered cluster, and their workers of the same kinds, slowed down
-    or not. Speeds are those at the beginning; changes over time are something else.
+    None if they are less than two, some virtual and some not, differ in anything else, or all have the same
+    spread. Real ones are alike where they are the same registered cluster, and their workers of the same kinds,
+    slowed down or not. Speeds are those at the beginning; changes over time are something else.
     """
     if len(clusters) < 2 or len({_otherwise(cluster, workers) for cluster in clusters}) > 1:
         return None
@@ -60,7 +60,7 @@ def _groups(cluster: ClusterChoice, workers: int) -> list[DeviceGroup | None]:
 
 
 def _spread(cluster: ClusterChoice, workers: int) -> float:
-    """Return it; of a real cluster by what its workers are slowed down to, as they are of the same kinds elsewhere."""
+    """Return it; of a real cluster by what its workers of the same kinds are slowed down to."""
     own = cluster.virtual.speeds if cluster.virtual else ()
     speeds = []
     for worker, group in enumerate(_groups(cluster, workers)):

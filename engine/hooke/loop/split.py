@@ -1,8 +1,8 @@
 """Measures the workers before a run, for a method whose batches are split by measured speed.
 
 Sizes depend on speeds, and the speed of a device on its size, because it computes all batches of a step in one
-pass: the sizes of a round are those by the speeds of the round before. The clock of the run has not begun, and what
-is measured is thrown away: another objective is built for it, so that no state of the run's own has changed.
+pass: the sizes of a round are those by the speeds of the round before. The clock of the run has not begun, and
+what is measured is thrown away: another objective is built for it, so that no state of the run's own has changed.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ def _simulated(spec: RunSpec, worker: int) -> Callable[[int], float]:
 
 
 def _timer(spec: RunSpec, worker: int, objective: Objective) -> Callable[[int], float]:
-    """Return the measured seconds of so many batches, as the run computes them, sleep of a slowed worker included."""
+    """Return the measured seconds of so many batches, as in the run, sleep of a slowed worker included."""
     weights, gradient = objective.initial(spec.seed), objective.allocate()
     objective.bind(weights, gradient)
     random = np.random.default_rng([spec.seed, worker])
-    governor = Governor.of(spec.group(worker), lambda: 0.0, lambda chance: False)
+    governor = Governor.of(spec.group(worker), lambda: 0.0, lambda _: False)
     whole = Passes(objective.device).whole
 
     def compute(batches: int) -> None:

@@ -149,7 +149,7 @@ class ClusterChoice(Frozen):
     name: Name = Field(description="A registered cluster, or with `computed_on` a name of one's own.")
     computed_on: Name | None = Field(
         None,
-        description="The registered cluster on which a virtual one is simulated, or whose workers are of these kinds.",
+        description="The registered cluster that computes a virtual one, or whose workers are of these kinds.",
     )
     workers: list[Annotated[int, Field(ge=1, le=4096)] | Literal["auto"]] = Field(
         default=["auto"], min_length=1, max_length=16, description="Numbers of workers; `auto`: what cores allow."

@@ -99,7 +99,7 @@ class UnequalWorkers(Frozen):
         return own * factor_of((each for each in self.speed_changes if each.worker in (None, worker)), seconds)
 
     def stragglers(self, worker: int) -> tuple[float, float]:
-        """Return the chance that a gradient of a worker straggles, and by how much: its group's own, else all's."""
+        """Return the chance that a gradient straggles, and by how much: of the worker's group, else of all."""
         group = of_worker(self.devices, worker)
         own = self if group is None or not group.straggling else group
         return own.straggling, own.straggling_factor
