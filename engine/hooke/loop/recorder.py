@@ -227,10 +227,9 @@ class Recorder:
                 )
             )
 
-    def drop(self, worker: int, step: int) -> None:
+    def drop(self, worker: int, step: int, why: str) -> None:
         """Record that the run continues without a worker; called on the deciding rank."""
         self.dropped.append(worker)
-        why = f"NaN or Inf on rank {worker} at its step {step}: the run continues without it"
         if self._journal is not None:
             self._journal.record(lambda seq: Dropped(seq=seq, worker=worker, step=step, why=why))
 

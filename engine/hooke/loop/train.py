@@ -50,7 +50,7 @@ from hooke.loop import checkpoint  # noqa: E402
 from hooke.loop.decisions import Requests  # noqa: E402
 from hooke.loop.evaluate import evaluated, score_test  # noqa: E402
 from hooke.loop.flag import Flag  # noqa: E402
-from hooke.loop.output import abort_all, write_output_to  # noqa: E402
+from hooke.loop.output import abort_all, end_at_once, write_output_to  # noqa: E402
 from hooke.loop.rank import TrainingRank  # noqa: E402
 from hooke.loop.recorder import Recorder  # noqa: E402
 from hooke.loop.replay import read_order  # noqa: E402
@@ -225,6 +225,8 @@ def _run_folder(folder: Path, asked: _Asked, world: Any = None) -> None:
     options = RankOptions(asked.cancel, asked.checkpoint, placed=placed)
     trace = trace_of(folder, spec, comm.rank) if asked.trace or spec.trace else None
     train_rank(comm, spec, folder, None, asked.resume, crowded, options, trace=trace)
+    if comm.incomplete:
+        end_at_once()
     if world is not None:
         comm.close()
 
