@@ -2,7 +2,7 @@
 
 MPICH's mpirun ends all processes as soon as one that it has started ends by a signal, also with the option
 `-disable-auto-cleanup`; so does Open MPI's. What it has started is the guard. The messages among the others do not
-need the rank, and in the end the guard takes leave for it (`hooke.comm.mpi.leaving`), which Open MPI cannot be told.
+need the rank, and in the end the guard takes leave for it (`hooke.comm.mpi.leaving`): not with Open MPI.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Deaths:
             return lost.rank, (BAD, float(reached.get(lost.rank, 0)), r.loss)
 
     def completes(self, exchange: Callable[[], None]) -> bool:
-        """Carry out an exchange with a worker; return false if its process ended meanwhile: then `hear` tells it."""
+        """Carry out an exchange with a worker; return false if its process ended: then `hear` tells it."""
         try:
             exchange()
         except RankLost:

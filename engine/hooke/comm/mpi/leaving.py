@@ -1,8 +1,8 @@
 """The end of a process without MPI_Finalize, which waits for all ranks, one of which is gone.
 
-Hydra, which starts the ranks of MPICH, ends all others as soon as one ends that has not taken its leave. It takes it
-by a line of the protocol PMI-1, over the file whose number is in `PMI_FD`; a guard has it, too, and can take it for
-its rank. Open MPI's mpirun, and Slurm, know nothing like it: there a run ends with any of its processes.
+Hydra, which starts the ranks of MPICH, ends all others as soon as one ends that has not taken its leave. It takes
+it by a line of the protocol PMI-1, over the file whose number is in `PMI_FD`; a guard has it, too, and can take it
+for its rank. Open MPI's mpirun, and Slurm, know nothing like it: there a run ends with any of its processes.
 """
 
 from __future__ import annotations
