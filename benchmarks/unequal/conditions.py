@@ -111,7 +111,7 @@ TASKS = {
 Kind = Literal["cpus", "box", "devices", "spread", "real", "gpu"]
 
 
-class Pace(NamedTuple):
+class Timing(NamedTuple):
     """How runs beside a real device go: what depends on how large network and batches are."""
 
     wall: float
@@ -127,9 +127,9 @@ class Pace(NamedTuple):
     """Whether the CPU is several plain workers, one for each core, not one whose threads share its weights."""
 
 
-PACES = {
-    "gpu-small": Pace(3.0, 0.03, (16, 32, 64, 128), RANGE, ("w8a-mid",), True),
-    "gpu": Pace(2.5, 0.15, (128, 256, 512, 1024), DEEP_RANGE, ("w8a-deep", planted.NAME), False),
+TIMINGS = {
+    "gpu-small": Timing(3.0, 0.03, (16, 32, 64, 128), RANGE, ("w8a-mid",), True),
+    "gpu": Timing(2.5, 0.15, (128, 256, 512, 1024), DEEP_RANGE, ("w8a-deep", planted.NAME), False),
 }
 """Conditions with a real device: one with a network and batches at which the CPU's share of the samples per second
 is not negligible, then the published networks."""
@@ -150,7 +150,7 @@ class Condition:
     """Tasks, if not all of its kind."""
     rates: Rates | None = None
     """With a real device: what was measured."""
-    pace: Pace = PACES["gpu"]
+    timing: Timing = TIMINGS["gpu"]
     """With a real device."""
 
     @property
@@ -161,7 +161,7 @@ class Condition:
     @property
     def learning_rates(self) -> tuple[float, float]:
         """Return the least and the most rate of a step of a trial."""
-        return RANGE if self.rates is None else self.pace.rates
+        return RANGE if self.rates is None else self.timing.rates
 
     @property
     def workers(self) -> int:
@@ -172,7 +172,7 @@ class Condition:
     def batches(self) -> tuple[int, ...]:
         """Return the batches of a worker among which entries choose; a device has an overhead per batch."""
         device = (32, 64, 128, 256)
-        own = {"box": device, "devices": device, "spread": (16, 32), "gpu": self.pace.batches}
+        own = {"box": device, "devices": device, "spread": (16, 32), "gpu": self.timing.batches}
         return own.get(self.kind, (16, 32, 64))
 
     @property
@@ -183,7 +183,7 @@ class Condition:
             "real": ("a9a-wide", "w8a-wide"),
             "box": ("digits", "w8a", "a9a", derived.NAME),
             "devices": ("digits", "w8a"),
-            "gpu": self.pace.tasks,
+            "gpu": self.timing.tasks,
         }
         return self.only or those.get(self.kind, ("digits", "w8a", "a9a"))
 
@@ -217,7 +217,7 @@ def _of_device(where: Condition, *workers: int) -> dict[str, Any]:
     cpu: dict[str, Any] = {"kind": "hogwild-cpu", "threads": rates.threads}
     cpus = [{"kind": "cpu"} | ({"count": n} if n > 1 else {})] if (n := len(set(workers) - {0})) else []
     found = [{"kind": rates.kind}] if 0 in workers else []
-    return {"groups": found + (cpus if where.pace.plain else [cpu] * n), "compute": {"threads": rates.beside}}
+    return {"groups": found + (cpus if where.timing.plain else [cpu] * n), "compute": {"threads": rates.beside}}
 
 
 def group_of(speed: float) -> dict[str, Any]:
@@ -274,13 +274,13 @@ def of_real(ratio: int) -> Condition:
 
 def of_gpu(rates: Rates, name: str = "gpu") -> Condition:
     """Return a real device and the CPU beside it; speeds: of its largest batches there, of the smallest here."""
-    pace = PACES[name]
-    task, batches, cpu = pace.tasks[0], pace.batches, "one" if pace.plain else "threads"
+    timing = TIMINGS[name]
+    task, batches, cpu = timing.tasks[0], timing.batches, "one" if timing.plain else "threads"
     ratio = rates.rate(task, "device", batches[-1]) / rates.rate(task, cpu, batches[0])  # type: ignore[arg-type]
     device = "one GPU" if rates.kind == "cuda" else "a process"
-    cpus = f"{rates.threads + 1} CPU processes" if pace.plain else f"{rates.threads} threads without locks"
-    speeds = (max(1.01, round(ratio, 2)), *[1.0] * (rates.threads + 1 if pace.plain else 1))
-    return Condition(f"{device} and {cpus}", "gpu", {}, speeds, rates=rates, pace=pace)
+    cpus = f"{rates.threads + 1} CPU processes" if timing.plain else f"{rates.threads} threads without locks"
+    speeds = (max(1.01, round(ratio, 2)), *[1.0] * (rates.threads + 1 if timing.plain else 1))
+    return Condition(f"{device} and {cpus}", "gpu", {}, speeds, rates=rates, timing=timing)
 
 
 CONDITIONS = {
@@ -300,7 +300,7 @@ CONDITIONS = {
     "v100-4": of_devices("four V100 and a 28-core CPU", "devices", *["v100"] * 4, "cpu-28"),
     "mixed": of_devices("H100, V100 and K80", "devices", "h100", "v100", "k80"),
     **{f"real-{ratio}": of_real(ratio) for ratio in (1, 2, 4, 8)},
-    **{name: of_gpu(read(RATES), name) for name in PACES},
+    **{name: of_gpu(read(RATES), name) for name in TIMINGS},
 }
 """By name, those that are run first at the beginning; the last ones are those of the published results, unless
 `use` has exchanged them."""
@@ -308,7 +308,7 @@ CONDITIONS = {
 
 def use(rates: Rates) -> None:
     """Lay out the conditions with a real device by these rates from now on."""
-    for name in PACES:
+    for name in TIMINGS:
         CONDITIONS[name] = of_gpu(rates, name)
 
 

@@ -171,7 +171,7 @@ time of the fastest, times their ratio: it is not run."""
 def entries(condition: str) -> list[str]:
     """Return those that are compared in a condition."""
     where = CONDITIONS[condition]
-    others = () if where.rates is None else OF_THREADS if where.pace.plain else OF_PROCESSES
+    others = () if where.rates is None else OF_THREADS if where.timing.plain else OF_PROCESSES
     return [name for name, entry in ENTRIES.items() if where.kind in entry.kinds and name not in others]
 
 
@@ -213,14 +213,14 @@ def document(task: str, condition: str, entry: str, settings: Settings, seed: in
         pick = max if how.alone == "fastest" else min
         cluster = where.alone(where.speeds.index(pick(where.speeds)))
     budget: dict[str, Any] = {"samples": what.samples}
-    every, plain = what.every, where.rates is not None and where.pace.plain
+    every, plain = what.every, where.rates is not None and where.timing.plain
     if where.rates is not None:  # in seconds: speeds differ too much for a budget of samples
-        pace = where.pace
+        timing = where.timing
         cpus = where.workers - 1 if plain else 0
         rate = where.rates.together(task, how.algorithm, how.alone, settings, cpus)
-        every = max(settings["batch"] * where.workers, round(pace.between * rate))
-        most = 4 * every * math.ceil(pace.wall / pace.between)  # the rate is a guess: time is to end the run
-        budget = {"samples": most, "max_seconds": pace.wall}
+        every = max(settings["batch"] * where.workers, round(timing.between * rate))
+        most = 4 * every * math.ceil(timing.wall / timing.between)  # the rate is a guess: time is to end the run
+        budget = {"samples": most, "max_seconds": timing.wall}
         if how.process:
             device, cpu = cluster["groups"]
             cluster = cluster | {"groups": [device, {"kind": "cpu", "threads": cpu["threads"]}]}

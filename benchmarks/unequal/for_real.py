@@ -100,12 +100,12 @@ def _pays(records: Mapping[Run, Record], task: str, condition: str) -> str:
 
 def _cell(records: Mapping[Run, Record], task: str, condition: str) -> Iterator[str]:
     """Yield figure and table of a cell."""
-    pace = CONDITIONS[condition].pace
+    timing = CONDITIONS[condition].timing
     yield from (f"### {TASKS[task].title}, to {TASKS[task].target}, for real", "")
-    batches = ", ".join(f"{each:,}" for each in pace.batches)
-    yield f"{CONDITIONS[condition].title}. Batches {batches}; rates {pace.rates[0]:g} to {pace.rates[1]:g}. A"
-    yield f"run is ended after {pace.wall:g} s of wall time, evaluations included, and evaluated about every"
-    yield f"{pace.between:g} s of its clock: a time is known to so much."
+    batches = ", ".join(f"{each:,}" for each in timing.batches)
+    yield f"{CONDITIONS[condition].title}. Batches {batches}; rates {timing.rates[0]:g} to {timing.rates[1]:g}. A"
+    yield f"run is ended after {timing.wall:g} s of wall time, evaluations included, and evaluated about every"
+    yield f"{timing.between:g} s of its clock: a time is known to so much."
     yield ""
     for name, shown in figures(records, task).items():
         if condition in shown:

@@ -10,7 +10,7 @@ from hooke.spec.events import STEP_COLUMNS
 from hooke.spec.journal import JournalWriter
 
 from benchmarks.unequal import conditions, few, for_real, journals, nvml, planted, rates, real, runs
-from benchmarks.unequal.conditions import CONDITIONS, PACES, REAL_TRIALS, SEEDS, TUNING_SEED
+from benchmarks.unequal.conditions import CONDITIONS, REAL_TRIALS, SEEDS, TIMINGS, TUNING_SEED
 from benchmarks.unequal.entries import (
     ADAPTIVE,
     FASTEST,
@@ -29,7 +29,7 @@ from benchmarks.unequal.rates import Rates
 from benchmarks.unequal.runs import Run, run_of
 from tests.evidence.test_unequal import COSTS
 
-TASK, PACE = "w8a-deep", PACES["gpu"]
+TASK, TIMING = "w8a-deep", TIMINGS["gpu"]
 KNOWN = {
     "device": {"1": 500.0, "1024": 512_000.0, "8192": 4_096_000.0},
     "threads": {"1": 100.0, "128": 8000.0, "1024": 16_000.0},
@@ -40,7 +40,7 @@ MEASURED = Rates("cuda", 12, 2, {"device": "a device", "machine": "16 cores", "t
 
 @pytest.fixture
 def device(monkeypatch):
-    for name in PACES:
+    for name in TIMINGS:
         monkeypatch.setitem(CONDITIONS, name, conditions.of_gpu(MEASURED, name))
 
 
@@ -70,7 +70,7 @@ def test_every_trial_on_a_device_can_run():
     for entry in names:
         for number in range(REAL_TRIALS):
             spec = validate_run(document(TASK, "gpu", entry, trial(entry, "gpu", number), 0))
-            assert (spec.world, spec.budget.max_seconds) == ("mpi", PACE.wall)
+            assert (spec.world, spec.budget.max_seconds) == ("mpi", TIMING.wall)
             assert spec.evaluation.every < spec.budget.samples
             assert spec.compute.threads == 2
     kinds = [group["kind"] for group in document(TASK, "gpu", STATIC, trial(STATIC, "gpu", 0), 0)["groups"]]
@@ -124,7 +124,7 @@ def test_small_batches_are_a_condition_of_their_own():
             assert found["batch"] in (16, 32, 64, 128)
             assert (
                 validate_run(document(task, "gpu-small", entry, found, 0)).budget.max_seconds
-                == PACES["gpu-small"].wall
+                == TIMINGS["gpu-small"].wall
             )
 
 
@@ -141,14 +141,14 @@ def test_what_a_device_does_in_a_run_is_read_meanwhile():
 def test_evaluations_are_spaced_by_seconds():
     """By hand: a step of the device takes 2 ms at 1024; one of the CPU 16 ms at 128."""
     alone = document(TASK, "gpu", FASTEST, {"batch": 1024, "lr": 0.1}, 0)
-    assert alone["evaluation"]["every"] == round(PACE.between * 512_000)
+    assert alone["evaluation"]["every"] == round(TIMING.between * 512_000)
     cpu = document(TASK, "gpu", SLOWEST, {"batch": 128, "lr": 0.1}, 0)
-    assert cpu["evaluation"]["every"] == round(PACE.between * 8000)
+    assert cpu["evaluation"]["every"] == round(TIMING.between * 8000)
     both = document(TASK, "gpu", SYNC, {"batch": 128, "lr": 0.1}, 0)
-    assert both["evaluation"]["every"] == round(PACE.between * 256 / (16e-3 + rates.EXCHANGE))
+    assert both["evaluation"]["every"] == round(TIMING.between * 256 / (16e-3 + rates.EXCHANGE))
     sizes = {"batch": 128, "lr": 0.1, "largest": 8, "sizes": [8, 1], "alpha": 1.0}
     each = 1024 / (2e-3 + rates.EXCHANGE) + 128 / (16e-3 + rates.EXCHANGE)
-    assert document(TASK, "gpu", STATIC, sizes, 0)["evaluation"]["every"] == round(PACE.between * each)
+    assert document(TASK, "gpu", STATIC, sizes, 0)["evaluation"]["every"] == round(TIMING.between * each)
 
 
 def recorded(entry, seconds, number, **more):
@@ -259,7 +259,7 @@ def test_real_runs_beside_a_device_are_told_as_they_end(monkeypatch):
 def test_a_few_runs_have_fixed_settings_and_are_told_by_hand(tmp_path):
     for entry in few.FIXED:
         spec = validate_run(few.Few(few.TASK, "gpu", entry, 0, few.SEED).document)
-        assert spec.budget.max_seconds == PACE.wall
+        assert spec.budget.max_seconds == TIMING.wall
     groups = few.Few(few.TASK, "gpu", few.PROCESS, 0, few.SEED).document["groups"]
     assert groups == [{"kind": "cuda"}, {"kind": "cpu", "threads": 12}]
     run = few.Few(few.TASK, "gpu", ADAPTIVE, 0, few.SEED)
