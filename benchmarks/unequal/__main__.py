@@ -30,9 +30,10 @@ from benchmarks.common import records
 from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.store import ROOT
 from benchmarks.unequal import derived, dispatching, few, for_real, planted, rates, real, runs
-from benchmarks.unequal.conditions import CONDITIONS, FEW, RATES, TASKS, of_kind, use
+from benchmarks.unequal.conditions import CONDITIONS, FEW, RATES, of_kind, use
 from benchmarks.unequal.page import page
 from benchmarks.unequal.runs import Run, run_of
+from benchmarks.unequal.tasks import TASKS
 
 PAGE = ROOT / "docs" / "results" / "heterogeneous.md"
 DATA = ROOT / "docs" / "results" / "heterogeneous" / "records.jsonl"

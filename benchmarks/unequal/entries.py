@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from benchmarks.unequal.conditions import CONDITIONS, RANGE, TASKS, Condition, Kind
+from benchmarks.unequal.conditions import CONDITIONS, RANGE, Condition, Kind
+from benchmarks.unequal.tasks import TASKS
 
 LEAST_RATE, MOST_RATE = RANGE
 """Of a step, where batches differ of one with the largest batch: every method's trials cover this range."""

@@ -10,12 +10,13 @@ from hooke.comparison.verdict import Verdict
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
 from benchmarks.unequal import claims, few
-from benchmarks.unequal.conditions import CONDITIONS, FEW, REAL_TRIALS, SEEDS, TASKS, of_kind
+from benchmarks.unequal.conditions import CONDITIONS, FEW, REAL_TRIALS, SEEDS, of_kind
 from benchmarks.unequal.entries import CPUS, ENTRIES, FASTEST, SLOWEST, entries
 from benchmarks.unequal.findings import Gain
-from benchmarks.unequal.panels import figures
+from benchmarks.unequal.panels import figures, over_epochs
 from benchmarks.unequal.rates import WHO, Rates
 from benchmarks.unequal.runs import Run, best, complete, median, results
+from benchmarks.unequal.tasks import TASKS
 
 DEVICE = 0
 """The worker; others are CPUs."""
@@ -110,6 +111,9 @@ def _cell(records: Mapping[Run, Record], task: str, condition: str) -> Iterator[
     for name, shown in figures(records, task).items():
         if condition in shown:
             yield from (f"![Loss against time, seed {SEEDS[0]}](heterogeneous/{name})", "")
+    for name, shown in over_epochs(records, task).items():
+        if condition in shown:
+            yield from (f"![Loss against epochs, seed {SEEDS[0]}](heterogeneous/{name})", "")
     yield from rows(records, task, condition)
     yield ""
 

@@ -150,7 +150,7 @@ def _measure(task: str, kind: str, threads: int, beside: int) -> dict[str, dict[
     from hooke.objective.hogwild import Threads
     from hooke.spec.specification import Compute
 
-    from benchmarks.unequal.conditions import TASKS
+    from benchmarks.unequal.tasks import TASKS
 
     what = TASKS[task].workload
     chosen = workload(what["name"]).model_validate(what["parameters"])

@@ -11,7 +11,7 @@ from hooke.catalogue.validation import validate_run
 from benchmarks.common import records as kept
 from benchmarks.common.rounds import carry_out
 from benchmarks.unequal import __main__ as command
-from benchmarks.unequal import derived, dispatching, findings, journals, real, runs
+from benchmarks.unequal import derived, dispatching, findings, journals, panels, real, runs
 from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TRIALS, TUNING_SEED, of_kind
 from benchmarks.unequal.curves import draw
 from benchmarks.unequal.entries import (
@@ -300,10 +300,18 @@ def test_a_trial_is_ended_once_it_is_behind_the_best(entry):
 
 
 def test_a_figure_is_drawn_for_every_task_with_a_complete_condition(tmp_path):
-    (path,) = draw(complete("ratio-4"), tmp_path)
-    assert path.name == "loss-digits-1.svg"
+    path, epochs = draw(complete("ratio-4"), tmp_path)
+    assert (path.name, epochs.name) == ("loss-digits-1.svg", "epochs-digits.svg")
     assert "Adaptive Hogbatch" in path.read_text()
     assert "(simulated)" in path.read_text()
+    assert "Loss against epochs" in epochs.read_text()
+
+
+def test_epochs_are_those_of_the_samples_at_an_evaluation():
+    """By hand: 1,294 items; without the samples evaluations are every 800 of them."""
+    known = {"curve": [[0, 2.0], [1.0, 1.0]], "curve_samples": [0, 2588]}
+    assert panels.epochs(known, "digits", 800) == [0, 2]
+    assert panels.epochs({"curve": known["curve"]}, "digits", 647) == [0, 0.5]
 
 
 def test_dispatching_costs_a_message_there_and_back():

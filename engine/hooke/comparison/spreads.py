@@ -72,8 +72,8 @@ def _spread(cluster: ClusterChoice, workers: int) -> float:
 def _otherwise(cluster: ClusterChoice, workers: int) -> str:
     """Return all of a cluster but its name, its seeds and speeds, as text."""
     network: dict[str, Any] | None = cluster.model_dump(mode="json")["virtual"]
-    for name in ("speeds", "devices") if network else ():
-        network.pop(name, None)
+    if network is not None:
+        network = {name: value for name, value in network.items() if name not in ("speeds", "devices")}
     return json.dumps(
         [cluster.host, network, [_kind(group) for group in _groups(cluster, workers)]], sort_keys=True
     )
