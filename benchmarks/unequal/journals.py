@@ -18,8 +18,8 @@ def figures(folder: Path, workers: int, curve: bool = False, detail: bool = Fals
     `computing`: shares of the worker's time; `updates`: exchanges with the server, or steps where there is none;
     `batches`: of a step of each worker, where they were measured before the run.
     `curve`: also the loss over the clock, [s, loss] of every evaluation, and `curve_samples`, the samples at each.
-    `detail`: also `wall`, the seconds to the target with evaluations, `phases`, shares of the time of each worker and
-    the server, and the mean `staleness` of each worker's updates, where there is a server.
+    `detail`: also `wall`, the seconds to the target with evaluations, `phases`, shares of the time of each worker
+    and the server, and the mean `staleness` of each worker's updates, where there is a server.
     """
     from hooke.comparison.journals import read
 

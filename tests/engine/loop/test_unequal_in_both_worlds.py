@@ -105,7 +105,8 @@ def test_a_real_worker_follows_a_change_and_straggles_where_a_simulated_one_does
     draws = ComputeTime(run.setup.spec("virtual"), 0)
     drawn = np.array([draws.straggles(UNSTEADY[0]["straggling"]) for _ in own])
     slow = own > 5 * np.median(own)
-    assert drawn.sum() > 5 and slow[drawn].all()
+    assert drawn.sum() > 5
+    assert slow[drawn].mean() > 0.8, "a sleep that others made too long is taken off the next one"
     assert slow[~drawn].mean() < 0.1, "others may take a core for long"
 
 
