@@ -154,7 +154,6 @@ ENTRIES = {
     SPLIT: Entry("weighted-sync-sgd", _weighted, kinds=ALL),
     FASTEST: Entry("sgd", _plain, alone="fastest"),
     SLOWEST: Entry("sgd", _plain, alone="slowest", kinds=("box", "gpu")),
-    CPUS: Entry("sync-sgd", _plain, alone="slowest", kinds=("gpu",)),
     "Local SGD": Entry("local-sgd", _local, kinds=("spread",)),
     "Sync EASGD": Entry("sync-easgd", _elastic, kinds=("spread",)),
     "Async SGD": Entry("async-sgd", _plain, kinds=(*SIMULATED, "real")),
@@ -164,6 +163,7 @@ ENTRIES = {
     ADAPTIVE: Entry("hogbatch", _adaptive, kinds=ALL, heterogeneous=True),
     MERGING: Entry("adaptive-sgd", _merging, kinds=ALL, heterogeneous=True),
     PROCESS: Entry("hogbatch", _adaptive, kinds=("gpu",), heterogeneous=True, process=True),
+    CPUS: Entry("sync-sgd", _plain, alone="slowest", kinds=("gpu",)),
 }
 """All are compared with the first, the synchronous step of the slowest. The slowest of two CPUs alone takes the
 time of the fastest, times their ratio: it is not run."""

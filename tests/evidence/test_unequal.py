@@ -19,10 +19,8 @@ from benchmarks.unequal.entries import (
     CPUS,
     ENTRIES,
     FASTEST,
-    LEAST_RATE,
     MERGING,
     MISFIT,
-    MOST_RATE,
     SPLIT,
     STATIC,
     SYNC,
@@ -63,10 +61,11 @@ def test_all_have_equally_many_trials_and_no_seed_twice():
 def test_the_rates_of_a_method_cover_the_whole_range(entry):
     """One in every part of the range; of methods with sizes, the rate of the largest update."""
     condition = next(name for name in CONDITIONS if entry in entries(name))
-    found = [trial(entry, condition, number) for number in range(TRIALS)]
+    trials, (least, most) = CONDITIONS[condition].trials, CONDITIONS[condition].learning_rates
+    found = [trial(entry, condition, number) for number in range(trials)]
     rates = [each["lr"] * each.get("largest", 1) for each in found]
-    parts = [TRIALS * math.log(rate / LEAST_RATE) / math.log(MOST_RATE / LEAST_RATE) for rate in rates]
-    assert sorted(int(part + 1e-3) for part in parts) == list(range(TRIALS))
+    parts = [trials * math.log(rate / least) / math.log(most / least) for rate in rates]
+    assert sorted(int(part + 1e-3) for part in parts) == list(range(trials))
 
 
 @pytest.mark.parametrize(("condition", "ratio"), [("ratio-1", 1), ("ratio-2", 2), ("ratio-4", 4), ("ratio-8", 8)])
