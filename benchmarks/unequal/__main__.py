@@ -30,9 +30,10 @@ from benchmarks.common import records
 from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.store import ROOT
 from benchmarks.unequal import derived, dispatching, few, for_real, planted, rates, real, runs
-from benchmarks.unequal.conditions import CONDITIONS, FEW, RATES, TASKS, of_kind, use
+from benchmarks.unequal.conditions import CONDITIONS, FEW, RATES, of_kind, use
 from benchmarks.unequal.page import page
 from benchmarks.unequal.runs import Run, run_of
+from benchmarks.unequal.tasks import TASKS
 
 PAGE = ROOT / "docs" / "results" / "heterogeneous.md"
 DATA = ROOT / "docs" / "results" / "heterogeneous" / "records.jsonl"
@@ -68,7 +69,8 @@ def prepare(options: argparse.Namespace) -> None:
     from hooke.hardware.description import usable_cores
 
     path = options.store.with_suffix(".rates.json")
-    tasks = [task for task in CONDITIONS["gpu"].tasks if task in options.tasks]
+    those = [each for each in of_kind("gpu") if each in options.conditions]
+    tasks = [task for each in those for task in CONDITIONS[each].tasks if task in options.tasks]
     if planted.NAME in tasks and "HOOKE_DATA" in os.environ:
         planted.make(Path(os.environ["HOOKE_DATA"]))
     known = rates.read(path)

@@ -18,9 +18,10 @@ from hooke.comparison.verdict import Verdict, compare, compare_all, holm, log_ra
 from hooke.comparison.wording import figure
 
 from benchmarks.common.records import Record
-from benchmarks.unequal.conditions import CONDITIONS, TASKS, of_kind
+from benchmarks.unequal.conditions import CONDITIONS, of_kind
 from benchmarks.unequal.entries import SPLIT, SYNC, entries
 from benchmarks.unequal.runs import Run, complete, results
+from benchmarks.unequal.tasks import TASKS
 
 Place = tuple[str, str]
 """Task and condition."""

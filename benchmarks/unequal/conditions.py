@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from hooke.spec.devices import PROFILES
 
@@ -36,78 +36,31 @@ COMPUTE = {"compute_seconds_per_sample": 20e-6, "compute_jitter": 0.05}
 OF_CPUS = {"compute_seconds_per_step": 50e-6}
 
 
-@dataclass(frozen=True)
-class Task:
-    """A workload with a budget and a target on the validation part."""
-
-    title: str
-    workload: Mapping[str, Any]
-    metric: str
-    value: float
-    samples: int
-    every: int
-
-    @property
-    def target(self) -> str:
-        """Return the target in words."""
-        return f"validation {'loss' if self.metric.endswith('loss') else 'accuracy'} {self.value:g}"
-
-
-def _libsvm(name: str, hidden: int) -> dict[str, Any]:
-    parameters = {"data": f"libsvm-binary/{name}", "layers": 2, "hidden": hidden}
-    return {"name": "libsvm-mlp", "parameters": parameters}
-
-
-def _deep(data: str) -> dict[str, Any]:
-    return {"name": "libsvm-mlp", "parameters": {"data": data, "layers": 6, "hidden": 512}}
-
-
-def _sparse() -> dict[str, Any]:
-    return {"name": "xmlc-mlp", "parameters": {"data": derived.NAME, "hidden": 32, "validation_items": 1000}}
-
-
-TASKS = {
-    "digits": Task(
-        "Digits 8 x 8 (dense rows), perceptron 64 - 64 - 32 - 10",
-        {"name": "digits-mlp", "parameters": {"hidden1": 64, "hidden2": 32}},
-        "validation_accuracy", 0.94, 20_000, 800,
-    ),
-    "w8a": Task(
-        "w8a (sparse rows), perceptron 300 - 64 - 64 - 2", _libsvm("w8a", 64),
-        "validation_loss", 0.06, 60_000, 1600,
-    ),
-    "a9a": Task(
-        "a9a (sparse rows), perceptron 123 - 64 - 64 - 2", _libsvm("a9a", 64),
-        "validation_loss", 0.335, 40_000, 1600,
-    ),
-    derived.NAME: Task(
-        f"{derived.NAME} (sparse rows, {derived.FEATURES:,} features, {derived.LABELS} labels), perceptron of 32",
-        _sparse(), "validation_loss", 3.6, 60_000, 3200,
-    ),
-    "a9a-wide": Task(
-        "a9a, perceptron 123 - 256 - 256 - 2", _libsvm("a9a", 256),
-        "validation_loss", 0.335, 40_000, 1600,
-    ),
-    "w8a-wide": Task(
-        "w8a, perceptron 300 - 256 - 256 - 2", _libsvm("w8a", 256),
-        "validation_loss", 0.06, 60_000, 1600,
-    ),
-    "w8a-deep": Task(
-        "w8a, perceptron 300 - 6 x 512 - 2", _deep("libsvm-binary/w8a"),
-        "validation_loss", 0.05, 60_000, 1600,
-    ),
-    planted.NAME: Task(
-        f"{planted.NAME} (dense rows, {planted.FEATURES} features), perceptron {planted.FEATURES} - 6 x 512 - 2",
-        _deep(planted.NAME), "validation_loss", 0.32, 60_000, 1600,
-    ),
-}  # fmt: skip
-"""By name, the most important first; targets were set before any trial, from one run of `sgd` with batch 32 and lr
-0.1, or 1 on the derived data, whose rows have norm 1."""
-
 Kind = Literal["cpus", "box", "devices", "spread", "real", "gpu"]
-WALL, BETWEEN = 2.5, 0.08
-"""With a real device: wall seconds of a run, evaluations included, after which it is ended; and about so many
-seconds of the clock between two of its evaluations."""
+
+
+class Timing(NamedTuple):
+    """How runs beside a real device go: what depends on how large network and batches are."""
+
+    wall: float
+    """Wall seconds of a run, evaluations included, after which it is ended."""
+    between: float
+    """About so many seconds of the clock between two of its evaluations."""
+    batches: tuple[int, ...]
+    """Of a worker."""
+    rates: tuple[float, float]
+    """Least and most rate of a step of a trial."""
+    tasks: tuple[str, ...]
+    plain: bool
+    """Whether the CPU is several plain workers, one for each core, not one whose threads share its weights."""
+
+
+TIMINGS = {
+    "gpu-small": Timing(3.0, 0.03, (16, 32, 64, 128), RANGE, ("w8a-mid",), True),
+    "gpu": Timing(2.5, 0.15, (128, 256, 512, 1024), DEEP_RANGE, ("w8a-deep", planted.NAME), False),
+}
+"""Conditions with a real device: one with a network and batches at which the CPU's share of the samples per second
+is not negligible, then the published networks."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +78,8 @@ class Condition:
     """Tasks, if not all of its kind."""
     rates: Rates | None = None
     """With a real device: what was measured."""
+    timing: Timing = TIMINGS["gpu"]
+    """With a real device."""
 
     @property
     def trials(self) -> int:
@@ -134,7 +89,7 @@ class Condition:
     @property
     def learning_rates(self) -> tuple[float, float]:
         """Return the least and the most rate of a step of a trial."""
-        return RANGE if self.rates is None else DEEP_RANGE
+        return RANGE if self.rates is None else self.timing.rates
 
     @property
     def workers(self) -> int:
@@ -145,8 +100,8 @@ class Condition:
     def batches(self) -> tuple[int, ...]:
         """Return the batches of a worker among which entries choose; a device has an overhead per batch."""
         device = (32, 64, 128, 256)
-        real = (128, 256, 512, 1024)
-        return {"box": device, "devices": device, "spread": (16, 32), "gpu": real}.get(self.kind, (16, 32, 64))
+        own = {"box": device, "devices": device, "spread": (16, 32), "gpu": self.timing.batches}
+        return own.get(self.kind, (16, 32, 64))
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -156,14 +111,14 @@ class Condition:
             "real": ("a9a-wide", "w8a-wide"),
             "box": ("digits", "w8a", "a9a", derived.NAME),
             "devices": ("digits", "w8a"),
-            "gpu": ("w8a-deep", planted.NAME),
+            "gpu": self.timing.tasks,
         }
         return self.only or those.get(self.kind, ("digits", "w8a", "a9a"))
 
     def alone(self, worker: int) -> dict[str, Any]:
         """Return what a document has of the cluster of one of its workers."""
         if self.rates is not None:
-            return _of_device(self.rates, worker)
+            return _of_device(self, *([0] if worker == 0 else range(1, self.workers)))
         if self.kind == "real":
             return {"groups": [group_of(self.speeds[worker] / max(self.speeds))]}
         virtual = dict(self.virtual)
@@ -177,16 +132,20 @@ class Condition:
     def together(self) -> dict[str, Any]:
         """Return what a document has of the cluster of all workers."""
         if self.rates is not None:
-            return _of_device(self.rates, 0, 1)
+            return _of_device(self, *range(self.workers))
         if self.kind == "real":
             return {"groups": [group_of(each / max(self.speeds)) for each in self.speeds]}
         return {"virtual": dict(self.virtual)}
 
 
-def _of_device(rates: Rates, *workers: int) -> dict[str, Any]:
-    """Return the groups of a real device (worker 0) and the CPU beside it (1); no process is pinned."""
-    groups = ({"kind": rates.kind}, {"kind": "hogwild-cpu", "threads": rates.threads})
-    return {"groups": [groups[worker] for worker in workers], "compute": {"threads": rates.beside}}
+def _of_device(where: Condition, *workers: int) -> dict[str, Any]:
+    """Return the groups of a real device (worker 0) and the CPU beside it; no process is pinned."""
+    rates = where.rates
+    assert rates is not None  # noqa: S101 - the caller asked
+    cpu: dict[str, Any] = {"kind": "hogwild-cpu", "threads": rates.threads}
+    cpus = [{"kind": "cpu"} | ({"count": n} if n > 1 else {})] if (n := len(set(workers) - {0})) else []
+    found = [{"kind": rates.kind}] if 0 in workers else []
+    return {"groups": found + (cpus if where.timing.plain else [cpu] * n), "compute": {"threads": rates.beside}}
 
 
 def group_of(speed: float) -> dict[str, Any]:
@@ -241,13 +200,15 @@ def of_real(ratio: int) -> Condition:
     return Condition(f"two processes, speeds {ratio} : 1", "real", {}, (ratio, 1.0))
 
 
-def of_gpu(rates: Rates) -> Condition:
-    """Return a real device and the CPU beside it; speeds: of a step of 1024 samples there, of one of 128 here."""
-    task = "w8a-deep"
-    ratio = rates.rate(task, "device", 1024) / rates.rate(task, "threads", 128)
+def of_gpu(rates: Rates, name: str = "gpu") -> Condition:
+    """Return a real device and the CPU beside it; speeds: of its largest batches there, of the smallest here."""
+    timing = TIMINGS[name]
+    task, batches, cpu = timing.tasks[0], timing.batches, "one" if timing.plain else "threads"
+    ratio = rates.rate(task, "device", batches[-1]) / rates.rate(task, cpu, batches[0])  # type: ignore[arg-type]
     device = "one GPU" if rates.kind == "cuda" else "a process"
-    title = f"{device} and {rates.threads} threads without locks"
-    return Condition(title, "gpu", {}, (max(1.01, round(ratio, 2)), 1.0), rates=rates)
+    cpus = f"{rates.threads + 1} CPU processes" if timing.plain else f"{rates.threads} threads without locks"
+    speeds = (max(1.01, round(ratio, 2)), *[1.0] * (rates.threads + 1 if timing.plain else 1))
+    return Condition(f"{device} and {cpus}", "gpu", {}, speeds, rates=rates, timing=timing)
 
 
 CONDITIONS = {
@@ -267,15 +228,16 @@ CONDITIONS = {
     "v100-4": of_devices("four V100 and a 28-core CPU", "devices", *["v100"] * 4, "cpu-28"),
     "mixed": of_devices("H100, V100 and K80", "devices", "h100", "v100", "k80"),
     **{f"real-{ratio}": of_real(ratio) for ratio in (1, 2, 4, 8)},
-    "gpu": of_gpu(read(RATES)),
+    **{name: of_gpu(read(RATES), name) for name in TIMINGS},
 }
-"""By name, those that are run first at the beginning; the last one is that of the published results, unless `use`
-has exchanged it."""
+"""By name, those that are run first at the beginning; the last ones are those of the published results, unless
+`use` has exchanged them."""
 
 
 def use(rates: Rates) -> None:
-    """Lay out the condition with a real device by these rates from now on."""
-    CONDITIONS["gpu"] = of_gpu(rates)
+    """Lay out the conditions with a real device by these rates from now on."""
+    for name in TIMINGS:
+        CONDITIONS[name] = of_gpu(rates, name)
 
 
 def of_kind(*kinds: Kind) -> list[str]:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from benchmarks.unequal.conditions import BETWEEN, CONDITIONS, RANGE, TASKS, WALL, Condition, Kind
+from benchmarks.unequal.conditions import CONDITIONS, RANGE, Condition, Kind
+from benchmarks.unequal.tasks import TASKS
 
 LEAST_RATE, MOST_RATE = RANGE
 """Of a step, where batches differ of one with the largest batch: every method's trials cover this range."""
@@ -65,6 +66,8 @@ class Entry:
     """The worker that it runs on by itself; empty: on all."""
     kinds: tuple[Kind, ...] = ("cpus", "box", "devices", "real", "gpu")
     """Of the conditions in which it is compared."""
+    process: bool = False
+    """Whether the CPU beside a real device is one process, not threads without locks."""
     heterogeneous: bool = False
     """Whether it adapts the work to unequal workers."""
 
@@ -88,9 +91,10 @@ def split(speeds: Sequence[float]) -> list[int]:
 
 
 def _weighted(d: Draw) -> Settings:
+    if d.where.rates is not None:  # the speed of a device depends on its batch: the workers measure it themselves
+        return {"batch": d.small(), "split": "measured", "mean": d.pick(4, 8, 16), "lr": d.rate}
     sizes = split(d.where.speeds)
-    least = 1 if d.where.rates is None else d.where.rates.threads  # a sub-batch has an item at least
-    return {"batch": max(least, round(d.batch() * d.where.workers / sum(sizes))), "sizes": sizes, "lr": d.rate}
+    return {"batch": max(1, round(d.batch() * d.where.workers / sum(sizes))), "sizes": sizes, "lr": d.rate}
 
 
 def _local(d: Draw) -> Settings:
@@ -99,12 +103,13 @@ def _local(d: Draw) -> Settings:
 
 def _elastic(d: Draw) -> Settings:
     found = _plain(d) | {"beta": round(10 ** d.random.uniform(-0.7, 0.1), 3)}
-    return found | {"period": d.between(d.pick(1, 4, 16))}
+    periods = (1, 4, 16) if d.where.rates is None else (4, 16, 64)  # a device has hardly begun after one step
+    return found | {"period": d.between(d.pick(*periods))}
 
 
 def _largest(d: Draw) -> Settings:
     """Return a largest size, and the rate of one batch with which an update by so many has the drawn one."""
-    largest = d.pick(4, 8, 16)
+    largest = d.pick(4, 8, 16) if d.where.rates is None else d.pick(8, 16, 32)
     return {"batch": d.small(), "lr": round(d.rate / largest, 5), "largest": largest}
 
 
@@ -117,8 +122,8 @@ def _adaptive(d: Draw) -> Settings:
     found = _largest(d)
     if d.where.rates is None:
         return found
-    largest = found["largest"]
-    return found | {"sizes": [largest, 1], "smallest_of": [max(1, largest // 4), 1]}
+    largest, ones = found["largest"], [1] * (d.where.workers - 1)
+    return found | {"sizes": [largest, *ones], "smallest_of": [max(1, largest // 4), *ones]}
 
 
 def _static(d: Draw) -> Settings:
@@ -141,6 +146,9 @@ ALL: tuple[Kind, ...] = (*SIMULATED, "real", "gpu")
 SYNC, STATIC, ADAPTIVE = "Sync SGD", "CPU+GPU Hogbatch", "Adaptive Hogbatch"
 FASTEST, SLOWEST = "SGD, fastest worker alone", "SGD, slowest worker alone"
 SPLIT, MERGING = "Weighted Sync SGD, by speed", "Adaptive SGD"
+PROCESS, CPUS = f"{ADAPTIVE}, the CPU one process", "Sync SGD, CPU processes alone"
+OF_THREADS, OF_PROCESSES = (SLOWEST, PROCESS), (CPUS,)
+"""Entries beside a real device for one kind of CPU workers."""
 ENTRIES = {
     SYNC: Entry("sync-sgd", _plain, kinds=ALL),
     SPLIT: Entry("weighted-sync-sgd", _weighted, kinds=ALL),
@@ -154,6 +162,8 @@ ENTRIES = {
     STATIC: Entry("hogbatch", _static, heterogeneous=True),
     ADAPTIVE: Entry("hogbatch", _adaptive, kinds=ALL, heterogeneous=True),
     MERGING: Entry("adaptive-sgd", _merging, kinds=ALL, heterogeneous=True),
+    PROCESS: Entry("hogbatch", _adaptive, kinds=("gpu",), heterogeneous=True, process=True),
+    CPUS: Entry("sync-sgd", _plain, alone="slowest", kinds=("gpu",)),
 }
 """All are compared with the first, the synchronous step of the slowest. The slowest of two CPUs alone takes the
 time of the fastest, times their ratio: it is not run."""
@@ -161,7 +171,9 @@ time of the fastest, times their ratio: it is not run."""
 
 def entries(condition: str) -> list[str]:
     """Return those that are compared in a condition."""
-    return [name for name, entry in ENTRIES.items() if CONDITIONS[condition].kind in entry.kinds]
+    where = CONDITIONS[condition]
+    others = () if where.rates is None else OF_THREADS if where.timing.plain else OF_PROCESSES
+    return [name for name, entry in ENTRIES.items() if where.kind in entry.kinds and name not in others]
 
 
 def trial(entry: str, condition: str, number: int) -> Settings:
@@ -187,6 +199,8 @@ def _drawn_as(entry: str, condition: str) -> str:
 
     With so few trials the luck of the draw would decide between them.
     """
+    if ENTRIES[entry].process:
+        return ADAPTIVE
     several = sum(ENTRIES[each].draw is _elastic for each in entries(condition)) > 1
     return "elastic" if several and ENTRIES[entry].draw is _elastic else entry
 
@@ -200,19 +214,27 @@ def document(task: str, condition: str, entry: str, settings: Settings, seed: in
         pick = max if how.alone == "fastest" else min
         cluster = where.alone(where.speeds.index(pick(where.speeds)))
     budget: dict[str, Any] = {"samples": what.samples}
-    every = what.every
+    every, plain = what.every, where.rates is not None and where.timing.plain
     if where.rates is not None:  # in seconds: speeds differ too much for a budget of samples
-        rate = where.rates.together(task, how.algorithm, how.alone, settings)
-        every = max(settings["batch"] * where.workers, round(BETWEEN * rate))
-        budget = {"samples": every * math.ceil(WALL / BETWEEN), "max_seconds": WALL}
+        timing = where.timing
+        cpus = where.workers - 1 if plain else 0
+        rate = where.rates.together(task, how.algorithm, how.alone, settings, cpus)
+        every = max(settings["batch"] * where.workers, round(timing.between * rate))
+        most = 4 * every * math.ceil(timing.wall / timing.between)  # the rate is a guess: time is to end the run
+        budget = {"samples": most, "max_seconds": timing.wall}
+        if how.process:
+            device, cpu = cluster["groups"]
+            cluster = cluster | {"groups": [device, {"kind": "cpu", "threads": cpu["threads"]}]}
+    described = sum(each.get("count", 1) for each in cluster.get("groups", ()))
+    workers = described or (1 if how.alone else where.workers)
     return {
         "schema": "hooke.run/1",
         "workload": dict(what.workload),
         "algorithm": {"name": how.algorithm, "parameters": parameters},
-        "communication": {"collective": "tree"},  # with which all tables were measured
+        "communication": {"collective": "halving" if plain else "tree"},  # tables without a device: tree
         "batch": settings["batch"],
         "sharding": "dispatched",
-        "workers": 1 if how.alone else where.workers,
+        "workers": workers,
         "seed": seed,
         "world": "mpi" if where.kind in ("real", "gpu") else "virtual",
         **cluster,

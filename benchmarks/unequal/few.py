@@ -16,9 +16,9 @@ from typing import Any
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
 from benchmarks.unequal import real
-from benchmarks.unequal.conditions import TASKS
 from benchmarks.unequal.entries import ADAPTIVE, FASTEST, SLOWEST, STATIC, Settings, document
 from benchmarks.unequal.runs import Run
+from benchmarks.unequal.tasks import TASKS
 
 TASK, SEED = "w8a-deep", 1
 SIZES = {"batch": 192, "lr": 0.06, "largest": 8, "sizes": [8, 1]}

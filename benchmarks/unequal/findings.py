@@ -11,9 +11,10 @@ from hooke.comparison.verdict import Verdict, compare, holm
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
 from benchmarks.unequal import claims, dispatching
-from benchmarks.unequal.conditions import CONDITIONS, TASKS, Kind, of_kind, seconds_of
+from benchmarks.unequal.conditions import CONDITIONS, Kind, of_kind, seconds_of
 from benchmarks.unequal.entries import ADAPTIVE, ENTRIES, FASTEST, STATIC, entries
 from benchmarks.unequal.runs import Run, best, complete, median, results
+from benchmarks.unequal.tasks import TASKS
 
 UTILISATION, LEAST_UTILISATION = 0.9, 0.5
 """Asked of static sizes; and kept by the published lower bounds of adaptive ones, by a reading of a figure."""

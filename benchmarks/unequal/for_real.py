@@ -10,36 +10,28 @@ from hooke.comparison.verdict import Verdict
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
 from benchmarks.unequal import claims, few
-from benchmarks.unequal.conditions import (
-    BETWEEN,
-    CONDITIONS,
-    DEEP_RANGE,
-    FEW,
-    REAL_TRIALS,
-    SEEDS,
-    TASKS,
-    WALL,
-    of_kind,
-)
-from benchmarks.unequal.entries import ENTRIES, FASTEST, SLOWEST, entries
+from benchmarks.unequal.conditions import CONDITIONS, FEW, REAL_TRIALS, SEEDS, of_kind
+from benchmarks.unequal.entries import CPUS, ENTRIES, FASTEST, SLOWEST, entries
 from benchmarks.unequal.findings import Gain
-from benchmarks.unequal.panels import figures
+from benchmarks.unequal.panels import figures, over_epochs
 from benchmarks.unequal.rates import WHO, Rates
 from benchmarks.unequal.runs import Run, best, complete, median, results
+from benchmarks.unequal.tasks import TASKS
 
-DEVICE, CPU = 0, 1
-"""Workers, and places in what is kept of each."""
+DEVICE = 0
+"""The worker; others are CPUs."""
 HEADER = (
     "entry", "chosen setting", "seconds (least to largest)", "missed", "over the device alone", "thousand samples",
-    "gradients, by worker", "CPU's samples", "CPU's updates", "batch of an update", "staleness",
+    "thousand samples/s", "gradients, by worker", "GPU busy (NVML)", "CPU's samples", "CPU's updates",
+    "batch of an update", "staleness",
 )  # fmt: skip
 HOW = f"""\
-Every entry has {REAL_TRIALS} trials, with rates from {DEEP_RANGE[0]:g} to {DEEP_RANGE[1]:g}, and then
-{len(SEEDS)} seeds. A run is ended after {WALL:g} s of wall time, evaluations included, and evaluated about every
-{BETWEEN:g} s of its clock: a time is known to so much. *Gradients*: shares of the worker's time; the rest are
-exchanges, updates and waits. *Staleness*: updates by others between a worker's read of the center and its write.
-The device computes the batches of an update in one pass. The center is in main memory, at a process of its own; a
-method that runs on one worker alone has none. No process is pinned.
+Every entry has {REAL_TRIALS} trials, and then {len(SEEDS)} seeds that no trial had. *Gradients*: shares of the
+worker's time, of several CPU workers the mean; the rest are exchanges, updates and waits. *GPU busy*: what NVML
+reports, mean over the runs; a reading is about a moment of up to a second: a short run has some of what was before
+it. *Staleness*: updates by others between a worker's read of the center and its write. The device computes
+the batches of an update in one pass. The center is in main memory, at a process of its own; a method that runs on
+one worker alone has none.
 """
 
 
@@ -51,7 +43,8 @@ def answer(records: Mapping[Run, Record], task: str, condition: str) -> Gain:
     medians = {each: median(results(records, task, condition, each) or ()) for each in entries(condition)}
     met = {each: s for each, s in medians.items() if s is not None and not ENTRIES[each].alone}
     method = min(met, key=lambda each: met[each], default="")
-    limit = 1 + _rate(records, task, condition, SLOWEST) / _rate(records, task, condition, FASTEST)
+    cpus = CPUS if CPUS in entries(condition) else SLOWEST
+    limit = 1 + _rate(records, task, condition, cpus) / _rate(records, task, condition, FASTEST)
     return Gain(medians[FASTEST], method, met.get(method), limit)
 
 
@@ -63,26 +56,23 @@ def _rate(records: Mapping[Run, Record], task: str, condition: str, entry: str) 
 
 def section(records: Mapping[Run, Record]) -> Iterator[str]:
     """Yield the part of the page."""
-    (condition,) = of_kind("gpu")
-    rates, tasks = CONDITIONS[condition].rates, [task for task in TASKS if complete(records, task, condition)]
+    conditions = of_kind("gpu")
+    rates = CONDITIONS[conditions[0]].rates
+    cells = [(task, each) for each in conditions for task in TASKS if complete(records, task, each)]
     if rates is None or rates.tasks is None:
         return
     about = rates.about or {}
-    yield from (f"## For real: {CONDITIONS[condition].title}", "")
+    yield from (f"## For real: {CONDITIONS['gpu'].title}", "")
     yield f"{about.get('device', '')}. {about.get('machine', '')}. PyTorch {about.get('torch', '')}. The process"
     yield f"that feeds the device, and the server, have {rates.beside} thread{'s' * (rates.beside > 1)} each."
     yield ""
-    if not tasks:
+    if not cells:
         yield "**No comparison of the methods has been made on a GPU**: what follows are rates alone."
         yield ""
     else:
         yield "**Does the CPU beside the device pay?**"
         yield ""
-        for task in tasks:
-            found = answer(records, task, condition)
-            both = [each for each in entries(condition) if not ENTRIES[each].alone]
-            said = claims.over(records, (task, condition), FASTEST, both).get(found.method)
-            yield f"- {TASKS[task].title}: {told(found, said, claims.noise(records))}"
+        yield from (_pays(records, *cell) for cell in cells)
         yield ""
     yield from ("### Samples per second, by batch", "")
     yield "Forward and backward alone, without exchanges. *Threads without locks*: as many sub-batches, each of"
@@ -93,15 +83,39 @@ def section(records: Mapping[Run, Record]) -> Iterator[str]:
     for note in about.get("notes", ()):
         yield from (note, "")
     yield from few.section(few.read(FEW))
-    if tasks:
+    if cells:
         yield from ("### How the methods ran", "", HOW)
-    for task in tasks:
-        yield from (f"### {TASKS[task].title}, to {TASKS[task].target}, for real", "")
-        for name, shown in figures(records, task).items():
-            if condition in shown:
-                yield from (f"![Loss against time, seed {SEEDS[0]}](heterogeneous/{name})", "")
-        yield from rows(records, task, condition)
-        yield ""
+    for cell in cells:
+        yield from _cell(records, *cell)
+
+
+def _pays(records: Mapping[Run, Record], task: str, condition: str) -> str:
+    """Return the answer for a cell."""
+    found = answer(records, task, condition)
+    both = [each for each in entries(condition) if not ENTRIES[each].alone]
+    said = claims.over(records, (task, condition), FASTEST, both).get(found.method)
+    batches = CONDITIONS[condition].batches
+    range_of = f"batches {min(batches)} to {max(batches):,}"
+    return f"- {TASKS[task].title}, {range_of}: {told(found, said, claims.noise(records))}"
+
+
+def _cell(records: Mapping[Run, Record], task: str, condition: str) -> Iterator[str]:
+    """Yield figure and table of a cell."""
+    timing = CONDITIONS[condition].timing
+    yield from (f"### {TASKS[task].title}, to {TASKS[task].target}, for real", "")
+    batches = ", ".join(f"{each:,}" for each in timing.batches)
+    yield f"{CONDITIONS[condition].title}. Batches {batches}; rates {timing.rates[0]:g} to {timing.rates[1]:g}. A"
+    yield f"run is ended after {timing.wall:g} s of wall time, evaluations included, and evaluated about every"
+    yield f"{timing.between:g} s of its clock: a time is known to so much."
+    yield ""
+    for name, shown in figures(records, task).items():
+        if condition in shown:
+            yield from (f"![Loss against time, seed {SEEDS[0]}](heterogeneous/{name})", "")
+    for name, shown in over_epochs(records, task).items():
+        if condition in shown:
+            yield from (f"![Loss against epochs, seed {SEEDS[0]}](heterogeneous/{name})", "")
+    yield from rows(records, task, condition)
+    yield ""
 
 
 def told(found: Gain, said: Verdict | None, noisy: float) -> str:
@@ -120,15 +134,17 @@ def told(found: Gain, said: Verdict | None, noisy: float) -> str:
 def by_batch(rates: Rates, task: str) -> Iterator[str]:
     """Yield the table of samples per second."""
     known = (rates.tasks or {})[task]
-    batches = sorted({int(batch) for who in WHO for batch in known[who]})
+    shown = [who for who in WHO if who in known]
+    batches = sorted({int(batch) for who in shown for batch in known[who]})
     rows = []
     for batch in batches:
-        found = [known[who].get(str(batch)) for who in WHO]
+        found = [known[who].get(str(batch)) for who in shown]
         most = max((each for each in found[1:] if each), default=None)
         ratio = f"{found[0] / most:.1f}" if found[0] and most else "-"
         rows.append((f"{batch:,}", *(f"{each:,.0f}" if each else "-" for each in found), ratio))
-    cpu = (f"{rates.threads} threads without locks", f"a process with {rates.threads} threads")
-    yield from table(("batch", "device", *cpu, "device over the faster of both"), rows)
+    cpu = (f"{rates.threads} threads without locks", f"a process with {rates.threads} threads", "with one thread")
+    last = "device over the faster of both" if len(shown) < len(WHO) else "device over the fastest of these"
+    yield from table(("batch", "device", *cpu[: len(shown) - 1], last), rows)
 
 
 def rows(records: Mapping[Run, Record], task: str, condition: str) -> Iterator[str]:
@@ -154,33 +170,40 @@ def _row(records: Mapping[Run, Record], task: str, condition: str, entry: str, r
         str(len(found) - len(met) or ""),
         ratio,
         f"{statistics.median(samples) / 1000:.0f}" if samples else "-",
+        _mean([each["all_samples"] / each["clock"] / 1000 for each in worked if each["clock"]], "{:.0f}"),
         _each([each["computing"] for each in worked], "{:.0%}"),
-        _share([_items(each, entry) for each in worked]) if both else "",
+        _mean([each["gpu_busy"] for each in worked if "gpu_busy" in each], "{:.0%}"),
+        _share([_items(each) for each in worked]) if both else "",
         _share([each["updates"] for each in worked]) if both else "",
-        _each([_batches(each, entry) for each in worked], "{:.0f}"),
+        _each([_batches(each) for each in worked], "{:.0f}"),
         _each([each["staleness"] for each in worked if "staleness" in each], "{:.1f}") if both else "",
     )
 
 
-def _items(record: Record, entry: str) -> list[float]:
-    """Return the samples of each worker; a step of a split has its sizes."""
-    split = ENTRIES[entry].algorithm == "weighted-sync-sgd"
-    parts = record["settings"]["sizes"] if split else [1] * len(record["steps"])
+def _items(record: Record) -> list[float]:
+    """Return the samples of each worker; a step of a split has its sizes, which were measured before the run."""
+    parts = record.get("batches") or [1] * len(record["steps"])
     return [record["settings"]["batch"] * n * part for n, part in zip(record["steps"], parts, strict=True)]
 
 
-def _batches(record: Record, entry: str) -> list[float]:
+def _batches(record: Record) -> list[float]:
     """Return the mean samples of an update, by worker."""
-    return [n / max(1, u) for n, u in zip(_items(record, entry), record["updates"], strict=True)]
+    return [n / max(1, u) for n, u in zip(_items(record), record["updates"], strict=True)]
 
 
 def _each(found: Sequence[Sequence[float | None]], form: str) -> str:
-    """Return the means over the runs, by worker."""
-    columns = [[value for value in column if value is not None] for column in zip(*found, strict=True)]
+    """Return the means over the runs: of the device, and of all CPUs."""
+    pairs = [(each[:1], each[1:]) if len(each) > 2 else [[one] for one in each] for each in found]  # noqa: PLR2004
+    merged = [[[value for value in part if value is not None] for part in each] for each in pairs]
+    columns = [[statistics.mean(part) for part in column if part] for column in zip(*merged, strict=True)]
     return ", ".join(form.format(statistics.mean(column)) if column else "-" for column in columns) or "-"
+
+
+def _mean(found: Sequence[float], form: str) -> str:
+    return form.format(statistics.mean(found)) if found else "-"
 
 
 def _share(found: Sequence[Sequence[float]]) -> str:
     """Return the CPU's share, the mean over the runs."""
-    shares = [each[CPU] / max(1, sum(each)) for each in found]
+    shares = [sum(each[DEVICE + 1 :]) / max(1, sum(each)) for each in found]
     return f"{statistics.mean(shares):.1%}" if shares else "-"

@@ -15,10 +15,11 @@ DIVERGED: dict[str, Any] = {"diverged": True, "seconds": None, "samples": None, 
 def figures(folder: Path, workers: int, curve: bool = False, detail: bool = False) -> dict[str, Any]:
     """Return seconds and samples to the target (None: missed), and the work of each worker, by rank.
 
-    `computing`: shares of the worker's time; `updates`: exchanges with the server, or steps where there is none.
-    `curve`: also the loss over the clock, [s, loss] of every evaluation. `detail`: also `wall`, the seconds to the
-    target with evaluations, `phases`, shares of the time of each worker and the server, and the mean `staleness`
-    of each worker's updates, where there is a server.
+    `computing`: shares of the worker's time; `updates`: exchanges with the server, or steps where there is none;
+    `batches`: of a step of each worker, where they were measured before the run.
+    `curve`: also the loss over the clock, [s, loss] of every evaluation, and `curve_samples`, the samples at each.
+    `detail`: also `wall`, the seconds to the target with evaluations, `phases`, shares of the time of each worker
+    and the server, and the mean `staleness` of each worker's updates, where there is a server.
     """
     from hooke.comparison.journals import read
 
@@ -38,6 +39,8 @@ def figures(folder: Path, workers: int, curve: bool = False, detail: bool = Fals
         "computing": [round(each.phases["compute"] / each.clock, 4) if each.clock else 0.0 for each in done],
         "updates": steps if len(ranks) == workers else _exchanges(folder / f"journal.{workers}.jsonl", workers),
     }
+    if any(each.batches is not None for each in done):
+        found["batches"] = [each.batches for each in done]
     if any(each.slowed_to is not None for each in done):
         found["slowed_to"] = [each.slowed_to for each in done]
     if detail:
@@ -47,6 +50,7 @@ def figures(folder: Path, workers: int, curve: bool = False, detail: bool = Fals
         if len(ranks) > workers:
             found["staleness"] = _staleness(folder / f"journal.{workers}.jsonl", workers)
     if curve:
+        found["curve_samples"] = [each.samples for each in evaluations]
         found["curve"] = [[float(f"{each.clock:.5g}"), float(f"{each.loss:.5g}")] for each in evaluations]
     return found
 

@@ -9,10 +9,11 @@ from benchmarks import speed
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
 from benchmarks.unequal import claims, dispatching, findings, for_real, short
-from benchmarks.unequal.conditions import CONDITIONS, MANY, SEEDS, TASKS, TRIALS, Kind, of_kind
+from benchmarks.unequal.conditions import CONDITIONS, MANY, SEEDS, TRIALS, Kind, of_kind
 from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SYNC, entries
-from benchmarks.unequal.panels import figures
+from benchmarks.unequal.panels import figures, over_epochs
 from benchmarks.unequal.runs import Run, best, complete, median, results
+from benchmarks.unequal.tasks import TASKS
 
 TITLE = """\
 # Unequal workers
@@ -155,6 +156,8 @@ def _task(records: Mapping[Run, Record], task: str) -> Iterator[str]:
     yield from (f"Budget {what.samples:,} samples, evaluated every {what.every:,}.", "")
     for name in figures(records, task):
         yield from (f"![Loss against time, seed {SEEDS[0]}](heterogeneous/{name})", "")
+    for name in over_epochs(records, task):
+        yield from (f"![Loss against epochs, seed {SEEDS[0]}](heterogeneous/{name})", "")
     for condition in shown:
         yield from section(records, task, condition)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from benchmarks.common.records import Record
 from benchmarks.unequal.conditions import of_kind
 from benchmarks.unequal.runs import Run, complete
+from benchmarks.unequal.tasks import ITEMS
 
 REAL = ("real", "gpu")
 """Kinds of conditions whose seconds are those of a clock on the wall."""
@@ -17,6 +18,23 @@ COLUMNS = 2
 def panels(records: Mapping[Run, Record], task: str) -> list[str]:
     """Return the conditions that are complete for a task, without those of many workers."""
     return [name for name in of_kind("cpus", "box", "devices", "real", "gpu") if complete(records, task, name)]
+
+
+def over_epochs(records: Mapping[Run, Record], task: str) -> dict[str, list[str]]:
+    """Return the figure of the loss over epochs, and its conditions: boxes first, as in the paper."""
+    kinds = ("box", "gpu", "real", "devices", "cpus")
+    shown = [name for kind in kinds for name in of_kind(kind) if complete(records, task, name)]  # type: ignore[arg-type]
+    return {f"epochs-{task}.svg": shown[:COLUMNS]} if shown and task in ITEMS else {}
+
+
+def epochs(record: Record, task: str, every: int) -> list[float]:
+    """Return the epochs at the evaluations of a result's curve.
+
+    `every`: samples from one evaluation to the next, of records that do not have their samples: an evaluation may
+    be later than that by an update.
+    """
+    samples = record.get("curve_samples") or [k * every for k in range(len(record["curve"]))]
+    return [each / ITEMS[task] for each in samples]
 
 
 def figures(records: Mapping[Run, Record], task: str) -> dict[str, list[str]]:

@@ -17,17 +17,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-Who = Literal["device", "threads", "process"]
-WHO: tuple[Who, ...] = ("device", "threads", "process")
+Who = Literal["device", "threads", "process", "one"]
+WHO: tuple[Who, ...] = ("device", "threads", "process", "one")
+"""`process`: with as many intra-op threads as there are threads; `one`: with one."""
 BATCHES = tuple(2**k for k in range(14))
 """1 to 8192."""
 AT_LEAST, TURNS = 0.12, 3
 """Seconds of a measurement, and steps, whichever takes longer; two steps before do not count."""
 LONGEST = 1.0
 """Seconds of a step; larger batches are not measured."""
-EXCHANGE = 8e-3
+EXCHANGE = 2e-3
 """Seconds of an exchange of a worker with the server, assumed: evaluations alone are spaced by it."""
 BESIDE, LEAST_THREADS = 4, 2
 """Cores for the process that feeds the device and for the server; and threads of the CPU worker at least."""
@@ -53,6 +54,7 @@ class Rates:
         known = (self.tasks or {}).get(task) or next(iter((self.tasks or {}).values()), None)
         if known is None:
             return 8000.0 if who == "device" else 1000.0
+        who = who if who in known else "process"  # measured before there were several processes
         points = sorted((int(size), rate) for size, rate in known[who].items())
         x, xs = math.log(max(1.0, batch)), [math.log(size) for size, _ in points]
         if x >= xs[-1]:
@@ -65,30 +67,35 @@ class Rates:
         """Return the seconds of a gradient."""
         return batch / self.rate(task, who, batch)
 
-    def together(self, task: str, algorithm: str, alone: str, settings: Mapping[str, Any]) -> float:
-        """Return about how many samples per second a run takes: its evaluations are spaced by them."""
-        b = float(settings["batch"])
+    def together(
+        self, task: str, algorithm: str, alone: str, settings: Mapping[str, Any], plain: int = 0
+    ) -> float:
+        """Return about how many samples per second a run takes: its evaluations are spaced by them.
+
+        `plain`: CPU workers that are processes of their own; 0: there is one, whose threads share its weights.
+        """
+        b, who, many = float(settings["batch"]), cast("Who", "one" if plain else "threads"), plain or 1
 
         def device(batches: float) -> float:
             return self.seconds(task, "device", batches * b)
 
         def cpu(batches: float) -> float:
-            return self.seconds(task, "threads", batches * b)
+            return self.seconds(task, who, batches * b)
 
         if alone:
-            return b / (device(1) if alone == "fastest" else cpu(1))
+            return b / device(1) if alone == "fastest" else many * b / (cpu(1) + EXCHANGE * (many > 1))
         if algorithm == "sync-sgd":
-            return 2 * b / (max(device(1), cpu(1)) + EXCHANGE)
+            return (1 + many) * b / (max(device(1), cpu(1)) + EXCHANGE)
         if algorithm == "weighted-sync-sgd":
-            fast, slow = map(float, settings["sizes"])
-            return (fast + slow) * b / (max(device(fast), cpu(slow)) + EXCHANGE)
+            fast, slow = map(float, settings.get("sizes") or ((1 + many) * settings["mean"] - many, 1))
+            return (fast + many * slow) * b / (max(device(fast), cpu(slow)) + EXCHANGE)
         if algorithm == "adaptive-sgd":
             return float(settings["mega_batch"]) * b / (cpu(settings["largest"]) + 2 * EXCHANGE)
         if algorithm == "heterogeneous-easgd":
             own = EXCHANGE / float(settings["period"])
-            return b / (device(1) + own) + b / (cpu(1) + own)
+            return b / (device(1) + own) + many * b / (cpu(1) + own)
         large = float(settings["largest"])
-        return large * b / (device(large) + EXCHANGE) + b / (cpu(1) + EXCHANGE)
+        return large * b / (device(large) + EXCHANGE) + many * b / (cpu(1) + EXCHANGE)
 
 
 def read(path: Path) -> Rates:
@@ -143,7 +150,7 @@ def _measure(task: str, kind: str, threads: int, beside: int) -> dict[str, dict[
     from hooke.objective.hogwild import Threads
     from hooke.spec.specification import Compute
 
-    from benchmarks.unequal.conditions import TASKS
+    from benchmarks.unequal.tasks import TASKS
 
     what = TASKS[task].workload
     chosen = workload(what["name"]).model_validate(what["parameters"])
@@ -168,6 +175,7 @@ def _measure(task: str, kind: str, threads: int, beside: int) -> dict[str, dict[
 
     found = {"device": by_batch(stepping(built(kind, beside), beside))}
     found["process"] = by_batch(stepping(built("cpu", threads), threads))
+    found["one"] = by_batch(stepping(built("cpu", 1), 1))
     lanes = [built("cpu", 1, thread) for thread in range(threads)]
     found["threads"] = by_batch(stepping(Threads(lanes[0], lanes[1:], 1e-6, threads), 1))
     return found

@@ -31,6 +31,7 @@ from benchmarks.evidence import machine
 from benchmarks.unequal import journals
 from benchmarks.unequal.conditions import CONDITIONS, TUNING_SEED
 from benchmarks.unequal.entries import STATIC, document, entries, trial
+from benchmarks.unequal.nvml import Watch
 from benchmarks.unequal.runs import Run, missing
 
 GRACE = 120.0
@@ -74,10 +75,11 @@ def run_all(
 def together(runs: Sequence[Run], place: Path, until: float, add: Callable[[Run, dict[str, Any]], None]) -> None:
     """Tell `add` the runs that ended, and their figures; those after one that diverged are not begun.
 
-    Beside a real device first trials come first, and later ones end once they are behind the best of their entry.
+    Beside a real device first trials come first, then second ones, which end once they are behind the best of
+    their entry; results of the first seed, then of the second: when time is up there are as many of each entry.
     """
     device = CONDITIONS[runs[0].condition].rates is not None
-    runs = sorted(runs, key=lambda run: run.trial) if device else runs
+    runs = sorted(runs, key=lambda run: (run.seed, run.trial)) if device else runs
     specs = [validate_run(run.document) for run in runs]
     folders = [place / str(number) for number in range(len(runs))]
     todo = dict(zip(runs, zip(folders, specs, strict=True), strict=True))
@@ -89,18 +91,23 @@ def together(runs: Sequence[Run], place: Path, until: float, add: Callable[[Run,
     for folder, spec in zip(folders, specs, strict=True):
         folder.mkdir()
         _write(folder, spec)
+    watch = Watch()
 
     def harvest(over: bool) -> None:
+        watch.find(folders[0])
         for run, (folder, spec) in list(todo.items()):
             if not over and not all((folder / f"final.{rank}.npz").exists() for rank in range(ranks_of(spec))):
                 return  # they run in this order
             if (found := _ended(folder, spec, device)) is not None:
                 del todo[run]
-                add(run, found | about)
+                add(run, found | about | (dict(watch.of(folder)) if device else {}))
                 if device and run.seed == TUNING_SEED and found["seconds"] is not None:
                     _shorten(todo, run.entry, BEHIND * found["wall"] + SHORT)
 
-    launch(folders, max(map(ranks_of, specs)), place / "launcher.log", until, harvest if device else None)
+    try:
+        launch(folders, max(map(ranks_of, specs)), place / "launcher.log", until, harvest if device else None)
+    finally:
+        watch.close()
     harvest(True)
     if len(todo) == len(runs) and time.monotonic() < until:
         logs = [*(line for log in sorted(folders[0].glob("rank.*.log")) for line in last_lines(log, 20))]

@@ -11,8 +11,9 @@ from typing import Any
 
 from benchmarks.common.records import Record
 from benchmarks.unequal import journals
-from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TASKS, TUNING_SEED
+from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TUNING_SEED
 from benchmarks.unequal.entries import Settings, document, entries, trial
+from benchmarks.unequal.tasks import TASKS
 
 
 @dataclass(frozen=True)

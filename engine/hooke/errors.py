@@ -7,6 +7,7 @@ HookeError
 ├── DataMissing        a workload's files are missing; says which files to put where
 ├── DataInvalid        a workload's file is damaged, or not in its format
 ├── CommError          an exchange between ranks failed
+│   ├── RankLost       the process of a rank that is waited for has ended
 │   └── Deadlock       every rank of a virtual world waits for another
 ├── NumericalError     NaN or Inf in a vector, detected before it reaches the center; names rank and step
 ├── CheckpointError    a checkpoint is incomplete, damaged, or belongs to another run
@@ -61,6 +62,14 @@ class DataInvalid(HookeError):
 
 class CommError(HookeError):
     """An exchange between ranks failed."""
+
+
+class RankLost(CommError):
+    """The process of a rank that is waited for has ended; `rank`: which."""
+
+    def __init__(self, rank: int) -> None:
+        super().__init__(f"the process of rank {rank} has ended")
+        self.rank = rank
 
 
 class Deadlock(CommError):

@@ -11,17 +11,16 @@ from hooke.catalogue.validation import validate_run
 from benchmarks.common import records as kept
 from benchmarks.common.rounds import carry_out
 from benchmarks.unequal import __main__ as command
-from benchmarks.unequal import derived, dispatching, findings, journals, real, runs
+from benchmarks.unequal import derived, dispatching, findings, journals, panels, real, runs
 from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TRIALS, TUNING_SEED, of_kind
 from benchmarks.unequal.curves import draw
 from benchmarks.unequal.entries import (
     ADAPTIVE,
+    CPUS,
     ENTRIES,
     FASTEST,
-    LEAST_RATE,
     MERGING,
     MISFIT,
-    MOST_RATE,
     SPLIT,
     STATIC,
     SYNC,
@@ -46,7 +45,8 @@ def test_every_trial_can_run(condition):
             spec = validate_run(document("digits", condition, entry, trial(entry, condition, number), 0))
             assert spec.world == ("mpi" if where.kind in ("real", "gpu") else "virtual")
             assert spec.sharding == "dispatched"
-            assert spec.workers == (1 if ENTRIES[entry].alone else where.workers)
+            alone = where.workers - 1 if entry == CPUS else 1
+            assert spec.workers == (alone if ENTRIES[entry].alone else where.workers)
 
 
 def test_all_have_equally_many_trials_and_no_seed_twice():
@@ -61,10 +61,11 @@ def test_all_have_equally_many_trials_and_no_seed_twice():
 def test_the_rates_of_a_method_cover_the_whole_range(entry):
     """One in every part of the range; of methods with sizes, the rate of the largest update."""
     condition = next(name for name in CONDITIONS if entry in entries(name))
-    found = [trial(entry, condition, number) for number in range(TRIALS)]
+    trials, (least, most) = CONDITIONS[condition].trials, CONDITIONS[condition].learning_rates
+    found = [trial(entry, condition, number) for number in range(trials)]
     rates = [each["lr"] * each.get("largest", 1) for each in found]
-    parts = [TRIALS * math.log(rate / LEAST_RATE) / math.log(MOST_RATE / LEAST_RATE) for rate in rates]
-    assert sorted(int(part + 1e-3) for part in parts) == list(range(TRIALS))
+    parts = [trials * math.log(rate / least) / math.log(most / least) for rate in rates]
+    assert sorted(int(part + 1e-3) for part in parts) == list(range(trials))
 
 
 @pytest.mark.parametrize(("condition", "ratio"), [("ratio-1", 1), ("ratio-2", 2), ("ratio-4", 4), ("ratio-8", 8)])
@@ -300,10 +301,18 @@ def test_a_trial_is_ended_once_it_is_behind_the_best(entry):
 
 
 def test_a_figure_is_drawn_for_every_task_with_a_complete_condition(tmp_path):
-    (path,) = draw(complete("ratio-4"), tmp_path)
-    assert path.name == "loss-digits-1.svg"
+    path, epochs = draw(complete("ratio-4"), tmp_path)
+    assert (path.name, epochs.name) == ("loss-digits-1.svg", "epochs-digits.svg")
     assert "Adaptive Hogbatch" in path.read_text()
     assert "(simulated)" in path.read_text()
+    assert "Loss against epochs" in epochs.read_text()
+
+
+def test_epochs_are_those_of_the_samples_at_an_evaluation():
+    """By hand: 1,294 items; without the samples evaluations are every 800 of them."""
+    known = {"curve": [[0, 2.0], [1.0, 1.0]], "curve_samples": [0, 2588]}
+    assert panels.epochs(known, "digits", 800) == [0, 2]
+    assert panels.epochs({"curve": known["curve"]}, "digits", 647) == [0, 0.5]
 
 
 def test_dispatching_costs_a_message_there_and_back():

@@ -9,12 +9,13 @@ from hooke.catalogue.validation import validate_run
 from hooke.spec.events import STEP_COLUMNS
 from hooke.spec.journal import JournalWriter
 
-from benchmarks.unequal import conditions, few, for_real, journals, planted, rates, real, runs
-from benchmarks.unequal.conditions import CONDITIONS, REAL_TRIALS, SEEDS, TUNING_SEED, WALL
+from benchmarks.unequal import conditions, few, for_real, journals, nvml, planted, rates, real, runs
+from benchmarks.unequal.conditions import CONDITIONS, REAL_TRIALS, SEEDS, TIMINGS, TUNING_SEED
 from benchmarks.unequal.entries import (
     ADAPTIVE,
     FASTEST,
     MERGING,
+    PROCESS,
     SLOWEST,
     SPLIT,
     STATIC,
@@ -28,7 +29,7 @@ from benchmarks.unequal.rates import Rates
 from benchmarks.unequal.runs import Run, run_of
 from tests.evidence.test_unequal import COSTS
 
-TASK = "w8a-deep"
+TASK, TIMING = "w8a-deep", TIMINGS["gpu"]
 KNOWN = {
     "device": {"1": 500.0, "1024": 512_000.0, "8192": 4_096_000.0},
     "threads": {"1": 100.0, "128": 8000.0, "1024": 16_000.0},
@@ -39,7 +40,8 @@ MEASURED = Rates("cuda", 12, 2, {"device": "a device", "machine": "16 cores", "t
 
 @pytest.fixture
 def device(monkeypatch):
-    monkeypatch.setitem(CONDITIONS, "gpu", conditions.of_gpu(MEASURED))
+    for name in TIMINGS:
+        monkeypatch.setitem(CONDITIONS, name, conditions.of_gpu(MEASURED, name))
 
 
 def test_rates_lie_between_those_that_were_measured_and_are_kept(tmp_path):
@@ -63,12 +65,12 @@ def test_cores_are_left_to_the_server_and_to_the_process_that_feeds_the_device()
 @pytest.mark.usefixtures("device")
 def test_every_trial_on_a_device_can_run():
     names = entries("gpu")
-    assert len(names) == 8
-    assert {SYNC, SPLIT, FASTEST, SLOWEST, STATIC, ADAPTIVE, MERGING, "Heterogeneous EASGD"} == set(names)
+    assert len(names) == 9
+    assert {PROCESS, SYNC, SPLIT, FASTEST, SLOWEST, STATIC, ADAPTIVE, MERGING, "Heterogeneous EASGD"} == set(names)
     for entry in names:
         for number in range(REAL_TRIALS):
             spec = validate_run(document(TASK, "gpu", entry, trial(entry, "gpu", number), 0))
-            assert (spec.world, spec.budget.max_seconds) == ("mpi", WALL)
+            assert (spec.world, spec.budget.max_seconds) == ("mpi", TIMING.wall)
             assert spec.evaluation.every < spec.budget.samples
             assert spec.compute.threads == 2
     kinds = [group["kind"] for group in document(TASK, "gpu", STATIC, trial(STATIC, "gpu", 0), 0)["groups"]]
@@ -106,17 +108,47 @@ def test_the_device_begins_with_the_largest_batches_and_keeps_a_quarter():
 
 
 @pytest.mark.usefixtures("device")
+def test_the_cpu_is_one_process_for_one_entry_which_has_the_draws_of_another():
+    for number in range(REAL_TRIALS):
+        assert trial(PROCESS, "gpu", number) == trial(ADAPTIVE, "gpu", number)
+    document_of = document(TASK, "gpu", PROCESS, trial(PROCESS, "gpu", 0), 0)
+    assert document_of["groups"] == [{"kind": "cuda"}, {"kind": "cpu", "threads": 12}]
+
+
+@pytest.mark.usefixtures("device")
+def test_small_batches_are_a_condition_of_their_own():
+    (task,) = CONDITIONS["gpu-small"].tasks
+    for entry in entries("gpu-small"):
+        for number in range(REAL_TRIALS):
+            found = trial(entry, "gpu-small", number)
+            assert found["batch"] in (16, 32, 64, 128)
+            assert (
+                validate_run(document(task, "gpu-small", entry, found, 0)).budget.max_seconds
+                == TIMINGS["gpu-small"].wall
+            )
+
+
+def test_what_a_device_does_in_a_run_is_read_meanwhile():
+    """By hand: 50 and 100% busy, 100 J in a second; readings before and after do not count."""
+    watch = nvml.Watch()
+    readings = [(0.9, 0.0, 0.0), (1.0, 0.5, 40.0), (2.0, 1.0, 140.0), (2.1, 0.0, 900.0)]
+    watch._readings = [nvml.Reading(*each) for each in readings]
+    assert watch.between(1.0, 2.0) == {"gpu_busy": 0.75, "gpu_watts": 100.0}
+    assert watch.between(3.0, 4.0) == {}
+
+
+@pytest.mark.usefixtures("device")
 def test_evaluations_are_spaced_by_seconds():
     """By hand: a step of the device takes 2 ms at 1024; one of the CPU 16 ms at 128."""
     alone = document(TASK, "gpu", FASTEST, {"batch": 1024, "lr": 0.1}, 0)
-    assert alone["evaluation"]["every"] == round(conditions.BETWEEN * 512_000)
+    assert alone["evaluation"]["every"] == round(TIMING.between * 512_000)
     cpu = document(TASK, "gpu", SLOWEST, {"batch": 128, "lr": 0.1}, 0)
-    assert cpu["evaluation"]["every"] == round(conditions.BETWEEN * 8000)
+    assert cpu["evaluation"]["every"] == round(TIMING.between * 8000)
     both = document(TASK, "gpu", SYNC, {"batch": 128, "lr": 0.1}, 0)
-    assert both["evaluation"]["every"] == round(conditions.BETWEEN * 256 / (16e-3 + rates.EXCHANGE))
+    assert both["evaluation"]["every"] == round(TIMING.between * 256 / (16e-3 + rates.EXCHANGE))
     sizes = {"batch": 128, "lr": 0.1, "largest": 8, "sizes": [8, 1], "alpha": 1.0}
     each = 1024 / (2e-3 + rates.EXCHANGE) + 128 / (16e-3 + rates.EXCHANGE)
-    assert document(TASK, "gpu", STATIC, sizes, 0)["evaluation"]["every"] == round(conditions.BETWEEN * each)
+    assert document(TASK, "gpu", STATIC, sizes, 0)["evaluation"]["every"] == round(TIMING.between * each)
 
 
 def recorded(entry, seconds, number, **more):
@@ -124,7 +156,7 @@ def recorded(entry, seconds, number, **more):
     figures = {
         "diverged": False, "seconds": seconds, "samples": 5000, "loss": 0.05, "steps": [90, 10], "clock": 2.0,
         "all_samples": 40_000, "computing": [0.5, 0.9], "updates": [9, 10], "curve": [[0, 2.0], [1.0, 0.4]],
-        "staleness": [1.0, 2.0],
+        "staleness": [1.0, 2.0], "gpu_busy": 0.75,
     } | {"curve": [[0, 2.0], [0.999 * seconds, 0.5], [seconds, 0.4]]} | more  # fmt: skip
     found = [replace(run, trial=n).record(figures | {"seconds": 9.0}) for n in range(REAL_TRIALS)]
     found[number] = replace(run, trial=number).record(figures)
@@ -151,7 +183,7 @@ def test_the_page_answers_whether_the_cpu_pays():
     (row,) = [
         line for line in text.splitlines() if line.startswith(f"| {STATIC} | batch") and "| **1.2x (" in line
     ]
-    assert f"| 50%, 90% | 10.0% | 52.6% | {10 * batch}, {batch} | 1.0, 2.0 |" in row
+    assert f"| 20 | 50%, 90% | 75% | 10.0% | 52.6% | {10 * batch}, {batch} | 1.0, 2.0 |" in row
     assert "| 1,024 | 512,000 | 16,000 | 20,000 | 25.6 |" in text
     assert "loss-w8a-deep-1.svg" in text
     slower = records | recorded(STATIC, 1.5, 1)
@@ -227,7 +259,7 @@ def test_real_runs_beside_a_device_are_told_as_they_end(monkeypatch):
 def test_a_few_runs_have_fixed_settings_and_are_told_by_hand(tmp_path):
     for entry in few.FIXED:
         spec = validate_run(few.Few(few.TASK, "gpu", entry, 0, few.SEED).document)
-        assert spec.budget.max_seconds == WALL
+        assert spec.budget.max_seconds == TIMING.wall
     groups = few.Few(few.TASK, "gpu", few.PROCESS, 0, few.SEED).document["groups"]
     assert groups == [{"kind": "cuda"}, {"kind": "cpu", "threads": 12}]
     run = few.Few(few.TASK, "gpu", ADAPTIVE, 0, few.SEED)

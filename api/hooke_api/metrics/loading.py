@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from hooke.catalogue.discovery import built_in
 from hooke.spec.states import TERMINAL, RunState
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session, aliased
 
 from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
@@ -72,6 +72,7 @@ class Facts:
     coordination: str | None
     """Coordination reported by its cluster for the algorithm; None if not reported."""
     sizes: list[int] | None  # the parameter of that name of the algorithm
+    measured: int | None  # mean batches of a worker's step, of which the workers have measured their parts
 
     @property
     def lockstep(self) -> bool:
@@ -107,6 +108,13 @@ def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
         "batch": Run.spec["batch"].as_integer() * func.coalesce(accumulation.as_integer(), 1),
         "coordination": CatalogueEntry.document["coordination"].as_string(),
         "sizes": Run.spec["algorithm", "parameters", "sizes"].as_json(),
+        "measured": case(
+            (
+                Run.spec["algorithm", "parameters", "split"].as_string() == "measured",
+                Run.spec["algorithm", "parameters", "mean"].as_integer(),
+            ),
+            else_=None,
+        ),
     }
     columns = [found[name] if name in found else getattr(Run, name) for name in Facts.__annotations__]
     own = aliased(Experiment)  # an alias, as conditions may look at experiments, too
@@ -123,6 +131,8 @@ def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
 
 def _imported(run: Facts, origin: Mapping[str, Any] | None) -> Facts:
     """Return the facts of a run; of an imported one with what its bundle says of its algorithm."""
+    if run.measured:
+        run = replace(run, sizes=[run.measured])
     if w := unequal_batches(run.algorithm, run.sizes, run.workers):
         run = replace(run, batch=run.batch * sum(w) // len(w))
     if origin is None:

@@ -19,7 +19,7 @@ if they were computed of all steps, as sums are made in the same order.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +103,8 @@ class Table:
         return sum(int(array.nbytes) for array in vars(self).values())
 
 
+SPLIT = "batches of a step"
+"""The note of a rank with the batches of each worker, where they were measured (`hooke.loop.split`)."""
 _NONE = np.empty(0)
 NOTHING = Table(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE, np.empty(0, dtype=np.int64), _NONE)
 """The table of a run without steps."""
@@ -118,6 +120,18 @@ def unequal_batches(algorithm: str, sizes: list[int] | None, workers: int) -> tu
         return ()
     method = item.cls.model_validate({"sizes": sizes})
     return tuple(method.batches_of(worker, workers) for worker in range(workers))
+
+
+def sizes_of(parameters: Mapping[str, Any], notes: Mapping[str, str] | None = None) -> list[int] | None:
+    """Return the parameter `sizes` of a method; where the workers measure them, what a rank has noted.
+
+    Without the note of a rank, their mean for all.
+    """
+    if parameters.get("split") != "measured":
+        found: list[int] | None = parameters.get("sizes")
+        return found
+    told = (notes or {}).get(SPLIT, "").partition(" by ")[0]
+    return [int(each) for each in told.split(",")] if told else [int(parameters.get("mean") or 1)]
 
 
 def writing_workers(workers: int) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from hooke.spec.devices import DeviceGroup, of_worker
 from hooke.trace.phases import PHASES
 from pydantic import TypeAdapter
 
-from hooke_api.metrics.table import Column, Floats, unequal_batches
+from hooke_api.metrics.table import Column, Floats, sizes_of, unequal_batches
 
 OWN = ("wall", *map(str, PHASES))
 """Columns that are read of a worker."""
@@ -60,11 +60,11 @@ def over_time_of(own: Rows) -> OverTime:
     return OverTime(edges[1:], share, within(np.ones(len(wall))) / train)
 
 
-def samples_of_a_step(spec: Mapping[str, Any], workers: int) -> list[int]:
-    """Return the samples of a step of each worker of a resolved specification."""
+def samples_of_a_step(spec: Mapping[str, Any], workers: int, notes: Mapping[str, str] | None = None) -> list[int]:
+    """Return the samples of a step of each worker of a resolved specification; `notes`: of a rank of the run."""
     chosen = spec["algorithm"]
     parameters = chosen.get("parameters", {})
-    batches = unequal_batches(chosen["name"], parameters.get("sizes"), workers)
+    batches = unequal_batches(chosen["name"], sizes_of(parameters, notes), workers)
     each: Sequence[int] = batches or [int(parameters.get("accumulation") or 1)] * workers
     return [int(spec["batch"]) * count for count in each]
 
@@ -82,4 +82,10 @@ def _told(group: DeviceGroup | None) -> str | None:
     threads = f":{group.threads}" if group.threads > 1 else ""
     parts = "" if group.sub_batches is None else f"/{group.sub_batches}"
     speed = f"@{group.speed:g}" if group.speed != 1 else ""
-    return f"{group.kind}{threads}{parts}{speed}{f'+{group.precision}' if group.precision else ''}"
+    precision = f"+{group.precision}" if group.precision else ""
+    changes = "".join(
+        f"~{each.at:g}{f'+{each.over:g}' if each.over else ''}:{each.speed:g}" for each in group.changes
+    )
+    longer = f"*{group.straggling_factor:g}" if group.straggling_factor != 10 else ""  # noqa: PLR2004 - its default
+    straggling = f"!{group.straggling:g}{longer}" if group.straggling else ""
+    return f"{group.kind}{threads}{parts}{speed}{precision}{changes}{straggling}"

@@ -20,7 +20,7 @@ from hooke_api.base.errors import ResourceNotFound
 from hooke_api.base.tables import csv_lines
 from hooke_api.metrics.m4 import m4
 from hooke_api.metrics.schemas import KindView, WorkersAnswer, WorkerView
-from hooke_api.metrics.table import Floats, unequal_batches
+from hooke_api.metrics.table import Floats, sizes_of, unequal_batches
 from hooke_api.metrics.worker_times import OWN, OverTime, Rows, kinds_of, over_time_of, samples_of_a_step
 from hooke_api.models import Chunk, RankTotals, Run
 from hooke_api.storage import blocks, steps
@@ -69,6 +69,11 @@ class _Work:
     exchanges: int
     """Updates of all workers, also of those that write no rows."""
 
+    @property
+    def notes(self) -> Mapping[str, str]:
+        """Return the notes of a worker, which are those of all as far as they are read here."""
+        return next((total.notes for total in self.totals.values() if total.notes), {})
+
     @classmethod
     def of(cls, session: Session, run: Run) -> _Work:
         """Read it."""
@@ -83,7 +88,7 @@ def answer(session: Session, run_id: str) -> WorkersAnswer:
     """Return the work of each worker, and of each kind. Raises ResourceNotFound for an unknown run."""
     run = _run(session, run_id)
     work, kinds = _Work.of(session, run), kinds_of(run.spec, run.workers)
-    samples, speeds = samples_of_a_step(run.spec, run.workers), _speeds(run, work.totals)
+    samples, speeds = samples_of_a_step(run.spec, run.workers, work.notes), _speeds(run, work)
     views = [_view(work, rank, kinds[rank], samples[rank], speeds.get(rank)) for rank in sorted(work.totals)]
     return WorkersAnswer(workers=views, kinds=_by_kind(views, work))
 
@@ -96,7 +101,7 @@ def csv_of(database: Database, run_id: str, of_time: bool = False) -> Iterator[s
     with database.read() as session:
         run = _run(session, run_id)
         work, kinds = _Work.of(session, run), kinds_of(run.spec, run.workers)
-        samples = samples_of_a_step(run.spec, run.workers)
+        samples = samples_of_a_step(run.spec, run.workers, work.notes)
     return _over_time(run_id, work, kinds, samples) if of_time else _lines(run_id, work, kinds)
 
 
@@ -152,13 +157,13 @@ def _rows(session: Session, run: Run) -> dict[int, Rows]:
     }
 
 
-def _speeds(run: Run, totals: Mapping[int, RankTotals]) -> dict[int, float]:
+def _speeds(run: Run, work: _Work) -> dict[int, float]:
     """Return the batches per second of computing of every worker that has computed, over those of the fastest."""
     chosen = run.spec["algorithm"]
-    batches = unequal_batches(chosen["name"], chosen.get("parameters", {}).get("sizes"), run.workers)
+    batches = unequal_batches(chosen["name"], sizes_of(chosen.get("parameters", {}), work.notes), run.workers)
     rates = {
         rank: total.steps * (batches[rank] if batches else 1) / total.compute
-        for rank, total in totals.items()
+        for rank, total in work.totals.items()
         if total.compute > 0
     }
     fastest = max(rates.values(), default=0.0)

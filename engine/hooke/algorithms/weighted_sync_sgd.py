@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.claims import Limit, all_reduce, before_steps
 from hooke.catalogue.rank import Rank
-from hooke.methods.sizes import Size
+from hooke.methods.split import Split
 from hooke.spec.spaces import Space
 
 
-class WeightedSyncSGD(Algorithm):
+class WeightedSyncSGD(Split):
     """Weighted Sync SGD.
 
     x' = x - (lr / sum_j b_j) sum_i sum of g_i(x) over b_i batches          the same x on all P workers
@@ -20,8 +19,9 @@ class WeightedSyncSGD(Algorithm):
     step is along the mean gradient of all examples, so that one of a large batch counts as much as one of a small
     one. Cost per step as Sync SGD, 2 log2(P) A + 2 (P - 1)/P |W| B.
 
-    Readings: sizes are multiples of the run's batch and are given, from a measurement; they do not change. So that
-    budgets count alike, the mean size is a whole number; P is a multiple of the sizes given.
+    Readings: sizes are multiples of the run's batch and do not change. They are given; or the workers time
+    gradients before the clock starts, and b_i is P `mean` times their share of the speed, by the largest
+    remainders, one at least. So that budgets count alike, the mean size is whole, and P a multiple of those given.
 
     Reference: none; the usual static split among unequal devices, a baseline.
     """
@@ -37,31 +37,6 @@ class WeightedSyncSGD(Algorithm):
     search = {"lr": Space(low=0.003, high=1.0, scale="log")}
 
     lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")
-    sizes: tuple[Size, ...] = Field(
-        (1,),
-        min_length=1,
-        max_length=4096,
-        title="Sizes",
-        description="Batches of worker 0, 1, ... in a step; from the beginning again for further workers.",
-    )
-
-    def gradients_per_step(self) -> int:
-        """Return the mean number of batches of a worker's step."""
-        return max(1, sum(self.sizes) // len(self.sizes))
-
-    def batches_of(self, worker: int, workers: int) -> int:
-        """Return a worker's own number of batches."""
-        del workers
-        return self.sizes[worker % len(self.sizes)]
-
-    def faults(self, workers: int) -> list[str]:
-        """Return what prevents that all budgets count alike."""
-        found = []
-        if workers % len(self.sizes):
-            found.append(f"{workers} workers are no multiple of the {len(self.sizes)} sizes given")
-        if sum(self.sizes) % len(self.sizes):
-            found.append(f"the mean of the sizes, {sum(self.sizes)} / {len(self.sizes)}, is no whole number")
-        return found
 
     def run(self, r: Rank) -> None:
         """Sum the gradients of all batches and take the same step on all workers."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from hooke.catalogue.claims import Coordination, Exchange, Limit
 from hooke.catalogue.parametrized import Parametrized
@@ -117,6 +117,14 @@ class Algorithm(Parametrized):
         """Return a worker's batches of a step; their mean over all workers is `gradients_per_step`."""
         del worker, workers
         return self.gradients_per_step()
+
+    def unmeasured(self) -> int:
+        """Return the mean batches of a step of which the workers' parts are to be measured; 0: none are."""
+        return 0
+
+    def measured(self, sizes: Sequence[int]) -> Self:
+        """Return the method with the batches of each worker's step, which were measured (`hooke.loop.split`)."""
+        raise NotImplementedError(f"{type(self).__name__} has no sizes that are measured, such as {sizes}")
 
     def notes(self, workers: int) -> dict[str, str]:
         """Return notes on these parameters for the journal's first record, such as the moving rate."""

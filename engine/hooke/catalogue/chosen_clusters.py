@@ -20,8 +20,9 @@ def check_cluster(cluster: ClusterChoice, *prefix: object) -> list[Fault]:
         Fault(pointer(*prefix, "workers", j), "this number of workers is listed twice")
         for j in twice(cluster.workers)
     ]
-    if cluster.computed_on and not cluster.virtual:
-        found.append(Fault(pointer(*prefix, "computed_on"), "only a virtual cluster is computed on another one"))
+    if cluster.computed_on and not (cluster.virtual or cluster.groups):
+        why = "only a virtual cluster, or one with kinds of workers, is computed on another one"
+        found.append(Fault(pointer(*prefix, "computed_on"), why))
     if cluster.virtual and not cluster.computed_on:
         found.append(Fault(pointer(*prefix, "computed_on"), "name the cluster that computes this virtual one"))
     if cluster.virtual and (described := cluster.virtual.described):

@@ -125,7 +125,7 @@ def unknown_clusters(spec: ExperimentSpec, cores: dict[str, int]) -> list[Fault]
     known = ", ".join(sorted(cores)) or "none yet"
     return [
         Fault(
-            pointer("clusters", i, "computed_on" if cluster.virtual else "name"),
+            pointer("clusters", i, "computed_on" if cluster.computed_on else "name"),
             f"no cluster {cluster.host!r} is registered; known: {known}",
         )
         for i, cluster in enumerate(spec.clusters)

@@ -70,6 +70,8 @@ def _of_real(groups: Iterable[DeviceGroup]) -> list[str]:
     ]
     if any(group.speed > 1 for group in groups):
         found.append("a real worker can only be slowed down: give a speed of at most 1")
+    elif any(group.most > 1 for group in groups):
+        found.append("a real worker can only be slowed down: after a change its speed is above 1, times `speed`")
     return list(dict.fromkeys(found))
 
 

@@ -104,7 +104,7 @@ def relative_speeds(spec: RunSpec, done: Mapping[int, Done]) -> list[float | Non
         return []
     method = algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters)
     rates = {
-        rank: ended.step * method.batches_of(rank, spec.workers) / ended.phases["compute"]
+        rank: ended.step * (ended.batches or method.batches_of(rank, spec.workers)) / ended.phases["compute"]
         for rank, ended in done.items()
         if rank < spec.workers and ended.phases["compute"] > 0
     }

@@ -97,7 +97,7 @@ class BatchRunner:
         exits = witness.exits() if self._launch.world == "mpi" else {}
         witness.look()
         if self._view.phase == "running":
-            self._watch(bool(faults(exits, witness.done)))
+            self._watch(bool(faults(exits, witness.done, witness.dropped)))
             if not self.cause and not self._view.paused and watchdog is not None and (why := watchdog.look()):
                 self.cause = why
                 self.kill(why)

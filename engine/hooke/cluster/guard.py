@@ -15,6 +15,9 @@ written by the inner process, the witness, in a separate session. When the outer
 kills the rank, and writes a record only if the rank had ended by itself. The rank dies with its witness, and the
 rank's own children with the rank. The witness also removes what a killed rank leaves in shared memory.
 
+Where a run may go on without a worker (`on_bad_worker: drop`), the outer process of one that a signal has killed
+waits for the end of the others (`outliving.py`): mpirun would else end them.
+
 This module uses only a few modules of the standard library: it runs once per rank, before torch and MPI are
 imported.
 """
@@ -252,7 +255,13 @@ def guard(folders: list[str], command: list[str]) -> NoReturn:
     witness = os.fork()
     if witness == 0:
         _witness(folders, rank, command, outer)
-    _end_alike(os.waitstatus_to_exitcode(_wait(witness)))
+    code = os.waitstatus_to_exitcode(_wait(witness))
+    if code < 0:
+        from hooke.cluster.outliving import outlive, tolerated
+
+        if tolerated(folders, rank) and outlive(folders[0], rank, {*FORWARDED, ORPHANED}):
+            code = 0
+    _end_alike(code)
 
 
 def main(arguments: list[str]) -> NoReturn:

@@ -103,7 +103,7 @@ class RankRunner:
             return False
         if self._launch.world == "mpi":
             self._watch_proxy()
-            self._watch_faults(bool(faults(exits, witness.done)))
+            self._watch_faults(bool(faults(exits, witness.done, witness.dropped)))
         if not self.cause and (why := self._launcher.cut_off()):
             self._end_for(why)
         if not self.cause and watchdog is not None and (why := watchdog.look()):

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hooke.cluster.witness import lost
 from hooke.spec.events import Done, RankExit, StateReport
 from hooke.spec.retry import RetryCause
 from hooke.spec.states import DIVERGED, USER_RAISED
@@ -71,9 +72,13 @@ class Evidence:
     """Processes that could not be killed."""
 
 
-def faults(exits: Mapping[int, RankExit], done: Collection[int]) -> list[RankExit]:
-    """Return the abnormal exits of ranks, including status 0 before the rank was done."""
-    return [x for x in exits.values() if x.code != 0 or x.rank not in done]
+def faults(exits: Mapping[int, RankExit], done: Collection[int], dropped: Collection[int] = ()) -> list[RankExit]:
+    """Return the abnormal exits of ranks, including status 0 before the rank was done.
+
+    Not those by a signal of workers that were dropped: the run goes on without them.
+    """
+    wrong = [x for x in exits.values() if x.code != 0 or x.rank not in done]
+    return [x for x in wrong if x.signal is None or x.rank not in dropped]
 
 
 def judge(evidence: Evidence) -> StateReport:
@@ -91,7 +96,7 @@ def judge(evidence: Evidence) -> StateReport:
 def _judge(e: Evidence) -> StateReport:
     if e.fenced:
         return _report("failed_infra", "another attempt owns the run", e)
-    if e.status == 0 and len(e.done) == e.ranks and not e.cause:
+    if e.status == 0 and len(e.done) + len(lost(e.done)) == e.ranks and not e.cause:
         return _as_meant(e)
     if e.cancelled or e.outside is not None:
         return _ended_by_others(e)
@@ -120,7 +125,7 @@ def _ended_by_others(e: Evidence) -> StateReport:
     """Report an end on request, or by the scheduler; the ranks' own ends are its consequences."""
     if e.cancelled or e.outside is None:
         return _report("cancelled", "cancelled on request; every process is gone", e)
-    together = len(e.done) == e.ranks
+    together = len(e.done) + len(lost(e.done)) == e.ranks
     how = "its ranks ended together, with a checkpoint" if together else "its ranks did not end by themselves"
     states: dict[str, End] = {"limit": "timed_out", "cancelled": "cancelled", "infrastructure": "failed_infra"}
     cause: RetryCause | None = "time_limit" if e.outside.how == "limit" else None
@@ -130,7 +135,7 @@ def _ended_by_others(e: Evidence) -> StateReport:
 
 def _first_fault(e: Evidence) -> RankExit | None:
     """Return the earliest abnormal exit; later ones are consequences, caused by the launcher."""
-    first = min(faults(e.exits, e.done), key=lambda x: x.monotonic, default=None)
+    first = min(faults(e.exits, e.done, lost(e.done)), key=lambda x: x.monotonic, default=None)
     if first is not None and (status := _abort_status(first.rank, e.logs.get(first.rank, ()))) is not None:
         return first.model_copy(update={"code": status, "signal": None})  # MPI may crash during an abort
     return first

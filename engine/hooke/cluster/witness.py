@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from hooke.cluster.places import AttemptFolder
 from hooke.errors import JournalError
-from hooke.spec.events import Done, Evaluation, RankExit, Start
+from hooke.spec.events import Done, Dropped, Evaluation, RankExit, Start
 from hooke.spec.journal import open_plain, parse, read_new, unpack
 
 _BULK = '{"kind":"steps"'
@@ -29,11 +29,20 @@ class Witnessed(Protocol):
     def done(self) -> Collection[int]:
         """Return the ranks that have nothing left to do."""
 
+    @property
+    def dropped(self) -> Collection[int]:
+        """Return the workers without which the run goes on."""
+
     def exits(self) -> dict[int, RankExit]:
         """Return the exit records of the guards."""
 
     def look(self) -> None:
         """Read what is new."""
+
+
+def lost(done: Mapping[int, Done]) -> set[int]:
+    """Return the workers that have not ended by themselves, and that the run has dropped."""
+    return {worker for each in done.values() for worker in each.dropped} - set(done)
 
 
 class JournalReader:
@@ -71,6 +80,8 @@ class Witness:
         self.ranks = ranks
         self.started: dict[int, Start] = {}
         self.done: dict[int, Done] = {}
+        self.dropped: set[int] = set()
+        """Workers without which the run goes on."""
         self.damaged: dict[int, str] = {}
         """Rank -> damage of its journal; records after the damage are ignored."""
         self.signs = 0
@@ -105,6 +116,8 @@ class Witness:
                 self.started[rank] = record
             elif isinstance(record, Done):
                 self.done[rank] = record
+            elif isinstance(record, Dropped):
+                self.dropped.add(record.worker)
             elif isinstance(record, Evaluation):
                 self._last_evaluation = record
 
@@ -121,7 +134,7 @@ class Witness:
     @property
     def all_done(self) -> bool:
         """Every rank has written its `done` record."""
-        return len(self.done) == self.ranks
+        return len(self.done) + len(lost(self.done)) == self.ranks
 
     def ending(self, samples: int) -> bool:
         """Return whether the run has met its target or used up its budget of samples."""

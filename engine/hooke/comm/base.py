@@ -22,7 +22,7 @@ gathered, decoded and added in the order of ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -124,7 +124,16 @@ class Control(Protocol):
         """Post one broadcast from rank 0 (others pass None); all ranks post in the same order."""
 
     def allreduce(self, words: tuple[float, ...]) -> tuple[float, ...]:
-        """Return the sums over all ranks, in the documented order; blocks."""
+        """Return the sums over all ranks, in the documented order; blocks. Ranks that are gone are left out."""
+
+    def watch(self, ranks: Iterable[int]) -> None:
+        """From now on raise RankLost in a wait for one of these ranks if its process is known to have ended."""
+
+    def forget(self, rank: int) -> None:
+        """Look no longer whether the process of this rank has ended."""
+
+    def without(self, ranks: Iterable[int]) -> None:
+        """Leave these ranks, which are gone, out of all-reduces; all others have to."""
 
 
 class ControlPending(Protocol):

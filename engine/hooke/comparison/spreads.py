@@ -7,22 +7,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from hooke.comparison.wording import listed
-from hooke.spec.devices import PROFILES, of_worker
-from hooke.spec.specification import ClusterChoice, VirtualCluster
+from hooke.spec.devices import PROFILES, DeviceGroup, of_worker
+from hooke.spec.specification import ClusterChoice
 
 
 def spreads(clusters: Sequence[ClusterChoice], workers: int) -> list[float] | None:
     """Return the speed of the fastest over that of the slowest worker of each cluster.
 
-    None if they are less than two, not all virtual, differ in anything else, or all have the same spread. Speeds
-    are those at the beginning; changes over time are something else.
+    None if they are less than two, some virtual and some not, differ in anything else, or all have the same
+    spread. Real ones are alike where they are the same registered cluster, and their workers of the same kinds,
+    slowed down or not. Speeds are those at the beginning; changes over time are something else.
     """
-    simulated = [cluster.virtual for cluster in clusters if cluster.virtual]
-    if len(simulated) < 2 or len(simulated) < len(clusters):
+    if len(clusters) < 2 or len({_otherwise(cluster, workers) for cluster in clusters}) > 1:
         return None
-    if len({_otherwise(cluster, workers) for cluster in clusters}) > 1:
-        return None
-    found = [_spread(network, workers) for network in simulated]
+    found = [_spread(cluster, workers) for cluster in clusters]
     return found if len(set(found)) > 1 else None
 
 
@@ -37,8 +35,10 @@ def why_no_axis(clusters: Sequence[ClusterChoice], workers: int) -> str | None:
         return None
     names = listed(uneven)
     head = f"Workers are unequal on {names}, but clusters are not ordered by the spread of speeds:"
-    if any(cluster.virtual is None for cluster in clusters):
+    if len({cluster.host for cluster in clusters if cluster.virtual is None}) > 1:
         return f"{head} measured ones differ in their machines, too."
+    if len({cluster.virtual is None for cluster in clusters}) > 1:
+        return f"{head} some are simulated, and others are not."
     if len({_otherwise(cluster, workers) for cluster in clusters}) > 1:
         return f"{head} they differ in more than speeds at the beginning, as in stragglers, changes or links."
     return f"{head} it is the same on all of them."
@@ -46,28 +46,40 @@ def why_no_axis(clusters: Sequence[ClusterChoice], workers: int) -> str | None:
 
 def _is_uneven(cluster: ClusterChoice, workers: int) -> bool:
     """Return whether workers of a cluster are meant to differ in speed, at the beginning or later."""
-    if cluster.virtual is None:
-        groups = [of_worker(cluster.groups, worker) for worker in range(workers)]
+    groups, network = _groups(cluster, workers), cluster.virtual
+    if any(group is not None and not group.steady for group in groups):
+        return True
+    if network is None:
         return len({(g.kind, g.threads, g.speed) if g else None for g in groups}) > 1
-    network = cluster.virtual
-    return _spread(network, workers) > 1 or bool(network.speed_changes) or network.straggling > 0
+    return _spread(cluster, workers) > 1 or bool(network.speed_changes) or network.straggling > 0
 
 
-def _spread(network: VirtualCluster, workers: int) -> float:
+def _groups(cluster: ClusterChoice, workers: int) -> list[DeviceGroup | None]:
+    described = cluster.virtual.devices if cluster.virtual else cluster.groups
+    return [of_worker(described, worker) for worker in range(workers)]
+
+
+def _spread(cluster: ClusterChoice, workers: int) -> float:
+    """Return it; of a real cluster by what its workers of the same kinds are slowed down to."""
+    own = cluster.virtual.speeds if cluster.virtual else ()
     speeds = []
-    for worker in range(workers):
-        group, own = of_worker(network.devices, worker), network.speeds
-        profile = PROFILES[group.kind].speed * group.speed if group else 1.0
-        speeds.append(profile * (own[worker % len(own)] if own else 1.0))
+    for worker, group in enumerate(_groups(cluster, workers)):
+        profile = PROFILES[group.kind].speed if group and cluster.virtual else 1.0
+        speeds.append(profile * (group.speed if group else 1.0) * (own[worker % len(own)] if own else 1.0))
     return max(speeds) / min(speeds)
 
 
 def _otherwise(cluster: ClusterChoice, workers: int) -> str:
-    """Return all of a virtual cluster but its name, its seeds and speeds, as text."""
-    network: dict[str, Any] = cluster.model_dump(mode="json")["virtual"]
-    for name in ("speeds", "devices"):
-        network.pop(name, None)
-    devices = cluster.virtual.devices if cluster.virtual else ()
-    groups = [of_worker(devices, worker) for worker in range(workers)]
-    kinds = [("cpu", 1, 1, None) if g is None else (g.kind, g.threads, g.parts, g.precision) for g in groups]
-    return json.dumps([cluster.computed_on, network, kinds], sort_keys=True)
+    """Return all of a cluster but its name, its seeds and speeds, as text."""
+    network: dict[str, Any] | None = cluster.model_dump(mode="json")["virtual"]
+    if network is not None:
+        network = {name: value for name, value in network.items() if name not in ("speeds", "devices")}
+    return json.dumps(
+        [cluster.host, network, [_kind(group) for group in _groups(cluster, workers)]], sort_keys=True
+    )
+
+
+def _kind(group: DeviceGroup | None) -> list[Any]:
+    """Return all of a group but how many workers it has, and their speed."""
+    told = DeviceGroup(kind="cpu") if group is None else group
+    return [told.parts, told.model_dump(mode="json", exclude={"count", "speed", "sub_batches"})]

@@ -68,6 +68,7 @@ def _save(r: RecordedRank, place: Path, stopped: float) -> None:
         "batches": r.batches.cursor(),
         **r.compute_time.state(r.comm.traffic.payload),
         **({} if r.dispatch is None else {"dispatch": r.dispatch.state()}),
+        **({} if r.measured is None else {"sizes": r.measured}),
         "seconds": {str(phase): seconds for phase, seconds in r.ledger.seconds.items()},
         "counted": r.recorder.counted(r),
         "staleness": dict(r.recorder.staleness),
@@ -117,6 +118,12 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         return json.loads(str(arrays.pop("meta"))), arrays
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise CheckpointError(f"{path} is damaged or not a checkpoint: {error}") from error
+
+
+def sizes(place: Path, rank: int) -> list[int] | None:
+    """Return the measured batches of each worker's step in a checkpoint; None if none were measured."""
+    found: list[int] | None = _read(place / f"rank.{rank}.npz")[0].get("sizes")
+    return found
 
 
 def restore(r: RecordedRank, place: Path) -> None:

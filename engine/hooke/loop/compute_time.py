@@ -78,17 +78,21 @@ class ComputeTime:
         mean += 0.0 if joined else more
         self.begun += not further
         block = (self.begun - 1) // network.jitter_steps
-        if network.straggling and self._straggles(network.straggling):
-            mean *= network.straggling_factor
-        self.drawn += 1
+        chance, longer = network.stragglers(self.rank)
+        if self.straggles(chance):
+            mean *= longer
         if block != self._block:
             self._block, self._factor = block, self._kept(block)
         if network.speeds or network.speed_changes or network.devices:
             mean /= network.speed(self.rank, now)
         return mean * factor * self._factor
 
-    def _straggles(self, chance: float) -> bool:
-        words = np.random.SeedSequence([self.spec.seed, self.rank, _STRAGGLING, self.drawn])
+    def straggles(self, chance: float) -> bool:
+        """Draw whether the next gradient straggles, and count it."""
+        self.drawn += 1
+        if not chance:
+            return False
+        words = np.random.SeedSequence([self.spec.seed, self.rank, _STRAGGLING, self.drawn - 1])
         return bool(np.random.Generator(np.random.PCG64(words)).random() < chance)
 
     def state(self, sent: int) -> dict[str, Any]:

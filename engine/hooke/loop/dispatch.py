@@ -20,6 +20,7 @@ class Dispatch:
         self._next, self._per_step = workers * per_step, per_step
         self._held: list[deque[int]] = [deque(range(i * per_step, (i + 1) * per_step)) for i in range(workers)]
         self._back: deque[int] = deque()
+        self._latest: dict[int, list[int]] = {}
         self.returned = 0
         """Batches given back by workers that left."""
 
@@ -46,8 +47,11 @@ class Dispatch:
 
     def done(self, worker: int, batches: int) -> None:
         """Note that a worker has used that many of its batches, in their order."""
-        for _ in range(batches):
-            self._held[worker].popleft()
+        self._latest[worker] = [self._held[worker].popleft() for _ in range(batches)]
+
+    def undone(self, worker: int) -> None:
+        """Take back that a worker has used its latest batches: their update has not arrived."""
+        self._held[worker].extendleft(reversed(self._latest.pop(worker, [])))
 
     def left(self, worker: int) -> None:
         """Take back what a worker holds that leaves."""

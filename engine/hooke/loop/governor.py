@@ -1,4 +1,4 @@
-"""Slows a real worker down to a share of its own speed, and measures the share."""
+"""Slows a real worker down to a share of its own speed, which may change, and measures the share."""
 
 from __future__ import annotations
 
@@ -6,40 +6,60 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from hooke.spec.devices import DeviceGroup
+from hooke.spec.devices import DeviceGroup, factor_of
 
 
 class Governor:
     """Lets a rank sleep after its gradients, in proportion to the seconds that they took: a duty cycle.
 
-    With `speed` s the rank works a share s of the time of its gradients, so a gradient takes 1 / s as long, sleep
-    included. What a sleep takes beyond what was asked is taken off the following ones. `clock` and `sleep` are in
-    seconds.
+    With speed s the rank works a share s of the time of its gradients, so a gradient takes 1 / s as long, sleep
+    included. What a sleep takes beyond what was asked is taken off the following ones. `speed`: of all gradients,
+    or a function that returns that of the next one, at its beginning. `clock` and `sleep` are in seconds.
     """
 
     def __init__(
         self,
-        speed: float,
+        speed: float | Callable[[], float],
         clock: Callable[[], float] = time.perf_counter,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.speed, self._clock, self._sleep = speed, clock, sleep
+        self._speed = speed if callable(speed) else lambda: speed
+        self._clock, self._sleep = clock, sleep
+        self._owed = 0.0
         self.worked = self.slept = 0.0
         """Seconds, measured."""
 
     @classmethod
-    def of(cls, group: DeviceGroup | None) -> Governor | None:
-        """Return the governor of a worker of this group; None where it is not slowed down."""
-        return cls(group.speed) if group is not None and group.speed < 1 else None
+    def of(
+        cls, group: DeviceGroup | None, now: Callable[[], float], straggles: Callable[[float], bool]
+    ) -> Governor | None:
+        """Return the governor of a worker of this group; None where it is not slowed down.
+
+        `now`: seconds of the run; `straggles`: draws whether the next gradient straggles, with this chance.
+        """
+        if group is None or (group.speed >= 1 and group.steady):
+            return None
+
+        def speed() -> float:
+            longer = group.straggling_factor if straggles(group.straggling) else 1.0
+            return group.speed * factor_of(group.changes, now()) / longer
+
+        return cls(speed)
+
+    @property
+    def share(self) -> float:
+        """Return the speed of the next gradient."""
+        return self._speed()
 
     @contextmanager
     def pace(self) -> Iterator[None]:
         """Sleep after the body, for as long as the speed asks."""
-        began = self._clock()
+        speed, began = self.share, self._clock()
         yield
         ended = self._clock()
         self.worked += ended - began
-        due = self.worked * (1 / self.speed - 1) - self.slept
+        self._owed += (ended - began) * (1 / speed - 1)
+        due = self._owed - self.slept
         if due > 0:
             self._sleep(due)
             self.slept += self._clock() - ended

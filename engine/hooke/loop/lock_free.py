@@ -245,4 +245,5 @@ class LockFreeLoop:
             mine = (1.0, float(r.t)) if left and worker == r.rank else (0.0, 0.0)
             gone, step = r.comm.control.allreduce(mine)
             if gone and r.deciding:
-                r.recorder.drop(worker, int(step))
+                why = f"NaN or Inf, rank {worker} at its step {int(step)}: the run continues without it"
+                r.recorder.drop(worker, int(step), why)

@@ -227,10 +227,9 @@ class Recorder:
                 )
             )
 
-    def drop(self, worker: int, step: int) -> None:
+    def drop(self, worker: int, step: int, why: str) -> None:
         """Record that the run continues without a worker; called on the deciding rank."""
         self.dropped.append(worker)
-        why = f"NaN or Inf on rank {worker} at its step {step}: the run continues without it"
         if self._journal is not None:
             self._journal.record(lambda seq: Dropped(seq=seq, worker=worker, step=step, why=why))
 
@@ -267,6 +266,7 @@ class Recorder:
                 dropped=self.dropped,
                 returned=0 if r.dispatch is None else r.dispatch.returned * r.spec.batch,
                 slowed_to=None if r.governor is None else r.governor.achieved,
+                batches=None if r.measured is None or r.is_server else r.measured[r.rank],
             )
 
         if self._journal is not None:

@@ -8,6 +8,7 @@ that order (`read_order`). The center and the weights of every worker must be bi
 from __future__ import annotations
 
 import json
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -165,3 +166,19 @@ def _finals(spec: RunSpec, folder: Path) -> list[Any]:
         except (OSError, KeyError, ValueError) as error:
             raise LaunchError(f"{path} is missing or damaged: nothing to compare with ({error})") from error
     return found
+
+
+def follow(log: deque[int], worker: int, request: bool, last_words: bool) -> None:
+    """Remove an exchange from the log; raise JournalError if the log has another one.
+
+    `request`: it is one, not a farewell, which is an exchange only with `last_words`.
+    """
+    exchange = request or last_words
+    if exchange and log and log[0] == worker:
+        log.popleft()
+    elif exchange or worker in log:
+        raise JournalError(
+            f"the logged order does not fit this run: worker {worker} "
+            + ("sent another request" if request else "is done")
+            + f", but {len(log)} logged exchanges remain"
+        )

@@ -15,15 +15,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal
 
 from hooke.comm.base import ANY, Vector
-from hooke.errors import JournalError, NumericalError
+from hooke.loop.deaths import Deaths
 from hooke.loop.decisions import REASONS, Decision, Grants
 from hooke.loop.evaluate import evaluate_alone
 from hooke.loop.meeting import Meeting
 from hooke.loop.recorder import RecordedRank
-from hooke.loop.replay import ExchangeOrder
+from hooke.loop.replay import ExchangeOrder, follow
 from hooke.loop.server_rows import Brought
 from hooke.loop.server_worker import (
     BAD,
@@ -74,6 +75,7 @@ class ServerLoop:
         self._left: set[int] = set()
         self._meeting = Meeting(rank)
         self.brought = Brought(rank)
+        self.deaths = Deaths(rank)
 
     def requests(
         self, into: Vector | None, order: Literal["arrival", "rank"], period: int, last_words: bool, holds: bool
@@ -85,6 +87,7 @@ class ServerLoop:
         self._base = r.samples
         self._grants = Grants(r.schedule.total_steps - r.samples // r.schedule.step_samples, r.workers)
         self._left = set(range(r.workers))
+        self.deaths.watch()
         r.recorder.begin(r, self._evaluate_start)
         self._evaluate_if_due()
         while self._left:
@@ -98,9 +101,10 @@ class ServerLoop:
                 self._meeting.give_up()
                 if kind == BAD or not last_words:
                     continue
-            self.brought.hear(worker)
-            if into is not None and self.brought.vector:
-                self.receive(into, worker)
+            if not self.deaths.completes(partial(self._bring, into, worker)):
+                if r.dispatch is not None:
+                    r.dispatch.undone(worker)
+                continue
             r.recorder.release()
             r.ledger.enter(Phase.UPDATE)
             self._asking.add(worker)
@@ -108,7 +112,7 @@ class ServerLoop:
             self._served(worker)
         r.ledger.enter(Phase.IDLE)
         if len(r.recorder.dropped) == r.workers:
-            raise NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")
+            raise self.deaths.nobody()
         r.schedule.reason = r.schedule.reason or "budget"
         if r.recorder.evaluated_at != r.samples:
             self._evaluate()
@@ -135,7 +139,7 @@ class ServerLoop:
         if source != ANY and self._log is None:
             self._r.turn = (worker + 1) % r.workers
         if self._log is not None:
-            self._follow(self._log, worker, kind)
+            follow(self._log, worker, kind == REQUEST, self._last_words)
         if kind == FAREWELL:
             r.comm.control.send((0.0, BYE, float(r.samples)), worker)
         return worker, kind
@@ -146,20 +150,7 @@ class ServerLoop:
             if source in (ANY, worker):
                 del self._waiting[position]
                 return worker, words
-        with self._r.comm.under(Phase.IDLE):
-            return self._r.comm.control.recv(source)
-
-    def _follow(self, log: deque[int], worker: int, kind: float) -> None:
-        """Remove an exchange from the log; raise JournalError if the log has another one."""
-        exchange = kind == REQUEST or self._last_words
-        if exchange and log and log[0] == worker:
-            log.popleft()
-        elif exchange or worker in log:
-            raise JournalError(
-                f"the logged order does not fit this run: worker {worker} "
-                + ("sent another request" if kind == REQUEST else "is done")
-                + f", but {len(log)} logged exchanges remain"
-            )
+        return self.deaths.hear(source, self.reached)
 
     def _next(self, order: Literal["arrival", "rank"]) -> int:
         """Return the worker to receive from: the next one in the log or in rank order, or ANY."""
@@ -173,6 +164,12 @@ class ServerLoop:
         while self._r.turn in gone:
             self._r.turn = (self._r.turn + 1) % self._r.workers
         return self._r.turn
+
+    def _bring(self, into: Vector | None, worker: int) -> None:
+        """Receive what a request or a farewell comes with."""
+        self.brought.hear(worker)
+        if into is not None and self.brought.vector:
+            self.receive(into, worker)
 
     def receive(self, into: Vector, worker: int) -> None:
         """Receive a vector that a worker delivers, or rows of it, and check it for NaN and Inf."""
@@ -213,7 +210,7 @@ class ServerLoop:
         ranges = () if r.dispatch is None else r.dispatch.words(worker, steps * r.schedule.accumulation)
         r.comm.control.send((*words, *ranges), worker)
         if vector is not None:
-            self.brought.reply(vector, worker)
+            self.deaths.completes(partial(self.brought.reply, vector, worker))
         return steps
 
     def _call_meeting(self) -> None:
@@ -229,7 +226,7 @@ class ServerLoop:
         self._grants.give_back(self._granted.get(worker, 0) - done, asking=worker not in self._last)
         if r.dispatch is not None:
             r.dispatch.left(worker)
-        r.recorder.drop(worker, self.reached[worker])
+        r.recorder.drop(worker, self.reached[worker], self.deaths.why(worker, self.reached[worker]))
 
     def _served(self, worker: int) -> None:
         r = self._r
@@ -265,7 +262,8 @@ class ServerLoop:
     def tell_the_end(self) -> None:
         """Tell every worker for how many seconds the clock stood since it left."""
         for worker, stood in enumerate(self._stood):
-            self._r.comm.control.send((stood, OVER, float(self._r.samples)), worker)
+            self._r.comm.control.send((stood, OVER, float(self._r.samples), self.deaths.word), worker)
+        self._r.comm.control.without(self.deaths.found)
 
     def _stop_workers(self) -> list[int]:
         """Stop all workers that have not left; return those that stand, and keep their other messages."""
@@ -275,8 +273,7 @@ class ServerLoop:
         for worker in sorted(moving):
             r.comm.control.send((0.0, STOP, float(r.samples)), worker)
         while moving:
-            with r.comm.under(Phase.IDLE):
-                worker, words = r.comm.control.recv()
+            worker, words = self.deaths.hear(ANY, self.reached)
             if words[0] == STANDS:
                 standing.append(worker)
             else:

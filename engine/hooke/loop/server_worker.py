@@ -22,6 +22,15 @@ or a meeting. Others: stop between two steps; continue; the meeting is over; the
 have left (with the seconds for which the clock stood since this one left); send the vector that was offered."""
 
 
+MOST_TOLD = 50
+"""Workers of which OVER tells which are gone: by a float64 with a bit for each."""
+
+
+def of_word(word: float) -> list[int]:
+    """Return the workers that are gone by the last word of OVER."""
+    return [worker for worker in range(MOST_TOLD) if int(word) >> worker & 1]
+
+
 class Reply:
     """A pending reply to a worker, and the pending transfer of the worker's vector to the server."""
 
@@ -190,8 +199,9 @@ class ServerWorkerLoop:
     def hear_the_end(self) -> float:
         """Wait until all workers have left; return the seconds for which the clock stood since this one left."""
         while True:  # a worker with NaN or Inf may have been told to stop before the server knew
-            _, (stood, what, _) = self._r.comm.control.recv(self._r.server)
+            _, (stood, what, _, *more) = self._r.comm.control.recv(self._r.server)
             if what == OVER:
+                self._r.comm.control.without(of_word(more[0]))
                 return stood
 
     def leave(self) -> None:

@@ -71,8 +71,8 @@ class RankState(Rank):
     workers are ranks 0..P-1 and the server, if any, is rank P.
     """
 
-    word = 0.0
-    _buffers = 0
+    word, _buffers = 0.0, 0
+    measured: list[int] | None = None  # batches of each worker's step; part of a checkpoint
     _joined = False
     """Whether the gradient belongs to the batch of the one before."""
     _counted = (-1, 0)
@@ -152,7 +152,8 @@ class RankState(Rank):
     @cached_property
     def governor(self) -> Governor | None:
         """What slows this worker down, if anything; only a real one."""
-        return Governor.of(self.group) if self.spec.virtual is None else None
+        group = None if self.spec.virtual else self.group
+        return Governor.of(group, self.ledger.wall, self.compute_time.straggles)
 
     @property
     @override

@@ -29,6 +29,7 @@ import sys  # noqa: E402
 import traceback  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 from dataclasses import dataclass, replace  # noqa: E402
+from functools import partial  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -49,10 +50,11 @@ from hooke.loop import checkpoint  # noqa: E402
 from hooke.loop.decisions import Requests  # noqa: E402
 from hooke.loop.evaluate import evaluated, score_test  # noqa: E402
 from hooke.loop.flag import Flag  # noqa: E402
-from hooke.loop.output import write_output_to  # noqa: E402
+from hooke.loop.output import abort_all, end_at_once, write_output_to  # noqa: E402
 from hooke.loop.rank import TrainingRank  # noqa: E402
 from hooke.loop.recorder import Recorder  # noqa: E402
 from hooke.loop.replay import read_order  # noqa: E402
+from hooke.loop.split import settled, told  # noqa: E402
 from hooke.loop.state import RankOptions, RankSetup  # noqa: E402
 from hooke.loop.threads import built  # noqa: E402
 from hooke.spec.events import Done, Evaluation  # noqa: E402
@@ -94,21 +96,23 @@ def train_rank(
     chosen = algorithm(spec.algorithm.name).model_validate(spec.algorithm.parameters)
     if comm.size != ranks_of(spec):
         raise LaunchError(f"{comm.size} ranks were started, but this run needs {ranks_of(spec)}")
-    if objective is None:
-        objective = built(spec, comm.rank, options.placed if options else None)
+    options, place = options or RankOptions(), checkpoint.latest(folder) if resume and folder else None
+    build = partial(built, spec, comm.rank, options.placed)
+    chosen, sizes = settled(chosen, comm, spec, place, lambda: objective or build())
+    objective = objective or build()
     copies = staging(objective.device)
     ledger = Ledger(comm.clock) if trace is None else TracedLedger(comm.clock, trace)
     timed = connect(comm, spec.communication, objective.layout, ledger, copies, spec.seed)
     recorder = Recorder(folder, comm.rank, oversubscribed)
     # journal and trace of a failing rank are completed, too
     with contextlib.closing(recorder), contextlib.closing(trace) if trace else contextlib.nullcontext():
-        setup = RankSetup(timed, chosen, objective, spec, folder, options or RankOptions())
+        setup = RankSetup(timed, chosen, objective, spec, folder, options)
         rank = TrainingRank(setup, recorder)
-        for key, text in notes_of(rank.placed, objective, copies is not None).items():
-            rank.note(key, text)
+        rank.notes |= notes_of(rank.placed, objective, copies is not None) | told(sizes)
+        rank.measured = sizes
         if spec.virtual is not None:
             rank.note("compute time", said_of_compute_time(spec.virtual))
-        if resume and folder is not None and (place := checkpoint.latest(folder)) is not None:
+        if place is not None:
             checkpoint.restore(rank, place)
         try:
             chosen.run(rank)
@@ -221,6 +225,8 @@ def _run_folder(folder: Path, asked: _Asked, world: Any = None) -> None:
     options = RankOptions(asked.cancel, asked.checkpoint, placed=placed)
     trace = trace_of(folder, spec, comm.rank) if asked.trace or spec.trace else None
     train_rank(comm, spec, folder, None, asked.resume, crowded, options, trace=trace)
+    if comm.incomplete:
+        end_at_once()
     if world is not None:
         comm.close()
 
@@ -267,13 +273,6 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _abort(status: int) -> None:
-    """Abort all ranks: after an exception in one of them the others must not wait forever."""
-    with contextlib.suppress(ImportError, AttributeError):
-        if "mpi4py.MPI" in sys.modules:
-            sys.modules["mpi4py.MPI"].COMM_WORLD.Abort(status)
-
-
 def run() -> None:
     """Entry point of the module: call `main`, print any error and, after an error, abort all ranks."""
     try:
@@ -290,7 +289,7 @@ def run() -> None:
         if isinstance(error, HookeError):
             print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - the rank's log
         sys.stderr.flush()
-        _abort(status)
+        abort_all(status)
     sys.exit(status)
 
 

@@ -23,6 +23,7 @@ modelled. Measure a device of your own and give `speeds`, `compute_seconds_per_s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
@@ -61,6 +62,39 @@ def _absent(value: Any) -> bool:
 
 def _one(value: Any) -> bool:
     return bool(value == 1)
+
+
+class Change(Frozen):
+    """A change of speed: sudden, or linear over some seconds."""
+
+    at: float = Field(
+        ge=0, le=10**9, title="At", description="Seconds of the run, evaluations included, at which it begins."
+    )
+    over: float = Field(
+        0, ge=0, le=10**9, title="Over", description="Seconds in which the speed changes linearly; 0: at once."
+    )
+    speed: float = Field(
+        gt=0,
+        le=1000,
+        title="Speed",
+        description="Speed afterwards: a factor on the worker's speed before all changes.",
+    )
+
+
+def factor_of(changes: Iterable[Change], seconds: float) -> float:
+    """Return the factor on a speed, at a time of the run in seconds, after changes in their order."""
+    factor = 1.0
+    for change in changes:
+        if seconds >= change.at:
+            done = 1.0 if seconds >= change.at + change.over else (seconds - change.at) / change.over
+            factor += (change.speed - factor) * done
+    return factor
+
+
+def in_order(changes: Iterable[Change]) -> bool:
+    """Return whether changes are in the order of their beginnings."""
+    begins = [change.at for change in changes]
+    return begins == sorted(begins)
 
 
 class DeviceGroup(Frozen):
@@ -105,9 +139,35 @@ class DeviceGroup(Frozen):
         title="Precision",
         description="Of forward and backward; empty: that of the run.",
     )
+    changes: tuple[Change, ...] = Field(
+        (),
+        max_length=64,
+        exclude_if=_absent,
+        title="Changes of speed",
+        description="Sudden or drifting, in the order of their beginnings; each holds until the next one. A real "
+        "worker sleeps accordingly.",
+    )
+    straggling: float = Field(
+        0,
+        ge=0,
+        le=1,
+        exclude_if=_absent,
+        title="Straggling",
+        description="Chance that a gradient takes `straggling_factor` times as long; of a real worker by a sleep.",
+    )
+    straggling_factor: float = Field(
+        10,
+        ge=1,
+        le=10_000,
+        exclude_if=lambda value: value == 10,
+        title="Straggling factor",
+        description="How much longer such a gradient takes.",
+    )
 
     @model_validator(mode="after")
     def _fields_of_the_kind(self) -> DeviceGroup:
+        if not in_order(self.changes):
+            raise ValueError("list the changes of speed in the order of their beginnings (`at`)")
         if self.threads > 1 and self.kind not in ("cpu", "hogwild-cpu"):
             raise ValueError(f"{self.kind} has no `threads`: they are those of cpu and hogwild-cpu")
         if self.sub_batches is not None and self.kind != "hogwild-cpu":
@@ -125,6 +185,16 @@ class DeviceGroup(Frozen):
     def shares_weights(self) -> bool:
         """Return whether its workers split their batches (`hooke.objective.hogwild`)."""
         return self.parts > 1
+
+    @property
+    def steady(self) -> bool:
+        """Return whether its speed is the same for all gradients."""
+        return not (self.changes or self.straggling)
+
+    @property
+    def most(self) -> float:
+        """Return the highest speed that it ever has."""
+        return self.speed * max([1.0, *(change.speed for change in self.changes)])
 
 
 Groups = Annotated[

@@ -141,6 +141,8 @@ class Done(Record):
     slowed_to: float | None = Field(None, exclude_if=lambda value: value is None)
     """Of a real worker that is slowed down: measured share of the time of its gradients, sleep included, in which
     it worked."""
+    batches: int | None = Field(None, exclude_if=lambda value: value is None)
+    """Of a worker whose batches of a step were measured before the run: their number."""
 
 
 class Dropped(Record):

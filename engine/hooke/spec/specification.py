@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ModelWrapValidatorHandler, PrivateAttr, StringConstraints, model_validator
 
 from hooke.spec.communication import Communication
-from hooke.spec.devices import Grouped, Groups
+from hooke.spec.devices import Grouped, Groups, in_order
 from hooke.spec.frozen import Frozen, Label, Name, Parameter
 from hooke.spec.limits import Budget, EvaluationSettings
 from hooke.spec.measured import MeasuredConstants
@@ -133,8 +133,7 @@ class VirtualCluster(MeasuredConstants, UnequalWorkers):
 
     @model_validator(mode="after")
     def _changes_in_order(self) -> VirtualCluster:
-        begins = [change.at for change in self.speed_changes]
-        if begins != sorted(begins):
+        if not in_order(self.speed_changes):
             raise ValueError("list the changes of speed in the order of their beginnings (`at`)")
         return self
 
@@ -145,11 +144,12 @@ class VirtualCluster(MeasuredConstants, UnequalWorkers):
 
 
 class ClusterChoice(Frozen):
-    """Where runs execute: a registered cluster, or a virtual one simulated on it."""
+    """Where runs execute: a registered cluster, with workers as they are or of kinds, or a virtual one."""
 
-    name: Name = Field(description="A registered cluster, or with `virtual` a name of one's own.")
+    name: Name = Field(description="A registered cluster, or with `computed_on` a name of one's own.")
     computed_on: Name | None = Field(
-        None, description="The registered cluster on which a virtual one is simulated."
+        None,
+        description="The registered cluster that computes a virtual one, or whose workers are of these kinds.",
     )
     workers: list[Annotated[int, Field(ge=1, le=4096)] | Literal["auto"]] = Field(
         default=["auto"], min_length=1, max_length=16, description="Numbers of workers; `auto`: what cores allow."

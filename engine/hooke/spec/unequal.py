@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
-from hooke.spec.devices import PROFILES, DeviceGroup, Profile, of_worker
+from hooke.spec.devices import PROFILES, Change, DeviceGroup, Profile, factor_of, of_worker
 from hooke.spec.frozen import Frozen
 
 Speed = Annotated[float, Field(gt=0, le=1000)]
@@ -16,17 +16,10 @@ def _absent(value: Any) -> bool:
     return not value
 
 
-class SpeedChange(Frozen):
-    """A change of speed: sudden, or linear over some seconds."""
+class SpeedChange(Change):
+    """A change of speed of a worker, or of all."""
 
     worker: int | None = Field(None, ge=0, le=4095, title="Worker", description="Its rank; empty: all workers.")
-    at: float = Field(ge=0, le=10**9, title="At", description="Virtual seconds of the run at which it begins.")
-    over: float = Field(
-        0, ge=0, le=10**9, title="Over", description="Seconds in which the speed changes linearly; 0: at once."
-    )
-    speed: Speed = Field(
-        title="Speed", description="Speed afterwards: a factor on the worker's speed before all changes."
-    )
 
 
 class UnequalWorkers(Frozen):
@@ -100,14 +93,16 @@ class UnequalWorkers(Frozen):
     def speed(self, worker: int, seconds: float) -> float:
         """Return the relative speed of a worker at a time of the run, in virtual seconds."""
         group = of_worker(self.devices, worker)
-        own = (self.speeds[worker % len(self.speeds)] if self.speeds else 1.0) * (group.speed if group else 1.0)
-        factor = 1.0
-        for change in self.speed_changes:
-            if change.worker not in (None, worker) or seconds < change.at:
-                continue
-            done = 1.0 if seconds >= change.at + change.over else (seconds - change.at) / change.over
-            factor += (change.speed - factor) * done
-        return own * factor
+        own = self.speeds[worker % len(self.speeds)] if self.speeds else 1.0
+        if group is not None:
+            own *= group.speed * factor_of(group.changes, seconds)
+        return own * factor_of((each for each in self.speed_changes if each.worker in (None, worker)), seconds)
+
+    def stragglers(self, worker: int) -> tuple[float, float]:
+        """Return the chance that a gradient straggles, and by how much: of the worker's group, else of all."""
+        group = of_worker(self.devices, worker)
+        own = self if group is None or not group.straggling else group
+        return own.straggling, own.straggling_factor
 
 
 def with_devices(cluster: Any) -> Any:

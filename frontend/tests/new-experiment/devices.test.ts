@@ -19,6 +19,24 @@ describe("virtual devices as text", () => {
       "hogwild-cpu:4/16@0.5+bf16",
       [{ kind: "hogwild-cpu", threads: 4, sub_batches: 16, speed: 0.5, precision: "bf16" }],
     ],
+    [
+      "2 cpu@0.5~30:0.5~60+60:0.8!0.02*20, cpu!0.1",
+      [
+        {
+          kind: "cpu",
+          count: 2,
+          speed: 0.5,
+          changes: [
+            { at: 30, speed: 0.5 },
+            { at: 60, over: 60, speed: 0.8 },
+          ],
+          straggling: 0.02,
+          straggling_factor: 20,
+        },
+        { kind: "cpu", straggling: 0.1 },
+      ],
+    ],
+    ["cpu~30", [{ kind: "cpu~30" }]],
     ["cpu:", [{ kind: "cpu:" }]],
     ["", undefined],
     [" , ", undefined],
@@ -38,6 +56,8 @@ describe("virtual devices as text", () => {
     expect(devicesText(devicesFrom("2 hogwild-cpu:4/16@0.5+bf16, cpu"))).toBe(
       "2 hogwild-cpu:4/16@0.5+bf16, cpu",
     );
+    const changing = "cpu@0.5+bf16~30:0.5~60+60:0.8!0.02*20, 2 v100!0.1";
+    expect(devicesText(devicesFrom(changing))).toBe(changing);
   });
 
   it("has as many workers as devices", () => {

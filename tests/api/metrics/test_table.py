@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from hooke.spec.events import ABSENT
 from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps, limits_of
-from hooke_api.metrics.table import COLUMNS, RankColumns, aggregate, unequal_batches, writing_workers
+from hooke_api.metrics.table import (
+    COLUMNS,
+    RankColumns,
+    aggregate,
+    sizes_of,
+    unequal_batches,
+    writing_workers,
+)
 
 
 def rank(number: int, rows: list[dict], server: bool = False) -> RankColumns:
@@ -247,3 +254,11 @@ def test_the_last_step_that_counts_is_that_of_the_steps_kept():
                 s for (n, r), steps in sorted(stored.items()) if r == rank for s in steps if s <= limits[n, r]
             ]
             assert counted == (kept[rank]["step"].tolist() if rank in kept else [])
+
+
+def test_measured_batches_are_those_that_a_rank_has_noted():
+    chosen = {"split": "measured", "mean": 5, "sizes": [1]}
+    assert sizes_of(chosen, {"batches of a step": "8, 2 by measured speed"}) == [8, 2]
+    assert sizes_of(chosen) == [5], "before it has"
+    assert sizes_of({"split": "given", "sizes": [3, 1]}) == [3, 1]
+    assert sizes_of({}) is None

@@ -63,6 +63,10 @@ def test_kinds_are_written_as_in_the_form():
     threads = {"kind": "hogwild-cpu", "threads": 8, "sub_batches": 16}
     slow = {"kind": "cpu", "count": 2, "speed": 0.5, "precision": "bf16"}
     assert kinds_of({"groups": [threads, slow]}, 3) == ["hogwild-cpu:8/16", "cpu@0.5+bf16", "cpu@0.5+bf16"]
+    changes = [{"at": 30, "speed": 0.5}, {"at": 60, "over": 60, "speed": 0.8}]
+    unsteady = {"kind": "cpu", "changes": changes, "straggling": 0.02, "straggling_factor": 20}
+    usual = {"kind": "cpu", "straggling": 0.1}
+    assert kinds_of({"groups": [unsteady, usual]}, 2) == ["cpu~30:0.5~60+60:0.8!0.02*20", "cpu!0.1"]
     assert kinds_of({"virtual": {"devices": [{"kind": "v100"}, {"kind": "cpu-28"}]}}, 2) == ["v100", "cpu-28"]
     assert kinds_of({"virtual": None}, 2) == [None, None]
 

@@ -154,3 +154,28 @@ def test_a_batch_that_never_comes_back_ends_the_attempt_and_names_its_worker(sta
     assert max(counted([*others, *own]).values()) <= EPOCHS
     left = RUN["budget"]["samples"] - len(own) * BATCH
     assert len(others) * BATCH > most * left, "the others went on without it"
+
+
+ELASTIC = {"name": "heterogeneous-easgd", "parameters": {"lr": 0.02, "period": 2, "longest": 4}}
+
+
+@pytest.mark.parametrize("algorithm", [RUN["algorithm"], ELASTIC])
+def test_killed_in_mid_epoch_the_others_go_on_with_what_it_had_left(started, tmp_path, algorithm):
+    """With `on_bad_worker: drop`: what it had not finished is used by others, and the account says how much."""
+    process, folder = started(algorithm=algorithm, on_bad_worker="drop", checkpoint_every=None)
+    wait_for(lambda: len(picked(tmp_path, folder, 1)) > 8, "work of the worker")
+    os.kill(next(iter(records(folder / "journal.1.jsonl"))).pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 0, err
+    found = json.loads(out)
+    assert (found["state"], found["dropped"]) == ("succeeded", [1])
+    assert processes_of(folder) == []
+    batches = [picked(tmp_path, folder, worker) for worker in range(3)]
+    assert found["samples"] >= RUN["budget"]["samples"], "the others have done the rest"
+    times = counted(batch for each in batches for batch in each)
+    end = next(each for each in records(folder / "journal.3.jsonl") if each.kind == "done")
+    dropped = next(each for each in records(folder / "journal.3.jsonl") if each.kind == "dropped")
+    assert "its process has ended" in dropped.why
+    twice = sum(max(0, n - EPOCHS) for n in times.values())
+    assert 0 < end.returned <= 8 * BATCH and twice <= end.returned, "only what went back was used once more"
+    assert end.samples == found["samples"]

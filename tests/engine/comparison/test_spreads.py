@@ -40,9 +40,20 @@ def test_where_anything_else_differs_there_is_no_axis(other):
     assert spreads([other], 4) is None
 
 
-def real(name, *speeds):
-    workers = [{"kind": "cpu", "speed": speed} for speed in speeds]
-    return ClusterChoice.model_validate({"name": name, "workers": workers})
+def real(name, *speeds, **more):
+    workers = [{"kind": "cpu", "speed": speed} | more.pop("group", {}) for speed in speeds]
+    return ClusterChoice.model_validate({"name": name, "workers": workers} | more)
+
+
+def test_real_workers_that_are_slowed_down_on_one_cluster_have_an_axis():
+    here = [real("even", 1.0, 1.0, computed_on="local"), real("slow", 1.0, 0.25, computed_on="local")]
+    assert spreads(here, 2) == [1, 4]
+    assert why_no_axis(here, 2) is None
+    threads = real("c", 1.0, computed_on="local", group={"threads": 2})
+    assert spreads([here[0], threads], 2) is None, "of other kinds"
+    simulated = cluster("v", workers=2, speeds=[1, 0.5])
+    assert spreads([*here, simulated], 2) is None
+    assert why_no_axis([*here, simulated], 2).endswith("some are simulated, and others are not.")
 
 
 def test_why_there_is_no_axis_is_told_where_workers_are_unequal():
@@ -56,5 +67,10 @@ def test_why_there_is_no_axis_is_told_where_workers_are_unequal():
     assert why_no_axis([cluster(), drifting], 4).startswith("Workers are unequal on c, ")
     both = why_no_axis([real("a", 1.0, 0.25), real("b", 1.0, 0.5)], 2)
     assert both.startswith("Workers are unequal on a and b, ") and both.endswith("machines, too.")
+    changing = [{"kind": "cpu", "changes": [{"at": 1, "speed": 0.5}]}, {"kind": "cpu", "straggling": 0.1}]
+    for group in changing:
+        unsteady = cluster("c", devices=[group | {"count": 4}])
+        assert why_no_axis([cluster(), unsteady], 4).startswith("Workers are unequal on c, ")
+        assert why_no_axis([real("a", 1.0), ClusterChoice(name="b", groups=[group])], 1).startswith("Workers are")
     alike = why_no_axis([cluster(speeds=[1, 0.5]), cluster("b", speeds=[2, 1])], 4)
     assert alike.endswith("it is the same on all of them.")

@@ -179,6 +179,8 @@ class Setup:
     """Under MPI: windows share no memory, as on several hosts."""
     speeds: tuple[float, ...] = ()
     """Of each worker, at most 1; under MPI the product slows processes down. Empty: all alike."""
+    groups: tuple[dict[str, Any], ...] = ()
+    """Kinds of the workers, instead of speeds."""
     pause: float = 0.0
     """Seconds of every gradient under MPI, so that speeds are the workers' own, however busy the machine is."""
     cut: int | None = None
@@ -201,6 +203,9 @@ class Setup:
             document["virtual"] |= {"speeds": list(self.speeds)}
         elif self.speeds:
             document["groups"] = [{"kind": "cpu", "speed": speed} for speed in self.speeds]
+        if self.groups:
+            place = document["virtual"] if world == "virtual" else document
+            place["devices" if world == "virtual" else "groups"] = list(self.groups)
         if world == "mpi":
             document["virtual"] = None
         with known():

@@ -15,6 +15,11 @@ PULL = (("rho", 6.0), ("period", 2))
 HANDED_OUT = (("sharding", "dispatched"),)
 THREE, TWO = (1.0, 0.5, 0.25), (1.0, 0.25)
 """Speeds."""
+UNSTEADY = (
+    {"kind": "cpu", "straggling": 0.1, "straggling_factor": 10},
+    {"kind": "cpu", "changes": [{"at": 0.2, "speed": 0.2}]},
+)
+"""A worker that straggles, and one that is suddenly slow."""
 SLOW = (("lr", 0.01),)
 
 SETUPS = {
@@ -109,6 +114,7 @@ SETUPS = {
     "overwriting": Setup(
         "hogbatch", (*SLOW, ("alpha", 1.0), ("merging", "overwrite")), steps=92, speeds=THREE, pause=0.001
     ),
+    "unsteady": Setup("hogbatch", SLOW, 2, steps=300, every=300, groups=UNSTEADY, pause=0.002),
     "adapting": Setup("hogbatch", (*SLOW, ("largest", 8)), 2, steps=240, every=240, speeds=TWO, pause=0.002),
     "adapting, merged": Setup(
         "adaptive-sgd",

@@ -122,6 +122,22 @@ def test_what_a_worker_gives_back_is_handed_out_first():
     assert account.grant(1, 1) == ((11, 1), -1)
 
 
+def test_an_update_that_did_not_arrive_goes_back_with_the_rest():
+    """By hand: worker 0 has 0, 2, 3 and 4; it has said that it used 0 and 2, but their update is lost."""
+    account = Dispatch(2, 1)
+    account.grant(0, 3)
+    account.done(0, 2)
+    account.undone(0)
+    account.left(0)
+    assert account.returned == 4
+    assert account.state()["back"] == [0, 2, 3, 4]
+    kept = Dispatch(2, 1)
+    kept.grant(0, 3)
+    kept.done(0, 2)
+    kept.left(0)
+    assert kept.state()["back"] == [3, 4]
+
+
 def test_a_worker_that_leaves_gives_its_range_back(tmp_path, taken, monkeypatch):
     """A NaN in mid-epoch: what it had and did not finish is used by others; the account says how much."""
     plain = RankState._next_gradient

@@ -1,5 +1,6 @@
 """Workers of kinds of their own in runs: threads on shared weights, their seconds, CPUs that are slowed down."""
 
+import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from hooke.loop.governor import Governor
 from hooke.loop.passes import Passes
 from hooke.loop.state import RankState
 from hooke.loop.train import run_spec_virtual
+from hooke.spec.devices import DeviceGroup
 from hooke.spec.specification import canonical
 
 NETWORK = {"latency": 1e-6, "compute_seconds_per_sample": 1e-3, "compute_jitter": 0, "memory_bandwidth": 1e15}
@@ -180,6 +182,12 @@ def test_a_run_that_contradicts_itself_is_refused(changes, pointer, why):
     [
         ({"workers": [{"kind": "v100"}]}, {}, "simulated"),
         ({"workers": [{"kind": "cpu", "speed": 2}]}, {}, "at most 1"),
+        ({"workers": [{"kind": "cpu", "changes": [{"at": 1, "speed": 2}]}]}, {}, "after a change"),
+        (
+            {"workers": [{"kind": "cpu", "changes": [{"at": 2, "speed": 1}, {"at": 1, "speed": 1}]}]},
+            {},
+            "in the order of their beginnings",
+        ),
         ({"workers": [{"kind": "hogwild-cpu", "threads": 9}]}, {}, "no 9 sub-batches"),
         ({"workers": [THREADS], "computed_on": "x", "virtual": {"devices": [{"kind": "cuda"}]}}, {}, "cuda"),
         ({"workers": [{"kind": "cuda"}], "computed_on": "x", "virtual": {}}, {}, "no virtual device cuda"),
@@ -222,7 +230,24 @@ def test_a_governor_sleeps_in_proportion_and_takes_off_what_a_sleep_took_too_lon
             now[0] += seconds
     assert slept == pytest.approx([3.0, 6.0 - 0.2 + 0.03]), "after the second gradient it still has slept too long"
     assert governor.achieved == pytest.approx(0.25)
-    assert Governor.of(None) is None
+
+
+def test_a_governor_follows_changes_and_stragglers():
+    """By hand: a second of work each, at 0.5, in the middle of a drift to 0.25, at 0.25, and ten times as long."""
+    now, slept, slow = [0.0], [], iter((False, False, False, True))
+    changes = [{"at": 10, "over": 10, "speed": 0.5}]
+    group = DeviceGroup(kind="cpu", speed=0.5, changes=changes, straggling=0.1)
+    governor = Governor.of(group, lambda: now[0], lambda chance: next(slow))
+    governor._clock, governor._sleep = lambda: now[0], slept.append
+    for at in (0, 15, 30, 40):
+        now[0] = at
+        with governor.pace():
+            now[0] += 1
+        governor.slept = sum(slept)
+    assert slept == pytest.approx([1 / 0.5 - 1, 1 / (0.5 * 0.75) - 1, 1 / 0.25 - 1, 10 / 0.25 - 1])
+    even = DeviceGroup(kind="cpu"), None
+    assert [Governor.of(each, time.monotonic, bool) for each in even] == [None, None]
+    assert Governor.of(DeviceGroup(kind="cpu", straggling=0.1), time.monotonic, bool) is not None
 
 
 @pytest.mark.parametrize("independent", [False, True])

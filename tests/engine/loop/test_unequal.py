@@ -6,6 +6,7 @@ from hooke.catalogue.validation import validate_run
 from hooke.errors import SpecError
 from hooke.loop.compute_time import ComputeTime
 from hooke.loop.train import run_spec_virtual
+from hooke.spec.devices import DeviceGroup
 from hooke.spec.specification import VirtualCluster, canonical
 
 STEP = 16 * 1e-3
@@ -59,6 +60,21 @@ def test_a_drift_is_linear():
     network = VirtualCluster(**PLAIN, speeds=[2], speed_changes=[{"at": 10, "over": 4, "speed": 0.5}])
     found = [network.speed(0, seconds) for seconds in (0, 10, 11, 12, 13, 14, 100)]
     assert found == pytest.approx([2, 2, 1.75, 1.5, 1.25, 1, 1])
+
+
+def test_a_group_has_changes_and_stragglers_of_its_own():
+    """By hand: the group's speed times its change, and its own chance instead of that of all."""
+    changing = {"kind": "cpu", "speed": 0.5, "changes": [{"at": 10, "speed": 0.5}]}
+    network = VirtualCluster(
+        **PLAIN, devices=[changing, {"kind": "cpu", "straggling": 0.3, "straggling_factor": 4}], straggling=0.1
+    )
+    assert [network.speed(0, seconds) for seconds in (9, 10)] == [0.5, 0.25]
+    assert [network.speed(1, seconds) for seconds in (9, 10)] == [1, 1]
+    assert [network.stragglers(worker) for worker in (0, 1)] == [(0.1, 10), (0.3, 4)]
+    two = [{"kind": "cpu"}, {"kind": "cpu", "changes": [{"at": 5 * STEP, "speed": 0.5}]}]
+    assert computed(run_spec_virtual(spec(devices=two))) == pytest.approx([30 * STEP, (5 + 25 * 2) * STEP])
+    plain = {"kind": "cpu", "count": 2}
+    assert DeviceGroup(**plain).model_dump(mode="json") == plain, "documents without keep their fingerprint"
 
 
 def test_others_keep_their_speed():

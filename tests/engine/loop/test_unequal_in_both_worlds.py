@@ -9,11 +9,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hooke.loop.compute_time import ComputeTime
 from hooke.objective.dispatched import DispatchedBatches, Part
 from hooke.spec.journal import unpack
 
 from tests.engine.contract.objective import TRAIN
 from tests.engine.loop.setup import BATCH, journal
+from tests.engine.loop.setups import UNSTEADY
 
 WORLDS = ("virtual", "mpi")
 BEYOND = 3
@@ -89,6 +91,29 @@ def test_workers_update_equally_often_and_work_by_their_speed(played, name, worl
     fast, slow = (report.done.step for report in run.first[:2])
     assert fast + slow == run.setup.steps
     assert fast / slow == pytest.approx(4, rel=0.3 if world == "virtual" else 0.5)
+
+
+def test_a_real_worker_follows_a_change_and_straggles_where_a_simulated_one_does(played):
+    """Worker 0 straggles, worker 1 is suddenly slow: by what their gradients took, sleeps included."""
+    run = played("unsteady", "mpi")
+    took = [np.concatenate(column) for column in zip(*(columns(run, 1, "wall", "compute")), strict=True)]
+    (change,) = UNSTEADY[1]["changes"]
+    before, after = took[1][took[0] < change["at"]], took[1][took[0] > change["at"] + 0.05]
+    assert min(len(before), len(after)) > 5
+    assert np.median(after) / np.median(before) == pytest.approx(1 / change["speed"], rel=0.3)
+    own = np.concatenate([compute for (compute,) in columns(run, 0, "compute")])
+    draws = ComputeTime(run.setup.spec("virtual"), 0)
+    drawn = np.array([draws.straggles(UNSTEADY[0]["straggling"]) for _ in own])
+    slow = own > 5 * np.median(own)
+    assert drawn.sum() > 5
+    assert slow[drawn].mean() > 0.8, "a sleep that others made too long is taken off the next one"
+    assert slow[~drawn].mean() < 0.1, "others may take a core for long"
+
+
+def columns(run, rank, *names):
+    """Yield the named columns of every block of a rank's journal."""
+    for block in journal(run.folder, rank, "steps"):
+        yield tuple(np.array(list(unpack(name, block.columns[name]))) for name in names)
 
 
 def missing(run):

@@ -65,6 +65,7 @@ class MpiComm:
         """`whole`: the waits of all ranks, of which these are a part; `owned`: `close` frees `world`, too."""
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             raise CommError("this MPI was initialized without MPI_THREAD_MULTIPLE; overlap needs it")
+        alone = world is None
         self.world: MPI.Intracomm = MPI.COMM_WORLD if world is None else world
         """MPI's communicator of these ranks."""
         world = self.world
@@ -81,12 +82,18 @@ class MpiComm:
         self.crowded = self._patience.crowded
         """Whether ranks of this machine outnumber its cores."""
         self._vectors, self._sums, self._background, self._words, self._library = (world.Dup() for _ in range(5))
-        self.control: Control = MpiControl(self._words, self._patience)
+        self._own_control = MpiControl(self._words, self._patience, alone)
+        self.control: Control = self._own_control
         self._scratch, self._background_scratch = Scratch(), Scratch()
         self._progress = Progress(self._patience)
         self._owned = owned
         if not owned:
             note_segments()
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the process of a rank has ended, without which the others have gone on."""
+        return bool(self._own_control.gone)
 
     def clock(self) -> float:
         """Return seconds of `time.perf_counter`."""
@@ -155,7 +162,7 @@ class MpiComm:
         """Send x; return when it may be overwritten."""
         array, target = array_of(x), check_rank(to, self.size)
         count_message(self.traffic, array)
-        self._patience.until(self._vectors.Isend(portable(array), target, tag).Test)
+        self._patience.until(self._vectors.Isend(portable(array), target, tag).Test, of=target)
 
     def isend(self, x: Any, to: int, tag: int = 0) -> BackgroundMessage:
         """Begin to send x."""
@@ -172,7 +179,7 @@ class MpiComm:
             request = await_any(self._vectors, tag, self._patience, status).Irecv(portable(array))
         else:
             request = self._vectors.Irecv(portable(array), check_rank(source, self.size), tag)
-        self._patience.until(lambda: request.Test(status))
+        self._patience.until(lambda: request.Test(status), of=source)
         sent = status.Get_count(MPI.BYTE)
         check_message(sent, array.nbytes, array.itemsize, f"message from rank {status.Get_source()}")
         return Message(status.Get_source())

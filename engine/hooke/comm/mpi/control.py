@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from mpi4py import MPI
 
@@ -9,6 +11,7 @@ from hooke.comm import collectives
 from hooke.comm.arrays import MOST_WORDS, Array, Words, check_rank, check_words
 from hooke.comm.base import ANY, ControlPending
 from hooke.comm.mpi.exchange import Exchange, Scratch
+from hooke.comm.mpi.leaving import possible
 from hooke.comm.mpi.wait import Patience
 from hooke.errors import CommError
 
@@ -20,8 +23,11 @@ words not received yet are never matched by a sum."""
 class MpiControl:
     """See `hooke.comm.base.Control`."""
 
-    def __init__(self, comm: MPI.Intracomm, patience: Patience) -> None:
-        self._comm = comm
+    def __init__(self, comm: MPI.Intracomm, patience: Patience, alone: bool = False) -> None:
+        """`alone`: no other run follows in these processes."""
+        self._comm, self._alone = comm, alone
+        self.gone: set[int] = set()
+        """Ranks whose processes have ended, as this rank was told."""
         self._patience = patience
         self._rank, self._size = comm.Get_rank(), comm.Get_size()
         self._scratch = Scratch()
@@ -42,7 +48,7 @@ class MpiControl:
             return status.Get_source(), tuple(self._incoming[: status.Get_count(MPI.DOUBLE)].tolist())
         request = self._comm.Irecv(self._incoming, check_rank(source, self._size), _WORDS)
         try:
-            self._patience.until(lambda: request.Test(status), rung=True)
+            self._patience.until(lambda: request.Test(status), rung=True, of=source)
         except BaseException:  # a signal handler raised: no later message may be received into this buffer
             request.Cancel()
             raise
@@ -72,9 +78,36 @@ class MpiControl:
     def allreduce(self, words: Words) -> Words:
         """Return the sums over ranks, in the documented order."""
         array = _array(words).copy()
+        if self.gone:
+            return self._among_the_others(array)
         rounds = collectives.allreduce(self._size, array.size, "tree")[self._rank]
         if rounds:
             Exchange(self._comm, rounds, array, self._scratch).run(self._patience)
+        return tuple(array.tolist())
+
+    def watch(self, ranks: Iterable[int]) -> None:
+        """Look whether processes of these ranks have ended; not in one of several runs, nor with Open MPI."""
+        if self._alone and possible():
+            self._patience.watch(ranks)
+
+    def forget(self, rank: int) -> None:
+        """Look no longer whether the process of this rank has ended."""
+        self._patience.forget(rank)
+
+    def without(self, ranks: Iterable[int]) -> None:
+        """Leave these ranks out of all-reduces."""
+        self.gone |= set(ranks)
+
+    def _among_the_others(self, array: Array) -> Words:
+        """Return the sums over the ranks that are there, by the last of them."""
+        others = [rank for rank in range(self._size) if rank not in self.gone]
+        if self._rank != others[-1]:
+            self.send(tuple(array.tolist()), others[-1])
+            return self.recv(others[-1])[1]
+        for rank in others[:-1]:
+            array += np.array(self.recv(rank)[1])
+        for rank in others[:-1]:
+            self.send(tuple(array.tolist()), rank)
         return tuple(array.tolist())
 
     def _keep(self, request: MPI.Request, array: Array) -> None:
@@ -100,7 +133,7 @@ def await_any(
             found.append(message)
         return bool(found)
 
-    patience.until(arrived, rung)
+    patience.until(arrived, rung, ANY)
     return found[0]
 
 

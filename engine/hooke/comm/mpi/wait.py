@@ -12,18 +12,23 @@ import ctypes
 import os
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mpi4py import MPI
 
+from hooke.comm.base import ANY
 from hooke.comm.mpi.bell import Bell
-from hooke.errors import CommError
+from hooke.errors import CommError, RankLost
 from hooke.hardware.affinity import allowed
 
 _PR_SET_TIMERSLACK = 29
 _SPIN = 100e-6
 _LONGEST_SLEEP = 1e-3
+_LOOK = 0.1
+"""Seconds between two looks whether processes have ended."""
+_AGAIN = 5
+"""Looks for a message of a process that has ended."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -45,15 +50,19 @@ class Patience:
             self.ranks_on_this_machine, self.crowded = parent.ranks_on_this_machine, parent.crowded
         self._bell: Bell = Bell() if parent is None else parent._bell
         self._names: list[str] = world.allgather(self._bell.name)
+        self._watched: set[int] = set()
+        self._ended: set[int] = set()
+        self._looked = 0.0
 
     def backoff(self) -> Backoff:
         """Return a new back-off for one wait."""
         return Backoff(self.crowded)
 
-    def until(self, done: Callable[[], bool], rung: bool = False) -> None:
+    def until(self, done: Callable[[], bool], rung: bool = False, of: int | None = None) -> None:
         """Return when `done()` is true; raises CommError for an error of MPI.
 
-        `rung`: it becomes true by a message whose sender calls `ring`.
+        `rung`: it becomes true by a message whose sender calls `ring`. `of`: the rank that is waited for, or ANY;
+        raises RankLost if its process has ended and it is watched.
         """
         try:
             if done():
@@ -61,14 +70,39 @@ class Patience:
             backoff = self.backoff()
             sleep = self._doze if rung and self._bell.name else time.sleep
             while not done():
+                if self._watched and of is not None and (lost := self._lost(of)) is not None:
+                    if not any(done() for _ in range(_AGAIN)):  # what it has sent before arrives first
+                        raise RankLost(lost)
+                    return
                 backoff.rest(sleep=sleep)
         except MPI.Exception as error:
             raise CommError(f"MPI reports: {error}") from error
 
     def ring(self, rank: int) -> None:
         """Wake a rank that waits for what has just been sent to it, if it is on this machine."""
-        if (name := self._names[rank]) and not self._bell.ring(name):
+        if (name := self._names[rank]) and not self._bell.ring(name) and rank not in self._watched:
             self._names[rank] = ""
+
+    def watch(self, ranks: Iterable[int]) -> None:
+        """From now on look whether the processes of these ranks of this machine have ended.
+
+        The bell of a process is gone with it. Those of which none is known are not watched.
+        """
+        self._watched = {rank for rank in ranks if self._names[rank] and self._bell.ring(self._names[rank])}
+
+    def forget(self, rank: int) -> None:
+        """Look no longer whether the process of this rank has ended."""
+        self._watched.discard(rank)
+        self._ended.discard(rank)
+
+    def _lost(self, of: int) -> int | None:
+        """Return a watched rank that is waited for and whose process has ended; None without one."""
+        now = time.perf_counter()
+        if now - self._looked >= _LOOK:
+            self._looked = now
+            self._ended = {rank for rank in self._watched if not self._bell.ring(self._names[rank])}
+        found = self._ended if of == ANY else self._ended & {of}
+        return min(found, default=None)
 
     def close(self) -> None:
         """Free the bell, which all communicators of the run share."""

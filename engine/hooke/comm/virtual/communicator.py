@@ -13,7 +13,7 @@ All rules are deterministic (turns: `baton.py`, message times: `network.py`):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -257,6 +257,15 @@ class VirtualControl:
         """Return the sums over ranks when the last one has entered."""
         total: Words = self._group.meet(self._rank, "in a control all-reduce", check_words(words), _sum_words, 0.0)
         return total
+
+    def watch(self, ranks: Iterable[int]) -> None:
+        """Do nothing: all ranks share a process."""
+
+    def forget(self, rank: int) -> None:
+        """Do nothing."""
+
+    def without(self, ranks: Iterable[int]) -> None:
+        """Do nothing: none is gone."""
 
 
 class _VirtualAnnouncement:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hooke.comm.base import ANY, Control, ControlPending, Pending, Vector
 from hooke.comm.wrappers.charge import Charged
 
@@ -125,6 +127,18 @@ class TimedControl:
         """Return the sums over all ranks."""
         with self._timed.charged("words all-reduce"):
             return self._inner.allreduce(words)
+
+    def watch(self, ranks: Iterable[int]) -> None:
+        """Look whether processes of these ranks have ended."""
+        self._inner.watch(ranks)
+
+    def forget(self, rank: int) -> None:
+        """Look no longer whether that of this one has."""
+        self._inner.forget(rank)
+
+    def without(self, ranks: Iterable[int]) -> None:
+        """Leave these ranks out of all-reduces."""
+        self._inner.without(ranks)
 
 
 class _TimedWords:

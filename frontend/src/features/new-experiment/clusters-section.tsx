@@ -146,9 +146,13 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
         </Button>
       </div>
       <div className={styles.grid}>
-        {virtual ? (
+        {virtual || cluster.computed_on !== undefined ? (
           <>
-            <TextField path={[...path, "name"]} label="Name" description="Of the virtual cluster" />
+            <TextField
+              path={[...path, "name"]}
+              label="Name"
+              description={virtual ? "Of the virtual cluster" : "Of the cluster with these kinds of workers"}
+            />
             <ChoiceField
               path={[...path, "computed_on"]}
               label="Computed on"

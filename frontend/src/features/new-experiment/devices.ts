@@ -1,7 +1,16 @@
 import { isJson, type Json, withValue } from "@/lib/json/document";
 
-const GROUP = /^(?:(\d+)\s*x?\s+)?([^\s:/@+]+)(?::(\d+))?(?:\/(\d+))?(?:@(\d*\.?\d+))?(?:\+(\S+))?$/i;
-/** What follows the kind of a group: ":8" threads, "/16" sub-batches, "@0.5" speed, "+bf16" precision. */
+const NUMBER = String.raw`\d*\.?\d+`;
+const CHANGE = new RegExp(String.raw`~(${NUMBER})(?:\+(${NUMBER}))?:(${NUMBER})`, "g");
+const GROUP = new RegExp(
+  String.raw`^(?:(\d+)\s*x?\s+)?([^\s:/@+~!]+)(?::(\d+))?(?:\/(\d+))?(?:@(${NUMBER}))?(?:\+([^\s~!]+))?` +
+    String.raw`((?:~[^\s~!]+)*)(?:!(${NUMBER})(?:\*(${NUMBER}))?)?$`,
+  "i",
+);
+/**
+ * What follows the kind of a group: ":8" threads, "/16" sub-batches, "@0.5" speed, "+bf16" precision, then "~30:0.5"
+ * a change of speed after 30 s, "~30+60:0.5" one within 60 s, "!0.02*20" a straggler in 50 gradients, 20 times as long.
+ */
 const MARKS = [
   ["threads", ":"],
   ["sub_batches", "/"],
@@ -19,9 +28,28 @@ export function devicesText(value: unknown): string {
         "",
       );
       const count = group.count ?? 1;
-      return `${count === 1 ? "" : `${count} `}${group.kind}${marks}`;
+      return `${count === 1 ? "" : `${count} `}${group.kind}${marks}${changesText(group)}`;
     })
     .join(", ");
+}
+
+/** How the speed of a group changes, as it is typed. */
+function changesText(group: Json): string {
+  const changes = Array.isArray(group.changes) ? group.changes.filter(isJson) : [];
+  const told = changes.map((each) => `~${each.at}${each.over ? `+${each.over}` : ""}:${each.speed}`);
+  const longer = group.straggling_factor == null ? "" : `*${group.straggling_factor}`;
+  return told.join("") + (group.straggling ? `!${group.straggling}${longer}` : "");
+}
+
+/** The changes of speed that a text names; undefined if it names anything else. */
+function changesFrom(text: string): Json[] | undefined {
+  const found = [...text.matchAll(CHANGE)];
+  if (found.map(([whole]) => whole).join("") !== text) return undefined;
+  return found.map(([, at, over, speed]) => ({
+    at: Number(at),
+    ...(over ? { over: Number(over) } : {}),
+    speed: Number(speed),
+  }));
 }
 
 /** The groups that a text names; undefined for none. A kind that does not exist is left to the server to refuse. */
@@ -31,8 +59,9 @@ export function devicesFrom(text: string): Json[] | undefined {
     .map((part) => part.trim())
     .filter(Boolean)
     .map((part): Json => {
-      const [, count, kind, threads, parts, speed, precision] = GROUP.exec(part) ?? [];
-      if (kind === undefined) return { kind: part };
+      const [, count, kind, threads, parts, speed, precision, told, chance, longer] = GROUP.exec(part) ?? [];
+      const changes = changesFrom(told ?? "");
+      if (kind === undefined || changes === undefined) return { kind: part };
       return {
         kind,
         ...(count ? { count: Number(count) } : {}),
@@ -40,6 +69,9 @@ export function devicesFrom(text: string): Json[] | undefined {
         ...(parts ? { sub_batches: Number(parts) } : {}),
         ...(speed ? { speed: Number(speed) } : {}),
         ...(precision ? { precision } : {}),
+        ...(changes.length > 0 ? { changes } : {}),
+        ...(chance ? { straggling: Number(chance) } : {}),
+        ...(longer ? { straggling_factor: Number(longer) } : {}),
       };
     });
   return groups.length > 0 ? groups : undefined;

@@ -862,6 +862,32 @@ export type CalibrationView = {
 };
 
 /**
+ * Change
+ *
+ * A change of speed: sudden, or linear over some seconds.
+ */
+export type Change = {
+    /**
+     * At
+     *
+     * Seconds of the run, evaluations included, at which it begins.
+     */
+    at: number;
+    /**
+     * Over
+     *
+     * Seconds in which the speed changes linearly; 0: at once.
+     */
+    over?: number;
+    /**
+     * Speed
+     *
+     * Speed afterwards: a factor on the worker's speed before all changes.
+     */
+    speed: number;
+};
+
+/**
  * CheckpointView
  *
  * A checkpoint of all ranks together; a cluster keeps the newest two of an attempt.
@@ -908,13 +934,13 @@ export type CheckpointView = {
 /**
  * ClusterChoice
  *
- * Where runs execute: a registered cluster, or a virtual one simulated on it.
+ * Where runs execute: a registered cluster, with workers as they are or of kinds, or a virtual one.
  */
 export type ClusterChoice = {
     /**
      * Computed On
      *
-     * The registered cluster on which a virtual one is simulated.
+     * The registered cluster on which a virtual one is simulated, or whose workers are of these kinds.
      */
     computed_on?: string | null;
     /**
@@ -926,7 +952,7 @@ export type ClusterChoice = {
     /**
      * Name
      *
-     * A registered cluster, or with `virtual` a name of one's own.
+     * A registered cluster, or with `computed_on` a name of one's own.
      */
     name: string;
     /**
@@ -2119,6 +2145,12 @@ export type DeliveryView = {
  */
 export type DeviceGroup = {
     /**
+     * Changes of speed
+     *
+     * Sudden or drifting, in the order of their beginnings; each holds until the next one. A real worker sleeps accordingly.
+     */
+    changes?: Array<Change>;
+    /**
      * Count
      *
      * Workers of this kind.
@@ -2142,6 +2174,18 @@ export type DeviceGroup = {
      * Factor on the speed of its gradients. On a real cluster at most 1: the process sleeps after each gradient, so that it is that much slower than it could be.
      */
     speed?: number;
+    /**
+     * Straggling
+     *
+     * Chance that a gradient takes `straggling_factor` times as long; of a real worker by a sleep.
+     */
+    straggling?: number;
+    /**
+     * Straggling factor
+     *
+     * How much longer such a gradient takes.
+     */
+    straggling_factor?: number;
     /**
      * Sub-batches
      *
@@ -6497,13 +6541,13 @@ export type SpanView = {
 /**
  * SpeedChange
  *
- * A change of speed: sudden, or linear over some seconds.
+ * A change of speed of a worker, or of all.
  */
 export type SpeedChange = {
     /**
      * At
      *
-     * Virtual seconds of the run at which it begins.
+     * Seconds of the run, evaluations included, at which it begins.
      */
     at: number;
     /**

@@ -1,0 +1,26 @@
+"""The end of a process without MPI_Finalize, which waits for all ranks, one of which is gone.
+
+Hydra, which starts the ranks of MPICH, ends all others as soon as one ends that has not taken its leave. It takes
+it by a line of the protocol PMI-1, over the file whose number is in `PMI_FD`; a guard has it, too, and can take it
+for its rank. Open MPI's mpirun, and Slurm, know nothing like it: there a run ends with any of its processes.
+"""
+
+from __future__ import annotations
+
+import os
+
+FILE = "PMI_FD"
+"""Environment variable with the number of the open file."""
+
+
+def possible() -> bool:
+    """Return whether this process can take its leave: the launcher of its rank is Hydra."""
+    return os.environ.get(FILE, "").isdigit()
+
+
+def take_leave() -> None:
+    """Tell the launcher that this rank has ended as it should. Raises OSError if it has ended itself."""
+    file = int(os.environ[FILE])
+    os.write(file, b"cmd=finalize\n")
+    while not os.read(file, 1000).endswith(b"\n"):
+        continue

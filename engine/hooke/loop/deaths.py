@@ -1,0 +1,68 @@
+"""Workers whose processes end while the server of their method goes on without them.
+
+With `on_bad_worker: drop`, on one machine and with MPICH, a worker that a signal has killed is dropped as one with
+NaN or Inf: what it did not finish goes back. MPI goes on among the others as long as the launcher is not told: a
+guard outlives its rank (`hooke.cluster.outliving`). Nothing collective may follow but sums of control words, which
+leave out who is gone, and MPI cannot be finalized (`hooke.comm.mpi.leaving`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from hooke.errors import CommError, HookeError, NumericalError, RankLost
+from hooke.loop.recorder import RecordedRank
+from hooke.loop.server_worker import BAD, MOST_TOLD
+from hooke.trace.phases import Phase
+
+
+class Deaths:
+    """The server's side: which workers are gone, in the order in which they went."""
+
+    def __init__(self, rank: RecordedRank) -> None:
+        self._r = rank
+        self.found: list[int] = []
+
+    @property
+    def word(self) -> float:
+        """Return a number with a bit for each worker that is gone."""
+        return float(sum(1 << worker for worker in self.found))
+
+    def watch(self) -> None:
+        """From now on look whether processes of workers have ended, where the run may go on without them."""
+        r = self._r
+        if r.drops and r.spec.virtual is None and r.workers <= MOST_TOLD:
+            r.comm.control.watch(range(r.workers))
+
+    def hear(self, source: int, reached: Mapping[int, int]) -> tuple[int, tuple[float, ...]]:
+        """Return (worker, words) of the earliest message from `source`; BAD of a worker that is gone.
+
+        `reached`: the steps of each worker according to its latest message.
+        """
+        r = self._r
+        try:
+            with r.comm.under(Phase.IDLE):
+                return r.comm.control.recv(source)
+        except RankLost as lost:
+            r.comm.control.forget(lost.rank)
+            self.found.append(lost.rank)
+            return lost.rank, (BAD, float(reached.get(lost.rank, 0)), r.loss)
+
+    def completes(self, exchange: Callable[[], None]) -> bool:
+        """Carry out an exchange with a worker; return false if its process ended: then `hear` tells it."""
+        try:
+            exchange()
+        except RankLost:
+            return False
+        return True
+
+    def why(self, worker: int, step: int) -> str:
+        """Return why a worker was dropped."""
+        what = "its process has ended" if worker in self.found else "NaN or Inf"
+        return f"{what}, rank {worker} at its step {step}: the run continues without it"
+
+    def nobody(self) -> HookeError:
+        """Return the error that no worker is left."""
+        if len(self.found) == self._r.workers:
+            return CommError("no worker is left: the processes of all of them have ended")
+        return NumericalError("no worker is left: the gradients or weights of all of them hold NaN or Inf")

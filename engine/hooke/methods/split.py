@@ -1,0 +1,74 @@
+"""Synchronous steps whose batches are split among the workers: by sizes that are given, or by measured speed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Self
+
+from pydantic import Field
+
+from hooke.catalogue.algorithm import Algorithm
+from hooke.methods.sizes import Size
+
+
+class Split(Algorithm):
+    """A method in whose steps every worker has a fixed number of batches of its own."""
+
+    sizes: tuple[Size, ...] = Field(
+        (1,),
+        min_length=1,
+        max_length=4096,
+        title="Sizes",
+        description="Batches of worker 0, 1, ... in a step; from the beginning again for further workers. Without "
+        "effect with a split that is measured.",
+    )
+    split: Literal["given", "measured"] = Field(
+        "given",
+        title="Split",
+        description="`given`: as `sizes` says. `measured`: the workers time gradients before the run, and their "
+        "sizes are in proportion to their speeds.",
+    )
+    mean: int = Field(
+        4, ge=1, le=10_000, title="Mean size", description="Batches of a worker's step, on average: if measured."
+    )
+
+    def gradients_per_step(self) -> int:
+        """Return the mean number of batches of a worker's step."""
+        return self.mean if self.split == "measured" else max(1, sum(self.sizes) // len(self.sizes))
+
+    def batches_of(self, worker: int, workers: int) -> int:
+        """Return a worker's own number of batches; before they are measured the mean."""
+        del workers
+        return self.mean if self.split == "measured" else self.sizes[worker % len(self.sizes)]
+
+    def unmeasured(self) -> int:
+        """Return the mean number of batches of a worker's step if the split is yet to be measured, else 0."""
+        return self.mean if self.split == "measured" else 0
+
+    def measured(self, sizes: Sequence[int]) -> Self:
+        """Return the method with these sizes."""
+        return self.model_copy(update={"split": "given", "sizes": tuple(sizes)})
+
+    def faults(self, workers: int) -> list[str]:
+        """Return what prevents that all budgets count alike."""
+        if self.split == "measured":
+            return []
+        found = []
+        if workers % len(self.sizes):
+            found.append(f"{workers} workers are no multiple of the {len(self.sizes)} sizes given")
+        if sum(self.sizes) % len(self.sizes):
+            found.append(f"the mean of the sizes, {sum(self.sizes)} / {len(self.sizes)}, is no whole number")
+        return found
+
+
+def by_speed(speeds: Sequence[float], mean: int) -> list[int]:
+    """Return whole sizes with this mean, one at least, in proportion to speeds, by the largest remainders."""
+    workers, whole = len(speeds), sum(speeds)
+    total = workers * mean
+    ideal = [total * speed / whole for speed in speeds]
+    sizes = [max(1, int(share)) for share in ideal]
+    while (missing := total - sum(sizes)) != 0:
+        able = [i for i in range(workers) if missing > 0 or sizes[i] > 1]
+        pick = min if missing > 0 else max
+        sizes[pick(able, key=lambda i: sizes[i] - ideal[i])] += 1 if missing > 0 else -1
+    return sizes

@@ -1,0 +1,105 @@
+"""Batches of a synchronous step, split by speeds that the workers measure before the run."""
+
+import json
+import os
+import subprocess
+
+import numpy as np
+import pytest
+from hooke.catalogue.validation import validate_run
+from hooke.loop.train import run_spec_virtual
+from hooke.methods.split import by_speed
+from hooke.spec.journal import records
+
+from tests.engine.cli.conftest import command
+
+PLAIN = {"latency": 0, "seconds_per_byte": 0, "compute_seconds_per_sample": 1e-3, "compute_jitter": 0}
+
+
+@pytest.mark.parametrize(
+    ("speeds", "mean", "wanted"),
+    [
+        ((4, 1), 5, [8, 2]),
+        ((1, 1), 4, [4, 4]),
+        ((100, 1), 4, [7, 1]),  # one at least
+        ((5, 3), 2, [3, 1]),  # 2.5 and 1.5: the first of equal remainders
+        ((100, 1, 1), 2, [4, 1, 1]),
+    ],
+)
+def test_sizes_are_in_proportion_and_keep_their_mean(speeds, mean, wanted):
+    assert by_speed(speeds, mean) == wanted
+
+
+def test_rounding_never_changes_the_sum():
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        speeds = random.lognormal(sigma=2, size=random.integers(1, 9))
+        mean = int(random.integers(1, 9))
+        sizes = by_speed(speeds.tolist(), mean)
+        assert sum(sizes) == mean * len(speeds) and min(sizes) >= 1
+        ideal = sum(sizes) * speeds / speeds.sum()
+        assert all(size <= max(1, np.ceil(share)) for size, share in zip(sizes, ideal, strict=True))
+
+
+def document(**more):
+    return {
+        "schema": "hooke.run/1",
+        "workload": {"name": "digits-mlp", "parameters": {"hidden1": 8, "hidden2": 8}},
+        "algorithm": {"name": "weighted-sync-sgd", "parameters": {"split": "measured", "mean": 5, "lr": 0.1}},
+        "workers": 2,
+        "batch": 8,
+        "sharding": "dispatched",
+        "budget": {"samples": 8 * 10 * 20},
+        "evaluation": {"every": 8 * 10 * 20},
+    } | more
+
+
+def test_simulated_workers_know_their_speed():
+    """By hand: 4 : 1, so that 8 and 2 of 10 batches take the same 64 ms."""
+    virtual = PLAIN | {"speeds": [1, 0.25], "memory_bandwidth": 1e15}
+    ends = run_spec_virtual(validate_run(document(world="virtual", virtual=virtual)))
+    assert [each.done.batches for each in ends] == [8, 2]
+    assert [each.done.phases["compute"] for each in ends] == pytest.approx([20 * 64e-3] * 2)
+    given = document(world="virtual", virtual=virtual)
+    given["algorithm"] = {"name": "weighted-sync-sgd", "parameters": {"sizes": [8, 2], "lr": 0.1}}
+    same = run_spec_virtual(validate_run(given))
+    assert same[0].weights.tobytes() == ends[0].weights.tobytes()
+    assert same[0].done.batches is None
+
+
+def test_a_run_that_goes_on_keeps_the_sizes_of_its_checkpoint(tmp_path):
+    virtual = PLAIN | {"speeds": [1, 0.25]}
+    chosen = document(world="virtual", virtual=virtual, checkpoint="always", checkpoint_every=8 * 10 * 10)
+    straight = run_spec_virtual(validate_run(chosen), tmp_path)
+    newest = max((each for each in (tmp_path / "checkpoints").iterdir()), key=lambda place: int(place.name))
+    (newest / "complete.json").unlink()
+    changed = chosen | {"virtual": virtual | {"speeds": [1, 0.25]}}
+    for file in sorted((tmp_path / "checkpoints").glob("*/rank.*.npz")):
+        with np.load(file) as had:
+            arrays = {name: had[name] for name in had.files}
+        meta = json.loads(str(arrays.pop("meta")))
+        assert meta["sizes"] == [8, 2]
+        np.savez(file, meta=np.array(json.dumps(meta | {"sizes": [7, 3]})), **arrays)
+    again = run_spec_virtual(validate_run(changed), tmp_path, resume=True)
+    assert [each.done.batches for each in again] == [7, 3], "they are not measured anew"
+    assert again[0].done.samples == straight[0].done.samples
+
+
+def test_real_workers_measure_themselves(tmp_path):
+    """One of two is slowed down to a quarter, before the run as in it."""
+    chosen = document(groups=[{"kind": "cpu"}, {"kind": "cpu", "speed": 0.25}])
+    folder, place = tmp_path / "out", tmp_path / "run.json"
+    place.write_text(json.dumps(chosen))
+    found = subprocess.run(
+        command("run", place, "--run-dir", folder, "--json"),
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    ends = [list(records(folder / f"journal.{worker}.jsonl")) for worker in (0, 1)]
+    sizes = [each[-1].batches for each in ends]
+    assert sum(sizes) == 10 and sizes[0] >= 7, "8 and 2, unless others took a core meanwhile"
+    assert ends[0][0].notes["batches of a step"] == f"{sizes[0]}, {sizes[1]} by measured speed"
+    speeds = json.loads(found.stdout)["speeds"]
+    assert speeds[1] == pytest.approx(0.25, abs=0.12), "by the batches that each has had"
