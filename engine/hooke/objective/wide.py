@@ -52,6 +52,8 @@ class WideObjective:
     reads_ahead = False
     on_host: ClassVar[bool] = False
     """Whether it computes on the CPU whatever the place says, because its kernels do."""
+    apart = False
+    """Whether gradients stay in their rows (`Rows.values`), and in no vector; see `Rank.read_rows`."""
 
     def __init__(
         self,
@@ -216,9 +218,14 @@ class WideObjective:
         `back` (b, hidden) is that of the hidden units; `rows` (a, hidden) and `biases` (a,) are those of the rows
         `ids` of the output layer, ascending, or of all.
         """
+        self._computed += 1
+        features, values = gradient_rows(batch, back)
+        if self.apart:
+            held = ((features, values), (None, back.sum(0)[:, None]), (ids, rows), (ids, biases[:, None]))
+            self.touched = Touched(tuple(Rows(part, *own) for part, own in zip(self.layout, held, strict=True)))
+            return
         self._clear(whole=ids is None)
         g1, gb1, g2, gb2 = self._gradients
-        features, values = gradient_rows(batch, back)
         g1.index_copy_(0, features, values)
         torch.sum(back, 0, out=gb1)
         if ids is None:
@@ -229,7 +236,6 @@ class WideObjective:
             gb2.index_copy_(0, ids, biases)
         self.touched = Touched(tuple(map(Rows, self.layout, (features, None, ids, ids))))
         self._written = self._gradient._version
-        self._computed += 1
 
     def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
         """Score `weights` on items start..stop - 1 of a part over all labels: cross-entropy, precision at 1.
