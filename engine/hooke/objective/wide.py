@@ -25,7 +25,7 @@ from hooke.errors import CheckpointError
 from hooke.objective import device as devices
 from hooke.objective.active_labels import Active, Kept, Layer
 from hooke.objective.bags import Bags, Subset, divided
-from hooke.objective.returned import Returned, clear
+from hooke.objective.returned import Returned, clear, zeros
 from hooke.objective.wide_input import gradient_rows, hidden_units
 from hooke.objective.wide_loss import all_outputs, hits, losses, softmax
 from hooke.objective.wide_metrics import WideMetrics
@@ -132,7 +132,7 @@ class WideObjective:
         elements = self.layout[-1].stop
         if self._returned is not None:
             return self._returned.allocate(elements)
-        return torch.zeros(elements, device=self.device)
+        return zeros(elements) if self.device.type == "cpu" else torch.zeros(elements, device=self.device)
 
     def initial(self, seed: int) -> Tensor:
         """Return the initial weights, a function of the seed only (drawn on the CPU); narrow ones rounded."""
