@@ -204,7 +204,7 @@ class WideObjective:
         `whole`: all rows of the output layer are written now, so that what they hold need not be cleared.
         """
         known = self.touched is not None and self._gradient._version == self._written
-        if self._room is not None and (not known or self._computed % RETURNED == 0):
+        if self._room is not None and (not known or (self._computed - 1) % RETURNED == 0):
             clear(self._room)
         elif known and self.touched is not None:
             stale = (rows for rows in self.touched if not (whole and rows.ids is None))
