@@ -8,6 +8,8 @@
     python -m benchmarks.slide wire --minutes 25 --processes 2       bytes of 2 and 8 simulated hosts to one P@1
     python -m benchmarks.slide wire --per-step --problem finna-yso-en  bytes of a step on the real records
     python -m benchmarks.slide device --seconds 180                  on a GPU and on the cores of its machine
+    python -m benchmarks.slide speed --minutes 5                     whole runs at 670,091 labels: rate and memory
+    python -m benchmarks.slide threads --seconds 120                 rates by the number of threads
     python -m benchmarks.slide publish                               write docs/results/slide.md and its data
     python -m benchmarks.slide kernels [OPTION...]                   time the kernels of a step
 
@@ -27,7 +29,7 @@ from pathlib import Path
 from hooke.workloads.xmlc_mlp import PLANTED
 
 from benchmarks.evidence.store import ROOT
-from benchmarks.slide import kernels, region, wire, wire_runs
+from benchmarks.slide import kernels, region, speed, wire, wire_runs
 from benchmarks.slide.conditions import PROBLEMS, SIZES, Problem, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import device_results, publish
@@ -46,10 +48,17 @@ def main() -> int:
 
         device.main(sys.argv[2:])
         return 0
+    if sys.argv[1:2] == ["threads"]:
+        from benchmarks.slide import scaling  # imports torch
+
+        scaling.main(sys.argv[2:])
+        return 0
     parser = argparse.ArgumentParser(
         prog="benchmarks.slide", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("compare", "map", "wire", "device", "publish", "kernels"))
+    parser.add_argument(
+        "do", choices=("compare", "map", "wire", "device", "speed", "threads", "publish", "kernels")
+    )
     parser.add_argument("--size", choices=SIZES, default="first", help="effort of compare (default: %(default)s)")
     parser.add_argument(
         "--problem",
@@ -75,7 +84,8 @@ def main() -> int:
     if options.do == "publish":
         mapped, wired = region.stored(options.store), wire.stored(options.store)
         results, beside = ROOT / "docs" / "results", device_results(options.store)
-        print(publish(store.stored().values(), mapped, results, wired, beside))
+        of_speed, threads = speed.stored(options.store), device_results(options.store, "threads")
+        print(publish(store.stored().values(), mapped, results, wired, beside, of_speed, threads))
         return 0
     if options.do == "wire":
         for problem in options.problem or (PLANTED,):
@@ -83,6 +93,9 @@ def main() -> int:
             task = wire.Task(problem, options.hidden, target)
             wire_runs.run(options.store, task, options.minutes, options.seeds, options.processes)
         print(of_wire(wire.stored(options.store)))
+        return 0
+    if options.do == "speed":
+        speed.run(options.store, options.threads, options.minutes)
         return 0
     if options.do == "map":
         for problem in options.problem or (PLANTED,):

@@ -75,12 +75,14 @@ PROBLEMS = {
             "planted problem, 21,025 labels",
             {"labels": 21_025, "features": 66_359, "items": 250_000, "validation_items": 4000},
             21_025,
-            0.75,
-            1_000,
+            0.78,
+            2_000,
             "A generated problem with as many labels and features as the real records: every label has 16 "
             "features of its own, of which its items show half, among others that mean nothing; frequencies "
             "of labels follow Zipf's law, so that whoever always names the most frequent one has a P@1 of 32%. "
-            "The target is what the full layer has after about 16,000 samples.",
+            "The target was chosen from curves of one seed at one learning rate, before any run of the comparison: "
+            "an earlier one of 45% was met at the first evaluation; here the first layer takes about ten, and "
+            "the layers are apart.",
         ),
     )
 }
@@ -88,6 +90,7 @@ SIZES = {
     size.name: size
     for size in (
         Size("first", (REAL, PLANTED), 6, 384_000, 3),
+        Size("short", (PLANTED,), 6, 64_000, 3),
         Size("whole", (REAL, PLANTED), 12, 256_000, 5),
     )
 }

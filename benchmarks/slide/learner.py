@@ -75,6 +75,7 @@ class Learner:
         self.params = objective.initial(seed) if initial is None else initial.to(objective.device, copy=True)
         self._gradient = objective.allocate()
         objective.bind(self.params, self._gradient)
+        objective.apart = True  # as for the method `sgd`
         self._batches = Batches(objective.train_size, batch, seed, 0, 1, "iid")
         rank: Any = self
         self._step = RowStep(rank, lr)

@@ -55,9 +55,9 @@ HORIZON = 5000
 
 
 def cells(coarse: bool = False, problem: str = PLANTED) -> Iterator[tuple[int, int, str]]:
-    """Yield (labels, batch, layer), the cheapest first; the real records have one number of labels."""
+    """Yield (labels, batch, layer), the most labels first; the real records have one number of labels."""
     labels, batches = COARSE if coarse else (LABELS, BATCHES)
-    yield from product(labels if problem == PLANTED else (PROBLEMS[problem].labels,), batches, MAPPED)
+    yield from product(reversed(labels) if problem == PLANTED else (PROBLEMS[problem].labels,), batches, MAPPED)
 
 
 def outputs(labels: int, batch: int, layer: str) -> int:
@@ -226,7 +226,8 @@ def table(found: Sequence[Mapping[str, Any]]) -> str:
         f"outputs); `slide` with its builds spread over {HORIZON} steps: SimHash with 9 hashes and 50 tables, or "
         "DWTA with 5 and 24; per item with a common draw of 94%. **Rates only: the layers have not been trained "
         "to equal precision here**, and one that is faster per sample may need more samples. -: not measured, or "
-        f"too large for the memory; ~: other programs used more than {QUIET:.0%} of the processors.",
+        f"too large for the memory; ~: other programs used more than {QUIET:.0%} of the processors. "
+        f"Commit {', '.join(sorted({str(record.get('commit')) for record in found}))}.",
     ]
     if known := known_of(str(record.get("commit")) for record in found):
         lines += ["", known]

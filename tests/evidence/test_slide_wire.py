@@ -51,7 +51,7 @@ def test_every_kind_of_run_has_the_same_trials_and_the_best_is_reported():
     assert {each["rate"] for each in reported} == {0.3} and len(reported) == 2 * len(wire.KINDS)
     assert len({each["key"] for each in found}) == len(found)
     methods = [each["method"] for each in found]
-    assert methods == sorted(methods, reverse=True), (
+    assert methods == sorted(methods), (
         "the first method's rows are complete before the second begins"
     )
 
@@ -119,7 +119,9 @@ def test_runs_at_once_wait_for_the_trials_that_choose_their_rate():
 def test_a_failed_trial_does_not_stop_the_others():
     failed = {wire.Cell(wire.TUNING, *wire.KINDS[0], wire.RATES[0]).title}
     found = [sent(wire.Cell(wire.TUNING, *wire.KINDS[0], rate)) for rate in wire.RATES[1:]]
-    assert next(wire.ready(found, 1, failed)).rate == wire.RATES[1]
+    found += [sent(wire.Cell(wire.TUNING, *wire.KINDS[1], rate)) for rate in wire.RATES]  # of whole vectors
+    following = next(wire.ready(found, 1, failed))
+    assert (following.seed, following.rate) == (0, wire.RATES[1])
 
 
 def test_the_same_bits_both_ways_need_no_target():

@@ -25,6 +25,6 @@ class SGD(Descent):
 
     def run(self, r: Rank) -> None:
         """Take steps until the run ends."""
-        step = self.local_step(r)
+        step = self.local_step(r).alone()
         for _ in r.steps():
             step.apply(step.gradient())

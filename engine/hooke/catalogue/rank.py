@@ -80,6 +80,12 @@ class Rank(Protocol):
         None, too, for any other vector, and once `g` has been changed or exchanged.
         """
 
+    def read_rows(self) -> None:
+        """Say that of gradients only the rows that `touched` tells are read, by `Rows.gradient`, if it tells any.
+
+        An objective may then leave the vector of `gradient` as it is. Call this before the loop.
+        """
+
     def stepped(self, elements: int) -> None:
         """Take note that the current step accesses only so many elements of the weights, for virtual time."""
 

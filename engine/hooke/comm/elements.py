@@ -83,7 +83,9 @@ def bits(tensor: Any) -> Array:
     return tensor.view(torch.int16).numpy().view(BF16)  # type: ignore[no-any-return]
 
 
-def single(vector: Any) -> Array:
-    """Return a copy of a vector's elements in float32 in host memory."""
+def single(vector: Any, copied: bool = True) -> Array:
+    """Return a vector's elements in float32 in host memory: a copy, or without `copied` themselves if possible."""
     array: Array = host(vector)
-    return tensor(array).float().numpy() if array.dtype == BF16 else array.copy()
+    if array.dtype == BF16:
+        return tensor(array).float().numpy()
+    return array.copy() if copied else array

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hooke.comm.base import Slice, Vector
@@ -19,6 +20,8 @@ class Rows:
 
     part: Slice
     ids: Any
+    values: Any = field(default=None, compare=False, repr=False)
+    """These rows of a gradient that is written to no vector, as `of` returns them; see `Rank.read_rows`."""
 
     @property
     def count(self) -> int:
@@ -42,6 +45,10 @@ class Rows:
         """Return these rows of a vector: a copy of shape (number of rows, elements); all of them: a view."""
         whole = self.matrix(vector)
         return whole if self.ids is None else whole.index_select(0, self.at(whole))
+
+    def gradient(self, g: Vector) -> Any:
+        """Return these rows of the gradient g: `values`, which a step may change, or else `of`."""
+        return self.of(g) if self.values is None else self.values
 
     def put(self, vector: Vector, values: Any) -> None:
         """Write values, as `of` returns them, to these rows of a vector."""
@@ -114,13 +121,21 @@ class Touched:
         """Add rate g to x, of which g differs from zero only here: the bits of `x.add_(g, alpha=rate)`."""
         for each in self.slices:
             values = each.of(x)
-            values.add_(each.of(g), alpha=rate)
+            values.add_(each.gradient(g), alpha=rate)
             each.put(x, values)
 
     def total(self, vector: Vector) -> float:
-        """Return the sum of these elements, which is NaN or infinite if one of them is."""
-        sums = [each.of(vector).sum().double() for each in self.slices]
+        """Return the sum of these elements of a gradient, which is NaN or infinite if one of them is."""
+        sums = [each.gradient(vector).sum().double() for each in self.slices]
         return float(sum(sums))  # one wait for a device, not one per slice
+
+
+def finite(vector: Any, touched: Touched | None) -> bool:
+    """Return whether a vector, or the gradient that consists of these rows, holds neither NaN nor infinity."""
+    if math.isfinite(float(vector.sum()) if touched is None else touched.total(vector)):
+        return True  # a sum keeps both, but may overflow by itself
+    found = [vector] if touched is None else [rows.gradient(vector) for rows in touched]
+    return all(bool(values.isfinite().all()) for values in found)
 
 
 def nonzero(layout: tuple[Slice, ...], vector: Any) -> Touched:

@@ -20,7 +20,7 @@ import numpy as np
 from hooke.catalogue.workload import Score
 from hooke.comm.arrays import MOST_WORDS
 from hooke.comm.base import Vector
-from hooke.comm.elements import host
+from hooke.comm.elements import Array, host, single
 from hooke.errors import AlgorithmError
 from hooke.loop.clock import restart_clock
 from hooke.loop.recorder import RecordedRank, Stop
@@ -131,6 +131,16 @@ def _clock(r: RecordedRank, waits: float) -> float:
 def evaluated(r: RecordedRank) -> Vector:
     """Return the weights to score: the method's vector, or the result of the method's function; collective."""
     return r.evaluated() if callable(r.evaluated) else r.evaluated
+
+
+def final_weights(r: RecordedRank) -> tuple[Array, Array | None]:
+    """Return a rank's weights and those that are scored, on a worker of a method with a server None; collective.
+
+    Weights in float32 are not copied: nobody changes them any more, and they may be most of the memory.
+    """
+    scored = evaluated(r) if r.is_server or not r.algorithm.servers else None
+    weights = single(r.params, copied=False)
+    return weights, weights if scored is r.params else None if scored is None else single(scored)
 
 
 def compare(r: RecordedRank, weights: Vector) -> None:

@@ -54,6 +54,11 @@ class TrainingRank(RecordedRank):
         return (t - (self.first if self.algorithm.coordination == "parameter-server" else 0)) % period == 0
 
     @override
+    def read_rows(self) -> None:
+        if self.schedule.accumulation == 1 and hasattr(self.objective, "apart"):
+            self.objective.apart = True
+
+    @override
     def shared(self, name: str, like: Vector, updates: Updates = "auto", by_rows: bool = False) -> Shared:
         if not self.windows:
             self.note("one-sided operations", conformance(self.comm))

@@ -18,7 +18,7 @@ from hooke.catalogue.workload import Objective
 from hooke.comm.base import Pending, Slice, Vector
 from hooke.comm.elements import sendable
 from hooke.comm.shared import Shared
-from hooke.comm.touched import Touched
+from hooke.comm.touched import Touched, finite
 from hooke.comm.wrappers.timed import Timed
 from hooke.errors import NumericalError
 from hooke.hardware.placing import Placed
@@ -261,10 +261,8 @@ class RankState(Rank):
         self.elements = elements
 
     def check(self, vector: Vector, what: str, rank: int | None = None, step: int | None = None) -> None:
-        """Raise NumericalError if the vector holds a NaN or Inf: a sum keeps both, but may overflow by itself."""
-        touched = self.touched(vector)
-        total = float(vector.sum()) if touched is None else touched.total(vector)
-        if not math.isfinite(total) and not bool(vector.isfinite().all()):
+        """Raise NumericalError if the vector holds a NaN or Inf."""
+        if not finite(vector, self.touched(vector)):
             who, when = self.rank if rank is None else rank, self.t if step is None else step
             raise NumericalError(
                 f"{what} of rank {who} holds NaN or Inf at its step {when}: the run diverged; "

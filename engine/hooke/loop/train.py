@@ -41,14 +41,13 @@ from hooke.catalogue.validation import validate_run  # noqa: E402
 from hooke.catalogue.warnings import said_of_compute_time  # noqa: E402
 from hooke.catalogue.workload import Objective  # noqa: E402
 from hooke.comm.base import Comm  # noqa: E402
-from hooke.comm.elements import single  # noqa: E402
 from hooke.comm.wrappers.cuda import staging  # noqa: E402
 from hooke.comm.wrappers.timed import connect  # noqa: E402
 from hooke.errors import CheckpointError, CommError, HookeError, LaunchError, NumericalError  # noqa: E402
 from hooke.hardware.placing import among, notes_of  # noqa: E402
 from hooke.loop import checkpoint  # noqa: E402
 from hooke.loop.decisions import Requests  # noqa: E402
-from hooke.loop.evaluate import evaluated, score_test  # noqa: E402
+from hooke.loop.evaluate import final_weights, score_test  # noqa: E402
 from hooke.loop.flag import Flag  # noqa: E402
 from hooke.loop.output import abort_all, end_at_once, write_output_to  # noqa: E402
 from hooke.loop.rank import TrainingRank  # noqa: E402
@@ -129,8 +128,8 @@ def train_rank(
         done = recorder.done(rank)
         if trace is not None:
             trace.finish()
-    center = single(evaluated(rank)) if rank.is_server or not chosen.servers else None
-    outcome = Outcome(comm.rank, single(rank.params), center, done, recorder.evaluations)
+    weights, center = final_weights(rank)
+    outcome = Outcome(comm.rank, weights, center, done, recorder.evaluations)
     if folder is not None:
         arrays = {"weights": outcome.weights} | ({"center": center} if rank.holds_center else {})
         np.savez(folder / f"final.{comm.rank}.npz", **arrays)

@@ -26,6 +26,8 @@ class RowStep(Step):
     sums belong to this rank: they outlive a step and are never sent.
     """
 
+    rowwise = True
+
     def __init__(
         self,
         r: Rank,
@@ -65,7 +67,7 @@ class RowStep(Step):
         if touched is not self._all:
             self._r.stepped(len(touched))
         for place, (rows, sums) in enumerate(zip(touched, self._sums, strict=True)):
-            own, values = rows.of(g), self._weights.of(rows)
+            own, values = rows.gradient(g), self._weights.of(rows)
             if rows.ids is None and rows.width == 1:  # a bias: were g changed for it, all of it would be cleared
                 own = own.clone()
             if self._decay:
@@ -103,6 +105,7 @@ class LazyAdamStep(Step):
     never sent. Weight decay is decoupled, of the rows that move.
     """
 
+    rowwise = True
     betas: ClassVar[tuple[float, float]] = (0.9, 0.999)
 
     def __init__(
@@ -151,7 +154,7 @@ class LazyAdamStep(Step):
         mean = self._to_mean(g, parts)
         found = []
         for place, rows in enumerate(self._all if touched is None else touched):
-            own = rows.of(g)
+            own = rows.gradient(g)
             moving = (own != 0).any(dim=1)
             if not moving.all():
                 at = moving.nonzero().flatten()

@@ -24,6 +24,9 @@ class Step:
     change g.
     """
 
+    rowwise: ClassVar[bool] = False
+    """Whether this is an optimizer of rows."""
+
     def __init__(
         self,
         r: Rank,
@@ -47,6 +50,17 @@ class Step:
         `at_first`: all rows count as moved before the first exchange.
         """
         self._moved = Moved(self._r, at_first) if only_moved(self._r) else None
+        return self
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether `apply` reads the rows of a gradient alone, where the objective tells them."""
+        return self.rowwise and self._clip is None
+
+    def alone(self) -> Self:
+        """Say that nothing but `apply` of this step reads gradients; return this step."""
+        if self.by_rows:
+            self._r.read_rows()
         return self
 
     def moved(self) -> Touched | None:
@@ -121,6 +135,11 @@ class LocalStep(Step):
         self._velocity = r.state("velocity") if momentum else None
         self._ahead = r.buffer(r.params) if momentum and nesterov else None
         self._kept = r.buffer(r.params) if decay else None
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether `apply` reads the rows of a gradient alone, where the objective tells them."""
+        return self._clip is None and not self._decay and not self._momentum
 
     def point(self) -> Vector:
         """Return the weights, or the look-ahead point."""

@@ -122,8 +122,10 @@ class ItemObjective(WideObjective):
         output = derivatives(active, units, w2, b2, threads=self._threads)
         rows, found = gradients(active, output, units, w2, self._rows, self._threads)
         rows = rows if named is None else named[rows]
-        ids, order = torch.from_numpy(rows.astype(np.int64)).sort()
-        ordered = torch.from_numpy(found).index_select(0, order)
+        ids, ordered = torch.from_numpy(rows.astype(np.int64)), torch.from_numpy(found)
+        if not self.apart:  # a step goes by rows in any order
+            ids, order = ids.sort()
+            ordered = ordered.index_select(0, order)
         back = torch.from_numpy(output.gradient).mul_(hidden > 0)
         self.write(batch, back, ids, ordered[:, :-1], ordered[:, -1])
         return float(output.loss.mean())

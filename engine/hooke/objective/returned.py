@@ -8,12 +8,30 @@ from __future__ import annotations
 
 import mmap
 import sys
+from contextlib import suppress
 from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
+
+LEAST = 1 << 20
+"""Elements of a vector that is worth pages of its own."""
+
+
+def zeros(elements: int) -> Tensor:
+    """Return a new zero vector of float32 that takes memory where it is written, on Linux: not all of it is.
+
+    `torch.zeros` writes all, so that a vector of which a method uses some rows would take as much as any other.
+    Pages are large where the system grants them: rows at random places then take fewer looks into its tables.
+    """
+    if sys.platform != "linux" or elements < LEAST:
+        return torch.zeros(elements)
+    memory = _pages(elements)
+    with suppress(OSError):  # of a system without them
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return _of(memory, elements)
 
 
 class Returned:
@@ -26,9 +44,9 @@ class Returned:
         """Return a new zero vector of float32."""
         if sys.platform != "linux":
             return torch.zeros(elements)
-        memory = mmap.mmap(-1, max(4 * elements, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory = _pages(elements)
         memory.madvise(mmap.MADV_NOHUGEPAGE)  # a touched row would take two megabytes
-        vector = torch.from_numpy(np.frombuffer(memory, np.float32, elements))
+        vector = _of(memory, elements)
         self._held[vector.data_ptr()] = memory
         return vector
 
@@ -41,3 +59,11 @@ def clear(memory: mmap.mmap) -> None:
     """Set the vector in this memory to zero, and give the memory back."""
     if sys.platform == "linux":
         memory.madvise(mmap.MADV_DONTNEED)
+
+
+def _pages(elements: int) -> mmap.mmap:
+    return mmap.mmap(-1, max(4 * elements, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+def _of(memory: mmap.mmap, elements: int) -> Tensor:
+    return torch.from_numpy(np.frombuffer(memory, np.float32, elements))

@@ -25,7 +25,7 @@ from hooke.errors import CheckpointError
 from hooke.objective import device as devices
 from hooke.objective.active_labels import Active, Kept, Layer
 from hooke.objective.bags import Bags, Subset, divided
-from hooke.objective.returned import Returned, clear
+from hooke.objective.returned import Returned, clear, zeros
 from hooke.objective.wide_input import gradient_rows, hidden_units
 from hooke.objective.wide_loss import all_outputs, hits, losses, softmax
 from hooke.objective.wide_metrics import WideMetrics
@@ -52,6 +52,8 @@ class WideObjective:
     reads_ahead = False
     on_host: ClassVar[bool] = False
     """Whether it computes on the CPU whatever the place says, because its kernels do."""
+    apart = False
+    """Whether gradients stay in their rows (`Rows.values`), and in no vector; see `Rank.read_rows`."""
 
     def __init__(
         self,
@@ -130,7 +132,7 @@ class WideObjective:
         elements = self.layout[-1].stop
         if self._returned is not None:
             return self._returned.allocate(elements)
-        return torch.zeros(elements, device=self.device)
+        return zeros(elements) if self.device.type == "cpu" else torch.zeros(elements, device=self.device)
 
     def initial(self, seed: int) -> Tensor:
         """Return the initial weights, a function of the seed only (drawn on the CPU); narrow ones rounded."""
@@ -202,7 +204,7 @@ class WideObjective:
         `whole`: all rows of the output layer are written now, so that what they hold need not be cleared.
         """
         known = self.touched is not None and self._gradient._version == self._written
-        if self._room is not None and (not known or self._computed % RETURNED == 0):
+        if self._room is not None and (not known or (self._computed - 1) % RETURNED == 0):
             clear(self._room)
         elif known and self.touched is not None:
             stale = (rows for rows in self.touched if not (whole and rows.ids is None))
@@ -216,9 +218,14 @@ class WideObjective:
         `back` (b, hidden) is that of the hidden units; `rows` (a, hidden) and `biases` (a,) are those of the rows
         `ids` of the output layer, ascending, or of all.
         """
+        self._computed += 1
+        features, values = gradient_rows(batch, back)
+        if self.apart:
+            held = ((features, values), (None, back.sum(0)[:, None]), (ids, rows), (ids, biases[:, None]))
+            self.touched = Touched(tuple(Rows(part, *own) for part, own in zip(self.layout, held, strict=True)))
+            return
         self._clear(whole=ids is None)
         g1, gb1, g2, gb2 = self._gradients
-        features, values = gradient_rows(batch, back)
         g1.index_copy_(0, features, values)
         torch.sum(back, 0, out=gb1)
         if ids is None:
@@ -229,7 +236,6 @@ class WideObjective:
             gb2.index_copy_(0, ids, biases)
         self.touched = Touched(tuple(map(Rows, self.layout, (features, None, ids, ids))))
         self._written = self._gradient._version
-        self._computed += 1
 
     def evaluate(self, weights: Vector, start: int, stop: int, part: Part = "validation") -> Score:
         """Score `weights` on items start..stop - 1 of a part over all labels: cross-entropy, precision at 1.
