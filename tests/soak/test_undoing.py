@@ -4,8 +4,8 @@ import threading
 
 from benchmarks.soak import running
 from benchmarks.soak.drawing import Planned
-from benchmarks.soak.faults import Hit
 from benchmarks.soak.running import Log
+from benchmarks.soak.striking import Hit
 
 
 def test_a_strike_that_hangs_on_what_another_one_stopped(tmp_path, monkeypatch):
