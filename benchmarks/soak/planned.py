@@ -26,8 +26,6 @@ OLDER = 75.0
 """Seconds after which the broker (visibility timeout: 60 s) would deliver an order again."""
 PATIENCE = 600.0
 """Seconds for which the end of a run is waited for, beyond its own time: others may use the cores."""
-READ_SECONDS = 2
-"""In which every process has read its new clock."""
 
 
 def away(seconds: float, trial: Trial) -> None:
@@ -86,7 +84,6 @@ def clocks(names: tuple[str, ...], what: str, expires: bool, trial: Trial) -> No
             trial.site.clocks.set(name, offset * HOUR)
         trial.struck(f"the clock of {what} jumps by {offset - ahead:+d} h", 0.0, run)
         ahead = offset
-        time.sleep(READ_SECONDS)
         heard = trial.trains(run)
         statuses = [trial.site.request("GET", "/experiments", headers=each).status_code for each in ({}, day)]
         trial.say(f"further steps {heard:.0f} s later; start-up token and token for a day: {statuses}")
