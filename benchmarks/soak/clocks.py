@@ -1,7 +1,7 @@
 """Clocks of single services that can be set: `clock.c` between a process and the C library.
 
-It changes what processes are told of the time of day, as a clock does that somebody sets. Their monotonic clock goes
-on, as the kernel's does. Children inherit it: supervisors and ranks have the clock of their agent.
+It changes what processes are told of the time of day, as a clock does that somebody sets. Their monotonic clock
+goes on, as the kernel's does. Children inherit it: supervisors and ranks have the clock of their agent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SOURCE = Path(__file__).with_name("clock.c")
 
 
 class Clocks:
-    """A file for each service, with the seconds that its clock is ahead. Raises SystemExit without a C compiler."""
+    """A file for each service: the seconds that its clock is ahead. Raises SystemExit without a C compiler."""
 
     def __init__(self, folder: Path) -> None:
         compiler = shutil.which("cc") or shutil.which("gcc")
