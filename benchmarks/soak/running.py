@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import psycopg
 import redis
+from kombu.exceptions import OperationalError
 
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import ROOT
@@ -32,7 +33,8 @@ EVERY = 6.0
 """Mean pause between two faults, s."""
 SETTLE_SECONDS = 420.0
 """Longest time from the last fault until everything has come to its end."""
-_AWAY = (httpx.HTTPError, psycopg.Error, redis.RedisError, *HARMLESS)
+_AWAY = (httpx.HTTPError, psycopg.Error, redis.RedisError, OperationalError, *HARMLESS)
+"""Of a strike that meets what another one has taken away; `OperationalError`: of the broker's client."""
 _BEFORE = 30.0
 """Seconds before a run's submission from which faults are told with a violation."""
 

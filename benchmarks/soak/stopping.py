@@ -22,6 +22,8 @@ from benchmarks.soak.running import commit
 
 LIMIT_SECONDS = 10.0
 """From a cancel to SIGKILL of what still lives (`Timing.grace`): a stop has to be shorter."""
+CANCELLED = 130
+"""Status of `hooke run` after a stop."""
 WORKERS = 8
 METHODS = ("sync-sgd", "sync-easgd", "async-easgd")
 WORLDS = ("virtual", "mpi")
@@ -29,6 +31,7 @@ TURNS = 2
 """Runs of each method in each world; each is stopped twice."""
 LONGEST_START = 180.0
 SPEC = {
+    "schema": "hooke.run/1",
     "workload": {"name": "mnist-lenet"},
     "batch": 64,
     "workers": WORKERS,
@@ -64,7 +67,7 @@ def _stop(place: Path, world: str, method: str, after: float, resumed: bool) -> 
     place.mkdir(parents=True, exist_ok=True)
     document = SPEC | {"algorithm": {"name": method}, "world": world}
     (place / "spec.json").write_text(json.dumps(document | ({"virtual": {}} if world == "virtual" else {})))
-    before = _complete(place / "run")
+    before, begun = _complete(place / "run"), time.time()
     command = [sys.executable, "-m", "hooke", "run", str(place / "spec.json"), "--run-dir", str(place / "run")]
     with (place / f"{'second' if resumed else 'first'}.log").open("w+") as log:
         process = subprocess.Popen(
@@ -72,7 +75,7 @@ def _stop(place: Path, world: str, method: str, after: float, resumed: bool) -> 
         )
         try:
             until = time.monotonic() + LONGEST_START
-            while not _stepped(place / "run") and process.poll() is None and time.monotonic() < until:
+            while not _stepped(place / "run", begun) and process.poll() is None and time.monotonic() < until:
                 time.sleep(0.1)
             time.sleep(after)
             asked = time.monotonic()
@@ -88,6 +91,9 @@ def _stop(place: Path, world: str, method: str, after: float, resumed: bool) -> 
             process.wait()
         log.seek(0)
         said = [line.strip() for line in log if line.startswith("resuming at")]
+        if process.returncode not in (0, CANCELLED):
+            log.seek(0)
+            raise SystemExit(f"soak: `hooke run` ended with {process.returncode}: {log.read()[-2000:]}")
     found = _complete(place / "run") - before
     return {
         "world": world,
@@ -104,9 +110,10 @@ def _complete(run: Path) -> set[int]:
     return {int(path.parent.name) for path in run.glob("checkpoints/*/complete.json")}
 
 
-def _stepped(run: Path) -> bool:
-    """Return whether steps are in the journal of a rank; those of an earlier start lie in another folder."""
-    return any(b'"steps"' in path.read_bytes() for path in run.glob("journal.*.jsonl"))
+def _stepped(run: Path, begun: float) -> bool:
+    """Return whether a rank has written steps since this time, s since 1970."""
+    written = [path for path in run.glob("journal.*.jsonl") if path.stat().st_mtime > begun]
+    return any(b'"steps"' in path.read_bytes() for path in written)
 
 
 def section(record: Mapping[str, Any]) -> str:

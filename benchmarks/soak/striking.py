@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -67,5 +68,5 @@ def send(pids: Iterable[int], number: int) -> None:
             os.kill(pid, number)
 
 
-HARMLESS = (psutil.Error, OSError)
+HARMLESS = (psutil.Error, OSError, subprocess.SubprocessError)
 """Errors of a fault whose target has gone meanwhile."""
