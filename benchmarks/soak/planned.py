@@ -166,7 +166,7 @@ def ranks(trial: Trial) -> None:
                 trial.say(f"{what}: NOT TRIED HERE: needs root and control groups of version 1")
             else:
                 trial.struck(f"rank {number} {what}", 0.0, run)
-                trial.until("what follows", lambda run=run: trial.state(run) != ("running", 1), PATIENCE)
+                trial.until("what follows", partial(_goes_on, trial, run), PATIENCE)
         if what == "raising":
             trial.meant[run] = "failed_user"
         trial.ends(run, PATIENCE)
@@ -176,6 +176,10 @@ def ranks(trial: Trial) -> None:
             run,
         )
         trial.say(f"{what}: {trial.states(run)}; reason: {str(why[0][0]).splitlines()[0] if why else 'none'}")
+
+
+def _goes_on(trial: Trial, run: str) -> bool:
+    return trial.state(run) != ("running", 1)
 
 
 def _rank_of(pid: int) -> int:

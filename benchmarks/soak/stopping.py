@@ -27,7 +27,7 @@ CANCELLED = 130
 WORKERS = 8
 METHODS = ("sync-sgd", "sync-easgd", "async-easgd")
 WORLDS = ("virtual", "mpi")
-TURNS = 2
+TURNS = 1
 """Runs of each method in each world; each is stopped twice."""
 LONGEST_START = 180.0
 SPEC = {
