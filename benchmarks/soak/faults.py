@@ -2,89 +2,41 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-import httpx
 import psutil
 from hooke.cluster.broker import Orders, make_app
 from hooke.spec.orders import BrokerOrder
 
-from benchmarks.soak import processes
-from benchmarks.soak.drawing import Kind, Planned
+from benchmarks.soak import (
+    cancelling,  # noqa: F401 - registers its faults
+    processes,
+)
+from benchmarks.soak.drawing import Planned
 from benchmarks.soak.installation import HOSTS, Installation
 from benchmarks.soak.proxy import MODES
 from benchmarks.soak.services import Service
+from benchmarks.soak.striking import KINDS, STRIKES, Hit, awaited, fault, one, send
 
-_PATIENCE = 6.0
-"""Seconds for which a fault waits for a target."""
+__all__ = ["KINDS", "STRIKES"]
+
 _OLD = 75
 """Age of an old order, s: above the visibility timeout of the broker (60 s)."""
-
-
-@dataclass
-class Hit:
-    """What a fault has hit. `runs`: those whose processes it touched; empty: a part that all runs need."""
-
-    target: str
-    runs: list[str] = field(default_factory=list)
-    undo: Callable[[], None] | None = None
-    """What ends it, to be called after the planned seconds."""
-    sure: bool = True
-    """Whether it has certainly struck; one that may not have is not counted."""
-
-
-Strike = Callable[[Installation, Planned], Hit | None]
-"""Strikes; returns None if there was no target."""
-STRIKES: dict[str, Strike] = {}
-KINDS: dict[str, Kind] = {}
-T = TypeVar("T")
-
-
-def fault(name: str, weight: int, *seconds: float) -> Callable[[Strike], Strike]:
-    """Register a fault under its name, with how often it comes and how long it may last, s."""
-
-    def register(strike: Strike) -> Strike:
-        STRIKES[name], KINDS[name] = strike, Kind(weight, seconds or (0.0,))
-        return strike
-
-    return register
-
-
-def _one(planned: Planned, candidates: Sequence[T]) -> T | None:
-    return candidates[int(planned.pick * len(candidates))] if candidates else None
-
-
-def _awaited(find: Callable[[], T | None]) -> T | None:
-    until = time.monotonic() + _PATIENCE
-    while (found := find()) is None and time.monotonic() < until:
-        time.sleep(0.1)
-    return found
-
-
-def _signal(pids: Iterable[int], number: int) -> None:
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, number)
 
 
 def _of_attempts(what: str, number: int, site: Installation, planned: Planned) -> Hit | None:
     def find() -> processes.Found | None:
         found = [p for p in processes.living(site.homes.values()) if p.what == what]
-        return _one(planned, sorted(found, key=lambda p: p.pid))
+        return one(planned, sorted(found, key=lambda p: p.pid))
 
-    if (target := _awaited(find)) is None:
+    if (target := awaited(find)) is None:
         return None
-    _signal([target.pid], number)
-    again = partial(_signal, [target.pid], signal.SIGCONT) if number == signal.SIGSTOP else None
+    send([target.pid], number)
+    again = partial(send, [target.pid], signal.SIGCONT) if number == signal.SIGSTOP else None
     return Hit(str(target), target.runs, again)
 
 
@@ -94,26 +46,41 @@ for _what in (processes.RANK, processes.MPIRUN, processes.GUARD, processes.SUPER
     fault(f"stop {_what}", 2, 1.0, 5.0, 25.0)(partial(_of_attempts, _what, signal.SIGSTOP))
 
 
+@fault("kill proxy of mpirun", 2)
+def _proxy_of_mpirun(site: Installation, planned: Planned) -> Hit | None:
+    """Its command line names no home: it is found below an mpirun that belongs to one."""
+
+    def find() -> tuple[int, processes.Found] | None:
+        started = [p for p in processes.living(site.homes.values()) if p.what == processes.MPIRUN]
+        below = [(child, p) for p in started for child in psutil.Process(p.pid).children(recursive=True)]
+        return one(planned, [(child.pid, p) for child, p in below if child.name() == "hydra_pmi_proxy"])
+
+    if (found := awaited(find)) is None:
+        return None
+    send([found[0]], signal.SIGKILL)
+    return Hit(f"hydra_pmi_proxy {found[0]} below {found[1]}", found[1].runs)
+
+
 def _services(site: Installation, part: str) -> list[Service]:
     parts = {"agent": list(site.agents.values()), "API": site.apis, "Redis": [site.redis]}
     return {**parts, "PostgreSQL": [site.postgres]}[part]
 
 
 def _kill_part(part: str, site: Installation, planned: Planned) -> Hit | None:
-    service = _one(planned, [s for s in _services(site, part) if s.pid is not None])
+    service = one(planned, [s for s in _services(site, part) if s.pid is not None])
     if service is None or service.pid is None:
         return None
-    _signal([service.pid], signal.SIGKILL)
+    send([service.pid], signal.SIGKILL)
     return Hit(service.name)
 
 
 def _stop_part(part: str, site: Installation, planned: Planned) -> Hit | None:
-    service = _one(planned, [s for s in _services(site, part) if s.pid is not None])
+    service = one(planned, [s for s in _services(site, part) if s.pid is not None])
     if service is None:
         return None
     pids = service.pids()
-    _signal(pids, signal.SIGSTOP)
-    return Hit(service.name, undo=partial(_signal, pids, signal.SIGCONT))
+    send(pids, signal.SIGSTOP)
+    return Hit(service.name, undo=partial(send, pids, signal.SIGCONT))
 
 
 for _part, _seconds in {
@@ -128,10 +95,10 @@ for _part, _seconds in {
 
 @fault("kill a backend of PostgreSQL", 1)
 def _backend(site: Installation, planned: Planned) -> Hit | None:
-    child = _one(planned, site.postgres.pids()[1:])
+    child = one(planned, site.postgres.pids()[1:])
     if child is None:
         return None
-    _signal([child], signal.SIGKILL)
+    send([child], signal.SIGKILL)
     return Hit(f"postgres, child {child}")
 
 
@@ -139,7 +106,7 @@ def _backend(site: Installation, planned: Planned) -> Hit | None:
 def _restart(site: Installation, _planned: Planned) -> Hit | None:
     if (pid := site.postgres.pid) is None:
         return None
-    _signal([pid], signal.SIGINT)  # fast shutdown; started again as every service
+    send([pid], signal.SIGINT)  # fast shutdown; started again as every service
     return Hit("postgres")
 
 
@@ -147,8 +114,15 @@ def _restart(site: Installation, _planned: Planned) -> Hit | None:
 def _away(site: Installation, planned: Planned) -> Hit | None:
     for api in site.apis:
         api.hold(planned.seconds)
-        _signal([api.pid] if api.pid else [], signal.SIGKILL)
+        send([api.pid] if api.pid else [], signal.SIGKILL)
     return Hit("both APIs")
+
+
+@fault("Redis away", 1, 20.0, 60.0)
+def _broker_away(site: Installation, planned: Planned) -> Hit | None:
+    site.redis.hold(planned.seconds)
+    send([site.redis.pid] if site.redis.pid else [], signal.SIGKILL)
+    return Hit("redis")
 
 
 @fault("Redis flushed", 2)
@@ -158,61 +132,11 @@ def _flush(site: Installation, _planned: Planned) -> Hit | None:
     return Hit("redis")
 
 
-def _to_cancel(state: str, attempts: str, site: Installation, planned: Planned) -> str | None:
-    query = (
-        f"SELECT id FROM runs WHERE state = '{state}' AND NOT cancel_requested AND attempt {attempts} ORDER BY id"
-    )
-    return _awaited(lambda: _one(planned, [str(row[0]) for row in site.query(query)]))
-
-
-def _cancel(
-    state: str, attempts: str, site: Installation, planned: Planned, checkpoint: bool = False
-) -> Hit | None:
-    run = _to_cancel(state, attempts, site, planned)
-    if run is None:
-        return None
-    try:
-        if checkpoint:
-            site.request("POST", f"/runs/{run}/checkpoint")
-        answer = site.request("POST", f"/runs/{run}/cancel")
-    except httpx.HTTPError as error:
-        return Hit(f"{run}, {type(error).__name__}", [run], sure=False)
-    return Hit(f"{run}, status {answer.status_code}", [run], sure=answer.is_success)
-
-
-for _name, _state, _attempts in (
-    ("starting", "starting", ">= 1"),
-    ("running", "running", ">= 1"),
-    ("retrying", "queued", "> 1"),
-):
-    fault(f"cancel while {_name}", 1)(partial(_cancel, _state, _attempts))
-fault("cancel while checkpointing", 1)(partial(_cancel, "running", ">= 1", checkpoint=True))
-
-
-@fault("cancel as the APIs are killed", 1)
-def _cancel_and_kill(site: Installation, planned: Planned) -> Hit | None:
-    """Whether the request was heard is known afterwards: the run is cancelled, or goes on."""
-    run = _to_cancel("running", ">= 1", site, planned)
-    if run is None:
-        return None
-    asking = threading.Thread(target=_ask, args=(site, run), daemon=True)
-    asking.start()
-    time.sleep(0.02 * planned.pick)
-    _signal([api.pid for api in site.apis if api.pid], signal.SIGKILL)
-    asking.join(10.0)
-    return Hit(f"{run}, both APIs", [run])
-
-
-def _ask(site: Installation, run: str) -> None:
-    with suppress(httpx.HTTPError):
-        site.request("POST", f"/runs/{run}/cancel")
-
-
 def _again(condition: str, site: Installation, planned: Planned) -> Hit | None:
     """Send an order once more, as the broker may."""
     query = "SELECT id, kind, cluster, agent, extract(epoch FROM made_at), subjects FROM agent_orders"
     rows = site.query(f"{query} WHERE {condition} ORDER BY made_at DESC LIMIT 8")
-    row: tuple[Any, ...] | None = _one(planned, rows)
+    row: tuple[Any, ...] | None = one(planned, rows)
     if row is None:
         return None
     app = make_app(f"redis://:{site.secret('redis-password')}@127.0.0.1:{site.redis_port}/0")
@@ -249,7 +173,7 @@ def _cut(site: Installation, planned: Planned) -> Hit | None:
 
 
 def _proxy(mode: str, site: Installation, planned: Planned) -> Hit:
-    name = _one(planned, sorted(site.proxies))
+    name = one(planned, sorted(site.proxies))
     assert name is not None
     proxy = site.proxies[name]
     proxy.mode = mode
@@ -271,12 +195,8 @@ def power(site: Installation, _planned: Planned) -> Hit:
     for service in site.services:
         service.hold(1.0)
     found = list(processes.living(site.homes.values()))
-    _signal([pid for service in site.services for pid in service.pids()], signal.SIGKILL)
+    send([pid for service in site.services for pid in service.pids()], signal.SIGKILL)
     left = {p.pid: p for p in [*found, *processes.living(site.homes.values())]}
-    _signal(left, signal.SIGKILL)
+    send(left, signal.SIGKILL)
     runs = [run for p in left.values() for run in p.runs]
     return Hit(f"all services and {len(left)} processes of attempts", runs)
-
-
-HARMLESS = (psutil.Error, OSError)
-"""Errors of a fault whose target has gone meanwhile."""

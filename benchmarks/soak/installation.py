@@ -25,6 +25,7 @@ from hooke_api.local.parts import redis_server
 
 from benchmarks.evidence.store import ROOT
 from benchmarks.netlab import lab as labs
+from benchmarks.soak.clocks import Clocks
 from benchmarks.soak.disks import Disk
 from benchmarks.soak.processes import living
 from benchmarks.soak.proxy import Proxy
@@ -40,15 +41,20 @@ MEGABYTES = {"server": 640, LOCAL: 512, ON_HOSTS: 512}
 LEASE_SECONDS = 20.0
 """Half of the default, so that more is lost and found again in the same time."""
 AGENT = Path(__file__).with_name("agent.sh")
+OWN = Path(__file__).with_name("own")
+"""Workloads of the planned faults."""
 _START_SECONDS = 90.0
 
 
 class Installation:
-    """The running parts, and how to reach them. `folder` holds them; `lab` is None without emulated hosts."""
+    """The running parts, and how to reach them. `folder` holds them; `lab` is None without emulated hosts.
 
-    def __init__(self, folder: Path, seed: int, lab: labs.Lab | None) -> None:
-        self.folder, self.lab = folder, lab
-        for name in ("logs", "disks", "agents"):
+    `clocks`: of PostgreSQL, APIs and agents, if these are to jump.
+    """
+
+    def __init__(self, folder: Path, seed: int, lab: labs.Lab | None, clocks: Clocks | None = None) -> None:
+        self.folder, self.lab, self.clocks = folder, lab, clocks
+        for name in ("logs", "disks", "agents", "orders"):
             (folder / name).mkdir()
         self.disks = {name: Disk(folder / "disks" / name, size) for name, size in MEGABYTES.items()}
         self.homes = {name: folder / "disks" / name / "home" for name in (LOCAL, ON_HOSTS)}
@@ -69,6 +75,9 @@ class Installation:
 
     def _service(self, name: str, command: list[str], user: str | None = None, **variables: str) -> Service:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("HOOKE_")}
+        kept |= {"HOOKE_PATH": str(OWN), "SOAK_ORDERS": str(self.folder / "orders")}
+        if self.clocks is not None:
+            kept |= self.clocks.variables(name)
         return Service(name, command, self.folder / "logs" / f"{name}.log", kept | variables, user)
 
     def _postgres(self) -> Service:
@@ -207,17 +216,20 @@ def wait_for(condition: Callable[[], object], what: str, *ignoring: type[Excepti
 
 
 @contextmanager
-def installed(seed: int, keep: Path) -> Iterator[Installation]:
-    """Yield a running installation; end it at the end, and move its logs to `keep`."""
+def installed(seed: int, keep: Path, hosts: bool = True, clocks: bool = False) -> Iterator[Installation]:
+    """Yield a running installation; end it at the end, and move its logs to `keep`.
+
+    `hosts`: with emulated hosts, if that is possible here; `clocks`: with clocks that can be set.
+    """
     with ExitStack() as stack:
         lab = None
-        if not labs.lacking():
+        if hosts and not labs.lacking():
             lab = stack.enter_context(labs.held(HOSTS, RATE, LAB))
             _join(lab)
         folder = Path(tempfile.mkdtemp(prefix="hooke-soak-", dir="/tmp"))
         folder.chmod(0o755)  # PostgreSQL runs as another user
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        made = Installation(folder, seed, lab)
+        made = Installation(folder, seed, lab, Clocks(folder / "clocks") if clocks else None)
         stack.callback(lambda: shutil.copytree(folder / "logs", keep / "logs", dirs_exist_ok=True))
         stack.callback(made.stop)
         made.start()

@@ -81,9 +81,9 @@ class Load(threading.Thread):
                 continue
             if rows[0][0] < MOST_OPEN:
                 number = len(self.submitted) + len(self.refused) + 1
-                self._submit(experiment(self._chance, number, self._site.lab is not None))
+                self.submit(experiment(self._chance, number, self._site.lab is not None))
 
-    def _submit(self, document: dict[str, Any]) -> None:
+    def submit(self, document: dict[str, Any]) -> None:
         """Post until there is an answer: the key makes all of them one submission."""
         headers = {"idempotency-key": uuid.uuid4().hex}
         while True:

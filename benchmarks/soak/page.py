@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence.machine import title_of
+from benchmarks.soak import stopping, tried
 from benchmarks.soak.counting import KINDS
 
 Record = Mapping[str, Any]
-PAGE, DATA = "soak.md", "soak"
+PAGE, DATA, PLANNED, STOPS = "soak.md", "soak", "planned", "stops"
 MARK = "<!-- written by `python -m benchmarks.soak publish` -->"
 INTRODUCTION = """\
 A complete installation (PostgreSQL, Redis, two API processes on one port, one cluster with the launcher `local`,
@@ -28,10 +29,11 @@ promised and are missing or doubled.
 A run may have 100 attempts here, its lease is 20 s (default: 40 s), all else is default. Faults without a target
 (no rank was alive to be killed) are not counted. Both clusters share one machine, so one computes at a time as
 long as both agents report. Not simulated: loss of data by a machine's loss of power (PostgreSQL's `fsync` is off),
-failover of PostgreSQL to a replica, an API that is away for more than a minute, clocks that jump, several servers,
-Slurm, PSI/J, ssh. Not in the load: lock-free methods, and checkpoints together with methods that have a server,
-where the last row of a rank may be lost ([decision 62](../decisions/0062-soaks.md)). A commit with a + had files
-that were changed and not yet committed."""
+several servers, Slurm, PSI/J, ssh. Not in the load: lock-free methods, and checkpoints together with methods that
+have a server, where the last row of a rank may be lost ([decision 62](../decisions/0062-soaks.md)). What no soak
+draws is planned: an installation of its own for each, with the same counts, in which a known run meets one fault
+([decision 122](../decisions/0122-planned-faults.md)). *Every*: mean pause between two faults. A commit with a +
+had files that were changed and not yet committed."""
 
 
 def read(folder: Path) -> list[Record]:
@@ -41,13 +43,18 @@ def read(folder: Path) -> list[Record]:
 
 
 def stored(record: Record) -> Record:
-    """Return what of a record goes under version control: all but the time of every fault."""
-    return {key: value for key, value in record.items() if key != "log"}
+    """Return what of a record goes under version control: all but the time of every fault of a soak."""
+    kept = {key: value for key, value in record.items() if key != "log"}
+    if "scenario" in record and "log" in record:
+        kept["strikes"] = [f"{fault['fault']} ({fault['at']:.0f} s)" for fault in record["log"]]
+    return kept
 
 
-def page(records: Sequence[Record]) -> str:
-    """Return the page."""
-    sections = [_soaks(records), _faults(records), _violations(records)]
+def page(records: Sequence[Record], planned: Sequence[Record] = (), stops: Sequence[Record] = ()) -> str:
+    """Return the page of soaks, of planned faults, and of stops, the latest measurement of these."""
+    sections = [_soaks(records), tried.section(records, planned), _faults(records), _violations(records)]
+    sections += [tried.told(planned)] if planned else []
+    sections += [stopping.section(stops[-1])] if stops else []
     return "\n\n".join(["# Nothing lost, nothing stuck", MARK, _summary(records), INTRODUCTION, *sections]) + "\n"
 
 
@@ -62,9 +69,9 @@ def _summary(records: Sequence[Record]) -> str:
 
 
 def _soaks(records: Sequence[Record]) -> str:
-    names = ("begun (UTC)", "commit", "seed", "minutes", "faults", "experiments", "runs", "attempts")
+    names = ("begun (UTC)", "commit", "seed", "minutes", "every, s", "faults", "experiments", "runs", "attempts")
     head = f"| {' | '.join((*names, 'steps stored', 'evaluations', 'settled, s', 'violations'))} |"
-    lines = ["## Soaks", "", head, "|---|---" + "|--:" * 10 + "|"]
+    lines = ["## Soaks", "", head, "|---|---" + "|--:" * 11 + "|"]
     for r in records:
         ends = ", ".join(f"{count} {state}" for state, count in sorted(r["runs"].items()))
         cells = [
@@ -72,6 +79,7 @@ def _soaks(records: Sequence[Record]) -> str:
             r["commit"][:12],
             r["seed"],
             f"{r['minutes']:g}",
+            f"{r['every']:g}",
             f"{sum(r['faults'].values()):,}",
             r["experiments"],
             ends,
@@ -114,13 +122,21 @@ def _told(record: Record, violation: Record) -> str:
     return f"- seed {record['seed']}: {violation['kind']}, {where}: {violation['text']}"
 
 
-def publish(measured: Sequence[Record], results: Path) -> Path:
-    """Add records to those in version control and write the page of all; return it."""
+def publish(measured: Path, results: Path) -> Path:
+    """Add the records in a folder to those in version control and write the page of all; return it."""
     folder = results / DATA
-    folder.mkdir(exist_ok=True)
-    for record in measured:
-        name = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(record['unix']))}-seed-{record['seed']}.json"
-        (folder / name).write_text(json.dumps(stored(record), indent=1) + "\n")
+    for part in ("", PLANNED, STOPS):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+        for record in read(measured / part):
+            (folder / part / _name(record)).write_text(json.dumps(stored(record), indent=1) + "\n")
     path = results / PAGE
-    path.write_text(page(read(folder)))
+    path.write_text(page(*(read(folder / part) for part in ("", PLANNED, STOPS))))
     return path
+
+
+def _name(record: Record) -> str:
+    """Return the name of a record's file: of planned faults, the latest of each is kept."""
+    if "scenario" in record:
+        return f"{record['scenario'].replace(' ', '-')}.json"
+    begun = time.strftime("%Y%m%d-%H%M%S", time.gmtime(record["unix"]))
+    return f"{begun}-seed-{record['seed']}.json" if "seed" in record else f"{begun}.json"

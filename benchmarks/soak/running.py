@@ -16,22 +16,25 @@ from typing import Any
 import httpx
 import psycopg
 import redis
+from kombu.exceptions import OperationalError
 
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import ROOT
 from benchmarks.soak import counting, reading
 from benchmarks.soak.counting import RunFacts, Violation
 from benchmarks.soak.drawing import Planned, draw
-from benchmarks.soak.faults import HARMLESS, KINDS, STRIKES, Hit
+from benchmarks.soak.faults import KINDS, STRIKES
 from benchmarks.soak.installation import Installation, installed
 from benchmarks.soak.load import Load
 from benchmarks.soak.processes import Watch, living
+from benchmarks.soak.striking import HARMLESS, Hit
 
 EVERY = 6.0
 """Mean pause between two faults, s."""
 SETTLE_SECONDS = 420.0
 """Longest time from the last fault until everything has come to its end."""
-_AWAY = (httpx.HTTPError, psycopg.Error, redis.RedisError, *HARMLESS)
+_AWAY = (httpx.HTTPError, psycopg.Error, redis.RedisError, OperationalError, *HARMLESS)
+"""Of a strike that meets what another one has taken away; `OperationalError`: of the broker's client."""
 _BEFORE = 30.0
 """Seconds before a run's submission from which faults are told with a violation."""
 
@@ -84,7 +87,7 @@ class Log:
 def soak(minutes: float, seed: int, out: Path, every: float = EVERY) -> dict[str, Any]:
     """Run one soak; return its record. `out`: folder for logs, kept if anything was wrong."""
     out.mkdir(parents=True)
-    began_with = _commit()
+    began_with = commit()
     with installed(seed, out) as site:
         log = Log(out)
         hosts = "emulated" if site.lab else "none (no root): two local agents"
@@ -96,10 +99,10 @@ def soak(minutes: float, seed: int, out: Path, every: float = EVERY) -> dict[str
             _inflict(site, draw(seed, 60 * minutes, every, KINDS), log)
         finally:
             load.stop()
-        settled = _settle(site, log)
+        settled = settle(site, log)
         watch.stop()
         conditions = {"minutes": minutes, "every": every, "seed": seed, "settled": settled, "commit": began_with}
-        return _counted(site, log, load, watch, conditions)
+        return counted(site, log, load, watch, conditions)
 
 
 def _inflict(site: Installation, plan: list[Planned], log: Log) -> None:
@@ -129,7 +132,7 @@ def _undone(undo: Callable[[], None]) -> None:
         undo()
 
 
-def _settle(site: Installation, log: Log) -> float | None:
+def settle(site: Installation, log: Log) -> float | None:
     """Wait until all runs have ended and nothing of them is left; return the seconds, None if they did not."""
     log.say("faults have ended")
     began = time.monotonic()
@@ -153,7 +156,8 @@ def _calm(site: Installation) -> bool:
     return count == 0 and not any(reading.orders_left(site).values()) and not list(living(site.homes.values()))
 
 
-def _counted(site: Installation, log: Log, load: Load, watch: Watch, conditions: dict[str, Any]) -> dict[str, Any]:
+def counted(site: Installation, log: Log, load: Load, watch: Watch, conditions: dict[str, Any]) -> dict[str, Any]:
+    """Count everything; return the record."""
     cancelled = {run for f in log.faults if f["fault"].startswith("cancel") for run in f["runs"]}
     runs = reading.read_runs(site, cancelled)
     known = {run.id: run for run in runs}
@@ -192,7 +196,7 @@ def _counted(site: Installation, log: Log, load: Load, watch: Watch, conditions:
     }
 
 
-def _commit() -> str:
+def commit() -> str:
     """Return the commit that runs, with a + if files of the product or of the soak differ from it."""
     said = subprocess.run(
         ["git", "describe", "--always", "--abbrev=10", "--exclude=*", "--dirty=+"],

@@ -5,24 +5,26 @@ import itertools
 import pytest
 from hooke.catalogue.validation import validate_run
 from hooke.catalogue.workload import Place, workload
+from hooke.cluster.local_run import resumes_from
 from hooke.loop.decisions import Decision, Requests
 from hooke.loop.flag import Flag
 from hooke.loop.state import RankOptions
 from hooke.loop.train import run_spec_virtual
 
 from tests.engine.loop.setup import BATCH
+from tests.engine.workloads.test_mnist_files import write_mnist
 
 WORKERS = 4
 JITTER = {"latency": 1e-5, "seconds_per_byte": 1e-8, "compute_seconds_per_sample": 1e-4, "compute_jitter": 0.5}
 
 
-def spec(algorithm, parameters, steps=2000):
+def spec(algorithm, parameters, steps=2000, name="digits-mlp", workers=WORKERS):
     return validate_run(
         {
-            "workload": {"name": "digits-mlp"},
+            "workload": {"name": name},
             "algorithm": {"name": algorithm, "parameters": parameters},
             "batch": 8,
-            "workers": WORKERS,
+            "workers": workers,
             "seed": 5,
             "world": "virtual",
             "virtual": JITTER,
@@ -38,7 +40,7 @@ def played(run, folder, after=None, ask="cancel_requested", resume=False, cores=
     taken = 0
 
     def make():
-        objective = workload("digits-mlp").model_validate({}).build(Place(run.compute, run.seed, 0))
+        objective = workload(run.workload.name).model_validate({}).build(Place(run.compute, run.seed, 0))
         plain = objective.gradient
 
         def gradient(batch):
@@ -75,6 +77,23 @@ def test_a_cancel_is_followed_after_the_steps_that_have_begun(algorithm, paramet
     assert samples == taken * run.batch
     (kept,) = (tmp_path / "run" / "checkpoints").glob("*/complete.json")
     assert int(kept.parent.name) == samples
+
+
+@pytest.mark.parametrize(("algorithm", "further"), [("sync-sgd", 1), ("sync-easgd", 1), ("async-easgd", 1)])
+def test_eight_workers_of_lenet_stop_with_a_checkpoint_from_which_they_go_on(
+    algorithm, further, tmp_path, monkeypatch
+):
+    """Their polls lay 64 steps apart: told to stop, they were killed before the next one, without a checkpoint."""
+    write_mnist(tmp_path / "mnist", train=100, test=10, labels=bytes(i % 10 for i in range(100)))
+    monkeypatch.setenv("HOOKE_DATA", str(tmp_path))
+    run = spec(algorithm, {}, steps=4000, name="mnist-lenet", workers=8)
+    _, taken = played(run, tmp_path / "run", after=20)
+    assert taken <= 20 + 8 * (1 + further), "a step that each has begun, and those that one is ahead of another"
+    (kept,) = (tmp_path / "run" / "checkpoints").glob("*/complete.json")
+    assert int(kept.parent.name) == taken * run.batch
+    assert resumes_from(tmp_path / "run", run).startswith(f"resuming at {taken * run.batch} of 32,000 samples")
+    _, more = played(run, tmp_path / "run", after=1, resume=True)
+    assert 8 <= more + taken % 8 <= 8 * (2 + further), "it went on, and followed at once"
 
 
 @pytest.mark.parametrize(("algorithm", "parameters"), [("local-sgd", {"period": 16})])
