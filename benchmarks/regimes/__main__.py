@@ -19,6 +19,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,13 @@ from benchmarks.regimes.learnt import SOURCES, trials
 from benchmarks.regimes.networks import computed
 from benchmarks.regimes.networks_page import FIGURE
 from benchmarks.regimes.page import page
-from benchmarks.regimes.real import points
+from benchmarks.regimes.real import Point, points
 from benchmarks.regimes.runs import Todo, carried_out
 from benchmarks.tuned.publishing import published
 
 RESULTS = ROOT / "docs" / "results"
 PAGE, DATA = RESULTS / "regimes.md", RESULTS / "regimes" / "records.jsonl"
-NETWORKS = DATA.with_name("networks.jsonl")
+NETWORKS, BESIDE = DATA.with_name("networks.jsonl"), DATA.with_name("beside-hosts.jsonl")
 
 
 def run_all(cells: Sequence[Cell], proposing: bool, path: Path, minutes: float, processes: int) -> None:
@@ -95,7 +96,7 @@ def main() -> int:
         cells = [Cell(options.task, count, method, records) for method in options.methods for count in counts]
         run_all(cells, proposing, options.store, options.minutes, options.processes)
         return 0
-    networks, beside = networks_of(NETWORKS), [*points(published(RESULTS))]
+    networks, beside = read_lines(NETWORKS), beside_hosts()
     kept.publish(PAGE, DATA, options.store, store.run_of, lambda records: page(records, networks, beside))
     from benchmarks.regimes.networks_figure import draw  # needs matplotlib, which a machine that measures may lack
 
@@ -105,16 +106,22 @@ def main() -> int:
 
 
 def over_networks() -> None:
-    """Write the clocks of all published trials and reported runs on the map's networks."""
+    """Write the clocks of all published trials and reported runs on the map's networks, and points of real hosts."""
     tuned, found = published(RESULTS), list[dict[str, Any]]()
     for source in SOURCES:
         found += computed(source, trials(source, tuned))
         print(f"{source.name}: {sum(each['source'] == source.name for each in found)} runs", flush=True)
     kept.write(NETWORKS, found)
+    kept.write(BESIDE, [asdict(point) for point in points(tuned)])
 
 
-def networks_of(path: Path) -> list[kept.Record]:
-    """Return the records of the map over networks; none without a file."""
+def beside_hosts() -> list[Point]:
+    """Return what real hosts have measured of the map."""
+    return [Point(**each) for each in read_lines(BESIDE)]
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the records in a file; none without it."""
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 

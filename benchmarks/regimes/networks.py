@@ -12,7 +12,7 @@ from typing import Any
 
 from hooke.catalogue.workload import workload
 from hooke.comparison.crossing import Crossing
-from hooke.comparison.verdict import LEAST_PAIRS, Verdict, compare
+from hooke.comparison.verdict import LEAST_PAIRS, Verdict, compare, holm
 
 from benchmarks.evidence.conditions import Place
 from benchmarks.regimes.clocks import Link, clocks
@@ -32,6 +32,8 @@ LINKS: Mapping[str, Link] = {
 SPREADS = ("jitter 0.05", "jitter 0.5", "jitter 1", "1% ten times as long", "one worker at half speed")
 """Log-normal jitter of each gradient, by its sigma; 0.05 in the last two as well."""
 LAN, EQUAL = "1 Gb/s", SPREADS[0]
+SHOWN = ("faster", "slower", "at least", "at most", "same")
+"""Claims."""
 
 
 def constants(spread: str, workers: int) -> dict[str, Any]:
@@ -132,14 +134,18 @@ class Cell:
 
     @property
     def ratio(self) -> float | None:
-        """Return how many times as long the other side takes, on reported seeds where both have all, else on the
-        tuning seed; None without an elastic side."""
-        mine, other = self.elastic, self.other
+        """Return how many times as long the other side takes: on the reported seeds if all met the target, else on
+        the tuning seed; None without an elastic side."""
+        mine, other, verdict = self.elastic, self.other, self.verdict
         if mine is None or other is None:
             return None
-        if mine.mean is not None and other.mean is not None:
-            return other.mean / mine.mean
-        return other.seconds / mine.seconds
+        return verdict.ratio if verdict and verdict.ratio and not verdict.censored else other.seconds / mine.seconds
+
+
+def judged(of: Sequence[Cell]) -> dict[int, Verdict]:
+    """Return the verdicts on the cells of one comparison that have enough seeds, corrected for their number."""
+    found = {n: verdict for n, cell in enumerate(of) if (verdict := cell.verdict)}
+    return dict(holm(found)) if found else {}
 
 
 def cells(source: Source, records: Iterable[Record]) -> list[Cell]:

@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hooke.comparison.verdict import Verdict, compare
+from hooke.comparison.verdict import compare
+from hooke.comparison.wording import short
 
 from benchmarks.evidence.machine import title_of
 from benchmarks.regimes.clocks import clocks
@@ -29,12 +30,24 @@ class Point:
     where: str
     elastic: str
     other: str
-    measured: Verdict
-    """On the elastic entry, not corrected."""
-    seconds: tuple[float, float]
+    measured: str
+    """The verdict on the elastic entry in words, not corrected."""
+    seconds: list[float]
     """Measured, of elastic and other: geometric means over the seeds that met the target with both."""
-    expected: tuple[float, float]
+    expected: list[float]
     """In closed form, on the same seeds."""
+    paces: list[float]
+    """Milliseconds per sample of a worker that is not waiting."""
+
+    @property
+    def ratio(self) -> float:
+        """Return the measured ratio: above 1, the elastic entry is ahead."""
+        return self.seconds[1] / self.seconds[0]
+
+    @property
+    def of_model(self) -> float:
+        """Return the ratio in closed form."""
+        return self.expected[1] / self.expected[0]
 
 
 def points(tuned: Sequence[Record]) -> Iterator[Point]:
@@ -61,11 +74,12 @@ def _point(machine: str, source: Source, records: Sequence[Record], collective: 
     if not seeds:
         return None
     pace = _pace(records, source)
+    paces = [1000 * _pace([table[name].runs[seed] for seed in seeds], source) for name in sides]
     expected = [_mean(_expected(source, sides[name][seed], collective, pace) for seed in seeds) for name in sides]
     seconds = [_mean(sides[name][seed]["time_to_target"] for seed in seeds) for name in sides]
     where = f"{source.of.title} to {source.of.target:.1%}; {AT[source.place].title}; {machine}; {collective}"
     said = compare(table[other].crossings, table[mine].crossings)
-    return Point(where, mine, other, said, (seconds[0], seconds[1]), (expected[0], expected[1]))
+    return Point(where, mine, other, f"{said.claim}: {short(mine, said)}", seconds, expected, paces)
 
 
 def _met(runs: Mapping[int, Record]) -> dict[int, Record]:
