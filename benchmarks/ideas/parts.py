@@ -11,7 +11,8 @@ LONGEST = 64
 
 
 class Growing:
-    """H = ceil(H0 L0 / L), at most LONGEST; L: mean loss of the workers' latest gradients, L0: at the first exchange."""
+    """H = ceil(H0 L0 / L), at most LONGEST; L: mean loss of the workers' latest gradients, L0: that at the first
+    exchange."""
 
     def __init__(self, r: Any, first: int) -> None:
         self._r, self._first, self._start = r, first, math.nan

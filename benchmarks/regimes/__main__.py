@@ -106,7 +106,7 @@ def main() -> int:
 
 
 def over_networks() -> None:
-    """Write the clocks of all published trials and reported runs on the map's networks, and points of real hosts."""
+    """Write the clocks of published trials and reported runs on the map's networks, and points of real hosts."""
     tuned, found = published(RESULTS), list[dict[str, Any]]()
     for source in SOURCES:
         found += computed(source, trials(source, tuned))

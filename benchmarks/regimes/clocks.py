@@ -174,7 +174,8 @@ STEPS: Mapping[str, Callable[[Any, Clock, int], None]] = {
     "elastic-slowmo": _delayed,
     "sync-easgd": _elastic,
 }
-"""Method -> what one of its steps does to the clocks. Others send parts of vectors, or have servers or changing partners."""
+"""Method -> what one of its steps does to the clocks. Others send parts of vectors, or have servers or changing
+partners."""
 TAKES = ("overlap-local-sgd", "sync-easgd")
 """Methods that complete what is under way where they are evaluated, and do not wait for it again."""
 
@@ -219,4 +220,5 @@ def _drawn(spec: RunSpec, steps: int, gradients: int) -> Times:
         draws, draw = _DRAWN.setdefault(key, ([], ComputeTime(spec, rank).seconds))
         draws.extend(draw() for _ in range(steps * gradients - len(draws)))
         found.append(draws[: steps * gradients])
-    return np.array(found).T.reshape(steps, gradients, -1).sum(1)
+    drawn: Times = np.array(found).T.reshape(steps, gradients, -1).sum(1)
+    return drawn

@@ -102,12 +102,12 @@ def trials(source: Source, tuned: Sequence[Record], proposals: Path = PROPOSALS)
     for record in own:
         if name_of(record["hardware"]) != machine and AT[source.place].world != "virtual":
             continue
-        run = _learnt(record)
+        of = _learnt(record)
         if record["rung"] is None:
-            found.reported[run.entry][run.trial][run.seed] = run
+            found.reported[of.entry][of.trial][of.seed] = of
         elif not source.proposed:
-            before = found.tried[run.entry].get(run.trial)
-            found.tried[run.entry][run.trial] = before if before is not None and before.met else run
+            before = found.tried[of.entry].get(of.trial)
+            found.tried[of.entry][of.trial] = before if before is not None and before.met else of
     return found
 
 

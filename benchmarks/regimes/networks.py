@@ -139,7 +139,9 @@ class Cell:
         mine, other, verdict = self.elastic, self.other, self.verdict
         if mine is None or other is None:
             return None
-        return verdict.ratio if verdict and verdict.ratio and not verdict.censored else other.seconds / mine.seconds
+        return (
+            verdict.ratio if verdict and verdict.ratio and not verdict.censored else other.seconds / mine.seconds
+        )
 
 
 def judged(of: Sequence[Cell]) -> dict[int, Verdict]:

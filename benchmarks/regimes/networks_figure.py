@@ -1,4 +1,4 @@
-"""The figure of the map over networks: the ratio of the two fastest entries, by link, a line for each comparison."""
+"""The figure of the map over networks: ratios of the two fastest entries by link, a line for each comparison."""
 
 from __future__ import annotations
 

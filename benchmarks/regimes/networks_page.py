@@ -10,33 +10,46 @@ from hooke.comparison.verdict import Verdict
 from hooke.comparison.wording import estimate, figure, short
 
 from benchmarks.evidence.wording import table
-from benchmarks.regimes.networks import EQUAL, LINKS, SHOWN, SPREADS, Cell, Record, cells, elements, judged, sources
+from benchmarks.regimes.networks import (
+    EQUAL,
+    LINKS,
+    SHOWN,
+    SPREADS,
+    Cell,
+    Record,
+    Side,
+    cells,
+    elements,
+    judged,
+    sources,
+)
 from benchmarks.regimes.real import Point
 
 FIGURE = "networks.svg"
 NEAR = 1.05
 """A ratio within this factor of 1 is neither ahead nor behind."""
 ABOUT = """\
-What a synchronous method learns depends on its setting, the number of workers and the seed, and not on the network. So
-the trials and reported runs of the [tuned comparison](tuned.md) have other times on other networks, with the same
-bits. `python -m benchmarks.regimes networks` computes these times in closed form, which a test compares with
-complete runs, and chooses for every network and spread of speeds the best trial of every entry anew: the same trials
-for all, on the tuning seed. All times are **simulated**: all-reduces by recursive halving, the product's default;
-gradients of 160 us per sample (own batch: 6.7 ms and 0.57 ms per sample, as of 8 workers on 2 cores). What counts is how
-many gradients an exchange takes: gradients and bytes that are both ten times as fast give the same map.
+What a synchronous method learns depends on its setting, the number of workers and the seed, and not on the
+network. So the trials and reported runs of the [tuned comparison](tuned.md) have other times on other networks,
+with the same bits. `python -m benchmarks.regimes networks` computes these times in closed form, which a test
+compares with complete runs, and chooses for every network and spread of speeds the best trial of every entry
+anew: the same trials for all, on the tuning seed. All times are **simulated**: all-reduces by recursive
+halving, the product's default; gradients of 160 us per sample (own batch: 6.7 ms and 0.57 ms per sample, as of
+8 workers on 2 cores). What counts is how many gradients an exchange takes: gradients and bytes that are both
+ten times as fast give the same map.
 
-Ratios are times of the fastest other entry over those of the fastest elastic one: above 1, elastic averaging is ahead.
-They are geometric means over reported seeds where both chosen trials have these, or bounds where a run diverged or
-missed; with * they are those of the tuning seed, on which the trials were chosen, without a verdict. Verdicts follow
-[the rule](../decisions/0020-one-rule-of-verdict.md), corrected for the 30 conditions of a comparison, not for the
-choice of the two entries; in bold type what it shows. What was expected:
-[decision 119](../decisions/0119-where-elastic-averaging-wins.md).
+Ratios are times of the fastest other entry over those of the fastest elastic one: above 1, elastic averaging is
+ahead. They are geometric means over reported seeds where both chosen trials have these, or bounds where a run
+diverged or missed; with * they are those of the tuning seed, on which the trials were chosen, without a
+verdict. Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md), corrected for the 30 conditions
+of a comparison, not for the choice of the two entries; in bold type what it shows. What was expected: [decision
+119](../decisions/0119-where-elastic-averaging-wins.md).
 
 *Not shown*: methods with a server, without locks or with gossip, which do not wait for the slowest worker
-([unequal workers](heterogeneous.md)); Streaming DiLoCo and CO2 (in the section on digits); overlap of PyTorch DDP, whose
-place Sync SGD takes, as Local SGD takes that of post-local SGD: where an exchange takes less than a gradient, DDP would be
-faster than here. Trials that a search by halving ended early count as having missed. All is LeNet, with 6 to 16
-trials: another draw of trials may turn any condition."""
+([unequal workers](heterogeneous.md)); Streaming DiLoCo and CO2 (in the section on digits); overlap of PyTorch
+DDP, whose place Sync SGD takes, as Local SGD takes that of post-local SGD: where an exchange takes less than a
+gradient, DDP would be faster than here. Trials that a search by halving ended early count as having missed. All
+is LeNet, with 6 to 16 trials: another draw of trials may turn any condition."""
 
 
 Count = tuple[int, int, int]
@@ -57,10 +70,11 @@ def answer(records: Sequence[Record]) -> str:
     ahead, near, behind = balance(every)
     claims = Counter(verdict.claim for own in found.values() for verdict in judged(own).values())
     return (
-        f"**{_first(ahead, near, behind)}: its fastest entry is ahead of the fastest other one by more than 5% in {ahead} of "
-        f"{ahead + near + behind} simulated conditions, behind in {behind}, and within 5% in {near}.** By the rule of "
-        f"verdict, in {sum(claims.values())} conditions with enough seeds: {claims['faster'] + claims['at least']} faster, "
-        f"{claims['slower'] + claims['at most']} slower, {claims['not shown'] + claims['same']} neither. "
+        f"**{_first(ahead, near, behind)}: its fastest entry is ahead of the fastest other one by more than 5% in "
+        f"{ahead} of {ahead + near + behind} simulated conditions, behind in {behind}, and within 5% in {near}.** "
+        f"By the rule of verdict, in {sum(claims.values())} conditions with enough seeds: "
+        f"{claims['faster'] + claims['at least']} faster, {claims['slower'] + claims['at most']} slower, "
+        f"{claims['not shown'] + claims['same']} neither. "
         f"[Where it is ahead](#over-networks-and-spreads-of-speeds-simulated): {_most(every)}."
     )
 
@@ -94,9 +108,7 @@ def _most(of: Sequence[Cell]) -> str:
 
 
 def _overview(of: Sequence[Cell]) -> Iterable[str]:
-    lines = [
-        (name, *map(str, balance(own))) for groups in _groups(of).values() for name, own in groups.items()
-    ]
+    lines = [(name, *map(str, balance(own))) for groups in _groups(of).values() for name, own in groups.items()]
     return table(("elastic averaging, number of conditions", "ahead", "within 5%", "behind"), lines)
 
 
@@ -118,7 +130,9 @@ def section(records: Sequence[Record], points: Sequence[Point]) -> list[str]:
 
 def title(cell: Cell) -> str:
     of = cell.source.of
-    return f"{of.title.rstrip(',')} to {of.target:.1%}: {cell.source.workers} worker{'s' * (cell.source.workers > 1)}"
+    return (
+        f"{of.title.rstrip(',')} to {of.target:.1%}: {cell.source.workers} worker{'s' * (cell.source.workers > 1)}"
+    )
 
 
 def _effort(name: str, records: Sequence[Record]) -> Iterator[str]:
@@ -138,10 +152,16 @@ def _links(found: Sequence[Cell], said: Mapping[int, Verdict]) -> Iterable[str]:
         mine, other = cell.elastic, cell.other
         if cell.spread == EQUAL and mine and other:
             claim = f"{said[n].claim}: {short(mine.entry, said[n])}" if n in said else "one seed"
-            sides = (f"{side.entry} {side.mean or side.seconds:.3g}{'' if side.mean else '*'}" for side in (mine, other))
+            sides = (
+                f"{side.entry} {side.mean or side.seconds:.3g}{'' if side.mean else '*'}" for side in (mine, other)
+            )
             lines.append((cell.link, _exchange(cell), *sides, claim))
     header = ("link", "exchange, in gradients", "fastest elastic, s", "fastest other, s", "verdict")
     return table(header, lines)
+
+
+def _seconds(side: Side) -> str:
+    return f"{side.entry} {side.mean or side.seconds:.3g}{'' if side.mean else '*'}"
 
 
 def _exchange(cell: Cell) -> str:
@@ -177,9 +197,10 @@ def _beside(points: Sequence[Point]) -> Iterator[str]:
     yield "### Beside real hosts"
     yield ""
     yield (
-        "Published tables of hosts at 1 Gb/s, each with its own settings: the closed form with the seconds per sample that its "
-        "runs had while they did not wait (the median), on the seeds that met the target with both. 8 hosts share 2 cores, 2 "
-        "hosts have one each. *ms per sample*: of elastic and other, while they did not wait."
+        "Published tables of hosts at 1 Gb/s, each with its own settings; the model: the closed form with the "
+        "seconds per sample that the table's runs had while they did not wait (the median), on the seeds that met "
+        "the target with both. 8 hosts share 2 cores, 2 hosts have one each. *ms per sample*: of elastic and other, "
+        "while they did not wait."
     )
     yield ""
     lines = [
@@ -198,9 +219,10 @@ def _beside(points: Sequence[Point]) -> Iterator[str]:
     if points:
         off = [point.ratio / point.of_model for point in points]
         yield ""
+        mean = statistics.geometric_mean(off)
         yield (
-            f"Measured ratios are {figure(min(off))} to {figure(max(off))} times those of the model (geometric mean "
-            f"{figure(statistics.geometric_mean(off))}): on hosts that share cores an exchange behind a gradient takes "
-            "processor time from it, which the last column shows, and which is nothing in the model. So an elastic entry that is "
-            "ahead by less than that in the map may be behind on such hosts."
+            f"Measured ratios are {figure(min(off))} to {figure(max(off))} times those of the model (geometric "
+            f"mean {figure(mean)}): on hosts that share cores an exchange behind a gradient takes processor time from "
+            "it, which the last column shows, and which is nothing in the model. So an elastic entry that is ahead by "
+            "less than that in the map may be behind on such hosts."
         )

@@ -78,7 +78,7 @@ def _order(crossings: Mapping[int, Crossing]) -> tuple[int, float]:
 
 
 def page(records: dict[Run, Record], networks: Sequence[Record] = (), points: Sequence[Point] = ()) -> str:
-    """Return the page; `networks`: records of the map over networks, `points`: what of it real hosts have measured."""
+    """Return the page; `networks`: records of the map over networks, `points`: what hosts have measured of it."""
     found = {task: rows(task, records) for task in TASKS}
     found = {task: each for task, each in found.items() if each}
     verdicts = {task: _verdicts(each) for task, each in found.items()}

@@ -97,7 +97,7 @@ def _pace(records: Sequence[Record], source: Source) -> float:
         each["train_seconds"] * (1 - each["communication_fraction"]) * source.workers / each["samples"]
         for each in own
     ]
-    return statistics.median(busy)
+    return float(statistics.median(busy))
 
 
 def _expected(source: Source, record: Record, collective: str, pace: float) -> float:
@@ -105,4 +105,3 @@ def _expected(source: Source, record: Record, collective: str, pace: float) -> f
     made = document(source, Learnt(*about, record["samples_to_target"], True, False), collective)
     by, _ = clocks(made, elements(source), [LINKS[LAN]], [{"compute_seconds_per_sample": pace}])
     return float(by[0, 0])
-

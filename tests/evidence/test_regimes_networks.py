@@ -53,7 +53,7 @@ def virtual_run(method, parameters, workers, collective):
 @pytest.mark.parametrize(("workers", "collective"), [(4, "halving"), (3, "tree")])
 @pytest.mark.parametrize(("method", "parameters"), SETTINGS)
 def test_clocks_in_closed_form_are_those_of_the_run(method, parameters, workers, collective):
-    """Of the last two evaluations, one of them between two exchanges, on a slow link and with unequal gradients."""
+    """Of the last two evaluations, one of them between exchanges, on a slow link and with unequal gradients."""
     made = virtual_run(method, {"lr": 0.05, "momentum": 0.5} | parameters, workers, collective)
     size = workload("digits-mlp")().memory_sizes().weights
     spreads = [constants(SPREADS[0], workers), constants(SPREADS[1], workers)]
