@@ -199,8 +199,8 @@ def _beside(points: Sequence[Point]) -> Iterator[str]:
     yield (
         "Published tables of hosts at 1 Gb/s, each with its own settings; the model: the closed form with the "
         "seconds per sample that the table's runs had while they did not wait (the median), on the seeds that met "
-        "the target with both. 8 hosts share 2 cores, 2 hosts have one each. *ms per sample*: of elastic and other, "
-        "while they did not wait."
+        "the target with both. 8 hosts share 2 cores, 2 hosts have one each. *ms per sample*: of elastic and "
+        "other, while they did not wait."
     )
     yield ""
     lines = [
@@ -222,7 +222,7 @@ def _beside(points: Sequence[Point]) -> Iterator[str]:
         mean = statistics.geometric_mean(off)
         yield (
             f"Measured ratios are {figure(min(off))} to {figure(max(off))} times those of the model (geometric "
-            f"mean {figure(mean)}): on hosts that share cores an exchange behind a gradient takes processor time from "
-            "it, which the last column shows, and which is nothing in the model. So an elastic entry that is ahead by "
-            "less than that in the map may be behind on such hosts."
+            f"mean {figure(mean)}): on hosts that share cores an exchange behind a gradient takes processor time "
+            "from it, which the last column shows, and which is nothing in the model. So an elastic entry that is "
+            "ahead by less than that in the map may be behind on such hosts."
         )
