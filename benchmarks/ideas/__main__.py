@@ -1,7 +1,7 @@
 """Ideas of decision 119, each beside what it would replace, in virtual time with equal trials.
 
     python -m benchmarks.ideas run [--minutes 20] [--processes 4] [--store FOLDER]
-    python -m benchmarks.ideas table [--store FOLDER]
+    python -m benchmarks.ideas publish [--store FOLDER]      write the records, and print the table of them
 
 The ideas are own algorithms in this folder, not methods of the catalogue. The problem is small (digits), the link
 as slow for it as 1 Gb/s is for LeNet; 6 trials by successive halving for every entry, then seeds 0 to 4.
@@ -15,22 +15,20 @@ import statistics
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-os.environ["HOOKE_PATH"] = str(HERE)  # before the catalogue is read
+from hooke.comparison.crossing import Crossing
+from hooke.comparison.verdict import compare
+from hooke.comparison.wording import short
+from hooke.spec.spaces import Space
 
-from hooke.comparison.crossing import Crossing  # noqa: E402
-from hooke.comparison.verdict import compare  # noqa: E402
-from hooke.comparison.wording import short  # noqa: E402
-from hooke.spec.spaces import Space  # noqa: E402
+from benchmarks.evidence.store import ROOT
+from benchmarks.tuned.conditions import AT, CLAIM_SEEDS, TASKS
+from benchmarks.tuned.entries import ADAMW, ADAMW_SPACES, HIDDEN, Entry
+from benchmarks.tuned.records import Record, collect, read, write
+from benchmarks.tuned.rounds import Rounds
+from benchmarks.tuned.running import run_in_turn
+from benchmarks.tuned.store import Store
 
-from benchmarks.evidence.store import ROOT  # noqa: E402
-from benchmarks.tuned.conditions import AT, CLAIM_SEEDS, TASKS  # noqa: E402
-from benchmarks.tuned.entries import ADAMW, ADAMW_SPACES, HIDDEN, Entry  # noqa: E402
-from benchmarks.tuned.records import Record, collect  # noqa: E402
-from benchmarks.tuned.rounds import Rounds  # noqa: E402
-from benchmarks.tuned.running import run_in_turn  # noqa: E402
-from benchmarks.tuned.store import Store  # noqa: E402
-
+HERE, DATA = Path(__file__).resolve().parent, ROOT / "docs" / "results" / "regimes" / "ideas.jsonl"
 TASK, PLACE, TRIALS = TASKS["digits-halving"], AT["slow-8"], 6
 MUON = {"optimizer": "muon", "weight_decay": 0.01}
 MUON_SPACES = {"lr": Space(low=0.001, high=0.1, scale="log")}
@@ -57,20 +55,25 @@ ENTRIES = (
 
 
 def main() -> int:
-    """Run what is missing, or print the table; return the exit status."""
+    """Run what is missing, or publish it; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="benchmarks.ideas", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "table"))
+    parser.add_argument("do", choices=("run", "publish"))
     parser.add_argument("--minutes", type=float, default=60.0, help="start no run after so many minutes")
     parser.add_argument("--processes", type=int, default=2, help="runs at once, each on one core")
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "ideas")
     options = parser.parse_args()
     store = Store(options.store)
     if options.do == "run":
+        os.environ["HOOKE_PATH"] = str(HERE)  # before the catalogue is read
         rounds = [Rounds(TASK, PLACE, entry, TRIALS, CLAIM_SEEDS) for entry in ENTRIES]
         run_in_turn(rounds, store, options.minutes, options.processes)
-    print("\n".join(table(collect(store.stored().values()))))
+        return 0
+    found = collect(store.stored().values())
+    if found:
+        write(DATA, found)
+    print("\n".join(table(read(DATA))))
     return 0
 
 
