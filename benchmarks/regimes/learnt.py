@@ -59,7 +59,7 @@ class Source:
         return TASKS[self.task]
 
 
-EARLY = "fashion-early-halving"
+EARLY, DIGITS = "fashion-early-halving", "digits-halving"
 SOURCES = (
     Source("fashion", 8, "8-hosts", proposed=True),
     Source("fashion-batch", 8, "8-hosts", proposed=True),
@@ -67,6 +67,7 @@ SOURCES = (
     Source("fashion", 2, "2-hosts"),
     Source(EARLY, 8, "virtual"),
     *(Source(EARLY, workers, f"virtual-{workers}") for workers in WORKERS),
+    *(Source(DIGITS, workers, f"slow-{workers}") for workers in (1, 4, 8, 16)),
 )
 
 
