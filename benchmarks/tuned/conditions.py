@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from hooke.comparison.wording import count
+
 from benchmarks.evidence.conditions import PLACES, Place
 
 BATCH = 16
@@ -123,9 +125,14 @@ AT: dict[str, Place] = {
     place.name: place
     for place in (
         *(PLACES[name] for name in ("8-hosts", "2-hosts", "4-hosts", "1-host", "virtual")),
-        *(Place(f"virtual-{n}", f"{n} workers on a virtual cluster of 1 Gb/s", "virtual", n) for n in WORKERS),
         *(
-            Place(f"slow-{n}", f"{n} workers on a virtual cluster of 100 Mb/s", "virtual", n, network=SLOW)
+            Place(f"virtual-{n}", f"{count(n, 'worker')} on a virtual cluster of 1 Gb/s", "virtual", n)
+            for n in WORKERS
+        ),
+        *(
+            Place(
+                f"slow-{n}", f"{count(n, 'worker')} on a virtual cluster of 100 Mb/s", "virtual", n, network=SLOW
+            )
             for n in (1, 4, 8, 16)
         ),
     )
