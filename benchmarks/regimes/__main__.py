@@ -3,20 +3,23 @@
     python -m benchmarks.regimes run --task fashion [--workers 2 8] [--methods slowmo] [--minutes 60]
     python -m benchmarks.regimes run --task digits --processes 1      a coarse map, less than an hour of one core
     python -m benchmarks.regimes propose --task fashion --methods slowmo "PyTorch DDP, bf16 hook"
+    python -m benchmarks.regimes networks       the published trials of the tuned comparison on other networks
     python -m benchmarks.regimes publish        write docs/results/regimes.md and its raw data
 
 Virtual time does not depend on the load of the machine. `run` needs HOOKE_DATA for all but digits, continues an
 earlier one, and uses all cores at the lowest priority if no number of processes is given. `propose` makes the
 trials alone, also of peers (by the methods of the catalogue with their equations), from which `benchmarks.tuned
---proposals` takes the best.
+--proposals` takes the best. `networks` computes clocks alone, of what is published: a minute of one core.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +29,17 @@ from benchmarks.evidence.store import ROOT
 from benchmarks.regimes import store
 from benchmarks.regimes.cells import Cell
 from benchmarks.regimes.conditions import FULL, LAB, METHODS, PEERS, TASKS, plan_of
+from benchmarks.regimes.learnt import SOURCES, trials
+from benchmarks.regimes.networks import computed
+from benchmarks.regimes.networks_page import FIGURE
 from benchmarks.regimes.page import page
+from benchmarks.regimes.real import Point, points
 from benchmarks.regimes.runs import Todo, carried_out
+from benchmarks.tuned.publishing import published
 
-PAGE, DATA = ROOT / "docs" / "results" / "regimes.md", ROOT / "docs" / "results" / "regimes" / "records.jsonl"
+RESULTS = ROOT / "docs" / "results"
+PAGE, DATA = RESULTS / "regimes.md", RESULTS / "regimes" / "records.jsonl"
+NETWORKS, BESIDE = DATA.with_name("networks.jsonl"), DATA.with_name("beside-hosts.jsonl")
 
 
 def run_all(cells: Sequence[Cell], proposing: bool, path: Path, minutes: float, processes: int) -> None:
@@ -63,7 +73,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="benchmarks.regimes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "propose", "publish"))
+    parser.add_argument("do", choices=("run", "propose", "networks", "publish"))
     parser.add_argument("--task", choices=TASKS, help="of run and propose")
     parser.add_argument("--workers", nargs="+", type=int, help="propose: 8 alone, if not given")
     parser.add_argument("--methods", nargs="+", choices=(*METHODS, *PEERS), default=METHODS, metavar="NAME")
@@ -71,6 +81,9 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="one per core, if not given")
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "regimes.jsonl")
     options = parser.parse_args()
+    if options.do == "networks":
+        over_networks()
+        return 0
     if options.do != "publish":
         if options.task is None:
             parser.error(f"{options.do} needs --task: {' or '.join(TASKS)}")
@@ -83,9 +96,33 @@ def main() -> int:
         cells = [Cell(options.task, count, method, records) for method in options.methods for count in counts]
         run_all(cells, proposing, options.store, options.minutes, options.processes)
         return 0
-    kept.publish(PAGE, DATA, options.store, store.run_of, page)
+    networks, beside = read_lines(NETWORKS), beside_hosts()
+    kept.publish(PAGE, DATA, options.store, store.run_of, lambda records: page(records, networks, beside))
+    from benchmarks.regimes.networks_figure import draw  # needs matplotlib, which a machine that measures may lack
+
+    draw(networks, DATA.with_name(FIGURE))
     print(PAGE)
     return 0
+
+
+def over_networks() -> None:
+    """Write the clocks of published trials and reported runs on the map's networks, and points of real hosts."""
+    tuned, found = published(RESULTS), list[dict[str, Any]]()
+    for source in SOURCES:
+        found += computed(source, trials(source, tuned))
+        print(f"{source.name}: {sum(each['source'] == source.name for each in found)} runs", flush=True)
+    kept.write(NETWORKS, found)
+    kept.write(BESIDE, [asdict(point) for point in points(tuned)])
+
+
+def beside_hosts() -> list[Point]:
+    """Return what real hosts have measured of the map."""
+    return [Point(**each) for each in read_lines(BESIDE)]
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the records in a file; none without it."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 if __name__ == "__main__":

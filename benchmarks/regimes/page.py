@@ -13,8 +13,10 @@ from hooke.comparison.wording import short
 
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
+from benchmarks.regimes import networks_page
 from benchmarks.regimes.cells import Cell
 from benchmarks.regimes.conditions import METHODS, TASKS, Regime, plan_of
+from benchmarks.regimes.real import Point
 from benchmarks.regimes.runs import Run
 from benchmarks.tuned.conditions import BATCH
 from benchmarks.tuned.entries import elastic
@@ -75,8 +77,8 @@ def _order(crossings: Mapping[int, Crossing]) -> tuple[int, float]:
     return len(crossings) - len(met), statistics.geometric_mean(met) if met else 0.0
 
 
-def page(records: dict[Run, Record]) -> str:
-    """Return the page."""
+def page(records: dict[Run, Record], networks: Sequence[Record] = (), points: Sequence[Point] = ()) -> str:
+    """Return the page; `networks`: records of the map over networks, `points`: what hosts have measured of it."""
     found = {task: rows(task, records) for task in TASKS}
     found = {task: each for task, each in found.items() if each}
     verdicts = {task: _verdicts(each) for task, each in found.items()}
@@ -85,13 +87,15 @@ def page(records: dict[Run, Record]) -> str:
         "",
         "<!-- written by `python -m benchmarks.regimes publish` -->",
     ]
+    lines += [networks_page.answer(networks), ""] if networks else []
     lines += [_conclusion([v for each in verdicts.values() for v in each]), "", INTRODUCTION]
     for task, each in found.items():
         title = f"## {TASKS[task].title} to {TASKS[task].target:.1%} (simulated)"
         plan = plan_of(task)
         effort = f"{plan.trials} trials of every method, {plan.seeds} seeds of the result."
         lines += ["", title, "", effort, "", *_against(each, verdicts[task]), "", *_all(each), "", *_spread(each)]
-    return "\n".join(lines) + "\n"
+    further = networks_page.section(networks, points)
+    return "\n".join([*lines, *(["", *further] if further else [])]) + "\n"
 
 
 def _verdicts(found: Sequence[Row]) -> list[Verdict]:

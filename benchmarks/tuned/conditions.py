@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from hooke.comparison.wording import count
+
 from benchmarks.evidence.conditions import PLACES, Place
 
 BATCH = 16
@@ -82,6 +84,16 @@ TASKS = {
             collective="halving",
         ),
         Task(
+            "digits-halving",
+            "Digits 8 x 8, perceptron, all-reduces by halving,",
+            "digits-mlp",
+            0.94,
+            24_000,
+            320,
+            trials=6,
+            collective="halving",
+        ),
+        Task(
             "cifar",
             "CIFAR-10 of JPEG files, ResNet-20",
             "cifar-resnet20",
@@ -107,10 +119,21 @@ TASKS = {
 }
 WORKERS = (1, 4, 16)
 """Of virtual clusters beside that of 8 workers."""
+SLOW = (("seconds_per_byte", 80e-9),)
+"""100 Mb/s: for the small perceptron on digits, what 1 Gb/s is for LeNet with 8.5 times its weights."""
 AT: dict[str, Place] = {
     place.name: place
     for place in (
         *(PLACES[name] for name in ("8-hosts", "2-hosts", "4-hosts", "1-host", "virtual")),
-        *(Place(f"virtual-{n}", f"{n} workers on a virtual cluster of 1 Gb/s", "virtual", n) for n in WORKERS),
+        *(
+            Place(f"virtual-{n}", f"{count(n, 'worker')} on a virtual cluster of 1 Gb/s", "virtual", n)
+            for n in WORKERS
+        ),
+        *(
+            Place(
+                f"slow-{n}", f"{count(n, 'worker')} on a virtual cluster of 100 Mb/s", "virtual", n, network=SLOW
+            )
+            for n in (1, 4, 8, 16)
+        ),
     )
 }

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from hooke.catalogue.algorithm import algorithm
+
 from benchmarks.evidence.machine import title_of
 from benchmarks.tuned import across, field
 from benchmarks.tuned.conditions import AT, BATCH, TASKS, Task
-from benchmarks.tuned.entries import PEER_NAMES, baseline_at
+from benchmarks.tuned.entries import PEER_NAMES, baseline_at, entry_of
 from benchmarks.tuned.records import Record
 from benchmarks.tuned.repeated_page import repeated_section
 from benchmarks.tuned.rows import ORIGINAL, Row, elastic_verdict, original_verdict, rows, told, verdicts
@@ -130,7 +132,7 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
     lines = [
         f"## {task.title} to {task.target:.1%}: {AT[place].title}{' (simulated)' if simulated else crowded}",
         "",
-        f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. {_step(task)}{_cost(records)}",
+        f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. {_step(task, found)}{_cost(records)}",
         "",
         *(f"- {sentence}" for sentence in (*_findings(found), *field.notes(effort, found))),
         "",
@@ -151,12 +153,18 @@ def _computed(records: Sequence[Record]) -> str:
     return f"Computed on {runs}: they round sums differently, which may move a target by an evaluation"
 
 
-def _step(task: Task) -> str:
-    halving = (
-        "All-reduces by recursive halving instead of a tree: the same bits. Left out are methods with a server, "
-        "which have none, and entries without times by this schedule "
-        "([decision 109](../decisions/0109-simulated-rivals.md)). "
+def _step(task: Task, found: Iterable[str]) -> str:
+    of = [entry_of(name) for name in found]
+    served = any(not entry.peer and algorithm(entry.method).servers for entry in of)
+    without = (
+        "Methods with a server have no all-reduce. "
+        if served
+        else (
+            "Left out are methods with a server, which have none, and entries without times by this schedule "
+            "([decision 109](../decisions/0109-simulated-rivals.md)). "
+        )
     )
+    halving = f"All-reduces by recursive halving instead of a tree: the same bits. {without}"
     return _batch(task) + (halving if task.collective == "halving" else "")
 
 

@@ -158,7 +158,8 @@ def test_records_are_read_as_they_were_written(records, tmp_path):
 def test_the_published_map_is_that_of_its_records():
     assert command.PAGE.exists() == command.DATA.exists(), "one without the other"
     if command.PAGE.exists():
-        assert command.PAGE.read_text() == page(store.read(command.DATA))
+        networks, beside = command.read_lines(command.NETWORKS), command.beside_hosts()
+        assert command.PAGE.read_text() == page(store.read(command.DATA), networks, beside)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

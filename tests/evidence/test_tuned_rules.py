@@ -178,7 +178,7 @@ def test_the_fastest_is_compared_with_original_easgd_by_number_of_workers(store)
         measured(store, "slowmo", place=AT[place], seconds=10.0)
     text = page(collect(store.stored().values()))
     lines = [line for line in text.splitlines() if line.startswith("| Fashion-MNIST")]
-    where = re.compile(r"(\d+) workers on a virtual cluster of 1 Gb/s \(simulated\)")
+    where = re.compile(r"(\d+) workers? on a virtual cluster of 1 Gb/s \(simulated\)")
     assert [where.search(line)[1] for line in lines] == ["1", "4"]
     for line in lines:
         assert "| slowmo, the fastest of 1 | 101.0, 101.1, 101.2 |" in line

@@ -1,0 +1,17 @@
+"""Sync EASGD, of which the mean of the workers is evaluated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hooke.algorithms.sync_easgd import SyncEASGD
+
+from benchmarks.ideas.parts import Averaged
+
+
+class MeanSyncEASGD(SyncEASGD):
+    """Sync EASGD with other evaluations: its weights and their changes are the same."""
+
+    def run(self, r: Any) -> None:
+        """Run the method on a rank that evaluates the mean."""
+        super().run(Averaged(r))
