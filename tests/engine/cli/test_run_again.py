@@ -76,7 +76,9 @@ def test_a_run_of_an_earlier_version_goes_on_along_its_tree(hooke, refused, spec
     assert ended.json["samples"] == 6400
     assert json.loads((folder / "spec.json").read_text())["communication"]["collective"] == "tree"
     named = spec(**later | {"communication": {"collective": "halving"}})
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert "belongs to another run" in hooke("run", named, "--run-dir", folder, "--resume").err
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before  # all is as it was
     assert hooke("run", spec(**later), "--run-dir", tmp_path / "new").status == 0
     new = json.loads((tmp_path / "new" / "spec.json").read_text())
     assert new["communication"]["collective"] == "halving"

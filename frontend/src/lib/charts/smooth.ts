@@ -1,16 +1,23 @@
 import type { ChartSeries } from "./series";
 
-/** Points of an average, as a share of all. */
-const SHARE = 0.04;
-/** The fewest points on either side of one. */
-const LEAST = 3;
+/** Of all points of a curve, those that count to one mean, in percent: what the slider goes to. */
+export const MOST_SMOOTH = 50;
+/** Of an address that says no more than that curves are smoothed. */
+const USUAL = 4;
+
+/** The strength that an address asks for, in percent of the points; undefined: as measured. */
+export function smoothingIn(value: unknown): number | undefined {
+  if (value === "yes") return USUAL;
+  if (typeof value !== "number" || !(value >= 1)) return undefined;
+  return Math.min(Math.round(value), MOST_SMOOTH);
+}
 
 /**
  * The mean of each point and as many on either side of it, fewer at the ends; gaps stay gaps, and are averaged by
- * nothing. Of `n` points 4% count to a mean.
+ * nothing. Of all points `strength` percent count to a mean, and at least three.
  */
-export function averaged(y: ArrayLike<number | null>): (number | null)[] {
-  const reach = Math.max(LEAST, Math.round((y.length * SHARE) / 2));
+export function averaged(y: ArrayLike<number | null>, strength: number): (number | null)[] {
+  const reach = Math.max(1, Math.round((y.length * strength) / 200));
   return Array.from({ length: y.length }, (_, at) => {
     if (!isNumber(y[at])) return null;
     const own = Math.min(reach, at, y.length - 1 - at); // as many before as after: a slope is not bent at its ends
@@ -28,20 +35,22 @@ export function averaged(y: ArrayLike<number | null>): (number | null)[] {
 const isNumber = (value: number | null | undefined): value is number =>
   typeof value === "number" && Number.isFinite(value);
 
-const known = new WeakMap<ChartSeries["y"], (number | null)[]>();
+const known = new WeakMap<ChartSeries["y"], { strength: number; means: (number | null)[] }>();
 
 /** The same curve always gives the same array, so that a chart sees what did not change. */
-function averageOf(y: ChartSeries["y"]): (number | null)[] {
-  const found = known.get(y) ?? averaged(y);
-  known.set(y, found);
-  return found;
+function averageOf(y: ChartSeries["y"], strength: number): (number | null)[] {
+  const before = known.get(y);
+  if (before?.strength === strength) return before.means;
+  const means = averaged(y, strength);
+  known.set(y, { strength, means });
+  return means;
 }
 
 /** A curve as a pale line, with its interval where it has one, and its moving average. */
-export function smoothed(curve: ChartSeries): ChartSeries[] {
+export function smoothed(curve: ChartSeries, strength: number): ChartSeries[] {
   const { label, style, x, y, thin } = curve;
   return [
     { ...curve, faint: true },
-    { label: `${label}, averaged`, style, x, y: averageOf(y), ...(thin ? { thin } : {}) },
+    { label: `${label}, averaged`, style, x, y: averageOf(y, strength), ...(thin ? { thin } : {}) },
   ];
 }
