@@ -1,7 +1,8 @@
 """Which rows of which experiments are compared: `EXPERIMENT/CLUSTER/WORKERS/VARIANT`.
 
-A single run is a row, too: `run_...`, its id. The experiment is given by its number or its id. The other parts may be missing or empty, which means all:
+The experiment is given by its number or its id. The other parts may be missing or empty, which means all:
 `12` are all rows of experiment 12, `12//8` those with 8 workers, `12///Sync EASGD` one variant everywhere.
+A single run is a row, too: `run_...`, its id.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ def parse(text: str, pointer: str) -> Selection:
         return Selection(text, pointer, "", None, None, None, run=text)
     experiment, cluster, workers, variant = (*text.split("/", 3), "", "", "")[:4]
     if _EXPERIMENT.fullmatch(experiment) is None or (experiment.isdigit() and int(experiment) > MOST_NUMBER):
-        raise _invalid(pointer, f"{text!r} does not begin with the number or the id of an experiment, and is not the id of a run")
+        raise _invalid(
+            pointer,
+            f"{text!r} does not begin with the number or the id of an experiment, and is not the id of a run",
+        )
     if workers and re.fullmatch(r"[0-9]{1,6}", workers) is None:
         raise _invalid(pointer, f"{workers!r} is not a number of workers")
     return Selection(

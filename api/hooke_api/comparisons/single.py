@@ -44,9 +44,7 @@ def experiment_of_run(session: Session, run_id: str) -> Experiment:
     return present_experiment(session, experiment.id)
 
 
-def single_run(
-    session: Session, run_id: str, baseline: str, target: Target | None, effort: Effort
-) -> Measured:
+def single_run(session: Session, run_id: str, baseline: str, target: Target | None, effort: Effort) -> Measured:
     """Return a run that exists as a row of its own; what it is worth as one seed of several is not said there."""
     run = session.get_one(Run, run_id, options=[undefer(Run.spec), undefer(Run.hardware), undefer(Run.versions)])
     figures = one_run(session, run_id)

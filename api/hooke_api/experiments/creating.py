@@ -45,9 +45,7 @@ PLANNINGS = 3
 """How often an experiment is planned anew whose clusters change in the meantime."""
 
 
-def dry_run(
-    session: Session, asked: ExperimentSpec, who: str, project: str, silence: timedelta
-) -> DryRun:
+def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str, silence: timedelta) -> DryRun:
     """Return the runs that an experiment would create in a project, given by its name, and its warnings.
 
     `silence`: after which a cluster counts as offline.

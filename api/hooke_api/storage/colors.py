@@ -1,6 +1,6 @@
 """Which color of the palette each variant of an experiment has: that of its name in earlier experiments.
 
-A color is a place in the palette of the dashboard: a hue, and a pattern of the line that is solid for the first ones.
+A color is a place in the palette of the dashboard: a hue, and a pattern of the line, solid for the first ones.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ RECENT = 20
 def colors_of(session: Session, names: Sequence[str], own: Sequence[int] = ()) -> list[int]:
     """Return the places in the palette of variants of these names, all of them different.
 
-    `own`: those that the first of them have, if the experiment is extended. A name has the place that it has in the
-    latest experiment with such a variant. Another one gets a hue that the experiment does not have yet, and a place
-    that no other name has had recently, as far as there are any.
+    `own`: those that the first of them have, if the experiment is extended. A name has the place that it has in
+    the latest experiment with such a variant. Another one gets a hue that the experiment does not have yet, and a
+    place that no other name has had recently, as far as there are any.
     """
     known, recent = _earlier(session)
     found = dict(zip(names, own, strict=False))

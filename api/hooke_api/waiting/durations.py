@@ -1,4 +1,4 @@
-"""How long planned runs would take on their clusters, from the durations of similar runs, and when they would start."""
+"""How long planned runs would take on their clusters, as similar runs did, and when they would start."""
 
 from __future__ import annotations
 

@@ -102,6 +102,7 @@ def of_runs(session: Session, runs: Iterable[Run], silence: timedelta) -> dict[s
 
 
 def queue_of(session: Session, host: str, silence: timedelta) -> Queue | None:
+    """Return the queue of a registered cluster as its reader may know it; None: there is no such cluster."""
     cluster = session.get(Cluster, host)
     return None if cluster is None else _seen(session, cluster, silence)[0]
 
@@ -192,6 +193,7 @@ def _end(start: Span | None, predicted: Prediction | None, at: float) -> Span | 
 def waiting_view(
     outlook: Outlook, host: str, ahead: int, start: Span | None, end: Span | None, reason: str, runs: int = 0
 ) -> WaitingView:
+    """Return the response about what waits; `runs`: how many of the entry, 0 for all."""
     return WaitingView(
         cluster=host,
         position=outlook.position,

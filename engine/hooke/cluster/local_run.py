@@ -44,8 +44,9 @@ LOG_LINES = 60
 def prepare(folder: Path, spec: RunSpec, resume: bool = False) -> None:
     """Create `folder`, private, with spec.json.
 
-    Raises LaunchError if it is not empty, or, with `resume`, CheckpointError if it has no checkpoint of this run. On
-    `resume`, files of the earlier execution are moved to `before.<n>`, except the checkpoints.
+    Raises LaunchError if it is not empty, or, with `resume`, CheckpointError if it has no checkpoint of this run;
+    nothing is changed then. On `resume`, files of the earlier execution are moved to `before.<n>`, except the
+    checkpoints.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if resume:
@@ -87,7 +88,9 @@ def _check_identity(checkpoint: Path, spec: RunSpec) -> None:
     except (OSError, ValueError, AttributeError):
         return  # its ranks say what is wrong with it
     if told not in (None, identity(spec)):
-        raise CheckpointError(f"{checkpoint} belongs to another run: only budget, target and checkpoints may differ")
+        raise CheckpointError(
+            f"{checkpoint} belongs to another run: only budget, target and checkpoints may differ"
+        )
 
 
 def _set_aside(folder: Path) -> None:

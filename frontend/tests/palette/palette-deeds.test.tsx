@@ -11,6 +11,7 @@ const option = (name: RegExp) => screen.findByRole("option", { name });
 describe("what is done with the experiment that is shown", () => {
   async function openOn(changes: Parameters<typeof experiment>[0]) {
     answerExperiment(server);
+    server.on("GET /experiments", { items: [], next_cursor: null });
     server.on("GET /experiments/*", experiment(changes));
     const app = await openExperiment(server);
     await app.user.keyboard("{Control>}k{/Control}");

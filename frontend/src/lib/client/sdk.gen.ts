@@ -171,7 +171,7 @@ export const readTrace = <ThrowOnError extends boolean = false>(options: Options
 /**
  * Compare Rows
  *
- * Return rows of several experiments, and single runs, side by side: figures, settings that differ, and ratios.
+ * Return rows of several experiments, or single runs, side by side: figures, settings that differ, ratios.
  *
  * Without `against`, each variant is contrasted on every two clusters with the same number of workers, paired by
  * seed. What is not comparable has a sentence that says why in place of a ratio.

@@ -8810,7 +8810,7 @@ export type CompareRowsData = {
         /**
          * Rows
          *
-         * EXPERIMENT/CLUSTER/WORKERS/VARIANT, where missing or empty parts mean all and the experiment is a number or an id: `12`, `12//8`, `12///Sync EASGD`. Or the id of a run: a row of its own. May repeat.
+         * EXPERIMENT/CLUSTER/WORKERS/VARIANT, where missing or empty parts mean all and the experiment is a number or id: `12`, `12//8`, `12///Sync EASGD`, or the id of a run, a row of its own. May repeat.
          */
         rows: Array<string>;
         /**
