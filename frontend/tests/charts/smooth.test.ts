@@ -33,6 +33,7 @@ it("an address says how much, and one of before says that it is smoothed", () =>
 });
 
 it("what has no number stays a gap, and spoils no mean", () => {
+  expect(averaged([null, 0, 1, 2, 3, null, null], 50)).toEqual([null, 0, 1, 2, 3, null, null]); // ends where it ends
   expect(averaged([1, null, 1, Number.NaN, 1], 50)).toEqual([1, null, 1, null, 1]);
 });
 

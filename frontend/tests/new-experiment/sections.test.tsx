@@ -33,7 +33,7 @@ describe("clusters", () => {
     ["10 GbE", { name: "10gbe", latency: 7.2e-6, perByte: 0.9e-9, shown: "7.2 µs per message, 1.11 GB/s" }],
     [
       "FDR InfiniBand (typical)",
-      { name: "fdr", latency: 0.7e-6, perByte: 0.2e-9, shown: "700 ns per message, 5 GB/s" },
+      { name: "fdr", latency: 0.7e-6, perByte: 0.2e-9, shown: "0.7 µs per message, 5 GB/s" },
     ],
     [
       "QDR InfiniBand (typical)",

@@ -18,9 +18,11 @@ export function smoothingIn(value: unknown): number | undefined {
  */
 export function averaged(y: ArrayLike<number | null>, strength: number): (number | null)[] {
   const reach = Math.max(1, Math.round((y.length * strength) / 200));
+  const values = Array.from(y);
+  const [first, last] = [values.findIndex(isNumber), values.findLastIndex(isNumber)];
   return Array.from({ length: y.length }, (_, at) => {
     if (!isNumber(y[at])) return null;
-    const own = Math.min(reach, at, y.length - 1 - at); // as many before as after: a slope is not bent at its ends
+    const own = Math.min(reach, at - first, last - at); // as many before as after: a slope is not bent at its ends
     let [sum, count] = [0, 0];
     for (let i = at - own; i <= at + own; i += 1) {
       const value = y[i];
