@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { averaged, smoothed, smoothingIn } from "@/lib/charts/smooth";
+import { averaged, smoothed } from "@/lib/charts/smooth";
+import { smoothingIn } from "@/lib/charts/smoothing";
 import { variantStyle } from "@/lib/theme/palette";
 
 it("a straight line stays as it is, to its ends", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { apart, colorOf, VARIANT_DARK, VARIANT_LIGHT, variantStyle } from "@/lib/theme/palette";
+import { apart } from "@/lib/theme/apart";
+import { colorOf, VARIANT_DARK, VARIANT_LIGHT, variantStyle } from "@/lib/theme/palette";
 
 type Rgb = [number, number, number];
 type Matrix = [Rgb, Rgb, Rgb];

@@ -1,5 +1,5 @@
 import type { ComparedExperiment, ComparedRow, ComparedRows } from "@/lib/client/types.gen";
-import { apart } from "@/lib/theme/palette";
+import { apart } from "@/lib/theme/apart";
 
 /** Where a row ran: "local, 8 workers"; of a single run, with its seed. */
 export function placeOf({ cluster, workers, run }: ComparedRow): string {

@@ -1,6 +1,7 @@
 import type { ChartSeries } from "@/lib/charts/series";
 import type { Board, RankedMethod } from "@/lib/client/types.gen";
-import { apart, variantStyle } from "@/lib/theme/palette";
+import { apart } from "@/lib/theme/apart";
+import { variantStyle } from "@/lib/theme/palette";
 
 /** Distance in tau at which the two ends of a jump are drawn: a chart has one value at each x. */
 const JUMP = 1e-6;

@@ -1,6 +1,6 @@
 import type { Axis } from "@/lib/api/types";
 import { furtherOf } from "@/lib/charts/added-names";
-import { smoothingIn } from "@/lib/charts/smooth";
+import { smoothingIn } from "@/lib/charts/smoothing";
 import { zoomFrom } from "@/lib/charts/zoom";
 import { AXES } from "@/lib/format/quantities";
 import { windowFrom } from "./asked-window";

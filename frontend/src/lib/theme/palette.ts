@@ -16,20 +16,6 @@ export interface VariantStyle {
   readonly dash: readonly number[];
 }
 
-/** How many styles there are. */
-const STYLES = VARIANT_LIGHT.length * DASHES.length;
-
-/** Places that differ: one that is taken by an earlier one gives way to the first that is free, as far as there are any. */
-export function apart(places: readonly number[]): number[] {
-  const taken = new Set<number>();
-  return places.map((wanted) => {
-    let place = wanted;
-    for (let next = 0; taken.has(place % STYLES) && next < STYLES; next += 1) place = next;
-    taken.add(place % STYLES);
-    return place;
-  });
-}
-
 /** What has variants: an experiment. */
 export interface Colored {
   readonly variants: readonly string[];
@@ -37,17 +23,10 @@ export interface Colored {
   readonly colors?: readonly number[];
 }
 
-const known = new WeakMap<readonly string[], ReadonlyMap<string, number>>();
-
 /** The place of a variant in the palette, in every view: that of its name in all experiments, as far as they differ in one. */
-export function colorOf({ variants, colors = [] }: Colored, name: string): number {
-  let places = known.get(variants);
-  if (!places) {
-    const own = apart(variants.map((_, index) => colors[index] ?? index));
-    places = new Map(variants.map((variant, index) => [variant, own[index] ?? index]));
-    known.set(variants, places);
-  }
-  return places.get(name) ?? 0;
+export function colorOf({ variants, colors }: Colored, name: string): number {
+  const at = Math.max(0, variants.indexOf(name));
+  return colors?.[at] ?? at;
 }
 
 /** Style of the variant at this place in the palette. */

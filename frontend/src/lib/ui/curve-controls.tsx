@@ -1,6 +1,6 @@
 import { Button, Group, Switch } from "@mantine/core";
 import type { Axis } from "@/lib/api/types";
-import { MOST_SMOOTH } from "@/lib/charts/smooth";
+import { MOST_SMOOTH } from "@/lib/charts/smoothing";
 import { AxisPicker } from "./axis-picker";
 
 /** One way of drawing curves, which is on or off. */
