@@ -61,7 +61,7 @@ describe("runs of all experiments", () => {
         "descending",
       ),
     );
-    expect(server.asked.at(-1)?.query.get("sort")).toBe("-test_accuracy");
+    await waitFor(() => expect(server.asked.at(-1)?.query.get("sort")).toBe("-test_accuracy"));
     expect(screen.getByRole("link", { name: "All as CSV" })).toHaveAttribute(
       "href",
       "/api/v1/runs.csv?sort=-test_accuracy",
