@@ -65,7 +65,7 @@ SHOWN = [name for name in ORDERS if name != "clock"]
 
 
 @pytest.mark.parametrize("order", [*SHOWN, *(f"-{name}" for name in SHOWN)])
-def test_pages_of_every_order(service, runs, order):
+def test_pages_of_every_order(service, runs, order, monkeypatch):
     name = order.removeprefix("-")
     sign = -1 if order.startswith("-") else 1
     if name == "created":
@@ -82,6 +82,9 @@ def test_pages_of_every_order(service, runs, order):
         if cursor is None:
             break
     assert found == wanted
+    monkeypatch.setattr("hooke_api.runs.table.PAGE", 5)
+    table = service.client.get("/runs.csv", params={"sort": order, "filter": "workers > 0"}).text
+    assert [row["id"] for row in csv.DictReader(io.StringIO(table))] == wanted
 
 
 @ONE_KIND

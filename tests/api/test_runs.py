@@ -144,6 +144,12 @@ def test_cancel_of_a_running_run_is_a_wish_until_confirmed(service):
     answer = service.client.post(f"/runs/{supervisor.id}/cancel")
     assert answer.status_code == 202
     assert (answer.json()["state"], answer.json()["cancel_requested"]) == ("running", True)
+    experiment = service.client.get(f"/experiments/{answer.json()['experiment_id']}").json()
+    waits = any(experiment["runs"].get(state) for state in ("queued", "dispatched"))
+    assert experiment["cancelling"] is not waits
+    service.client.post(f"/experiments/{experiment['id']}/cancel").raise_for_status()
+    experiment = service.client.get(f"/experiments/{experiment['id']}").json()
+    assert (experiment["state"], experiment["cancelling"]) == ("running", True)
     service.scheduler.look()
     assert service.line.cancelled == [("local", supervisor.id, 1)]
     assert service.line.probed == []  # its supervisor is heard: it will report

@@ -21,14 +21,22 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import Invalid, ResourceNotFound
-from hooke_api.comparisons.compare_schemas import ComparedExperiment, ComparedRow, ComparedRows, ContrastView
+from hooke_api.comparisons.compare_schemas import (
+    ComparedExperiment,
+    ComparedRow,
+    ComparedRows,
+    ComparedRun,
+    ContrastView,
+)
 from hooke_api.comparisons.entries import in_words
 from hooke_api.comparisons.extended import extended, made_by
 from hooke_api.comparisons.figures import reported_runs
 from hooke_api.comparisons.run_settings import conditions, flat_settings, setting, settings_of
 from hooke_api.comparisons.selection import Place, Selection, chosen, parse
 from hooke_api.comparisons.service import effort_of, row_view, speed_up_view
+from hooke_api.comparisons.single import Measured, experiment_of_run, single_run
 from hooke_api.models import Experiment, Run
+from hooke_api.storage.colors import shown
 from hooke_api.storage.present import present_experiment
 from hooke_api.storage.reach import in_reach
 
@@ -72,14 +80,15 @@ class _Row:
     settings: Mapping[str, Any]
     task: str
     """What it has to learn, as JSON: workload with all parameters, and target."""
+    run: ComparedRun | None
 
     @property
     def place(self) -> Place:
         return self.row.first.cluster, self.row.first.workers, self.row.first.variant
 
     def view(self, task: int) -> ComparedRow:
-        own = dict(row_view(self.row))
-        return ComparedRow(**own, experiment=self.experiment.id, number=self.experiment.number, task=task)
+        own = dict(row_view(self.row)) | {"experiment": self.experiment.id, "number": self.experiment.number}
+        return ComparedRow(**own, task=task, run=self.run)
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,10 @@ class _Part:
 
     def view(self) -> ComparedExperiment:
         firsts = [row.first for row in self.found.rows]
+        colors = dict(
+            zip(self.experiment.variants, shown(self.experiment.variants, self.experiment.colors), strict=True)
+        )
+        names = [name for name in colors if any(run.variant == name for run in firsts)]
         return ComparedExperiment(
             id=self.experiment.id,
             number=self.experiment.number,
@@ -111,7 +124,8 @@ class _Part:
             complete=self.complete,
             clusters=list(dict.fromkeys(run.cluster for run in firsts)),
             workers=list(dict.fromkeys(run.workers for run in firsts)),
-            variants=[name for name in self.experiment.variants if any(run.variant == name for run in firsts)],
+            variants=names,
+            colors=[colors[name] for name in names],
         )
 
 
@@ -120,7 +134,7 @@ def _parts(session: Session, selections: Sequence[Selection]) -> list[_Part]:
     experiments: dict[str, Experiment] = {}
     of_experiment: dict[str, list[Selection]] = defaultdict(list)
     for each in selections:
-        experiment = _experiment(session, each.experiment)
+        experiment = experiment_of_run(session, each.run) if each.run else _experiment(session, each.experiment)
         experiments[experiment.id] = experiment
         of_experiment[experiment.id].append(each)
     if len(experiments) > MOST_EXPERIMENTS:
@@ -150,17 +164,18 @@ def _part(session: Session, experiment: Experiment, selections: Sequence[Selecti
         cells.setdefault(_place(run), Cell(run.variant, [])).runs.append(run)
     rows = {_place(row.first): row for row in found.rows}
     documents, makers = _documents(session, experiment.id), _makers(session, experiment.id)
-    wanted = chosen(selections, rows)
+    measured = [
+        Measured(rows[each], cells[each], documents[each], makers[each]) for each in chosen(selections, rows)
+    ]
+    singles = dict.fromkeys(each.run for each in selections if each.run)
+    measured += [single_run(session, id, experiment.baseline, spec.target, effort) for id in singles]
     return _Part(
         experiment,
         spec,
         found,
         extended(session, experiment),
         complete=not experiment.planning and all(run.state in TERMINAL for run in runs),
-        rows=[
-            _row(experiment, spec, effort, rows[each], cells[each], documents[each], makers[each])
-            for each in wanted
-        ],
+        rows=[_row(experiment, spec, effort, each) for each in measured],
     )
 
 
@@ -189,29 +204,24 @@ def _makers(session: Session, experiment_id: str) -> dict[Place, dict[str, froze
     return dict(found)
 
 
-def _row(  # noqa: PLR0913 - what is known of a row
-    experiment: Experiment,
-    spec: ExperimentSpec,
-    effort: Effort,
-    row: Row,
-    cell: Cell,
-    document: dict[str, Any],
-    makers: Mapping[str, frozenset[str]],
-) -> _Row:
+def _row(experiment: Experiment, spec: ExperimentSpec, effort: Effort, measured: Measured) -> _Row:
+    document, run = measured.document, measured.run
+    chosen_by_trials = effort.tuning and not (run and run.trial)
     side = Side(
         experiment=experiment.number,
-        cell=cell,
-        place=_measured_at(experiment, row, document),
+        cell=measured.cell,
+        place=_measured_at(experiment, measured.row, document),
         conditions=conditions(spec, document),
         setting=setting(document),
         has_target=spec.target is not None,
-        trials=effort.trials_of(cell) if effort.tuning else None,
+        trials=effort.trials_of(measured.cell) if chosen_by_trials else None,
         of_trials=of_trials(spec),
-        refuted=effort.refuted_setting(cell),
-        made_by=makers,
+        refuted=effort.refuted_setting(measured.cell) if chosen_by_trials else None,
+        made_by=measured.makers,
+        number=run.number if run else None,
     )
     task = json.dumps([document.get("workload"), document.get("target")], sort_keys=True)
-    return _Row(experiment, row, side, flat_settings(spec, document), task)
+    return _Row(experiment, measured.row, side, flat_settings(spec, document), task, run)
 
 
 def _measured_at(experiment: Experiment, row: Row, document: Mapping[str, Any]) -> str:
@@ -236,9 +246,16 @@ def _positions(
     if reference is None:
         return between_clusters(sides)
     selection = parse(reference, "query/against")
-    experiment = _experiment(session, selection.experiment)
     rows: Iterator[_Row] = (row for part in parts for row in part.rows)
-    found = [i for i, row in enumerate(rows) if row.experiment is experiment and selection.has(row.place)]
+    if selection.run:
+        found = [i for i, row in enumerate(rows) if row.run and row.run.id == selection.run]
+    else:
+        mine = _experiment(session, selection.experiment)
+        found = [
+            i
+            for i, row in enumerate(rows)
+            if row.run is None and row.experiment is mine and selection.has(row.place)
+        ]
     if len(found) != 1:
         why = f"{reference!r} names {len(found) or 'none'} of the compared rows, and should name one"
         raise Invalid(why, [Fault("query/against", why)])

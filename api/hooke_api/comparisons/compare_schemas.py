@@ -30,16 +30,31 @@ class ComparedExperiment(View):
     """Its numbers of workers."""
     variants: list[str]
     """Names of the variants that have rows: none before the first reported run."""
+    colors: list[int] = []
+    """Place of each of these in a palette, as in the experiment."""
+
+
+class ComparedRun(View):
+    """The only run of a row."""
+
+    id: str
+    number: int
+    """Its number within its experiment."""
+    seed: int
+    trial: int | None
+    """The trial that it is of, if it is not a reported run."""
 
 
 class ComparedRow(ComparisonRow):
-    """One variant of an experiment on one cluster with one number of workers."""
+    """One variant of an experiment on one cluster with one number of workers, or a single run of it."""
 
     experiment: str
     number: int
     """Number of its experiment."""
     task: int
     """Position in `tasks`: rows of one task may share an axis, measured and simulated ones apart."""
+    run: ComparedRun | None = None
+    """The run, if a single one was asked for; null: all reported runs of the row."""
 
 
 class Setting(View):

@@ -52,7 +52,7 @@ Selected = Annotated[
         min_length=1,
         max_length=MOST_SELECTIONS,
         description="EXPERIMENT/CLUSTER/WORKERS/VARIANT, where missing or empty parts mean all and the experiment "
-        "is a number or an id: `12`, `12//8`, `12///Sync EASGD`. May repeat.",
+        "is a number or id: `12`, `12//8`, `12///Sync EASGD`, or the id of a run, a row of its own. May repeat.",
     ),
 ]
 
@@ -65,7 +65,7 @@ def compare_rows(
         str | None, Query(description="The row that all others are contrasted with, written like `rows`.")
     ] = None,
 ) -> ComparedRows:
-    """Return rows of several experiments side by side: figures, settings that differ, and ratios of their times.
+    """Return rows of several experiments, or single runs, side by side: figures, settings that differ, ratios.
 
     Without `against`, each variant is contrasted on every two clusters with the same number of workers, paired by
     seed. What is not comparable has a sentence that says why in place of a ratio.

@@ -25,6 +25,7 @@ from hooke_api.comparisons.leaderboard_schemas import (
     UnrankedMethod,
 )
 from hooke_api.models import Experiment
+from hooke_api.storage.colors import shown
 from hooke_api.storage.reach import in_reach
 
 MOST_EXPERIMENTS = 200
@@ -181,6 +182,7 @@ def _board(
     shared = [(times, _shared_seeds(times, complete)) for times in measured.values()]
     scored = scores([{name: _seconds(times[name], seeds) for name in complete} for times, seeds in shared])
     order = sorted(scored, key=lambda name: (-scored[name].value, name))
+    colors = _colors(counted)
     return Board(
         cluster=cluster,
         workers=workers,
@@ -188,7 +190,8 @@ def _board(
         oversubscribed=any(each.oversubscribed for name in measured for each in counted[name]),
         workloads=[_workload(name, counted[name]) for name in measured],
         methods=[
-            _ranked(name, scored[name], [times[name].on(seeds) for times, seeds in shared]) for name in order
+            _ranked(name, scored[name], [times[name].on(seeds) for times, seeds in shared], colors)
+            for name in order
         ],
         unranked=[UnrankedMethod(algorithm=name, lacking=lacks) for name, lacks in lacking.items()],
     )
@@ -231,10 +234,23 @@ def _workload(name: str, found: Sequence[Entry]) -> BoardWorkload:
     return BoardWorkload(name=name, target=found[0].target, trials=found[0].trials, experiments=refs)
 
 
-def _ranked(name: str, score: BenchmarkScore, times: Sequence[MethodTimes]) -> RankedMethod:
+def _colors(counted: Mapping[str, Sequence[Entry]]) -> dict[tuple[str, str], int]:
+    """Return the place in the palette of each variant, by the id of its experiment and its name."""
+    experiments = {each.experiment.id: each.experiment for found in counted.values() for each in found}
+    return {
+        (id, name): place
+        for id, each in experiments.items()
+        for name, place in zip(each.variants, shown(each.variants, each.colors), strict=True)
+    }
+
+
+def _ranked(
+    name: str, score: BenchmarkScore, times: Sequence[MethodTimes], colors: Mapping[tuple[str, str], int]
+) -> RankedMethod:
     corners = profile(score.ratios)
     return RankedMethod(
         algorithm=name,
+        color=colors.get((times[0].experiment, times[0].variant), 0),
         score=score.value,
         low=score.low,
         high=score.high,

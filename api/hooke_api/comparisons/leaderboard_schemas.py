@@ -55,6 +55,8 @@ class RankedMethod(View):
     """A method that was measured on every workload of a board."""
 
     algorithm: str
+    color: int = 0
+    """Place in a palette of its variant on the first workload, as in the experiment."""
     score: float
     """Integral of its performance profile from 1 to `tau_max`, over tau_max - 1: from 0 to 1, the best."""
     low: float | None

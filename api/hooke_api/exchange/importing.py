@@ -45,6 +45,7 @@ from hooke_api.models import (
     StoredFilePart,
     database_time,
 )
+from hooke_api.storage.colors import colors_of
 from hooke_api.storage.database import Database
 from hooke_api.storage.lines import MOST_LINES, StoredLine, pack
 from hooke_api.storage.outbox import announce, take
@@ -129,6 +130,7 @@ def _store(
     session: Session, bundle: Bundle, experiment: Experiment, record: ExperimentRecord, algorithms: set[str]
 ) -> Experiment:
     experiment.number = take(session, f"experiments:{DEFAULT_PROJECT}")
+    experiment.colors = colors_of(session, experiment.variants)
     session.add(experiment)
     session.flush()
     for tag in dict.fromkeys(record.tags):

@@ -32,20 +32,23 @@ from hooke_api.models import DEFAULT_PROJECT, Experiment, IdempotencyKey, databa
 from hooke_api.planning.rows import add_runs
 from hooke_api.planning.steps import registered_cores
 from hooke_api.planning.trials import continued
+from hooke_api.storage.colors import colors_of
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, take, wake_scheduler
 from hooke_api.storage.present import deleted
 from hooke_api.storage.reach import open_project
 from hooke_api.storage.trail import tell
-from hooke_api.waiting.durations import durations
+from hooke_api.waiting.durations import durations, if_submitted
 from hooke_api.waiting.limits import check_limits
 
 PLANNINGS = 3
 """How often an experiment is planned anew whose clusters change in the meantime."""
 
 
-def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str) -> DryRun:
+def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str, silence: timedelta) -> DryRun:
     """Return the runs that an experiment would create in a project, given by its name, and its warnings.
+
+    `silence`: after which a cluster counts as offline.
 
     Raises SpecError like `create`, also where the user's limit of waiting runs would refuse it.
     """
@@ -68,6 +71,7 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str) -> 
         ],
         durations=durations(session, spec, planned),
         memory=memory(session, spec, planned),
+        waiting=if_submitted(session, spec, planned, who, silence),
     )
 
 
@@ -206,6 +210,7 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission, prepared:
     continued(session, spec)  # or deleted
     _check_limits(session, spec, asked.who, step.runs, lock=True)
     at = database_time(session)
+    names = [variant.name for variant in spec.variants]
     experiment = Experiment(
         id=ids.experiment_id(),
         project_id=prepared.project,
@@ -214,7 +219,8 @@ def _insert(session: Session, sent: ExperimentSpec, asked: Submission, prepared:
         name=spec.name,
         description=spec.description,
         workload=spec.workload.name,
-        variants=[variant.name for variant in spec.variants],
+        variants=names,
+        colors=colors_of(session, names),
         clusters=[cluster.name for cluster in spec.clusters],
         baseline=spec.baseline,
         spec=spec.model_dump(mode="json", by_alias=True),

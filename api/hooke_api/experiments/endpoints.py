@@ -56,12 +56,16 @@ Key = Annotated[
 
 @router.post("/dry-run", operation_id="validate_experiment")
 def validate_experiment(
-    sent: SubmittedExperiment, actor: ActorOf, database: DatabaseOf, project: Into = DEFAULT_NAME
+    sent: SubmittedExperiment,
+    request: Request,
+    actor: ActorOf,
+    database: DatabaseOf,
+    project: Into = DEFAULT_NAME,
 ) -> DryRun:
     """Validate an experiment and return the runs that it would create; nothing is stored."""
     spec = faults.understood(database, sent)
     with database.read() as session:
-        return creating.dry_run(session, spec, actor.name, project)
+        return creating.dry_run(session, spec, actor.name, project, silence_of(request))
 
 
 @router.post("", operation_id="create_experiment", status_code=201)
@@ -169,11 +173,13 @@ def restore_experiment(
 
 
 @router.post("/{experiment_id}/extension/dry-run", operation_id="validate_extension")
-def validate_extension(experiment_id: str, asked: Extension, actor: ActorOf, database: DatabaseOf) -> DryRun:
+def validate_extension(
+    experiment_id: str, asked: Extension, request: Request, actor: ActorOf, database: DatabaseOf
+) -> DryRun:
     """Validate an extension and return the runs that it would add; nothing is stored."""
     with database.read() as session:
         service.check_owner(session, experiment_id, actor)
-        return extending.dry_run(session, experiment_id, asked)
+        return extending.dry_run(session, experiment_id, asked, silence_of(request))
 
 
 @router.post("/{experiment_id}/extension", operation_id="extend_experiment", status_code=201)

@@ -37,12 +37,13 @@ from hooke_api.models import Experiment, Run, database_time
 from hooke_api.planning.rows import add_runs
 from hooke_api.planning.steps import further, plan_of, reported_cells
 from hooke_api.planning.undecided import cancelled_trials, first_variants, locked, try_again
+from hooke_api.storage.colors import colors_of, shown
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce, wake_scheduler
 from hooke_api.storage.present import present_experiment
 from hooke_api.storage.reach import names_of, open_project
 from hooke_api.storage.trail import tell
-from hooke_api.waiting.durations import durations
+from hooke_api.waiting.durations import durations, if_submitted
 from hooke_api.waiting.limits import check_limits
 
 MOST_VERSIONS = 20
@@ -90,8 +91,11 @@ def extend(
         return view(session, experiment, silence)
 
 
-def dry_run(session: Session, experiment_id: str, asked: Extension) -> DryRun:
-    """Return what an extension would add; nothing is stored. Raises as `extend`."""
+def dry_run(session: Session, experiment_id: str, asked: Extension, silence: timedelta) -> DryRun:
+    """Return what an extension would add; nothing is stored. Raises as `extend`.
+
+    `silence`: after which a cluster counts as offline.
+    """
     experiment, prepared = _checked(session, experiment_id, asked)
     spec, plan, planned = prepared.spec, prepared.plan, prepared.step.runs
     added = {variant.name for variant in spec.variants} - set(experiment.variants)
@@ -103,6 +107,7 @@ def dry_run(session: Session, experiment_id: str, asked: Extension) -> DryRun:
         warnings=prepared.told,
         durations=durations(session, spec, planned),
         memory=memory(session, spec, planned),
+        waiting=if_submitted(session, spec, planned, experiment.created_by, silence),
     )
 
 
@@ -247,7 +252,9 @@ def _store(
     kept = {"spec": experiment.spec, "fingerprint": experiment.fingerprint, "at": at.isoformat(), "by": who}
     experiment.earlier = [*experiment.earlier, kept]
     added = [variant.name for variant in spec.variants[len(experiment.variants) :]]
+    had = shown(experiment.variants, experiment.colors)
     experiment.variants = [variant.name for variant in spec.variants]
+    experiment.colors = colors_of(session, experiment.variants, had)
     experiment.spec = spec.model_dump(mode="json", by_alias=True)
     experiment.fingerprint = fingerprint(spec)
     experiment.warnings = prepared.warnings

@@ -77,6 +77,8 @@ class DryRun(View):
     """How long `runs` would take on each cluster, without what waits before them."""
     memory: list[MemoryView]
     """What the largest of `runs` needs on each cluster."""
+    waiting: list[WaitingView] = []
+    """Place, reason and predicted times in the queue of each registered cluster, if it were submitted now."""
 
 
 class Origin(View):
@@ -133,6 +135,8 @@ class ExperimentSummary(View):
     workload: str
     variants: list[str]
     """Names of its variants, in the order of the specification."""
+    colors: list[int] = []
+    """Place of each variant in a palette: the same for a name in all experiments, as far as they differ in one."""
     clusters: list[str]
     """Names of its clusters, in the order of the specification."""
     baseline: str
@@ -141,6 +145,8 @@ class ExperimentSummary(View):
     """`queued`, `running`, `succeeded`, `failed` or `cancelled`."""
     runs: dict[RunState, int]
     """Number of its runs in each state; states without runs are left out."""
+    cancelling: bool = False
+    """Whether every run that has not ended has been asked to end, and there are such runs."""
     priority: int
     """A higher one goes first on clusters whose policy is `priority`."""
     user: str

@@ -24,6 +24,7 @@ from hooke_api.models import Experiment, Run, database_time
 from hooke_api.scheduling import lifecycle
 from hooke_api.scheduling.derived import derived_state
 from hooke_api.storage import trail
+from hooke_api.storage.colors import shown
 from hooke_api.storage.outbox import announce, wake_scheduler
 from hooke_api.storage.present import present_experiment
 from hooke_api.storage.reach import in_reach, names_of
@@ -169,19 +170,28 @@ class _Counts:
     all: dict[RunState, int] = field(default_factory=dict)
     reported: dict[RunState, int] = field(default_factory=dict)
     """Without trials."""
+    asked: int = 0
+    """Runs that have not ended and have been asked to."""
+
+    @property
+    def cancelling(self) -> bool:
+        """Return whether all runs that have not ended have been asked to."""
+        return 0 < self.asked == sum(count for state, count in self.all.items() if state not in TERMINAL)
 
 
 def _counts(session: Session, experiments: Sequence[Experiment]) -> dict[str, _Counts]:
     found = {experiment.id: _Counts() for experiment in experiments}
     trial = Run.rung.is_not(None)
     query = (
-        select(Run.experiment_id, Run.state, trial, func.count())
+        select(Run.experiment_id, Run.state, trial, func.count(), func.count().filter(Run.cancel_requested))
         .where(Run.experiment_id.in_(found))
         .group_by(Run.experiment_id, Run.state, trial)
     )
-    for experiment_id, state, of_trials, count in session.execute(query):
+    for experiment_id, state, of_trials, count, asked in session.execute(query):
         counts = found[experiment_id]
         counts.all[state] = counts.all.get(state, 0) + count
+        if state not in TERMINAL:
+            counts.asked += asked
         if not of_trials:
             counts.reported[state] = count
     return found
@@ -204,10 +214,12 @@ def _summary(
         "description": experiment.description,
         "workload": experiment.workload,
         "variants": experiment.variants,
+        "colors": shown(experiment.variants, experiment.colors),
         "clusters": experiment.clusters,
         "baseline": experiment.baseline,
         "state": derived_state(counts.all, experiment.planning, counts.reported),
         "runs": counts.all,
+        "cancelling": counts.cancelling,
         "priority": experiment.priority,
         "user": experiment.created_by,
         "waiting": waiting,

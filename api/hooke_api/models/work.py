@@ -39,6 +39,8 @@ class Experiment(Owned, Base):
     description: Mapped[str] = mapped_column(Text)
     workload: Mapped[str] = mapped_column(String(64))
     variants: Mapped[list[str]]
+    colors: Mapped[list[int]] = mapped_column(JSON(), default=list)
+    """Place of each variant in the palette (`hooke_api.storage.colors`); empty: by their order."""
     clusters: Mapped[list[str]]
     baseline: Mapped[str] = mapped_column(String(120))
     spec: Mapped[dict[str, Any]]

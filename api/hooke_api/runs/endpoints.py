@@ -85,7 +85,10 @@ def list_runs(
 
 @router.get(".csv", operation_id="export_runs", response_class=CsvAnswer)
 def export_runs(database: DatabaseOf, chosen: Annotated[service.Filter, Depends(chosen_runs)]) -> CsvAnswer:
-    """Return all runs of a list as CSV, the first submitted first: columns of RunSummary, parameters as JSON."""
+    """Return all runs of a list as CSV: columns of RunSummary, parameters as JSON.
+
+    In the order of the list where it has a `filter` or `sort`, otherwise the first submitted first.
+    """
     return csv_answer(table.csv_of(database, chosen), "runs.csv")
 
 

@@ -12,6 +12,7 @@ from sqlalchemy.orm import undefer
 from hooke_api.base import parquet as base
 from hooke_api.base.parquet import arrow
 from hooke_api.base.tables import csv_lines
+from hooke_api.filters.runs import Order
 from hooke_api.models import Run
 from hooke_api.runs.service import Filter
 from hooke_api.storage.database import Database
@@ -57,7 +58,7 @@ PAGE = 200
 
 
 def csv_of(database: Database, chosen: Filter) -> Iterator[str]:
-    """Yield the runs that a filter lets pass, the first submitted first, with the parameters of each as JSON."""
+    """Yield the runs that a filter lets pass in its order, with the parameters of each as JSON."""
     yield csv_lines([(*COLUMNS, *FURTHER)])
     for rows in _rows(database, chosen):
         yield csv_lines(rows)
@@ -95,15 +96,20 @@ def _type(pa: Any, name: str) -> Any:
 
 
 def _rows(database: Database, chosen: Filter) -> Iterator[list[tuple[object, ...]]]:
-    """Yield rows of COLUMNS and FURTHER, some at a time."""
-    last = ""
+    """Yield rows of COLUMNS and FURTHER, some at a time: in the order of a query, or the first submitted first.
+
+    A run whose figure changes meanwhile may move to a page that has been read.
+    """
+    order, last = chosen.query.order if chosen.query else Order("created"), None
     while True:
         with database.read() as session:
-            query = chosen.apply(select(Run)).where(Run.id > last).order_by(Run.id).limit(PAGE)
+            query = chosen.apply(select(Run)).order_by(*order.by).limit(PAGE)
+            if last is not None:
+                query = query.where(order.after(last))
             runs = session.scalars(query.options(undefer(Run.spec))).all()
             if not runs:
                 return
-            last = runs[-1].id
+            last = order.key(runs[-1])
             energy = energy_of(session, Run.id.in_([run.id for run in runs]))
             part = [
                 (*(getattr(run, name) for name in COLUMNS), *_energy(energy.get(run.id)), _parameters(run))

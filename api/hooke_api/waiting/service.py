@@ -76,10 +76,10 @@ def of_experiments(
     )
     found: dict[str, list[WaitingView]] = {}
     for host in session.scalars(query).all():
-        queue = _queue(session, host, silence)
+        queue = queue_of(session, host, silence)
         for outlook in outlooks(queue.state) if queue else ():
             if outlook.entry.experiment in experiments:
-                view = _waiting(outlook, host, outlook.runs_ahead, outlook.start, outlook.end, outlook.reason)
+                view = waiting_view(outlook, host, outlook.runs_ahead, outlook.start, outlook.end, outlook.reason)
                 found.setdefault(outlook.entry.experiment, []).append(view)
     return found
 
@@ -92,7 +92,7 @@ def of_runs(session: Session, runs: Iterable[Run], silence: timedelta) -> dict[s
             by_host.setdefault(run.host, []).append(run)
     found: dict[str, WaitingView] = {}
     for host, each in sorted(by_host.items()):
-        queue = _queue(session, host, silence)
+        queue = queue_of(session, host, silence)
         if queue is None:
             continue
         sent = {run.id for run in each if run.state is RunState.DISPATCHED}
@@ -101,7 +101,8 @@ def of_runs(session: Session, runs: Iterable[Run], silence: timedelta) -> dict[s
     return found
 
 
-def _queue(session: Session, host: str, silence: timedelta) -> Queue | None:
+def queue_of(session: Session, host: str, silence: timedelta) -> Queue | None:
+    """Return the queue of a registered cluster as its reader may know it; None: there is no such cluster."""
     cluster = session.get(Cluster, host)
     return None if cluster is None else _seen(session, cluster, silence)[0]
 
@@ -148,7 +149,7 @@ def _queued_views(session: Session, queue: Queue, wanted: Sequence[Run]) -> dict
                 if row.not_before is not None and (until := row.not_before.timestamp()) > state.now:
                     start, reason = None, f"pauses until {clock(until, state.now)} before attempt {row.attempt}"
                 end = _end(start, predicted, state.now)
-                found[row.id] = _waiting(
+                found[row.id] = waiting_view(
                     outlook, state.cluster, outlook.runs_ahead + before, start, end, reason, 1
                 )
             ahead[predicted] += 1
@@ -189,9 +190,10 @@ def _end(start: Span | None, predicted: Prediction | None, at: float) -> Span | 
     return None if start is None or took is None else start.plus(took, at)
 
 
-def _waiting(
+def waiting_view(
     outlook: Outlook, host: str, ahead: int, start: Span | None, end: Span | None, reason: str, runs: int = 0
 ) -> WaitingView:
+    """Return the response about what waits; `runs`: how many of the entry, 0 for all."""
     return WaitingView(
         cluster=host,
         position=outlook.position,
@@ -208,7 +210,7 @@ def _entry(outlook: Outlook, host: str) -> QueueEntryView:
     entry = outlook.entry
     took = total([(batch.runs, batch.predicted) for batch in entry.batches])
     likenesses = [batch.predicted for batch in entry.batches if batch.predicted is not None]
-    plain = _waiting(outlook, host, outlook.runs_ahead, outlook.start, outlook.end, outlook.reason)
+    plain = waiting_view(outlook, host, outlook.runs_ahead, outlook.start, outlook.end, outlook.reason)
     return QueueEntryView(
         **plain.model_dump(),
         experiment=entry.experiment,

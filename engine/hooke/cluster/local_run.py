@@ -7,6 +7,7 @@ The folder has the layout of an attempt on a cluster (`hooke.cluster.places`), a
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -29,6 +30,7 @@ from hooke.cluster.watchdog import BACKSTOP, Watchdog
 from hooke.cluster.witness import Witness
 from hooke.errors import CheckpointError, LaunchError
 from hooke.spec.events import StateReport
+from hooke.spec.resuming import identity
 from hooke.spec.specification import RunSpec, canonical
 
 LEFT_BEHIND = (
@@ -42,8 +44,9 @@ LOG_LINES = 60
 def prepare(folder: Path, spec: RunSpec, resume: bool = False) -> None:
     """Create `folder`, private, with spec.json.
 
-    Raises LaunchError if it is not empty, or, with `resume`, CheckpointError if it has no complete checkpoint. On
-    `resume`, files of the earlier execution are moved to `before.<n>`, except the checkpoints.
+    Raises LaunchError if it is not empty, or, with `resume`, CheckpointError if it has no checkpoint of this run;
+    nothing is changed then. On `resume`, files of the earlier execution are moved to `before.<n>`, except the
+    checkpoints.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if resume:
@@ -57,7 +60,7 @@ def prepare(folder: Path, spec: RunSpec, resume: bool = False) -> None:
 def resumes_from(folder: Path, spec: RunSpec) -> str:
     """Return where a run in this folder resumes, in a sentence with what else there is.
 
-    Raises CheckpointError if it has no complete checkpoint.
+    Raises CheckpointError if it has no complete checkpoint, or that of another run.
     """
     places = [place for place in folder.glob("checkpoints/*") if place.name.isdigit()]
     complete, partial = [], []
@@ -73,8 +76,21 @@ def resumes_from(folder: Path, spec: RunSpec) -> str:
             "start the run again, in another folder"
         )
     *earlier, newest = complete
+    _check_identity(folder / "checkpoints" / str(newest), spec)
     kept = f"; an earlier one is at {earlier[-1]:,}" if earlier else ""
     return f"resuming at {newest:,} of {spec.budget.samples:,} samples, from a checkpoint{kept}{left_out}"
+
+
+def _check_identity(checkpoint: Path, spec: RunSpec) -> None:
+    """Raise CheckpointError if a checkpoint says that it belongs to another run: before anything is moved."""
+    try:
+        told = json.loads((checkpoint / COMPLETE).read_text()).get("identity")
+    except (OSError, ValueError, AttributeError):
+        return  # its ranks say what is wrong with it
+    if told not in (None, identity(spec)):
+        raise CheckpointError(
+            f"{checkpoint} belongs to another run: only budget, target and checkpoints may differ"
+        )
 
 
 def _set_aside(folder: Path) -> None:

@@ -48,6 +48,8 @@ class Side:
     """Why its tuned setting allows no claim (`hooke.comparison.effort.refuted`)."""
     made_by: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The versions of programs and the processors that its runs told, by name; without names that none told."""
+    number: int | None = None
+    """Number of its run, if it is a single one that was chosen."""
 
     @property
     def run(self) -> RunFigures:
@@ -197,6 +199,8 @@ def _names(one: Side, other: Side) -> tuple[str, str]:
             parts.append(f"on {side.run.cluster}")
         if one.run.workers != other.run.workers:
             parts.append(f"with {count(side.run.workers, 'worker')}")
+        if side.number is not None:
+            parts.append(f"in run {side.number}")
         if one.experiment != other.experiment:
             parts.append(f"(#{side.experiment})")
         return " ".join(parts)

@@ -22,20 +22,13 @@ from hooke.errors import CheckpointError
 from hooke.loop.clock import restart_clock
 from hooke.loop.evaluate import aside, stop_together
 from hooke.loop.recorder import RecordedRank
-from hooke.spec.limits import Budget
-from hooke.spec.specification import RunSpec, fingerprint
+from hooke.spec.resuming import identity
 from hooke.trace.phases import Phase
 
 KEPT = 2
 """Number of complete checkpoints of a run that stay on disk."""
 LOCAL, RESIDUAL = "local.", "residual."
 """Prefixes of the names of an objective's own state and of a wire type's residuals."""
-
-
-def identity(spec: RunSpec) -> str:
-    """Return the fingerprint of the run that a checkpoint belongs to, without budget, target and checkpoints."""
-    anyway = {"budget": Budget(samples=1), "target": None, "checkpoint": "never", "checkpoint_every": None}
-    return fingerprint(spec.model_copy(update=anyway))
 
 
 def save(r: RecordedRank, followed: bool = False) -> None:

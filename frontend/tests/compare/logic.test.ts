@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { figure, sorted } from "@/features/compare/figures";
-import { colorsOf, namesOf } from "@/features/compare/names";
+import { colorsOf, namesOf, placeOf } from "@/features/compare/names";
 import { parameterAxes } from "@/features/compare/parameter-axes";
 import { front, place } from "@/features/compare/pareto";
 import { compareSearch, nextSort, orderOf } from "@/features/compare/search";
-import { choicesOf, hasRow, rowsOf, withExperiments } from "@/features/compare/selection";
+import { choicesOf, hasRow, isRun, keyOf, rowsOf, withExperiments } from "@/features/compare/selection";
 import { valueAxis } from "@/lib/charts/value-axis";
 import { settingName, settingValue } from "@/lib/format/settings";
 import { comparedExperiment, comparedRow, comparedRows } from "../support/fixtures/compare";
@@ -63,6 +63,32 @@ describe("a choice", () => {
     const more = withExperiments(choicesOf(["12//8"]), ["3", "12"]);
     expect(rowsOf(more)).toEqual(["3", "12//8"]);
     expect(rowsOf(withExperiments(more, []))).toEqual([]);
+  });
+});
+
+describe("single runs", () => {
+  const one = { id: "run_21", number: 21, seed: 3, trial: null };
+
+  it("are rows beside those of experiments", () => {
+    expect(choicesOf(["12", "run_21", "12//8"])).toEqual(choicesOf(["12"]));
+    expect(isRun("run_21") && !isRun("12/local/2/run_")).toBe(true);
+    expect(keyOf(comparedRow(7, "a", { run: one }))).toBe("run_21");
+  });
+
+  it("are told apart by their numbers, and say their seeds", () => {
+    const rows = [comparedRow(7, "a", { run: one }), comparedRow(7, "a")];
+    expect(namesOf(rows)).toEqual(["a run 21", "a"]);
+    expect(rows.map(placeOf)).toEqual(["local, 2 workers, seed 3", "local, 2 workers"]);
+  });
+});
+
+describe("colours", () => {
+  it("are those of the experiments, and of another name another one", () => {
+    const color = colorsOf([
+      comparedExperiment(7, { variants: ["a", "b"], colors: [3, 1] }),
+      comparedExperiment(8, { variants: ["b", "c"], colors: [1, 3] }),
+    ]);
+    expect(["a", "b", "c"].map(color)).toEqual([3, 1, 0]);
   });
 });
 

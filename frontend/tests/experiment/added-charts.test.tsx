@@ -1,7 +1,7 @@
 /** Charts that somebody adds: any metric over any axis, also what a workload reports beside accuracy and loss. */
-import { screen, waitFor, within } from "@testing-library/react";
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
-import { drawsSteps, followsSteps } from "@/features/experiment/added-charts";
+import { followsSteps } from "@/features/experiment/added-charts";
 import { experimentSearch } from "@/features/experiment/search";
 import { addressOf, chartsIn, choicesOf } from "@/lib/charts/added-charts";
 import { furtherOf } from "@/lib/charts/added-names";
@@ -73,11 +73,6 @@ describe("the address", () => {
     expect(followsSteps({ more: "p_at_3-bytes" })).toBe(true);
     expect(followsSteps({ more: "p_at_3", axis: "bytes" })).toBe(true);
     expect(followsSteps({ axis: "bytes" })).toBe(false);
-    expect(["p_at_3.staleness", "p_at_3-bytes", undefined].map((more) => drawsSteps({ more }))).toEqual([
-      true,
-      false,
-      false,
-    ]);
   });
 });
 
@@ -144,18 +139,14 @@ describe("the curves of an experiment", () => {
     expect(screen.queryByTestId("chart-staleness")).toBeNull();
   });
 
-  it("of steps can be smoothed, and the address says so", async () => {
-    const { user, router } = await openExperiment(server, "/experiments/exp_7?more=train_loss");
+  it("can be smoothed by any amount, as all others, and the address says so", async () => {
+    const { router } = await openExperiment(server, "/experiments/exp_7?more=train_loss");
     await waitFor(() => expect(image("train_loss")).toHaveAccessibleName(/Sync EASGD 0.3 at 3 s/));
-    await user.click(screen.getByRole("switch", { name: "Smooth" }));
+    expect(screen.getByRole("slider", { name: "Smooth" })).toHaveAttribute("aria-valuetext", "off");
+    fireEvent.change(screen.getByRole("slider", { name: "Smooth" }), { target: { value: "12" } });
     await waitFor(() => expect(image("train_loss")).toHaveAccessibleName(/Sync EASGD, averaged 0.3 at 3 s/));
-    expect(router.state.location.search).toMatchObject({ more: "train_loss", smooth: "yes" });
-    expect(image("validation_accuracy")).toHaveAccessibleName(/Sync EASGD 95.00%/);
-  });
-
-  it("have nothing to smooth where none is of steps", async () => {
-    await openExperiment(server, "/experiments/exp_7?more=p_at_3");
-    expect(screen.queryByRole("switch", { name: "Smooth" })).toBeNull();
+    expect(router.state.location.search).toMatchObject({ more: "train_loss", smooth: 12 });
+    expect(image("validation_accuracy")).toHaveAccessibleName(/Sync EASGD, averaged 95.00%/);
   });
 
   it("hide a variant in every chart, from the table of any", async () => {

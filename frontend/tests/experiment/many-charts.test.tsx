@@ -25,7 +25,7 @@ it("the pointer on a chart changes the table of its values, and renders nothing"
         toggle={() => undefined}
         close={false}
         log={false}
-        smooth={false}
+        smooth={undefined}
         show={undefined}
         crossings={[]}
       />

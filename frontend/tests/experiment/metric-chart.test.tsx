@@ -32,7 +32,7 @@ async function chart(changes: Partial<Props> = {}, seeds: readonly SeedCurve[] =
       close={false}
       log={false}
       show={undefined}
-      smooth={false}
+      smooth={undefined}
       crossings={[{ x: 1, style: STYLE }]}
       zoom={undefined}
       onZoom={() => undefined}
@@ -102,7 +102,7 @@ describe("a metric of steps", () => {
   it("is averaged before pale lines of what was measured, where that is asked for", async () => {
     const jagged = { ...BAND, metric: "train_loss", mean: [3, 0, 3, 0], n: [2, 2, 2, 2] };
     const bands = [{ band: jagged, seeds: [] }];
-    const image = await chart({ metric: "train_loss", bands, smooth: true });
+    const image = await chart({ metric: "train_loss", bands, smooth: 50 });
     const heights = (style: string) => strokes(image, style)[0]?.points.map(([, y]) => y) ?? [];
     const [pale, average] = [heights(`${STYLE.light}80`), heights(STYLE.light)];
     const share = (y: number) => ((pale[1] ?? 0) - y) / ((pale[1] ?? 0) - (pale[0] ?? 0)); // of the way from 0 to 3
@@ -116,9 +116,10 @@ describe("a metric of steps", () => {
     expect(cells?.querySelector("td")).toHaveTextContent("0"); // the table has what was measured
   });
 
-  it("of evaluations is never averaged", async () => {
-    const image = await chart({ smooth: true });
-    expect(image).toHaveAccessibleName("Validation accuracy. Sync EASGD 80.00% at 2 s.");
+  it("of evaluations is averaged, too, and what goes on from there stays pale", async () => {
+    const image = await chart({ smooth: 20 });
+    expect(image).toHaveAccessibleName("Validation accuracy. Sync EASGD, averaged 80.00% at 2 s.");
+    expect(strokes(image, `${STYLE.light}80`).length).toBeGreaterThan(1);
   });
 
   it("waits for a step", async () => {

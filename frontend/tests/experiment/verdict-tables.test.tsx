@@ -36,7 +36,7 @@ describe("the forest plot as a table", () => {
 });
 
 describe("the forest plot for a paper", () => {
-  const { svg } = forestSvg({ rows: [BASELINE, FASTER, BOUND] }, VARIANTS, "Speed-up: <local>");
+  const { svg } = forestSvg({ rows: [BASELINE, FASTER, BOUND] }, { variants: VARIANTS }, "Speed-up: <local>");
   const all = (pattern: RegExp) => [...svg.matchAll(pattern)].map(([, ...found]) => found.map(Number));
 
   it("has ratios and intervals at their places on one logarithmic axis", () => {

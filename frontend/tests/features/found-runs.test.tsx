@@ -26,10 +26,23 @@ describe("runs of all experiments", () => {
     expect(screen.getByRole("link", { name: "Run 21, Sync EASGD" })).toHaveAttribute("href", "/runs/run_21");
     expect(screen.getByRole("link", { name: "All as CSV" })).toHaveAttribute(
       "href",
-      "/api/v1/runs.csv?filter=workers%20%3D%208",
+      "/api/v1/runs.csv?filter=workers+%3D+8&sort=-created",
     );
     const compare = screen.getByRole("link", { name: "Compare their variants" }).getAttribute("href");
     expect(decodeURIComponent(compare ?? "")).toContain(`exp_9/${FOUND[1]?.cluster}/8/SlowMo`);
+  });
+
+  it("are selected, and compared as rows of their own", async () => {
+    server.on("GET /runs", { items: FOUND, next_cursor: null });
+    const { user } = openApp(server, "/runs");
+    await user.click(await screen.findByRole("checkbox", { name: "Select run 3, SlowMo" }));
+    await user.click(screen.getByRole("checkbox", { name: "Select run 21, Sync EASGD" }));
+    const compare = screen.getByRole("link", { name: "Compare 2 runs" }).getAttribute("href");
+    expect(decodeURIComponent(compare ?? "")).toBe('/compare?rows=["run_3","run_21"]');
+    await user.click(screen.getByRole("checkbox", { name: "Select run 3, SlowMo" }));
+    expect(screen.getByRole("link", { name: "Compare 1 run" })).toBeVisible();
+    await user.click(screen.getByRole("button", { name: "Clear selection" }));
+    expect(screen.queryByTestId("compare-runs")).toBeNull();
   });
 
   it("are sorted by a click, and the next page follows", async () => {
@@ -48,7 +61,11 @@ describe("runs of all experiments", () => {
         "descending",
       ),
     );
-    expect(server.asked.at(-1)?.query.get("sort")).toBe("-test_accuracy");
+    await waitFor(() => expect(server.asked.at(-1)?.query.get("sort")).toBe("-test_accuracy"));
+    expect(screen.getByRole("link", { name: "All as CSV" })).toHaveAttribute(
+      "href",
+      "/api/v1/runs.csv?sort=-test_accuracy",
+    );
   });
 
   it("whose filter cannot be read say so at the field, and an empty list says that too", async () => {

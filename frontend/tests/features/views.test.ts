@@ -72,7 +72,7 @@ describe("the URL", () => {
     expect(experimentSearch({ seeds: "each" }).seeds).toBe("each");
     expect(experimentSearch({ seeds: "some" }).seeds).toBeUndefined();
     expect([experimentSearch({ smooth: "yes" }).smooth, experimentSearch({ smooth: true }).smooth]).toEqual([
-      "yes",
+      4,
       undefined,
     ]);
     expect(newExperimentSearch({ algorithm: "sync-easgd" }).algorithm).toBe("sync-easgd");

@@ -1,7 +1,9 @@
 import { cleanup, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
+import { asPresent } from "@/features/new-experiment/as-present";
 import { measuredSo } from "@/features/new-experiment/present-variants";
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { fieldsFromSchema } from "@/lib/json/fields-from-schema";
 import { whyNotExtended, whyNoVariants } from "@/lib/keeping/extensible";
 import { variantStyle } from "@/lib/theme/palette";
 import { openApp } from "../support/app";
@@ -65,6 +67,21 @@ describe("variants may be added", () => {
     const variants = Array.from({ length: 200 }, (_, i) => ({ name: `v${i}`, algorithm: "sync-sgd" }));
     expect(whyNoVariants(experiment({ ...ENDED, spec: { ...SPEC, variants } }))).toMatch(/200/);
   });
+});
+
+it("a new variant has the collective of the present ones from the beginning, where these have the same", () => {
+  const collective = { enum: ["halving", "tree", "ring"], title: "Collective", default: "halving" };
+  const catalogue = { ...CATALOGUE, communication: { type: "object", properties: { collective } } };
+  const shown = (...names: ("halving" | "tree" | "ring")[]) => {
+    const variants = names.map((name, i) => ({
+      ...{ name: `v${i}`, algorithm: "sync-sgd", communication: { collective: name } },
+    }));
+    const { communication } = asPresent(catalogue, experiment({ spec: { ...SPEC, variants } }));
+    return fieldsFromSchema(communication)[0]?.default;
+  };
+  expect([shown("tree", "tree"), shown("ring"), shown("tree", "ring"), shown()]).toEqual([
+    ...["tree", "ring", "halving", "halving"],
+  ]);
 });
 
 describe("how a new variant is measured", () => {

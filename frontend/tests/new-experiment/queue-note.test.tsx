@@ -1,8 +1,8 @@
 import { screen, waitFor } from "@testing-library/react";
 import { expect, it } from "vitest";
-import { queueWords } from "@/features/new-experiment/queue-note";
+import { queueWords, startWords } from "@/features/new-experiment/queue-note";
 import type { QueueEntryView, QueueView, SpanView } from "@/lib/client/types.gen";
-import { queueView } from "../support/fixtures/queue";
+import { queueView, waiting } from "../support/fixtures/queue";
 import { apiServer, Refusal } from "../support/server";
 import { openForm, settled } from "./form";
 
@@ -28,6 +28,14 @@ it.each<[Partial<QueueView>, string]>([
   [{ entries: [waits(1, at(14)), waits(5, null)] }, "2 experiments wait (6 runs), end unknown"],
 ])("of %j is said: %s", (changes, words) => {
   expect(queueWords(queue(changes), NOW)).toBe(words);
+});
+
+it("says when an experiment would start, and its place among those that wait", () => {
+  const first = waiting({ position: 1, experiments_ahead: 0, starts: at(14) });
+  expect(startWords(first, NOW)).toBe("starts about 14:00");
+  expect(startWords({ ...first, starts: at(11) }, NOW)).toBe("starts now");
+  expect(startWords({ ...first, experiments_ahead: 2 }, NOW)).toBe("starts about 14:00, 3rd in queue");
+  expect(startWords({ ...first, starts: null }, NOW)).toBe("start unknown, 1st in queue");
 });
 
 it("the plan tells what waits where it would compute", async () => {

@@ -61,7 +61,7 @@ describe("settings of the workload in a search", () => {
           catalogue={SEARCHED_CATALOGUE}
           workloads={[workload("digits-mlp", { parameters: SCHEMA })]}
         />
-        <TuningSection schema={SEARCHED_CATALOGUE.tuning} />
+        <TuningSection catalogue={SEARCHED_CATALOGUE} workloads={[]} />
       </>,
     );
     await user.click(screen.getByTestId("has-tuning"));

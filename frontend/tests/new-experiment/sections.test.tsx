@@ -30,19 +30,23 @@ describe("clusters", () => {
   });
 
   it.each([
-    ["10 GbE", { name: "10gbe", latency: 7.2e-6, perByte: 0.9e-9, shown: ["7.2e-6", "9e-10"] }],
-    ["FDR InfiniBand (typical)", { name: "fdr", latency: 0.7e-6, perByte: 0.2e-9, shown: ["7e-7", "2e-10"] }],
+    ["10 GbE", { name: "10gbe", latency: 7.2e-6, perByte: 0.9e-9, shown: "7.2 µs per message, 1.11 GB/s" }],
+    [
+      "FDR InfiniBand (typical)",
+      { name: "fdr", latency: 0.7e-6, perByte: 0.2e-9, shown: "0.7 µs per message, 5 GB/s" },
+    ],
     [
       "QDR InfiniBand (typical)",
-      { name: "qdr", latency: 1.2e-6, perByte: 0.3e-9, shown: ["1.2e-6", "3e-10"] },
+      { name: "qdr", latency: 1.2e-6, perByte: 0.3e-9, shown: "1.2 µs per message, 3.33 GB/s" },
     ],
   ])("are simulated over %s, and marked so", async (label, { name, latency, perByte, shown }) => {
     const { user, written } = showClusters();
     await user.click(part("clusters").getByRole("button", { name: "Add virtual cluster" }));
     await user.click(await screen.findByRole("menuitem", { name: label }));
     expect(clusterCard(1).getByText("simulated")).toBeVisible();
-    expect(clusterCard(1).getByLabelText("Latency")).toHaveValue(shown[0]);
-    expect(clusterCard(1).getByLabelText("Seconds per byte")).toHaveValue(shown[1]);
+    expect(clusterCard(1).getByLabelText("Network")).toHaveDisplayValue(label);
+    expect(clusterCard(1).getByLabelText("Network")).toHaveAccessibleDescription(shown);
+    expect(clusterCard(1).queryByLabelText("Latency")).toBeNull();
     expect(clusterCard(1).getByLabelText("Computed on")).toHaveDisplayValue("local");
     expect(written().clusters[1]).toEqual({
       name,
@@ -58,6 +62,8 @@ describe("clusters", () => {
     const { user, written } = showClusters();
     await user.click(part("clusters").getByRole("button", { name: "Add virtual cluster" }));
     await user.click(await screen.findByRole("menuitem", { name: "10 GbE" }));
+    await user.selectOptions(clusterCard(1).getByLabelText("Network"), "Custom");
+    expect(clusterCard(1).getByLabelText("Seconds per byte")).toHaveValue("9e-10");
     await refill(user, clusterCard(1).getByLabelText("Latency"), "1e-3");
     await refill(user, clusterCard(1).getByLabelText("Seconds per byte to a server"), "2e-9");
     await refill(user, clusterCard(1).getByLabelText("Jitter"), "0");
@@ -72,6 +78,18 @@ describe("clusters", () => {
       ...virtual,
       host_seconds_per_byte: null,
     });
+  });
+
+  it("are like a calibrated one, which has all constants, and over a known network again", async () => {
+    const { user, written } = showClusters();
+    await user.click(part("clusters").getByRole("button", { name: "Add virtual cluster" }));
+    await user.click(await screen.findByRole("menuitem", { name: "10 GbE" }));
+    await refill(user, clusterCard(1).getByLabelText("Jitter"), "0");
+    await user.selectOptions(clusterCard(1).getByLabelText("Network"), "Like rack, as calibrated");
+    expect(written().clusters[1]?.virtual).toEqual({ like: "rack" });
+    expect(clusterCard(1).queryByLabelText("Jitter")).toBeNull();
+    await user.selectOptions(clusterCard(1).getByLabelText("Network"), "QDR InfiniBand (typical)");
+    expect(written().clusters[1]?.virtual).toEqual({ latency: 1.2e-6, seconds_per_byte: 0.3e-9 });
   });
 
   it.each([

@@ -9,7 +9,7 @@ function showTuning() {
   const { user, written } = showParts(
     <>
       <VariantsSection catalogue={SEARCHED_CATALOGUE} workloads={WORKLOADS} />
-      <TuningSection schema={SEARCHED_CATALOGUE.tuning} />
+      <TuningSection catalogue={SEARCHED_CATALOGUE} workloads={WORKLOADS} />
     </>,
   );
   return { user, written, on: () => user.click(screen.getByTestId("has-tuning")) };
@@ -76,6 +76,25 @@ describe("tuning", () => {
     await on();
     expect(written()).toEqual(before);
   });
+});
+
+it("the spaces of all variants are listed, as they are, and lead to the fields", async () => {
+  const { user } = await tuned();
+  const listed = () =>
+    within(screen.getByTestId("searched"))
+      .getAllByRole("row")
+      .slice(1)
+      .map((row) => [...row.querySelectorAll("td")].slice(0, 2).map((cell) => cell.textContent));
+  expect(listed()[0]?.[1]).toBe("nothing: every trial would use the same setting");
+  expect(listed()[1]?.[1]).toContain("lr 0.003 to 0.3, log; ");
+  await user.click(press("Keep default: Learning rate"));
+  expect(listed()[1]?.[1]).not.toContain("lr ");
+  await user.click(press("Search: Learning rate"));
+  await refill(user, spaces().getByLabelText("Learning rate, high"), "1");
+  expect(listed()[1]?.[1]).toContain("lr 0.003 to 1, log (changed)");
+  const edits = within(screen.getByTestId("searched")).getAllByRole("button", { name: /^Edit/ });
+  await user.click(edits[0] as HTMLElement);
+  expect(document.activeElement).toHaveAttribute("data-field", "/variants/0/search");
 });
 
 describe("the search spaces of a variant", () => {

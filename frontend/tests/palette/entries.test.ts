@@ -2,21 +2,26 @@ import { describe, expect, it } from "vitest";
 import { deedsOfRun } from "@/features/palette/deeds";
 import {
   actions,
+  additions,
+  allRuns,
+  aroundRun,
   type Entry,
   experimentAt,
   ofAlgorithms,
   ofClusters,
   ofExperiment,
   ofExperiments,
+  ofRuns,
   ofViews,
   pages,
+  runsSought,
   withWords,
 } from "@/features/palette/entries";
 import { nameFilter } from "@/lib/keeping/name-filter";
 import { algorithm, cluster } from "../support/fixtures/catalogue";
-import { summary } from "../support/fixtures/experiment";
+import { experiment, summary } from "../support/fixtures/experiment";
 import { me, savedView } from "../support/fixtures/people";
-import { run } from "../support/fixtures/run";
+import { run, runSummary } from "../support/fixtures/run";
 
 const labels = (entries: readonly Entry[]) => entries.map(({ label }) => label);
 const page = (label: string, more?: string): Entry => ({
@@ -35,7 +40,11 @@ describe("what each role finds", () => {
 
   it("viewers are offered no experiment to start, and none to clone", () => {
     expect(labels(actions(me("viewer"), "light"))).toEqual(["Switch to dark colors"]);
-    expect(labels(actions(me("researcher"), "dark"))).toEqual(["New experiment", "Switch to light colors"]);
+    expect(labels(actions(me("researcher"), "dark"))).toEqual([
+      "New experiment",
+      "Import an experiment from a file",
+      "Switch to light colors",
+    ]);
     expect(labels(ofExperiment("exp_7", 7, me("viewer")))).not.toContain("Clone this experiment");
   });
 });
@@ -142,4 +151,46 @@ describe("what can be done with a run", () => {
   ])("%o: %o", (changes, expected) => {
     expect(deedsOfRun(run(changes)).map(({ label }) => label)).toEqual(expected);
   });
+});
+
+describe("runs", () => {
+  const id = `run_${"0123456789abcdef".repeat(2)}`;
+
+  it.each([
+    [id, { run: [id] }],
+    ["#21", { filter: "number = 21" }],
+    ["run 21", { filter: "number = 21" }],
+    ["state = failed", { filter: "state = failed" }],
+    ["easgd", undefined],
+    ["run_21", undefined],
+  ])("are sought by an id, a number or a filter: %s", (words, sought) => {
+    expect(runsSought(words)).toEqual(sought);
+  });
+
+  it("say where they ran, with which seed, and what came of them", () => {
+    const [entry] = ofRuns([{ ...runSummary(21), accuracy: 0.5, workers: 1, cluster: "local", seed: 3 }]);
+    expect(entry?.label).toBe(`Run #21, ${runSummary(21).variant}`);
+    expect(entry?.more).toMatch(/^local, 1 worker · seed 3 · .+ · 50.0%$/);
+  });
+
+  it("of a filter have a page of their own", () => {
+    expect(allRuns("state = failed").map(({ target }) => target)).toEqual([
+      { kind: "page", to: "/runs?filter=state%20%3D%20failed" },
+    ]);
+    expect([...allRuns("easgd"), ...allRuns(id), ...allRuns("")]).toEqual([]);
+  });
+
+  it("lead to another experiment like theirs, for those who may start one", () => {
+    expect(labels(aroundRun(run(), me("viewer")))).toEqual(["Experiment of this run"]);
+    expect(labels(aroundRun(run(), me("researcher")))).toContain("Rerun with changes");
+  });
+});
+
+it("seeds and variants are added to what has ended here", () => {
+  const ended = experiment({ state: "succeeded", finished_at: "2026-01-01T00:00:00Z" });
+  expect(labels(additions(ended))).toEqual([
+    "Add seeds to this experiment",
+    "Add variants to this experiment",
+  ]);
+  expect(additions(experiment({ state: "running" }))).toEqual([]);
 });

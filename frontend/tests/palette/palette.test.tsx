@@ -1,10 +1,10 @@
 import { act, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { answerExperiment, openExperiment } from "../experiment/page";
 import { openApp } from "../support/app";
 import { algorithm, CATALOGUE, cluster } from "../support/fixtures/catalogue";
 import { comparison, experiment, summary } from "../support/fixtures/experiment";
 import { me } from "../support/fixtures/people";
+import { runSummary } from "../support/fixtures/run";
 import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
@@ -34,46 +34,6 @@ async function openPalette() {
 const option = (name: RegExp) => screen.findByRole("option", { name });
 const current = (field: HTMLElement) =>
   document.getElementById(field.getAttribute("aria-activedescendant") ?? "")?.textContent;
-
-describe("what is done with the experiment that is shown", () => {
-  async function openOn(changes: Parameters<typeof experiment>[0]) {
-    answerExperiment(server);
-    server.on("GET /experiments/*", experiment(changes));
-    const app = await openExperiment(server);
-    await app.user.keyboard("{Control>}k{/Control}");
-    await screen.findByRole("combobox", { name: "Search" });
-    return app;
-  }
-
-  it("is starred at once", async () => {
-    server.on("PATCH /experiments/*", experiment({ starred: true }));
-    const { user } = await openOn({});
-    await user.click(await option(/^Star this experiment/));
-    await waitFor(() =>
-      expect(server.askedFor("PATCH /experiments/*").map(({ body }) => body)).toEqual([{ starred: true }]),
-    );
-  });
-
-  it("is cancelled after a question, and what was refused is told", async () => {
-    server.on("POST /experiments/*/cancel", new Refusal(409, "it has ended meanwhile"));
-    const { user } = await openOn({ state: "running" });
-    await user.click(await option(/^Cancel the runs of this experiment/));
-    expect(await screen.findByText(/^Cancel all runs of this experiment/)).toBeVisible();
-    expect(server.askedFor("POST /experiments/*/cancel")).toEqual([]);
-    await user.click(screen.getByTestId("palette-confirm"));
-    expect(await screen.findByText(/it has ended meanwhile/)).toBeVisible();
-  });
-
-  it("is deleted after a question, which leads home", async () => {
-    server.on("DELETE /experiments/*", {} as never);
-    const { user, address } = await openOn({ state: "succeeded", runs: { succeeded: 9 } });
-    expect(screen.queryByRole("option", { name: /^Cancel/ })).toBeNull();
-    await user.click(await option(/^Delete this experiment/));
-    await user.click(await screen.findByTestId("palette-confirm"));
-    await waitFor(() => expect(address()).toBe("/"));
-    expect(server.askedFor("DELETE /experiments/*")).toHaveLength(1);
-  });
-});
 
 describe("the command palette", () => {
   it("shows what can be done, the pages and the latest experiments before anything is typed", async () => {
@@ -139,7 +99,7 @@ describe("the command palette", () => {
     expect(current(field)).toMatch(/^Periods of Local SGD/);
     await user.keyboard("{ArrowDown}");
     expect(current(field)).toBe("New experiment");
-    await user.keyboard("{ArrowDown}{ArrowDown}");
+    await user.keyboard("{ArrowDown}{ArrowDown}{ArrowDown}");
     expect(current(field)).toMatch(/^Experiments/);
     expect(screen.getAllByRole("option", { selected: true })).toHaveLength(1);
   });
@@ -178,6 +138,28 @@ describe("the command palette", () => {
     expect(await screen.findByText("No results.")).toBeVisible();
     expect(field).toHaveAttribute("aria-expanded", "false");
     expect(field).not.toHaveAttribute("aria-activedescendant");
+  });
+
+  it("finds runs by a filter, and leads to all of them", async () => {
+    server.on("GET /runs", { items: [runSummary(21)], next_cursor: null });
+    const { user, field, address } = await openPalette();
+    await user.type(field, "state = failed");
+    await user.click(await option(/^Run #21/));
+    await waitFor(() => expect(address()).toBe("/runs/run_21"));
+    expect(server.askedFor("GET /runs").map(({ query }) => query.get("filter"))).toEqual(["state = failed"]);
+  });
+
+  it("imports the file that is chosen, and shows what it has", async () => {
+    server.on("POST /experiments/import", experiment()).on("GET /experiments/*", experiment());
+    vi.spyOn(HTMLInputElement.prototype, "click").mockImplementation(function (this: HTMLInputElement) {
+      Object.defineProperty(this, "files", { value: [new File(["PK"], "digits.zip")] });
+      this.dispatchEvent(new Event("change"));
+    });
+    const { user, address } = await openPalette();
+    await user.click(await option(/^Import an experiment/));
+    await waitFor(() => expect(address()).toBe("/experiments/exp_7"));
+    expect(server.askedFor("POST /experiments/import")).toHaveLength(1);
+    vi.restoreAllMocks();
   });
 
   it("says what could not be searched, and finds the rest", async () => {

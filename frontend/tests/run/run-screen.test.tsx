@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ExperimentView, RunState, RunView } from "@/lib/client/types.gen";
 import { isTerminal } from "@/lib/ui/states";
@@ -216,13 +216,13 @@ describe("the page", () => {
 
   it("draws averages before pale lines, and losses on a logarithmic scale, where that is asked for", async () => {
     const { user, address } = await open();
-    await user.click(screen.getByTestId("smooth"));
+    fireEvent.change(screen.getByTestId("smooth"), { target: { value: "4" } });
     await waitFor(() => expect(screen.getByTestId("chart-train_loss")).toHaveAttribute("data-points", "6"));
     const loss = within(screen.getByTestId("chart-train_loss"));
     expect(loss.getByRole("img")).toHaveAccessibleName(/Training loss, averaged/);
-    expect(screen.getByTestId("chart-validation_accuracy")).toHaveAttribute("data-points", "3");
+    expect(screen.getByTestId("chart-validation_accuracy")).toHaveAttribute("data-points", "6");
     await user.click(screen.getByTestId("log-scale"));
-    await waitFor(() => expect(address()).toBe("/runs/run_21?smooth=yes&scale=log"));
+    await waitFor(() => expect(address()).toBe("/runs/run_21?smooth=4&scale=log"));
   });
 
   it("shows on what it ran, and the resolved document", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { VARIANT_DARK, VARIANT_LIGHT, variantStyle } from "@/lib/theme/palette";
+import { apart } from "@/lib/theme/apart";
+import { colorOf, VARIANT_DARK, VARIANT_LIGHT, variantStyle } from "@/lib/theme/palette";
 
 type Rgb = [number, number, number];
 type Matrix = [Rgb, Rgb, Rgb];
@@ -85,4 +86,19 @@ it("thirty variants have thirty looks, and a variant's never changes", () => {
   );
   expect(new Set(looks).size).toBe(30);
   expect(variantStyle(3)).toEqual(variantStyle(3));
+});
+
+it("a variant has the colour that the server says, and without it that of its position", () => {
+  const one = { variants: ["a", "b"], colors: [7, 2] };
+  const other = { variants: ["b", "c"], colors: [2, 0] };
+  expect([colorOf(one, "a"), colorOf(one, "b"), colorOf(other, "b")]).toEqual([7, 2, 2]);
+  expect(colorOf({ variants: ["a", "b"] }, "b")).toBe(1);
+  expect(colorOf({ variants: ["a"] }, "unknown")).toBe(0);
+});
+
+it("no two variants of a page have one style while there are others", () => {
+  expect(apart([3, 3, 33, 0])).toEqual([3, 0, 1, 2]);
+  const all = apart(Array(30).fill(4));
+  expect(new Set(all.map((place) => JSON.stringify(variantStyle(place)))).size).toBe(30);
+  expect(apart(Array(31).fill(4))).toHaveLength(31);
 });

@@ -201,3 +201,24 @@ def test_an_experiment_without_a_row_yet_is_listed_without_one(service):
     assert (answer["rows"], answer["settings"], answer["contrasts"], answer["tasks"]) == ([], [], [], [])
     (experiment,) = answer["experiments"]
     assert (experiment["variants"], experiment["complete"]) == ([], False)
+
+
+@ONE_KIND
+def test_single_runs_are_rows_of_their_own(service):
+    first, second = submit(service, LOCAL), submit(service, LOCAL, batch=64)
+    finish(service, first, "local", "Sync EASGD", [4.0, 3.0, 5.0])
+    mine = [run for run in service.runs(experiment=first["id"]) if run["variant"] == "Sync EASGD"]
+    one, other = (next(run for run in mine if run["seed"] == seed) for seed in (1, 2))
+    answer = ask(service, one["id"], "2///Sync EASGD", "1///Sync EASGD", other["id"], one["id"])
+    assert [each["id"] for each in answer["experiments"]] == [first["id"], second["id"]]
+    rows = answer["rows"]
+    assert [each["run"] and each["run"]["id"] for each in rows] == [None, one["id"], other["id"], None]
+    assert rows[1]["run"] == {"id": one["id"], "number": one["number"], "seed": 1, "trial": None}
+    figures = [(each["finished"], each["runs"], each["time_to_target"]["median"]) for each in rows[:3]]
+    assert figures == [(3, 3, 4.0), (1, 1, 3.0), (1, 1, 5.0)]
+    answer = ask(service, one["id"], other["id"], "1///Sync EASGD", against=one["id"])
+    found = {(each["first"], each["second"]): each for each in answer["contrasts"]}
+    assert found[1, 2]["speed_up"]["pairs"] == 0  # two seeds are no pair
+    assert f"in run {other['number']}" in found[1, 2]["sentence"]
+    assert (found[1, 0]["speed_up"]["pairs"], found[1, 0]["speed_up"]["claim"]) == (1, "no claim")
+    assert "no run has the id" in refused(service, "run_" + "0" * 32, status=404)["detail"]

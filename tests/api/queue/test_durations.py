@@ -46,3 +46,30 @@ def test_a_dry_run_takes_as_long_as_similar_runs_did(service):
     submit(service, "six", seeds=6)
     (waiting,) = service.get("/clusters/local/queue")["entries"]
     assert six["seconds"] == pytest.approx(waiting["run_seconds"]), "as its queue says once it waits"
+
+
+@ONE_KIND
+def test_a_dry_run_says_when_it_would_start(service):
+    """At once in an empty queue; behind three runs of 40 s in a full one, as the queue says once it waits."""
+    document = SPEC | ALONE | {"clusters": [{"name": "local", "workers": [2], "seeds": 2}]}
+
+    def would(**more):
+        (found,) = service.client.post("/experiments/dry-run", json=document | more).json()["waiting"]
+        return found
+
+    service.hello()
+    first = would()
+    assert (first["cluster"], first["position"], first["experiments_ahead"], first["runs"]) == ("local", 1, 0, 2)
+    assert first["starts"] is not None and first["ends"] is None, "nothing similar has run"
+    submit(service, "before", seeds=3)
+    service.scheduler.look()
+    took(service, 40)
+    submit(service, "waits", seeds=3)
+    second = would()
+    assert (second["experiments_ahead"], second["runs_ahead"]) == (1, 3)
+    assert second["reason"] == "behind 1 experiment (3 runs)"
+    service.client.post("/experiments", json=document | {"name": "then"}).raise_for_status()
+    then = next(each for each in service.get("/clusters/local/queue")["entries"] if each["name"] == "then")
+    assert [second[name]["at"][:16] for name in ("starts", "ends")] == [
+        then[name]["at"][:16] for name in ("starts", "ends")
+    ]

@@ -27,6 +27,10 @@ def finals(file):
         return {name: saved[name].tobytes() for name in saved.files if name != "spec"}
 
 
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
 def saved_names(file):
     vectors = finals(file)
     assert len(set(vectors.values())) == len(vectors), "no two of them are equal"
@@ -76,7 +80,9 @@ def test_a_run_of_an_earlier_version_goes_on_along_its_tree(hooke, refused, spec
     assert ended.json["samples"] == 6400
     assert json.loads((folder / "spec.json").read_text())["communication"]["collective"] == "tree"
     named = spec(**later | {"communication": {"collective": "halving"}})
+    before = contents(folder)
     assert "belongs to another run" in hooke("run", named, "--run-dir", folder, "--resume").err
+    assert contents(folder) == before, "what is refused changes nothing"
     assert hooke("run", spec(**later), "--run-dir", tmp_path / "new").status == 0
     new = json.loads((tmp_path / "new" / "spec.json").read_text())
     assert new["communication"]["collective"] == "halving"

@@ -5,7 +5,16 @@ import { explain, statusOf } from "@/lib/api/problem";
 import type { ComparedExperiment, ComparedRows } from "@/lib/client/types.gen";
 import styles from "./compare.module.css";
 import type { CompareSearch } from "./search";
-import { type Choice, choicesOf, type Facet, hasRow, isOf, rowsOf, withExperiments } from "./selection";
+import {
+  type Choice,
+  choicesOf,
+  type Facet,
+  hasRow,
+  isOf,
+  isRun,
+  rowsOf,
+  withExperiments,
+} from "./selection";
 import { useListed } from "./use-compared";
 
 interface ChooseProps {
@@ -23,9 +32,10 @@ export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
   const [picked, setPicked] = useState<ReadonlyMap<string, string>>(new Map());
   const listed = useListed(typed);
   const choices = choicesOf(rows);
-  const choose = (next: readonly Choice[]) => {
-    const chosen = rowsOf(next);
-    const isKept = against !== undefined && hasRow(next, against);
+  const runs = rows.filter(isRun);
+  const choose = (next: readonly Choice[], single: readonly string[] = runs) => {
+    const chosen = [...rowsOf(next), ...single];
+    const isKept = against !== undefined && (single.includes(against) || hasRow(next, against));
     change({ rows: chosen.length > 0 ? chosen : undefined, against: isKept ? against : undefined });
   };
   const names = new Map<string, string>();
@@ -58,6 +68,9 @@ export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
         error={listed.isError && <ListFault error={listed.error} retry={() => listed.refetch()} />}
         data-testid="experiments"
       />
+      {runs.length > 0 && (
+        <SingleRuns runs={runs} compared={compared} keep={(single) => choose(choices, single)} />
+      )}
       {choices.map((choice, at) => {
         const experiment = compared?.experiments.find((one) => isOf(choice, one));
         if (!experiment) return null;
@@ -66,6 +79,31 @@ export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
         return <OfExperiment key={choice.experiment} choice={choice} experiment={experiment} set={set} />;
       })}
     </section>
+  );
+}
+
+interface SingleRunsProps {
+  runs: readonly string[];
+  compared: ComparedRows | undefined;
+  keep: (runs: readonly string[]) => void;
+}
+
+/** The single runs that are rows; others are selected where runs are listed. */
+function SingleRuns({ runs, compared, keep }: SingleRunsProps) {
+  const label = (id: string) => {
+    const row = compared?.rows.find(({ run }) => run?.id === id);
+    return row?.run ? `Run ${row.run.number} of #${row.number}, ${row.variant}, seed ${row.run.seed}` : id;
+  };
+  return (
+    <MultiSelect
+      label="Single runs"
+      description="Others are selected under Runs, or in the table of runs of an experiment"
+      data={runs.map((id) => ({ value: id, label: label(id) }))}
+      value={[...runs]}
+      onChange={keep}
+      comboboxProps={{ shadow: "md" }}
+      data-testid="single-runs"
+    />
   );
 }
 

@@ -40,7 +40,8 @@ export function CompareScreen() {
       {rows.length === 0 && (
         <Message title="Nothing selected yet" testId="nothing">
           Select experiments above: their variants, clusters and numbers of workers become rows of one table.
-          The address of this page contains the selection, so a link to it shows the same view.
+          Single runs are selected under Runs, or in the table of runs of an experiment. The address of this
+          page contains the selection, so a link to it shows the same view.
         </Message>
       )}
       {query.data && !query.isError && <Compared compared={query.data} search={search} change={change} />}

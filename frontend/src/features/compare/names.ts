@@ -1,8 +1,10 @@
 import type { ComparedExperiment, ComparedRow, ComparedRows } from "@/lib/client/types.gen";
+import { apart } from "@/lib/theme/apart";
 
-/** Where a row ran: "local, 8 workers". */
-export function placeOf({ cluster, workers }: ComparedRow): string {
-  return `${cluster}, ${workers} ${workers === 1 ? "worker" : "workers"}`;
+/** Where a row ran: "local, 8 workers"; of a single run, with its seed. */
+export function placeOf({ cluster, workers, run }: ComparedRow): string {
+  const place = `${cluster}, ${workers} ${workers === 1 ? "worker" : "workers"}`;
+  return run ? `${place}, seed ${run.seed}` : place;
 }
 
 /** The shortest names that tell rows apart: the variant, and whatever else is not the same in all of them. */
@@ -16,6 +18,7 @@ export function namesOf(rows: readonly ComparedRow[]): string[] {
       row.variant,
       clusters ? `on ${row.cluster}` : "",
       workers ? `with ${row.workers}` : "",
+      row.run ? `run ${row.run.number}` : "",
       experiments ? `(#${row.number})` : "",
     ]
       .filter(Boolean)
@@ -23,10 +26,18 @@ export function namesOf(rows: readonly ComparedRow[]): string[] {
   );
 }
 
-/** The position of each variant among all that may be chosen, which decides its colour: choosing rows changes none. */
+/**
+ * The place of each variant in the palette: that of its experiments, the first one with such a name. Other names of the
+ * same colour get another one; choosing rows changes none.
+ */
 export function colorsOf(experiments: readonly ComparedExperiment[]): (variant: string) => number {
-  const names = [...new Set(experiments.flatMap(({ variants }) => variants))];
-  return (variant) => names.indexOf(variant);
+  const found = new Map<string, number>();
+  for (const { variants, colors = [] } of experiments)
+    for (const [at, name] of variants.entries())
+      if (!found.has(name)) found.set(name, colors[at] ?? found.size);
+  const places = apart([...found.values()]);
+  const names = [...found.keys()];
+  return (variant) => places[names.indexOf(variant)] ?? 0;
 }
 
 /** Rows that may share an axis: those of one task, measured and simulated ones apart. */

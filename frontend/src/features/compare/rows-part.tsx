@@ -3,6 +3,7 @@ import type { ComparedRow, ComparedRows } from "@/lib/client/types.gen";
 import { NONE } from "@/lib/format/numbers";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
+import { type Sorted, SortHead } from "@/lib/ui/sort-head";
 import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
@@ -104,23 +105,15 @@ function RowsTable({ compared, simulated, sort, change }: RowsPartProps & { simu
 interface HeadProps {
   column: FigureOf;
   simulated: boolean;
-  sorted: "ascending" | "descending" | undefined;
+  sorted: Sorted;
   click: (key: FigureKey) => void;
 }
 
 function Head({ column: { key, title, what }, simulated, sorted, click }: HeadProps) {
-  const arrow = sorted === undefined ? "" : sorted === "ascending" ? " ▲" : " ▼";
   const below = key === "time" ? `${what}, ${simulated ? "virtual s" : "s"}` : what;
-  // an exported table has the words of no button
+  const named = `${title}, ${below}`;
   return (
-    <th data-number scope="col" className={ui.number} aria-sort={sorted} data-export={`${title}, ${below}`}>
-      <button type="button" className={styles.sort} onClick={() => click(key)}>
-        {title}
-        <span aria-hidden="true">{arrow}</span>
-        <br />
-        {below}
-      </button>
-    </th>
+    <SortHead title={title} below={below} named={named} number sorted={sorted} turn={() => click(key)} />
   );
 }
 
@@ -132,6 +125,12 @@ function RowName({ row, index }: { row: ComparedRow; index: number }) {
         <Link to="/experiments/$experimentId" params={{ experimentId: row.experiment }}>
           #{row.number}
         </Link>{" "}
+        {row.run && (
+          <Link to="/runs/$runId" params={{ runId: row.run.id }}>
+            run {row.run.number}
+            {row.run.trial !== null && `, trial ${row.run.trial}`}
+          </Link>
+        )}{" "}
         {placeOf(row)} {row.simulated && <Tag kind="simulated" />}
         {row.oversubscribed && <Tag kind="oversubscribed" />}
         {row.overlapped > 0 && <Tag kind="overlapped" />}

@@ -12,10 +12,13 @@ export interface Choice {
 
 export type Facet = "clusters" | "workers" | "variants";
 
-/** The choices of a list of texts such as "12/local/8/Sync EASGD", whose missing parts mean all. */
+/** Whether the text of a row is the id of a single run. */
+export const isRun = (row: string): boolean => /^run_/.test(row);
+
+/** The choices of a list of texts, without those of single runs, such as "12/local/8/Sync EASGD", whose missing parts mean all. */
 export function choicesOf(rows: readonly string[]): Choice[] {
   const found = new Map<string, string[][]>();
-  for (const row of rows) {
+  for (const row of rows.filter((one) => !isRun(one))) {
     const [experiment = "", cluster = "", workers = "", ...variant] = row.split("/");
     found.set(experiment, [...(found.get(experiment) ?? []), [cluster, workers, variant.join("/")]]);
   }
@@ -54,8 +57,8 @@ export function withExperiments(choices: readonly Choice[], experiments: readonl
 }
 
 /** The text of one row. */
-export function keyOf({ number, cluster, workers, variant }: ComparedRow): string {
-  return `${number}/${cluster}/${workers}/${variant}`;
+export function keyOf({ number, cluster, workers, variant, run }: ComparedRow): string {
+  return run?.id ?? `${number}/${cluster}/${workers}/${variant}`;
 }
 
 /** Whether a row, given by its text, is among what is chosen. */

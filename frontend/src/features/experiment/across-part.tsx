@@ -1,5 +1,6 @@
 import type { Across, ExperimentView, PooledRatio, SpeedUp } from "@/lib/client/types.gen";
 import { formatNumber, formatPercent } from "@/lib/format/numbers";
+import { colorOf } from "@/lib/theme/palette";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
@@ -47,7 +48,7 @@ function Conclusions({ experiment, across }: { experiment: ExperimentView; acros
           <ul className={answer.lines} aria-label={`Mean over ${across.pool.join(", ")}`}>
             {rows.map(({ variant, pooled }) => (
               <li key={variant}>
-                <VariantChip name={variant} index={experiment.variants.indexOf(variant)} />
+                <VariantChip name={variant} index={colorOf(experiment, variant)} />
                 <span>{pooled && lineOf({ variant, speed_up: asSpeedUp(variant, pooled) })}</span>
               </li>
             ))}
@@ -118,7 +119,7 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
         </thead>
         <tbody>
           {across.rows.map((row, at) => {
-            const index = experiment.variants.indexOf(row.variant);
+            const index = colorOf(experiment, row.variant);
             const mean = pooled[at];
             return (
               <tr key={row.variant} data-testid="across-row">

@@ -15,12 +15,15 @@ interface AddSeedsProps {
   more?: number;
   /** Small, within a text. */
   small?: boolean;
+  /** The address asks for the window, and what takes it out of there. */
+  asked?: boolean;
+  answered?: () => void;
 }
 
 const seeds = (count: number) => `${count} ${count === 1 ? "seed" : "seeds"}`;
 
 /** A button that asks how many seeds are to be added, where any may be; they make a new version of the experiment. */
-export function AddSeeds({ experiment, comparison, more, small }: AddSeedsProps) {
+export function AddSeeds({ experiment, comparison, more, small, asked, answered }: AddSeedsProps) {
   const [asking, setAsking] = useState(false);
   const room = roomFor(experiment, comparison);
   if (!room || (more !== undefined && more > room.most)) return null;
@@ -34,12 +37,15 @@ export function AddSeeds({ experiment, comparison, more, small }: AddSeedsProps)
       >
         {more === undefined ? "Add seeds" : `Add ${seeds(more)}`}
       </Button>
-      {asking && (
+      {(asking || asked) && (
         <SeedsWindow
           experiment={experiment}
           room={room}
           proposed={more ?? Math.min(2, room.most)}
-          onClose={() => setAsking(false)}
+          onClose={() => {
+            setAsking(false);
+            if (asked) answered?.();
+          }}
         />
       )}
     </Allowed>

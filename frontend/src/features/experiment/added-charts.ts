@@ -6,8 +6,3 @@ import type { ExperimentSearch } from "./search";
 export function followsSteps({ axis, more }: ExperimentSearch): boolean {
   return chartsIn(more).some((chart) => OF_STEPS.includes(chart.metric) || (chart.axis ?? axis) === "bytes");
 }
-
-/** Whether any added chart has a point for every few steps. */
-export function drawsSteps({ more }: Pick<ExperimentSearch, "more">): boolean {
-  return chartsIn(more).some(({ metric }) => OF_STEPS.includes(metric));
-}

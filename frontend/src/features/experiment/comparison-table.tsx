@@ -8,6 +8,7 @@ import {
   NONE,
 } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
+import { colorOf } from "@/lib/theme/palette";
 import { Figure } from "@/lib/ui/figure";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
@@ -181,7 +182,7 @@ export function ComparisonTable({
           {rows.map((row) => (
             <tr key={row.variant} data-testid="comparison-row" data-variant={row.variant}>
               <td>
-                <VariantChip name={row.variant} index={experiment.variants.indexOf(row.variant)} />
+                <VariantChip name={row.variant} index={colorOf(experiment, row.variant)} />
               </td>
               <td className={ui.number}>{timeToTarget(row)}</td>
               <td className={ui.number} title={row.speed_up.sentence}>

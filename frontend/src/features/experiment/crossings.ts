@@ -2,7 +2,7 @@ import type { Axis } from "@/lib/api/types";
 import { metAt } from "@/lib/charts/met-at";
 import type { Crossing } from "@/lib/charts/series";
 import type { ExperimentView, RunSummary } from "@/lib/client/types.gen";
-import { variantStyle } from "@/lib/theme/palette";
+import { colorOf, variantStyle } from "@/lib/theme/palette";
 import type { Seeded } from "./metric-chart";
 
 /**
@@ -30,6 +30,6 @@ export function crossingsOf(
     if (time === null || !drawn.has(id) || hidden.has(index)) return [];
     const curve = curves.get(id);
     const x = axis === "clock" ? time : target && curve && metAt(target, curve.x, curve.y);
-    return x === undefined || x === null ? [] : [{ x, style: variantStyle(index) }];
+    return x === undefined || x === null ? [] : [{ x, style: variantStyle(colorOf(experiment, variant)) }];
   });
 }

@@ -5,11 +5,10 @@ import { type AddedChart, addressOf, chartsIn, choicesOf } from "@/lib/charts/ad
 import { AddChart } from "@/lib/charts/chart-controls";
 import { zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { BandAnswer, ExperimentView } from "@/lib/client/types.gen";
-import { CurveControls, LOG_SCALE, LOG_X, SMOOTH } from "@/lib/ui/curve-controls";
+import { CurveControls, LOG_SCALE, LOG_X } from "@/lib/ui/curve-controls";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { useSteps } from "@/lib/views/use-steps";
-import { drawsSteps } from "./added-charts";
 import { AddedCurve } from "./added-curve";
 import { crossingsOf } from "./crossings";
 import { curveWords, MANY } from "./curve-words";
@@ -56,7 +55,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
     log: search.scale === "log",
     logX: search.xscale === "log",
     show: search.seeds,
-    smooth: search.smooth === "yes",
+    smooth: search.smooth,
     zoom: zoomFrom(search.x),
     onZoom: (next) => look({ x: next && zoomText(next) }),
   };
@@ -113,11 +112,6 @@ interface WaysProps {
 /** How all curves are drawn, and over what. */
 function Ways({ search, look, many }: WaysProps) {
   const off = many ? MANY : undefined;
-  const smooth = {
-    ...SMOOTH,
-    on: search.smooth === "yes",
-    turn: (on: boolean) => look({ smooth: on ? "yes" : undefined }),
-  };
   return (
     <CurveControls
       showAll={zoomFrom(search.x) && (() => look({ x: undefined }))}
@@ -152,8 +146,8 @@ function Ways({ search, look, many }: WaysProps) {
           on: search.seeds === "each",
           turn: (on) => look({ seeds: on ? "each" : undefined }),
         },
-        ...(drawsSteps(search) ? [smooth] : []),
       ]}
+      smoothing={{ strength: search.smooth, set: (smooth) => look({ smooth }) }}
       axis={search.axis ?? "clock"}
       choose={(next) => look({ axis: next, x: undefined })}
     />

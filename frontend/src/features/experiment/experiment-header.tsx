@@ -1,6 +1,6 @@
 import { Group } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { cancelExperimentMutation, readExperimentQueryKey } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
@@ -22,11 +22,15 @@ import { AddVariants } from "./add-variants";
 import styles from "./experiment.module.css";
 import { ExperimentExport } from "./experiment-export";
 import { MoveButton } from "./move-button";
-import { useComparison, useRuns } from "./use-experiment";
+import { useComparison } from "./use-experiment";
 import { useParquet } from "./use-parquet";
 import { WaitingPart } from "./waiting-part";
 
+const route = getRouteApi("/experiments/$experimentId");
+
 export function ExperimentHeader({ experiment }: { experiment: ExperimentView }) {
+  const { add } = route.useSearch();
+  const navigate = route.useNavigate();
   const client = useQueryClient();
   const cancel = useMutation({
     ...cancelExperimentMutation(),
@@ -37,7 +41,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
   const parquet = useParquet(experiment.id);
   const comparison = useComparison(experiment.id);
   const path = { experiment_id: experiment.id };
-  const cancelling = useCancelling(experiment) || cancel.isPending || cancel.isSuccess;
+  const cancelling = experiment.cancelling || cancel.isPending || cancel.isSuccess;
   return (
     <header>
       <Group justify="space-between" align="flex-start" gap="12px 24px">
@@ -57,7 +61,18 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
               />
             </Allowed>
           )}
-          <AddSeeds experiment={experiment} comparison={comparison.data} />
+          <AddSeeds
+            experiment={experiment}
+            comparison={comparison.data}
+            asked={add === "seeds"}
+            answered={() =>
+              navigate({
+                search: (old) => ({ ...old, add: undefined }),
+                replace: true,
+                resetScroll: false,
+              })
+            }
+          />
           <AddVariants experiment={experiment} />
           <LinkButton variant="default" data-testid="clone" to="/new" search={{ clone: experiment.id }}>
             Clone
@@ -94,13 +109,6 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
       {parquet.isError && <ErrorPanel what="The Parquet file could not be created." error={parquet.error} />}
     </header>
   );
-}
-
-/** Whether a cancel has been requested and processes are still ending, as the runs tell. */
-function useCancelling(experiment: ExperimentView): boolean {
-  const runs = useRuns(experiment.id, { reported: experiment.spec.tuning ? true : undefined });
-  const open = runs.data?.items.filter((run) => !isTerminal(run.state)) ?? [];
-  return open.length > 0 && open.every((run) => run.cancel_requested);
 }
 
 function Facts({ experiment, cancelling }: { experiment: ExperimentView; cancelling: boolean }) {

@@ -1,4 +1,5 @@
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { colorOf } from "@/lib/theme/palette";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import { lineOf } from "./answer";
 import styles from "./answer.module.css";
@@ -31,7 +32,7 @@ export function ForestPlot({ experiment, group, plain }: ForestPlotProps) {
         </li>
       )}
       {group.rows.map((row) => {
-        const index = experiment.variants.indexOf(row.variant);
+        const index = colorOf(experiment, row.variant);
         return (
           <li key={row.variant} title={row.speed_up.sentence}>
             <VariantChip name={row.variant} index={index} />

@@ -1,15 +1,15 @@
 import type { Vector } from "@/lib/export/picture";
 import { rowsSvg } from "@/lib/export/rows-svg";
 import { formatNumber } from "@/lib/format/numbers";
-import { variantStyle } from "@/lib/theme/palette";
+import { type Colored, colorOf, variantStyle } from "@/lib/theme/palette";
 import { lineOf } from "./answer";
 import { arrow, forestDomain, forestTicks, placeOn, spanOf, WIDE } from "./forest";
 import type { Group } from "./groups";
 
 const ROW = 26;
 
-/** The forest plot as a drawing for a paper; places among `variants` give the colours. */
-export function forestSvg({ rows }: Pick<Group, "rows">, variants: readonly string[], title: string): Vector {
+/** The forest plot as a drawing for a paper; `of` gives the colours. */
+export function forestSvg({ rows }: Pick<Group, "rows">, of: Colored, title: string): Vector {
   const domain = forestDomain(rows.map((row) => row.speed_up));
   const place = placeOn(domain, WIDE);
   const ticks = forestTicks(domain, WIDE);
@@ -20,7 +20,7 @@ export function forestSvg({ rows }: Pick<Group, "rows">, variants: readonly stri
     words: lineOf(row),
     parts: (left: number, middle: number) => {
       const { claim, ratio } = row.speed_up;
-      const { light } = variantStyle(variants.indexOf(row.variant));
+      const { light } = variantStyle(colorOf(of, row.variant));
       const span = spanOf(row.speed_up, domain, WIDE);
       const tip = (x: number, to: 1 | -1) =>
         `<path d="${arrow(left + x, middle, to)}" fill="none" stroke="${light}" stroke-width="2"/>`;

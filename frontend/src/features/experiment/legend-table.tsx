@@ -11,6 +11,8 @@ import { endsBefore, type LegendLine, rangeText, readAt } from "./legend-values"
 /** One variant: its place in the experiment, and its line where it has one in this chart. */
 export interface LegendRow {
   readonly name: string;
+  /** Place in the palette. */
+  readonly color: number;
   readonly hidden: boolean;
   readonly line: LegendLine | undefined;
 }
@@ -66,7 +68,7 @@ export function LegendTable(props: LegendTableProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ name, hidden }, index) => (
+          {rows.map(({ name, color, hidden }, index) => (
             <tr key={name} data-testid="legend-row">
               <th scope="row">
                 <button
@@ -76,7 +78,7 @@ export function LegendTable(props: LegendTableProps) {
                   data-testid="legend-item"
                   onClick={() => toggle(index)}
                 >
-                  <VariantChip name={name} index={index} />
+                  <VariantChip name={name} index={color} />
                 </button>
               </th>
               <td data-value />

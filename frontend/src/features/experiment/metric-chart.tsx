@@ -9,7 +9,7 @@ import type { Zoom } from "@/lib/charts/zoom";
 import type { Band, ExperimentView, FurtherMetricView } from "@/lib/client/types.gen";
 import { formatChosenPercent, formatCount, formatNumber } from "@/lib/format/numbers";
 import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantities";
-import { variantStyle } from "@/lib/theme/palette";
+import { colorOf, variantStyle } from "@/lib/theme/palette";
 import { Tag } from "@/lib/ui/tag";
 import { meanSeries, type SeedCurve, seedSeries, tailSeries } from "./band-series";
 import styles from "./experiment.module.css";
@@ -62,7 +62,8 @@ function linesOf(of: Seeded, index: number, show: Show, format: Format): ChartSe
 }
 
 /** A line and its average; what is pale already stays as it is. */
-const averagedOnce = (line: ChartSeries) => (line.faint ? [line] : smoothed(line));
+const averagedOnce = (line: ChartSeries, strength: number) =>
+  line.faint ? [line] : smoothed(line, strength);
 
 /** What is the same for every chart of a page. */
 export interface ChartsLook {
@@ -77,8 +78,8 @@ export interface ChartsLook {
   /** The horizontal axis on a logarithmic scale. */
   logX?: boolean;
   show: Show;
-  /** What has a point for every few steps is averaged, before pale lines of what was measured. */
-  smooth: boolean;
+  /** Means over so many percent of the points, before pale lines of what was measured; undefined: as measured. */
+  smooth: number | undefined;
 }
 
 interface MetricChartProps extends ChartsLook {
@@ -102,6 +103,7 @@ export function MetricChart(props: MetricChartProps) {
   const [cursor] = useState(() => new ChartCursor());
   const { variants } = experiment;
   const indexOf = ({ variant }: Band) => variants.indexOf(variant);
+  const colorAt = ({ variant }: Band) => colorOf(experiment, variant);
   const seen = bands.filter(({ band }) => !hidden.has(indexOf(band)));
   const simulated = group?.simulated ?? false;
   const points = seen.reduce((most, { band }) => Math.max(most, band.x.length), 0);
@@ -127,8 +129,9 @@ export function MetricChart(props: MetricChartProps) {
         }
         empty={experiment.state === "queued" ? "Waiting for free slots" : nothing}
         series={seen.flatMap((one) => {
-          const lines = linesOf(one, indexOf(one.band), show, format);
-          return props.smooth && steps ? lines.flatMap(averagedOnce) : lines;
+          const lines = linesOf(one, colorAt(one.band), show, format);
+          const { smooth } = props;
+          return smooth ? lines.flatMap((line) => averagedOnce(line, smooth)) : lines;
         })}
         xTitle={axisTitle(axis, simulated)}
         formatX={formatX}
@@ -145,7 +148,7 @@ export function MetricChart(props: MetricChartProps) {
           steps
             ? []
             : seen.flatMap(({ band, seeds }) =>
-                seeds.map(({ x }) => ({ x, style: variantStyle(indexOf(band)) })),
+                seeds.map(({ x }) => ({ x, style: variantStyle(colorAt(band)) })),
               )
         }
         sync={`curves over ${axis}`}
@@ -157,8 +160,9 @@ export function MetricChart(props: MetricChartProps) {
         title={title}
         rows={variants.map((name, index) => {
           const of = bands.find(({ band }) => band.variant === name);
-          const line = of && { line: middleOf(of, index, show, format), x: of.band.x, n: of.band.n };
-          return { name, hidden: hidden.has(index), line };
+          const color = colorOf(experiment, name);
+          const line = of && { line: middleOf(of, color, show, format), x: of.band.x, n: of.band.n };
+          return { name, color, hidden: hidden.has(index), line };
         })}
         cursor={cursor}
         formatX={formatX}

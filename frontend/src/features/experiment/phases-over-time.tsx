@@ -10,7 +10,7 @@ import type { ExperimentView, PhasesRow } from "@/lib/client/types.gen";
 import { areasSvg } from "@/lib/export/phases-svg";
 import { formatCount, formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
-import { PHASES } from "@/lib/theme/palette";
+import { colorOf, PHASES } from "@/lib/theme/palette";
 import { LoadFault } from "@/lib/ui/load-fault";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
@@ -94,7 +94,7 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
               data-variant={variant}
               style={{ minHeight: 72 }}
             >
-              <VariantChip name={variant} index={experiment.variants.indexOf(variant)} />
+              <VariantChip name={variant} index={colorOf(experiment, variant)} />
               {row ? (
                 <PhaseArea
                   shares={row.shares}

@@ -6,6 +6,7 @@ import type { ExperimentView } from "@/lib/client/types.gen";
 import { phasesSvg } from "@/lib/export/phases-svg";
 import { formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
+import { colorOf } from "@/lib/theme/palette";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
@@ -93,7 +94,7 @@ function Sums({ experiment, group }: { experiment: ExperimentView; group: Group 
             data-testid="phase-row"
             data-variant={row.variant}
           >
-            <VariantChip name={row.variant} index={experiment.variants.indexOf(row.variant)} />
+            <VariantChip name={row.variant} index={colorOf(experiment, row.variant)} />
             <PhaseBar shares={row.phases} label={row.variant} />
             <span className={styles.phaseFigure}>
               <strong>{formatPercent(row.communication_fraction.mean)}</strong> communication

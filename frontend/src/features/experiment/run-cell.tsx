@@ -5,6 +5,7 @@ import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
 import { accuracyLabel } from "@/lib/format/quantities";
 import { formatMoment, formatSeconds } from "@/lib/format/time";
 import { placeOf, predicted, reasonOf } from "@/lib/queue/waiting-note";
+import { SelectBox } from "@/lib/ui/select-box";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { outcomeOf } from "@/lib/ui/states";
 import { Tag } from "@/lib/ui/tag";
@@ -41,15 +42,20 @@ interface Of {
   /** Place of its variant, which gives the colour. */
   variant: number;
   hasTarget: boolean;
+  selected: boolean;
+  select: (id: string, on: boolean) => void;
 }
 
 /** What a run has in a column. */
 export const CELLS: Record<RunKey, (of: Of) => ReactNode> = {
-  run: ({ run }) => (
-    <Link to="/runs/$runId" params={{ runId: run.id }} className={styles.runLink}>
-      #{run.number}
-      {run.attempt > 1 && <span className={styles.quiet}> attempt {run.attempt}</span>}
-    </Link>
+  run: ({ run, selected, select }) => (
+    <>
+      <SelectBox run={run} selected={selected} select={select} />
+      <Link to="/runs/$runId" params={{ runId: run.id }} className={styles.runLink}>
+        #{run.number}
+        {run.attempt > 1 && <span className={styles.quiet}> attempt {run.attempt}</span>}
+      </Link>
+    </>
   ),
   variant: ({ run, variant }) => <VariantChip name={run.variant} index={variant} />,
   method: ({ run }) => run.algorithm,

@@ -10,6 +10,8 @@ interface RunRowProps {
   variant: number;
   hasTarget: boolean;
   columns: readonly RunColumn[];
+  selected: boolean;
+  select: (id: string, on: boolean) => void;
   /** Where rows are left out: which one this is, and what measures it. */
   index?: number;
   measure?: (row: Element | null) => void;

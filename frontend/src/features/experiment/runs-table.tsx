@@ -5,11 +5,15 @@ import type { ExperimentView, RunSummary } from "@/lib/client/types.gen";
 import { DrawAll } from "@/lib/rows/draw-all";
 import { RowGap } from "@/lib/rows/row-gap";
 import { type PageRows, usePageRows } from "@/lib/rows/use-page-rows";
+import { colorOf } from "@/lib/theme/palette";
 import { columnsIn } from "@/lib/ui/columns";
+import { CompareSelected } from "@/lib/ui/compare-selected";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
+import { SortHead } from "@/lib/ui/sort-head";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
+import { useSelected } from "@/lib/ui/use-selected";
 import styles from "./experiment.module.css";
 import { RunGroupRow } from "./run-group-row";
 import { RunRow } from "./run-row";
@@ -85,6 +89,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
   );
   const groups = useMemo(() => (group ? groupsOfRuns(runs, variants) : undefined), [group, runs, variants]);
   const entries = useMemo(() => entriesOf(runs, groups, open), [runs, groups, open]);
+  const { selected, select, clear } = useSelected();
   const host = useRef<HTMLTableSectionElement>(null);
   const keyOf = useCallback((index: number) => entries[index]?.key ?? String(index), [entries]);
   const rows = usePageRows(host, { count: entries.length, estimate: ROW, keyOf });
@@ -111,6 +116,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
               Show all
             </Button>
           )}
+          <CompareSelected selected={selected} clear={clear} />
           <DrawAll rows={rows} count={entries.length} what="rows" />
           <GroupSwitch on={group !== undefined} />
           <a className={styles.download} href={`/api/v1/runs.csv?experiment=${experiment.id}`} download>
@@ -143,6 +149,8 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
                 turn={turn}
                 rows={rows}
                 columns={columns}
+                selected={selected}
+                select={select}
               />
             </tbody>
           </table>
@@ -167,21 +175,8 @@ function Head({ columns, sort }: { columns: readonly RunColumn[]; sort: string |
       <tr>
         {columns.map(({ key, title, number }) => {
           const way = order?.key === key ? order : undefined;
-          return (
-            <th
-              key={key}
-              scope="col"
-              data-number={number || undefined}
-              data-export={title}
-              className={number ? ui.number : undefined}
-              aria-sort={way && (way.down ? "descending" : "ascending")}
-            >
-              <button type="button" className={styles.sort} onClick={() => turn(key)}>
-                {title}
-                {way && <span aria-hidden="true">{way.down ? " ▼" : " ▲"}</span>}
-              </button>
-            </th>
-          );
+          const sorted = way && (way.down ? "descending" : "ascending");
+          return <SortHead key={key} title={title} number={number} sorted={sorted} turn={() => turn(key)} />;
         })}
       </tr>
     </thead>
@@ -195,15 +190,20 @@ interface RowsProps {
   turn: (key: string) => void;
   rows: PageRows;
   columns: readonly RunColumn[];
+  /** Ids of those that are selected, and what selects one. */
+  selected: readonly string[];
+  select: (id: string, on: boolean) => void;
 }
 
 /** The rows in view. Columns keep the width that they have with all rows: rows without height stand for the others. */
-function Rows({ experiment, runs, entries, turn, rows, columns }: RowsProps) {
+function Rows({ experiment, runs, entries, turn, rows, columns, selected, select }: RowsProps) {
   const props = (run: RunSummary) => ({
     run,
-    variant: experiment.variants.indexOf(run.variant),
+    variant: colorOf(experiment, run.variant),
     hasTarget: Boolean(experiment.spec.target),
     columns,
+    selected: selected.includes(run.id),
+    select,
   });
   const wide = useMemo(() => (rows.whole ? [] : widest(runs)), [rows.whole, runs]);
   return (

@@ -10,7 +10,7 @@ import {
   formatRatio,
   NONE,
 } from "@/lib/format/numbers";
-import { type VariantStyle, variantStyle } from "@/lib/theme/palette";
+import { colorOf, type VariantStyle, variantStyle } from "@/lib/theme/palette";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
@@ -37,7 +37,7 @@ export function ScalingPart({ experiment }: { experiment: ExperimentView }) {
   return (
     <Section title="Scaling" testId="scaling">
       {found.map((one) => (
-        <OnCluster key={one.cluster} scaling={one} variants={variants} />
+        <OnCluster key={one.cluster} scaling={one} experiment={experiment} />
       ))}
       {!complete && (
         <Text fz={13} mt={8} data-testid="scaling-partial">
@@ -64,7 +64,7 @@ function behind({ seeds, least, greatest, low, high, efficiency }: ScalingPoint)
 /** Speed-ups, or with `share` these over the factor of workers. */
 function seriesOf(
   { rows, workers, base }: Scaling,
-  variants: readonly string[],
+  experiment: ExperimentView,
   share: boolean,
 ): ChartSeries[] {
   const of = (value: number | null, count: number) =>
@@ -79,7 +79,7 @@ function seriesOf(
     { ...ideal, faint: true },
     ...rows.map(({ variant, points }) => ({
       label: variant,
-      style: variantStyle(variants.indexOf(variant)),
+      style: variantStyle(colorOf(experiment, variant)),
       x: points.map((point) => point.workers),
       y: points.map((point) => of(point.ratio, point.workers)),
       low: points.map((point) => of(point.low, point.workers)),
@@ -92,7 +92,7 @@ function seriesOf(
   ];
 }
 
-function OnCluster({ scaling, variants }: { scaling: Scaling; variants: readonly string[] }) {
+function OnCluster({ scaling, experiment }: { scaling: Scaling; experiment: ExperimentView }) {
   const { cluster, simulated, base, workers, rows } = scaling;
   const axis = {
     xTitle: "Workers",
@@ -106,7 +106,7 @@ function OnCluster({ scaling, variants }: { scaling: Scaling; variants: readonly
       <LineChart
         title={`Speed-up over ${base} ${base === 1 ? "worker" : "workers"}: ${cluster}${simulated ? " (virtual time)" : ""}`}
         testId="scaling-chart"
-        series={seriesOf(scaling, variants, false)}
+        series={seriesOf(scaling, experiment, false)}
         {...axis}
         formatY={formatRatio}
         tickY={(value) => `${formatNumber(value)}×`}
@@ -114,7 +114,7 @@ function OnCluster({ scaling, variants }: { scaling: Scaling; variants: readonly
       <LineChart
         title={`Efficiency: ${cluster}${simulated ? " (virtual time)" : ""}`}
         testId="efficiency-chart"
-        series={seriesOf(scaling, variants, true)}
+        series={seriesOf(scaling, experiment, true)}
         {...axis}
         formatY={(value) => formatPercent(value, 0)}
         tickY={formatPercentTick}
@@ -137,7 +137,7 @@ function OnCluster({ scaling, variants }: { scaling: Scaling; variants: readonly
             {rows.map(({ variant, points }) => (
               <tr key={variant} data-testid="scaling-row">
                 <td>
-                  <VariantChip name={variant} index={variants.indexOf(variant)} />
+                  <VariantChip name={variant} index={colorOf(experiment, variant)} />
                 </td>
                 {workers.map((count) => {
                   const point = points.find((one) => one.workers === count);

@@ -4,7 +4,7 @@ import type { ExperimentView, SearchView, TuningView } from "@/lib/client/types.
 import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { edgeWords, formatValue } from "@/lib/spaces/words";
-import { variantStyle } from "@/lib/theme/palette";
+import { colorOf, variantStyle } from "@/lib/theme/palette";
 import { LinkButton } from "@/lib/ui/link-button";
 import { Tag } from "@/lib/ui/tag";
 import { VariantChip } from "@/lib/ui/variant-chip";
@@ -27,7 +27,7 @@ export function SearchCard({ experiment, search, opened }: CardProps) {
   const [open, setOpen] = useState(opened);
   const [marked, mark] = useState<number>();
   const measure: Measure = experiment.spec.target ? "seconds" : "accuracy";
-  const index = experiment.variants.indexOf(search.variant);
+  const index = colorOf(experiment, search.variant);
   const searched = Object.keys(search.spaces).length > 0;
   return (
     <details

@@ -1,5 +1,6 @@
 import type { Axis } from "@/lib/api/types";
 import { furtherOf } from "@/lib/charts/added-names";
+import { smoothingIn } from "@/lib/charts/smoothing";
 import { zoomFrom } from "@/lib/charts/zoom";
 import { AXES } from "@/lib/format/quantities";
 
@@ -20,11 +21,13 @@ export interface ExperimentSearch {
   xscale?: "log";
   /** Every seed as a line, or their median, in place of their mean. */
   seeds?: "each" | "median";
-  /** What has a point for every few steps, with its moving average. */
-  smooth?: "yes";
+  /** Curves with their moving averages, each over so many percent of the points. */
+  smooth?: number;
   /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
   x?: string;
   tab?: "json";
+  /** The window that asks how many seeds are to be added is open. */
+  add?: "seeds";
   /** Metrics that have charts of their own, each with its axis if that is not `axis`: "p_at_3.train_loss-samples". */
   more?: string;
   /** The parameter that trials are drawn over. */
@@ -61,9 +64,10 @@ export function experimentSearch(search: Record<string, unknown>): ExperimentSea
     scale: scale === "log" ? scale : undefined,
     xscale: xscale === "log" ? xscale : undefined,
     seeds: seeds === "each" || seeds === "median" ? seeds : undefined,
-    smooth: smooth === "yes" ? smooth : undefined,
+    smooth: smoothingIn(smooth),
     x: typeof x === "string" && zoomFrom(x) ? x : undefined,
     tab: tab === "json" ? tab : undefined,
+    add: search.add === "seeds" ? search.add : undefined,
     more: typeof more === "string" && furtherOf(more).length > 0 ? more : undefined,
     by: typeof by === "string" ? by : undefined,
     sort: typeof sort === "string" ? sort : undefined,

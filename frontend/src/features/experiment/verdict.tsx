@@ -132,7 +132,7 @@ function Away({ experiment, group }: { experiment: ExperimentView; group: Group 
     <span className={own.away}>
       <DrawingMenu
         of={of}
-        host={() => forestSvg(group, experiment.variants, title)}
+        host={() => forestSvg(group, experiment, title)}
         sheet={() => forestSheet(group)}
       />
     </span>

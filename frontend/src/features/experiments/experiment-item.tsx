@@ -7,6 +7,7 @@ import { TagLinks } from "@/lib/keeping/tag-links";
 import { Unless } from "@/lib/people/allowed";
 import { DEFAULT } from "@/lib/projects/use-projects";
 import { predicted, reasonOf } from "@/lib/queue/waiting-note";
+import { colorOf } from "@/lib/theme/palette";
 import { OriginNote } from "@/lib/ui/origin-note";
 import { RunBar } from "@/lib/ui/run-bar";
 import { StateBadge } from "@/lib/ui/state-badge";
@@ -100,7 +101,7 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
             {others.length > 0 && <span className={styles.more}> and {others.length} more</span>}
           </div>
         )}
-        {shown.has("variants") && <Variants names={item.variants} />}
+        {shown.has("variants") && <Variants item={item} />}
         <div className={styles.facts}>
           <span>#{item.number}</span>
           <span>{item.workload}</span>
@@ -132,11 +133,11 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
       </div>
       <Texts item={item} shown={shown} now={now} />
       {shown.has("curve") && (
-        <BestCurve curve={item.curve} index={item.variants.indexOf(item.curve?.variant ?? "")} />
+        <BestCurve curve={item.curve} index={colorOf(item, item.curve?.variant ?? "")} />
       )}
       {(shown.has("state") || shown.has("progress")) && (
         <div className={styles.progress}>
-          {shown.has("state") && <StateBadge state={item.state} />}
+          {shown.has("state") && <StateBadge state={item.state} cancelling={item.cancelling} />}
           {shown.has("progress") && (
             <>
               <span className={styles.count}>
@@ -156,11 +157,12 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
   );
 });
 
-function Variants({ names }: { names: readonly string[] }) {
+function Variants({ item }: Pick<ItemProps, "item">) {
+  const names = item.variants;
   return (
     <div className={styles.chips}>
-      {names.slice(0, MOST_VARIANTS).map((name, index) => (
-        <VariantChip key={name} name={name} index={index} />
+      {names.slice(0, MOST_VARIANTS).map((name) => (
+        <VariantChip key={name} name={name} index={colorOf(item, name)} />
       ))}
       {names.length > MOST_VARIANTS && (
         <span className={styles.more}>and {names.length - MOST_VARIANTS} more</span>

@@ -7,10 +7,12 @@ import { listRuns } from "@/lib/client/sdk.gen";
 import type { RunSummary } from "@/lib/client/types.gen";
 import { FilterField } from "@/lib/filter/filter-field";
 import { columnsIn, columnsText } from "@/lib/ui/columns";
+import { CompareSelected } from "@/lib/ui/compare-selected";
 import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
+import { MOST_COMPARED, useSelected } from "@/lib/ui/use-selected";
 import { WhenPressed } from "@/lib/ui/when-pressed";
 import { COLUMNS } from "./columns";
 import styles from "./found-runs.module.css";
@@ -20,8 +22,8 @@ import { type FoundRunsSearch, nextSort } from "./search";
 const ColumnsItems = lazily(() => import("@/lib/ui/columns-items").then((part) => part.ColumnsItems));
 const route = getRouteApi("/runs");
 const PAGE = 100;
-/** Rows that a comparison takes. */
-const MOST_COMPARED = 100;
+/** The order without another one. */
+const NEWEST = "-created";
 
 /** Runs of all experiments that fit a filter. */
 export function FoundRunsScreen() {
@@ -30,6 +32,7 @@ export function FoundRunsScreen() {
   const change = (next: Partial<FoundRunsSearch>) =>
     navigate({ search: (before) => ({ ...before, ...next }), replace: true });
   const query = useRuns(filter, sort);
+  const chosen = useSelected();
   useEffect(() => {
     document.title = "Runs · Hooke";
   }, []);
@@ -69,13 +72,14 @@ export function FoundRunsScreen() {
           <Button
             component="a"
             download
-            href={`/api/v1/runs.csv${filter ? `?filter=${encodeURIComponent(filter)}` : ""}`}
+            href={`/api/v1/runs.csv?${new URLSearchParams({ ...(filter ? { filter } : {}), sort: sort ?? NEWEST })}`}
             variant="default"
             size="compact-sm"
           >
             All as CSV
           </Button>
         )}
+        <CompareSelected {...chosen} />
         {runs.length > 0 && (
           <LinkButton to="/compare" search={{ rows: rowsOf(runs) }} variant="default" size="compact-sm">
             Compare their variants
@@ -89,6 +93,8 @@ export function FoundRunsScreen() {
           runs={runs}
           shown={shown}
           sort={sort}
+          selected={chosen.selected}
+          select={chosen.select}
           click={(key) => change({ sort: nextSort(sort, key) })}
         />
       )}
@@ -110,7 +116,7 @@ function useRuns(filter: string | undefined, sort: string | undefined) {
   return useInfiniteQuery({
     queryKey: ["found-runs", filter, sort],
     queryFn: async ({ pageParam, signal }) => {
-      const query = { filter, sort: sort ?? "-created", limit: PAGE, cursor: pageParam };
+      const query = { filter, sort: sort ?? NEWEST, limit: PAGE, cursor: pageParam };
       return (await listRuns({ query, signal, throwOnError: true })).data;
     },
     initialPageParam: undefined as string | undefined,

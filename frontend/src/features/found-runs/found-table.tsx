@@ -1,5 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { RunSummary } from "@/lib/client/types.gen";
+import { SelectBox } from "@/lib/ui/select-box";
+import { SortHead } from "@/lib/ui/sort-head";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { COLUMNS, type RunColumn } from "./columns";
@@ -9,10 +11,13 @@ interface FoundTableProps {
   runs: readonly RunSummary[];
   shown: ReadonlySet<string>;
   sort: string | undefined;
+  /** Ids of those that are selected, and what selects one. */
+  selected: readonly string[];
+  select: (id: string, on: boolean) => void;
   click: (key: string) => void;
 }
 
-export function FoundTable({ runs, shown, sort, click }: FoundTableProps) {
+export function FoundTable({ runs, shown, sort, selected, select, click }: FoundTableProps) {
   const columns = COLUMNS.filter(({ key }) => shown.has(key));
   return (
     <TableRegion label="Runs">
@@ -29,6 +34,7 @@ export function FoundTable({ runs, shown, sort, click }: FoundTableProps) {
           {runs.map((run) => (
             <tr key={run.id} data-testid="found-run">
               <th scope="row" className={styles.run}>
+                <SelectBox run={run} selected={selected.includes(run.id)} select={select} />
                 <Link
                   to="/runs/$runId"
                   params={{ runId: run.id }}
@@ -52,23 +58,13 @@ export function FoundTable({ runs, shown, sort, click }: FoundTableProps) {
 
 function Head({ column, sort, click }: { column: RunColumn } & Pick<FoundTableProps, "sort" | "click">) {
   const { sort: key, title, number } = column;
-  const order = sort === key ? "ascending" : sort === `-${key}` ? "descending" : undefined;
-  return (
-    <th
-      scope="col"
-      className={number ? ui.number : undefined}
-      aria-sort={order}
-      data-number={number}
-      data-export={title}
-    >
-      {key ? (
-        <button type="button" className={styles.sort} onClick={() => click(key)}>
-          {title}
-          <span aria-hidden="true">{order && (order === "ascending" ? " ▲" : " ▼")}</span>
-        </button>
-      ) : (
-        title
-      )}
-    </th>
-  );
+  const sorted =
+    key === undefined
+      ? undefined
+      : sort === key
+        ? "ascending"
+        : sort === `-${key}`
+          ? "descending"
+          : undefined;
+  return <SortHead title={title} number={number} sorted={sorted} turn={key ? () => click(key) : undefined} />;
 }

@@ -5,6 +5,7 @@ import type { Board, BoardWorkload, MethodResult, RankedMethod } from "@/lib/cli
 import { formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
 import { Section } from "@/lib/ui/section";
+import { type Sorted, SortHead } from "@/lib/ui/sort-head";
 import { TableRegion } from "@/lib/ui/table-region";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
@@ -95,10 +96,10 @@ function Ranking({ board, title, sort, sortBy, colorOf }: Omit<BoardProps, "tauM
         <thead>
           <tr>
             <th scope="col">Algorithm</th>
-            <Head
-              name="Score, 95% interval"
+            <SortHead
+              title="Score, 95% interval"
               sorted={board.workloads.every(({ name }) => name !== sort) ? "descending" : undefined}
-              click={() => sortBy(undefined)}
+              turn={() => sortBy(undefined)}
             />
             {board.workloads.map((workload) => (
               <WorkloadHead
@@ -127,44 +128,17 @@ function Ranking({ board, title, sort, sortBy, colorOf }: Omit<BoardProps, "tauM
   );
 }
 
-interface HeadProps {
-  name: string;
-  sorted: "ascending" | "descending" | undefined;
+interface WorkloadHeadProps {
+  workload: BoardWorkload;
+  simulated: boolean;
+  sorted: Sorted;
   click: () => void;
 }
 
-function Head({ name, sorted, click }: HeadProps) {
-  return (
-    <th scope="col" aria-sort={sorted} data-export={name}>
-      <SortButton name={name} sorted={sorted} click={click} />
-    </th>
-  );
-}
-
-function SortButton({ name, sorted, click }: HeadProps) {
-  return (
-    <button type="button" className={styles.sort} onClick={click}>
-      {name}
-      <span aria-hidden="true">{sorted && (sorted === "ascending" ? " ▲" : " ▼")}</span>
-    </button>
-  );
-}
-
-interface WorkloadHeadProps extends Omit<HeadProps, "name"> {
-  workload: BoardWorkload;
-  simulated: boolean;
-}
-
 function WorkloadHead({ workload, simulated, sorted, click }: WorkloadHeadProps) {
+  const named = `${workload.name}, ${workload.target}${simulated ? ", virtual s" : ""}`;
   return (
-    <th
-      data-number
-      scope="col"
-      className={ui.number}
-      aria-sort={sorted}
-      data-export={`${workload.name}, ${workload.target}${simulated ? ", virtual s" : ""}`}
-    >
-      <SortButton name={workload.name} sorted={sorted} click={click} />
+    <SortHead title={workload.name} named={named} number sorted={sorted} turn={click}>
       <span className={ui.range} data-range>
         {workload.target}, {workload.trials} {workload.trials === 1 ? "trial" : "trials"}
         {simulated && ", virtual s"}
@@ -176,7 +150,7 @@ function WorkloadHead({ workload, simulated, sorted, click }: WorkloadHeadProps)
           </Link>
         ))}
       </span>
-    </th>
+    </SortHead>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ChartSeries } from "@/lib/charts/series";
 import type { Board, RankedMethod } from "@/lib/client/types.gen";
+import { apart } from "@/lib/theme/apart";
 import { variantStyle } from "@/lib/theme/palette";
 
 /** Distance in tau at which the two ends of a jump are drawn: a chart has one value at each x. */
@@ -48,9 +49,11 @@ export function shareAt(height: number, workloads: number): number {
 
 /** The places of the methods of all boards by name, which decide their colours: a method has the same one whatever its rank. */
 export function colorsOf(boards: readonly Board[]): (algorithm: string) => number {
-  const names = boards.flatMap(({ methods }) => methods.map(({ algorithm }) => algorithm));
-  const order = [...new Set(names)].sort();
-  return (algorithm) => order.indexOf(algorithm);
+  const methods = boards.flatMap((board) => board.methods);
+  const order = [...new Set(methods.map(({ algorithm }) => algorithm))].sort();
+  const wanted = order.map((name, at) => methods.find(({ algorithm }) => algorithm === name)?.color ?? at);
+  const places = apart(wanted);
+  return (algorithm) => places[order.indexOf(algorithm)] ?? 0;
 }
 
 /** All profiles of a board, each a little below the one before. */

@@ -136,7 +136,7 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
             <>
               <WorkloadSection workloads={workloads} />
               <VariantsSection catalogue={algorithms} workloads={workloads} />
-              <TuningSection schema={algorithms.tuning} />
+              <TuningSection catalogue={algorithms} workloads={workloads} />
               <ClustersSection clusters={clusters} />
               <BudgetSection workloads={workloads} />
               <ExecutionSection compute={algorithms.compute} />

@@ -17,21 +17,7 @@ import {
 import { ChoiceField, NumberField, TextField } from "./fields";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
-
-/** The constants of a simulated network and processor; titles and defaults are those of the specification. */
-const VIRTUAL_FIELDS = [
-  ["latency", "Latency", "Seconds per message", 7.2e-6],
-  ["seconds_per_byte", "Seconds per byte", "Inverse bandwidth of one link direction", 0.9e-9],
-  [
-    "host_seconds_per_byte",
-    "Seconds per byte to a server",
-    "A copy between device and host; empty: as between workers",
-    null,
-  ],
-  ["compute_seconds_per_sample", "Compute time", "Forward and backward, seconds per sample", 20e-6],
-  ["compute_jitter", "Jitter", "Sigma of the log-normal factor on each step's compute", 0.05],
-  ["memory_bandwidth", "Memory bandwidth", "Bytes per second; determines the time of vector updates", 100e9],
-] as const;
+import { ComputingFields, NetworkField } from "./network-fields";
 
 /** Where the runs execute: registered clusters, and simulated ones computed on them. */
 export function ClustersSection({ clusters }: { clusters: readonly ClusterView[] }) {
@@ -175,34 +161,10 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
           description="Runs per variant; 3 or more to compare"
           fallback={3}
         />
-        {like && (
-          <TextField
-            path={[...path, "virtual", "like"]}
-            label="Like"
-            description="The cluster whose latest calibration provides the constants"
-          />
-        )}
-        {virtual &&
-          !like &&
-          VIRTUAL_FIELDS.map(([name, label, description, fallback]) => (
-            <NumberField
-              key={name}
-              path={[...path, "virtual", name]}
-              label={label}
-              description={description}
-              fallback={fallback}
-              nullable={fallback === null}
-            />
-          ))}
+        {virtual && <NetworkField index={index} clusters={clusters} />}
         {!like && <DevicesField index={index} virtual={virtual} />}
-        {virtual && !like && (
-          <TextField
-            path={[...path, "virtual", "compute_source"]}
-            label="Source of the compute time"
-            description="Where it was measured; empty: an assumption"
-          />
-        )}
       </div>
+      {virtual && !like && <ComputingFields index={index} />}
     </fieldset>
   );
 }

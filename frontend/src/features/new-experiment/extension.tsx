@@ -1,11 +1,12 @@
 import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { useRef } from "react";
+import { useMemo, useRef } from "react";
 import { flushSync } from "react-dom";
 import { faultsOf } from "@/lib/api/problem";
 import type { AlgorithmList, ExperimentView, WorkloadView } from "@/lib/client/types.gen";
 import { type Json, objectsAt } from "@/lib/json/document";
 import { FullNote } from "@/lib/projects/quota-note";
+import { asPresent } from "./as-present";
 import { DraftNote } from "./draft-note";
 import { faultsByField, faultsIn } from "./faults";
 import styles from "./form.module.css";
@@ -36,6 +37,7 @@ export function emptyExtension({ spec }: ExperimentView): Json {
 /** Further variants of an experiment that has ended, and beside them what they would run. */
 export function Extension({ experiment, algorithms, workloads }: ExtensionProps) {
   const { draft, replaced, ...edit } = useDraft(emptyExtension(experiment), `extend ${experiment.id}`);
+  const catalogue = useMemo(() => asPresent(algorithms, experiment), [algorithms, experiment]);
   const rows = useOpened();
   const form = useRef<HTMLDivElement>(null);
   const fields = useFields(form);
@@ -82,7 +84,7 @@ export function Extension({ experiment, algorithms, workloads }: ExtensionProps)
         <div ref={form} className={styles.form} data-testid="form">
           <FullNote project={experiment.project} />
           <PresentVariants experiment={experiment} algorithms={algorithms.items} />
-          <VariantsSection catalogue={algorithms} workloads={workloads} />
+          <VariantsSection catalogue={catalogue} workloads={workloads} />
         </div>
         <PlanSide
           query={query}

@@ -146,7 +146,7 @@ function Plan({ plan, focus }: { plan: DryRun; focus: (pointer: string) => void 
       </TableRegion>
       <DurationNote durations={plan.durations} />
       <MemoryNote memory={plan.memory} />
-      <QueueNote hosts={[...new Set(plan.runs.map(({ host }) => host))]} />
+      <QueueNote hosts={[...new Set(plan.runs.map(({ host }) => host))]} waiting={plan.waiting ?? []} />
       {plan.warnings.length > 0 && (
         <ul className={styles.warnings} data-testid="warnings">
           {plan.warnings.map(({ pointer, message }) => (

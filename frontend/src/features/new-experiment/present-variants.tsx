@@ -1,6 +1,7 @@
 import { Text } from "@mantine/core";
 import type { AlgorithmView, ExperimentView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
+import { colorOf } from "@/lib/theme/palette";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
@@ -28,10 +29,10 @@ export function PresentVariants({ experiment, algorithms }: PresentProps) {
             </tr>
           </thead>
           <tbody>
-            {spec.variants.map(({ name, algorithm }, index) => (
+            {spec.variants.map(({ name, algorithm }) => (
               <tr key={name}>
                 <td>
-                  <VariantChip name={name} index={index} />
+                  <VariantChip name={name} index={colorOf(experiment, name)} />
                   {name === spec.baseline && " (baseline)"}
                 </td>
                 <td>{algorithms.find((one) => one.name === algorithm)?.title ?? algorithm}</td>

@@ -1,8 +1,9 @@
 import { useQueries } from "@tanstack/react-query";
 import { readQueueOptions } from "@/lib/client/@tanstack/react-query.gen";
-import type { QueueView } from "@/lib/client/types.gen";
+import type { QueueView, WaitingView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
 import { formatSpan } from "@/lib/format/time";
+import { placeOf, predicted } from "@/lib/queue/waiting-note";
 import { useNow } from "@/lib/ui/use-now";
 import styles from "./queue-note.module.css";
 
@@ -22,8 +23,21 @@ export function queueWords({ online, drained, active, entries }: QueueView, now:
   return `${who} (${formatCount(runs)} ${runs === 1 ? "run" : "runs"}), ${when}`;
 }
 
-/** The queues of the clusters that would compute an experiment, before it is submitted. */
-export function QueueNote({ hosts }: { hosts: readonly string[] }) {
+/** When the plan would start in a queue: "starts about 14:05 (14:00 to 14:20), 3rd in queue". */
+export function startWords(waiting: WaitingView, now: number): string {
+  const place = placeOf({ position: 1, runs_ahead: waiting.experiments_ahead });
+  const when = waiting.starts ? predicted({ starts: waiting.starts, ends: null }, now) : "start unknown";
+  return waiting.experiments_ahead > 0 || !waiting.starts ? `${when}, ${place}` : when;
+}
+
+interface QueueNoteProps {
+  hosts: readonly string[];
+  /** What the plan would have before it, by host. */
+  waiting: readonly WaitingView[];
+}
+
+/** When an experiment would start on the clusters that compute it, and their queues, before it is submitted. */
+export function QueueNote({ hosts, waiting }: QueueNoteProps) {
   const now = useNow();
   const queues = useQueries({
     queries: hosts.map((name) => ({ ...readQueueOptions({ path: { name } }), refetchInterval: AGAIN })),
@@ -32,13 +46,16 @@ export function QueueNote({ hosts }: { hosts: readonly string[] }) {
     <ul className={styles.queues} data-testid="plan-queues">
       {hosts.map((name, i) => {
         const query = queues[i];
+        const own = waiting.find(({ cluster }) => cluster === name);
         const words = query?.isError ? "its queue could not be loaded" : "…";
         return (
           <li key={name}>
+            <strong>Queue</strong> of{" "}
             <a href={`/clusters/${encodeURIComponent(name)}/queue`} target="_blank" rel="noreferrer">
               {name}
             </a>
-            : {query?.data ? queueWords(query.data, now) : words}
+            : {own && `${startWords(own, now)}; `}
+            {query?.data ? queueWords(query.data, now) : words}
           </li>
         );
       })}

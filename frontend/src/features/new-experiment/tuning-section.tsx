@@ -1,5 +1,6 @@
 import { Button, Switch, Text } from "@mantine/core";
 import { useState } from "react";
+import type { AlgorithmList, WorkloadView } from "@/lib/client/types.gen";
 import { type Json, objectsAt, textAt, withValue } from "@/lib/json/document";
 import { Section } from "@/lib/ui/section";
 import { ChoiceField } from "./fields";
@@ -7,9 +8,15 @@ import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
 import { SchemaForm } from "./schema-form";
 import { tunes, withoutTuning, withTuning } from "./searched";
+import { SearchedList } from "./searched-list";
 
-/** Whether settings are chosen by trials, and how; the spaces stand in the cards of the variants. */
-export function TuningSection({ schema }: { schema: unknown }) {
+interface TuningProps {
+  catalogue: AlgorithmList;
+  workloads: readonly WorkloadView[];
+}
+
+/** Whether settings are chosen by trials, and how; the spaces are listed here and edited in the cards of the variants. */
+export function TuningSection({ catalogue, workloads }: TuningProps) {
   const { draft, change } = useForm();
   const { control, error } = useField(["tuning"]);
   const [earlier, setEarlier] = useState<Json>();
@@ -37,10 +44,11 @@ export function TuningSection({ schema }: { schema: unknown }) {
       </Text>
       {on && <Continued />}
       {on && (
-        <SchemaForm schema={schema} path={["tuning"]} without={["cluster", "continues"]}>
+        <SchemaForm schema={catalogue.tuning} path={["tuning"]} without={["cluster", "continues"]}>
           <DecidingCluster />
         </SchemaForm>
       )}
+      {on && <SearchedList algorithms={catalogue.items} workloads={workloads} />}
     </Section>
   );
 }

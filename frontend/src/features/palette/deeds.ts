@@ -2,11 +2,16 @@ import {
   cancelExperiment,
   cancelRun,
   changeExperiment,
+  createExperiment,
   deleteExperiment,
+  importExperiment,
+  listRuns,
   retryRun,
 } from "@/lib/client/sdk.gen";
 import type { ExperimentChange, ExperimentView, RunView } from "@/lib/client/types.gen";
+import { intoQuery } from "@/lib/projects/use-projects";
 import { isTerminal } from "@/lib/ui/states";
+import { chosenFile } from "./chosen-file";
 
 /** What is asked before something is done that has no way back. */
 export interface Question {
@@ -21,18 +26,46 @@ export interface Deed {
   readonly act: () => Promise<unknown>;
   /** Asked first. */
   readonly asks?: Question;
-  /** The page that is shown afterwards. */
-  readonly next?: string;
+  /** The page that is shown afterwards, or that of what came of it; undefined: this one stays. */
+  readonly next?: string | ((answer: unknown) => string | undefined);
 }
+
+/** The page of the experiment that was made; undefined: none was. */
+const pageOfMade = (id: unknown) => (typeof id === "string" ? `/experiments/${id}` : undefined);
 
 const change = (id: string, body: ExperimentChange) => () =>
   changeExperiment({ path: { experiment_id: id }, body, throwOnError: true });
+
+const FAILED = ["failed_user", "failed_infra", "timed_out"] as const;
+
+/** Queue another attempt of every reported run that failed; page after page, until none is left or one is refused. */
+async function retryFailed(experiment: string): Promise<void> {
+  const query = { experiment, state: [...FAILED], reported: true, limit: 500 };
+  let cursor: string | null | undefined;
+  do {
+    const { data } = await listRuns({ query: { ...query, cursor }, throwOnError: true });
+    for (const { id } of data.items)
+      await retryRun({ path: { run_id: id }, body: { resume: true }, throwOnError: true });
+    cursor = data.next_cursor;
+  } while (cursor);
+}
+
+/** Ask for a file and import it; the question of the browser needs a key or a click just before. */
+export const IMPORT: Deed = {
+  label: "Import an experiment from a file",
+  act: async () => {
+    const file = await chosenFile(".zip,application/zip");
+    return file && (await importExperiment({ body: file, throwOnError: true })).data.id;
+  },
+  next: pageOfMade,
+};
 
 /** What can be done with an experiment, as its page and the list offer it. */
 export function deedsOfExperiment(view: ExperimentView): Deed[] {
   const { id, starred, archived, state } = view;
   const path = { experiment_id: id };
   const ended = isTerminal(state);
+  const failed = FAILED.reduce((sum, one) => sum + (view.runs[one] ?? 0), 0);
   return [
     {
       label: starred ? "Remove the star of this experiment" : "Star this experiment",
@@ -42,6 +75,30 @@ export function deedsOfExperiment(view: ExperimentView): Deed[] {
       label: archived ? "Unarchive this experiment" : "Archive this experiment",
       act: change(id, { archived: !archived }),
     },
+    {
+      label: "Rerun this experiment",
+      act: async () => {
+        const query = intoQuery(view.project);
+        return (await createExperiment({ body: view.spec, query, throwOnError: true })).data.id;
+      },
+      asks: {
+        question: "Submit the same specification as a new experiment? To change it first, clone it.",
+        confirm: "Rerun",
+      },
+      next: pageOfMade,
+    },
+    ...(failed > 0 && !view.origin
+      ? [
+          {
+            label: "Retry the failed runs of this experiment",
+            act: () => retryFailed(id),
+            asks: {
+              question: `Queue another attempt of ${failed === 1 ? "the run" : `the ${failed} runs`} that failed? Each continues from its latest checkpoint.`,
+              confirm: "Retry",
+            },
+          },
+        ]
+      : []),
     ...(ended
       ? []
       : [

@@ -1,8 +1,19 @@
-import type { AlgorithmView, ClusterView, ExperimentSummary, Me, SavedView } from "@/lib/client/types.gen";
+import type {
+  AlgorithmView,
+  ClusterView,
+  ExperimentSummary,
+  ExperimentView,
+  Me,
+  RunSummary,
+  RunView,
+  SavedView,
+} from "@/lib/client/types.gen";
+import { formatPercent } from "@/lib/format/numbers";
+import { whyNotExtended, whyNoVariants } from "@/lib/keeping/extensible";
 import { includes } from "@/lib/people/roles";
 import { stateLook } from "@/lib/ui/states";
 import { pageOf } from "@/lib/views/pages";
-import type { Deed } from "./deeds";
+import { type Deed, IMPORT } from "./deeds";
 
 export type Target =
   | { readonly kind: "page"; readonly to: string }
@@ -53,7 +64,7 @@ export function actions(me: Me | undefined, scheme: "light" | "dark"): Entry[] {
   const next = scheme === "dark" ? "light" : "dark";
   const submits = me === undefined || includes(me.role, "researcher");
   return [
-    ...(submits ? [page("New experiment", "/new")] : []),
+    ...(submits ? [page("New experiment", "/new"), ...ofDeeds([IMPORT])] : []),
     { key: "scheme", label: `Switch to ${next} colors`, target: { kind: "scheme", next } },
   ];
 }
@@ -90,6 +101,61 @@ export function ofExperiment(id: string, number: number | undefined, me: Me | un
       more: "opens in a new tab",
       target: { kind: "file", address: `/api/v1/experiments/${id}/report.html` },
     },
+  ];
+}
+
+/** What may be added to the experiment whose page is shown. */
+export function additions(view: ExperimentView): Entry[] {
+  return [
+    ...(whyNotExtended(view)
+      ? []
+      : [page("Add seeds to this experiment", `/experiments/${view.id}?add=seeds`)]),
+    ...(whyNoVariants(view) ? [] : [page("Add variants to this experiment", `/new?extend=${view.id}`)]),
+  ];
+}
+
+/** What leads from a run to its experiment, and to another one like it. */
+export function aroundRun({ experiment_id: id }: RunView, me: Me | undefined): Entry[] {
+  const submits = me === undefined || includes(me.role, "researcher");
+  return [
+    page("Experiment of this run", `/experiments/${id}`),
+    ...(submits ? [page("Rerun with changes", `/new?clone=${id}`, "clones the experiment of this run")] : []),
+  ];
+}
+
+export function ofRuns(items: readonly RunSummary[]): Entry[] {
+  return items.map(({ id, number, variant, cluster, workers, seed, state, accuracy }) =>
+    page(
+      `Run #${number}, ${variant}`,
+      `/runs/${id}`,
+      [
+        `${cluster}, ${workers} ${workers === 1 ? "worker" : "workers"}`,
+        `seed ${seed}`,
+        stateLook(state).label,
+        ...(accuracy === null ? [] : [formatPercent(accuracy, 1)]),
+      ].join(" · "),
+    ),
+  );
+}
+
+/** How the server finds runs by what was typed. */
+export type RunsSought = { readonly run: string[] } | { readonly filter: string };
+
+/** A run by its id, runs by their number, or by a filter; undefined: these words name no run. */
+export function runsSought(words: string): RunsSought | undefined {
+  if (/^run_[0-9a-f]{32}$/.test(words)) return { run: [words] };
+  const [, number] = /^(?:run )?#?(\d{1,9})$/i.exec(words) ?? [];
+  if (number !== undefined) return { filter: `number = ${number}` };
+  return /[=~<>]/.test(words) ? { filter: words } : undefined;
+}
+
+/** The page of all runs that fit a filter that was typed. */
+export function allRuns(words: string): Entry[] {
+  const sought = runsSought(words);
+  if (sought === undefined || "run" in sought) return [];
+  const { filter } = sought;
+  return [
+    { ...page("All such runs", `/runs?filter=${encodeURIComponent(filter)}`, filter), key: "all runs" },
   ];
 }
 

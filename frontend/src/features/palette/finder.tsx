@@ -68,7 +68,7 @@ export function Finder({
         aria-controls={list}
         aria-activedescendant={currentId}
         aria-autocomplete="list"
-        placeholder="Page, experiment, algorithm, cluster or action"
+        placeholder="Page, experiment, run, algorithm, cluster, filter or action"
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}

@@ -13,8 +13,9 @@ export function useDeeds(): { begin: (deed: Deed) => void; window: ReactNode } {
   const [asked, setAsked] = useState<Deed>();
   const doing = useMutation({
     mutationFn: (deed: Deed) => deed.act(),
-    onSuccess: (_, deed) => {
-      if (deed.next !== undefined) router.history.push(deed.next);
+    onSuccess: (answer, { next: to }) => {
+      const next = typeof to === "function" ? to(answer) : to;
+      if (next !== undefined) router.history.push(next);
       else void client.invalidateQueries();
     },
   });

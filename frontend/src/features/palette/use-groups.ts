@@ -2,11 +2,12 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
-import { explain } from "@/lib/api/problem";
+import { explain, statusOf } from "@/lib/api/problem";
 import {
   listAlgorithmsOptions,
   listClustersOptions,
   listExperimentsOptions,
+  listRunsOptions,
   readExperimentQueryKey,
   readRunQueryKey,
 } from "@/lib/client/@tanstack/react-query.gen";
@@ -18,6 +19,9 @@ import { useViews } from "@/lib/views/use-views";
 import { deedsOfExperiment, deedsOfRun } from "./deeds";
 import {
   actions,
+  additions,
+  allRuns,
+  aroundRun,
   type Entry,
   experimentAt,
   type Group,
@@ -26,9 +30,11 @@ import {
   ofDeeds,
   ofExperiment,
   ofExperiments,
+  ofRuns,
   ofViews,
   pages,
   runAt,
+  runsSought,
   withWords,
 } from "./entries";
 
@@ -44,6 +50,7 @@ export function useGroups(words: string) {
   const here = useHere(me);
   const run = useHereRun(me);
   const experiments = useExperiments(words);
+  const runs = useRuns(words);
   const views = useViews();
   const named = words !== "";
   const algorithms = useQuery({ ...listAlgorithmsOptions(), enabled: named });
@@ -52,20 +59,26 @@ export function useGroups(words: string) {
   const all: Group[] = [
     {
       label: "This experiment",
-      entries: withWords(here ? [...ofExperiment(here.id, here.number, me), ...here.deeds] : [], words),
+      entries: withWords(
+        here ? [...ofExperiment(here.id, here.number, me), ...here.added, ...here.deeds] : [],
+        words,
+      ),
     },
     { label: "This run", entries: withWords(run, words) },
     { label: "Actions", entries: withWords(actions(me, scheme), words) },
     { label: "Saved views", entries: some(ofViews(views.data?.items ?? [])) },
     { label: "Pages", entries: withWords(pages(me), words) },
     { label: named ? "Experiments" : "Latest experiments", entries: some(experiments.entries) },
+    // the server has found them: their texts need not have the words
+    { label: "Runs", entries: [...runs.entries, ...allRuns(words)] },
     { label: "Algorithms", entries: some(named ? ofAlgorithms(algorithms.data?.items ?? []) : []) },
     { label: "Clusters", entries: some(named ? ofClusters(clusters.data?.items ?? []) : []) },
   ];
-  const failed = [experiments, algorithms, clusters, views].find((query) => query.isError);
+  const failed = [experiments, runs, algorithms, clusters, views].find((query) => query.isError);
   return {
     groups: all.filter(({ entries }) => entries.length > 0),
-    searching: experiments.searching || (named && (algorithms.isPending || clusters.isPending)),
+    searching:
+      experiments.searching || runs.searching || (named && (algorithms.isPending || clusters.isPending)),
     fault: failed && explain(failed.error),
   };
 }
@@ -77,8 +90,9 @@ function useHere(me: Me | undefined) {
   if (id === undefined) return undefined;
   const key = readExperimentQueryKey({ path: { experiment_id: id } });
   const view = client.getQueryData<ExperimentView>(key);
-  const deeds = view && refusal(me, "researcher", view.user) === undefined ? deedsOfExperiment(view) : [];
-  return { id, number: view?.number, deeds: ofDeeds(deeds) };
+  const may = view && refusal(me, "researcher", view.user) === undefined;
+  const [deeds, added] = may ? [deedsOfExperiment(view), additions(view)] : [[], []];
+  return { id, number: view?.number, deeds: ofDeeds(deeds), added };
 }
 
 /** What can be done with the run whose page is shown, once the page knows it. */
@@ -92,7 +106,25 @@ function useHereRun(me: Me | undefined): Entry[] {
   );
   // who may change a run is known with its experiment
   const may = experiment && refusal(me, "researcher", experiment.user) === undefined && !experiment.origin;
-  return may ? ofDeeds(deedsOfRun(view)) : [];
+  return [...aroundRun(view, me), ...(may ? ofDeeds(deedsOfRun(view)) : [])];
+}
+
+/** The newest runs that an id, a number or a filter means; other words mean none. */
+function useRuns(words: string) {
+  const [settled] = useDebouncedValue(words, PAUSE);
+  const sought = runsSought(settled);
+  const query = useQuery({
+    ...listRunsOptions({ query: { limit: MOST, ...sought } }),
+    enabled: sought !== undefined,
+  });
+  const waits = runsSought(words) !== undefined && words !== settled;
+  return {
+    entries: sought && !waits ? ofRuns(query.data?.items ?? []) : [],
+    searching: waits || (sought !== undefined && query.isFetching),
+    // a filter that is being typed is wrong for a while
+    isError: query.isError && statusOf(query.error) !== 422,
+    error: query.error,
+  };
 }
 
 /** Those of the server that fit; until they are there, those of the former search. */

@@ -19,7 +19,8 @@ export interface RunCurveLook {
   target: Target | undefined;
   log: boolean;
   logX: boolean;
-  smooth: boolean;
+  /** Undefined: as measured. */
+  smooth: number | undefined;
 }
 
 interface RunCurveProps extends RunCurveLook {
@@ -57,7 +58,7 @@ export function RunCurve(props: RunCurveProps) {
       note={kept && `${formatCount(kept.n)} of ${formatCount(kept.of)} points`}
       series={series.flatMap(({ x, y }) => {
         const measured = { label: title, style, x, y };
-        return props.smooth && steps ? smoothed(measured) : [measured];
+        return props.smooth ? smoothed(measured, props.smooth) : [measured];
       })}
       log={props.log && !share}
       logX={props.logX}

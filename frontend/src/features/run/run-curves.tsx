@@ -5,7 +5,7 @@ import { type AddedChart, addressOf, chartsIn, choicesOf } from "@/lib/charts/ad
 import { AddChart, ChartHead } from "@/lib/charts/chart-controls";
 import { type Zoom, zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { FurtherMetricView, RunView, Target } from "@/lib/client/types.gen";
-import { CurveControls, LOG_SCALE, LOG_X, SMOOTH } from "@/lib/ui/curve-controls";
+import { CurveControls, LOG_SCALE, LOG_X } from "@/lib/ui/curve-controls";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { useSteps } from "@/lib/views/use-steps";
@@ -43,7 +43,7 @@ export function RunCurves({
     ...{ run, index, target, zoom },
     log: search.scale === "log",
     logX: search.xscale === "log",
-    smooth: search.smooth === "yes",
+    smooth: search.smooth,
     onZoom: (next: Zoom | undefined) => look({ x: next && zoomText(next) }),
   };
   return (
@@ -64,12 +64,8 @@ export function RunCurves({
               on: search.xscale === "log",
               turn: (on) => look({ xscale: on ? "log" : undefined }),
             },
-            {
-              ...SMOOTH,
-              on: search.smooth === "yes",
-              turn: (on) => look({ smooth: on ? "yes" : undefined }),
-            },
           ]}
+          smoothing={{ strength: search.smooth, set: (smooth) => look({ smooth }) }}
           axis={axis}
           choose={(next) => look({ axis: next, x: undefined })}
         />

@@ -3,6 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { statusOf } from "@/lib/api/problem";
 import type { RunView } from "@/lib/client/types.gen";
+import { colorOf } from "@/lib/theme/palette";
 import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
@@ -46,7 +47,7 @@ export function RunScreen() {
 
 function Page({ run }: { run: RunView }) {
   const experiment = useExperimentOf(run.experiment_id);
-  const index = Math.max(0, experiment.data?.variants.indexOf(run.variant) ?? 0);
+  const index = experiment.data ? colorOf(experiment.data, run.variant) : 0;
   return (
     <>
       <RunHeader run={run} index={index} experiment={experiment.data} />

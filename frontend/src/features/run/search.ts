@@ -1,5 +1,6 @@
 import type { Axis } from "@/lib/api/types";
 import { furtherOf } from "@/lib/charts/added-names";
+import { smoothingIn } from "@/lib/charts/smoothing";
 import { zoomFrom } from "@/lib/charts/zoom";
 import { AXES } from "@/lib/format/quantities";
 import { windowFrom } from "./asked-window";
@@ -15,8 +16,8 @@ export interface RunSearch {
   xscale?: "log";
   /** Metrics that have charts of their own, each with its axis if that is not `axis`. */
   more?: string;
-  /** What has a point for every few steps, with its moving average. */
-  smooth?: "yes";
+  /** Curves with their moving averages, each over so many percent of the points. */
+  smooth?: number;
   /** The part of the timeline in view, "12.5_12.625", s; or the step in view. */
   t?: string;
   step?: number;
@@ -50,7 +51,7 @@ export function runSearch({
     scale: scale === "log" ? scale : undefined,
     xscale: xscale === "log" ? xscale : undefined,
     more: typeof more === "string" && furtherOf(more).length > 0 ? more : undefined,
-    smooth: smooth === "yes" ? smooth : undefined,
+    smooth: smoothingIn(smooth),
     t: typeof t === "string" && windowFrom(t) ? t : undefined,
     step: typeof step === "number" && Number.isInteger(step) && step >= 1 ? step : undefined,
     spec: spec === "defaults" || spec === "json" ? spec : undefined,

@@ -171,7 +171,7 @@ export const readTrace = <ThrowOnError extends boolean = false>(options: Options
 /**
  * Compare Rows
  *
- * Return rows of several experiments side by side: figures, settings that differ, and ratios of their times.
+ * Return rows of several experiments, or single runs, side by side: figures, settings that differ, ratios.
  *
  * Without `against`, each variant is contrasted on every two clusters with the same number of workers, paired by
  * seed. What is not comparable has a sentence that says why in place of a ratio.
@@ -616,7 +616,9 @@ export const listRuns = <ThrowOnError extends boolean = false>(options?: Options
 /**
  * Export Runs
  *
- * Return all runs of a list as CSV, the first submitted first: columns of RunSummary, parameters as JSON.
+ * Return all runs of a list as CSV: columns of RunSummary, parameters as JSON.
+ *
+ * In the order of the list where it has a `filter` or `sort`, otherwise the first submitted first.
  */
 export const exportRuns = <ThrowOnError extends boolean = false>(options?: Options<ExportRunsData, ThrowOnError>): RequestResult<ExportRunsResponses, ExportRunsErrors, ThrowOnError> => (options?.client ?? client).get<ExportRunsResponses, ExportRunsErrors, ThrowOnError>({ url: '/api/v1/runs.csv', ...options });
 

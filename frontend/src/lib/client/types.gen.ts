@@ -940,7 +940,7 @@ export type ClusterChoice = {
     /**
      * Computed On
      *
-     * The registered cluster on which a virtual one is simulated, or whose workers are of these kinds.
+     * The registered cluster that computes a virtual one, or whose workers are of these kinds.
      */
     computed_on?: string | null;
     /**
@@ -1221,6 +1221,12 @@ export type ComparedExperiment = {
      */
     clusters: Array<string>;
     /**
+     * Colors
+     *
+     * Place of each of these in a palette, as in the experiment.
+     */
+    colors?: Array<number>;
+    /**
      * Complete
      *
      * Whether every reported run has ended.
@@ -1285,7 +1291,7 @@ export type ComparedExperiment = {
 /**
  * ComparedRow
  *
- * One variant of an experiment on one cluster with one number of workers.
+ * One variant of an experiment on one cluster with one number of workers, or a single run of it.
  */
 export type ComparedRow = {
     /**
@@ -1374,6 +1380,10 @@ export type ComparedRow = {
     phases: {
         [key: string]: number;
     };
+    /**
+     * The run, if a single one was asked for; null: all reported runs of the row.
+     */
+    run?: ComparedRun | null;
     /**
      * Runs
      *
@@ -1487,6 +1497,38 @@ export type ComparedRows = {
      * Workloads with their targets, in words.
      */
     tasks: Array<string>;
+};
+
+/**
+ * ComparedRun
+ *
+ * The only run of a row.
+ */
+export type ComparedRun = {
+    /**
+     * Id
+     *
+     * Its id.
+     */
+    id: string;
+    /**
+     * Number
+     *
+     * Its number within its experiment.
+     */
+    number: number;
+    /**
+     * Seed
+     *
+     * Its seed.
+     */
+    seed: number;
+    /**
+     * Trial
+     *
+     * The trial that it is of, if it is not a reported run.
+     */
+    trial: number | null;
 };
 
 /**
@@ -2275,6 +2317,12 @@ export type DryRun = {
      */
     trial_runs: number;
     /**
+     * Waiting
+     *
+     * Place, reason and predicted times in the queue of each registered cluster, if it were submitted now.
+     */
+    waiting?: Array<WaitingView>;
+    /**
      * Warnings
      *
      * Settings that are allowed but probably not intended: more ranks than cores, fewer than 3 seeds, ...
@@ -2678,11 +2726,23 @@ export type ExperimentSummary = {
      */
     baseline: string;
     /**
+     * Cancelling
+     *
+     * Whether every run that has not ended has been asked to end, and there are such runs.
+     */
+    cancelling?: boolean;
+    /**
      * Clusters
      *
      * Names of its clusters, in the order of the specification.
      */
     clusters: Array<string>;
+    /**
+     * Colors
+     *
+     * Place of each variant in a palette: the same for a name in all experiments, as far as they differ in one.
+     */
+    colors?: Array<number>;
     /**
      * Created At
      *
@@ -2877,11 +2937,23 @@ export type ExperimentView = {
      */
     baseline: string;
     /**
+     * Cancelling
+     *
+     * Whether every run that has not ended has been asked to end, and there are such runs.
+     */
+    cancelling?: boolean;
+    /**
      * Clusters
      *
      * Names of its clusters, in the order of the specification.
      */
     clusters: Array<string>;
+    /**
+     * Colors
+     *
+     * Place of each variant in a palette: the same for a name in all experiments, as far as they differ in one.
+     */
+    colors?: Array<number>;
     /**
      * Created At
      *
@@ -5401,6 +5473,12 @@ export type RankedMethod = {
      * Name of the algorithm.
      */
     algorithm: string;
+    /**
+     * Color
+     *
+     * Place in a palette of its variant on the first workload, as in the experiment.
+     */
+    color?: number;
     /**
      * High
      *
@@ -8776,7 +8854,7 @@ export type CompareRowsData = {
         /**
          * Rows
          *
-         * EXPERIMENT/CLUSTER/WORKERS/VARIANT, where missing or empty parts mean all and the experiment is a number or an id: `12`, `12//8`, `12///Sync EASGD`. May repeat.
+         * EXPERIMENT/CLUSTER/WORKERS/VARIANT, where missing or empty parts mean all and the experiment is a number or id: `12`, `12//8`, `12///Sync EASGD`, or the id of a run, a row of its own. May repeat.
          */
         rows: Array<string>;
         /**

@@ -16,10 +16,20 @@ export interface VariantStyle {
   readonly dash: readonly number[];
 }
 
-/**
- * Style of the variant at this position in its experiment, in every view of it. A comparison of experiments counts the names of
- * all of them, those of the first one first; a leaderboard counts methods by name, so that no rank changes a colour.
- */
+/** What has variants: an experiment. */
+export interface Colored {
+  readonly variants: readonly string[];
+  /** As the server says; of one of before, the variants have their positions. */
+  readonly colors?: readonly number[];
+}
+
+/** The place of a variant in the palette, in every view: that of its name in all experiments, as far as they differ in one. */
+export function colorOf({ variants, colors }: Colored, name: string): number {
+  const at = Math.max(0, variants.indexOf(name));
+  return colors?.[at] ?? at;
+}
+
+/** Style of the variant at this place in the palette. */
 export function variantStyle(index: number): VariantStyle {
   const position = Math.max(0, index);
   const hue = position % VARIANT_LIGHT.length;

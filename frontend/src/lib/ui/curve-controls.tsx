@@ -1,5 +1,6 @@
 import { Button, Group, Switch } from "@mantine/core";
 import type { Axis } from "@/lib/api/types";
+import { MOST_SMOOTH } from "@/lib/charts/smoothing";
 import { AxisPicker } from "./axis-picker";
 
 /** One way of drawing curves, which is on or off. */
@@ -25,23 +26,24 @@ export const LOG_X = {
   title: "The horizontal axis on a logarithmic scale, from the first point above zero on",
 };
 
-export const SMOOTH = {
-  name: "smooth",
-  label: "Smooth",
-  title:
-    "For metrics with a point every few steps: the average around each point, over a pale line of the measured values",
-};
+/** How strongly curves are smoothed. */
+interface Smoothing {
+  /** In percent of the points of a curve; undefined: not at all. */
+  strength: number | undefined;
+  set: (strength: number | undefined) => void;
+}
 
 interface CurveControlsProps {
   /** Undefined: all is shown. */
   showAll: (() => void) | undefined;
   ways: readonly Way[];
+  smoothing: Smoothing;
   axis: Axis;
   choose: (axis: Axis | undefined) => void;
 }
 
 /** What stands beside the title of curves: the way out of a zoom, how they are drawn, and over what. */
-export function CurveControls({ showAll, ways, axis, choose }: CurveControlsProps) {
+export function CurveControls({ showAll, ways, smoothing, axis, choose }: CurveControlsProps) {
   return (
     <Group gap="6px 12px" justify="flex-end" miw={0}>
       {showAll && (
@@ -61,7 +63,33 @@ export function CurveControls({ showAll, ways, axis, choose }: CurveControlsProp
           onChange={(event) => turn(event.currentTarget.checked)}
         />
       ))}
+      <SmoothSlider {...smoothing} />
       <AxisPicker axis={axis} choose={choose} />
+    </Group>
+  );
+}
+
+/** From the measured values, at the left, to means over half of the points of a curve. */
+function SmoothSlider({ strength = 0, set }: Smoothing) {
+  const words = strength === 0 ? "off" : `means over ${strength}% of the points`;
+  return (
+    <Group
+      component="label"
+      gap={8}
+      fz={12}
+      title={`The mean around each point, over a pale line of the measured values: ${words}`}
+    >
+      Smooth
+      <input
+        type="range"
+        min={0}
+        max={MOST_SMOOTH}
+        value={strength}
+        aria-valuetext={words}
+        style={{ width: 84, height: 24, accentColor: "var(--hk-accent)" }}
+        data-testid="smooth"
+        onChange={(event) => set(Number(event.currentTarget.value) || undefined)}
+      />
     </Group>
   );
 }

@@ -2,8 +2,8 @@ import { useRef } from "react";
 
 /** Changes of one range that follow each other within this time are one step for Back, ms. */
 const TOGETHER = 1000;
-/** What moves many times as somebody pans, or holds a key: the part of an axis in view. */
-const RANGES: ReadonlySet<string> = new Set(["x", "t"]);
+/** What moves many times as somebody pans, slides or holds a key: the part of an axis in view, the strength of smoothing. */
+const RANGES: ReadonlySet<string> = new Set(["x", "t", "smooth"]);
 
 /** Whether a change of the address takes the place of the one before, so that Back does not undo it alone. */
 export function useSteps(): (changes: object) => boolean {

@@ -399,7 +399,7 @@ export const compareRowsQueryKey = (options: Options<CompareRowsData>) => create
 /**
  * Compare Rows
  *
- * Return rows of several experiments side by side: figures, settings that differ, and ratios of their times.
+ * Return rows of several experiments, or single runs, side by side: figures, settings that differ, ratios.
  *
  * Without `against`, each variant is contrasted on every two clusters with the same number of workers, paired by
  * seed. What is not comparable has a sentence that says why in place of a ratio.
@@ -1303,7 +1303,9 @@ export const exportRunsQueryKey = (options?: Options<ExportRunsData>) => createQ
 /**
  * Export Runs
  *
- * Return all runs of a list as CSV, the first submitted first: columns of RunSummary, parameters as JSON.
+ * Return all runs of a list as CSV: columns of RunSummary, parameters as JSON.
+ *
+ * In the order of the list where it has a `filter` or `sort`, otherwise the first submitted first.
  */
 export const exportRunsOptions = (options?: Options<ExportRunsData>) => queryOptions<ExportRunsResponse, ExportRunsError, ExportRunsResponse, ReturnType<typeof exportRunsQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
