@@ -87,6 +87,8 @@ def make_server(settings: Settings, last: float | None = None) -> Server:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
+    for route in app.routes:  # FastAPI makes what they need when they are first compared with an address
+        route.matches({"type": "http", "method": "GET", "path": "/", "root_path": "", "headers": []})
     return Server(config, app.state.stopping, last, app.state.workers if last is not None else None)
 
 

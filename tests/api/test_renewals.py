@@ -104,7 +104,8 @@ def test_an_agent_stores_and_uses_the_new_token_and_obeys_another_one_in_its_fil
     home.mkdir()
     file.write_text(made["token"] + "\n")
     said = AgentHello.model_validate(HELLO | {"name": "hpc", "agent": ONE})
-    client = ApiClient(service.url, file, ONE, home)
+    clients = [ApiClient(service.url, file, ONE, place) for place in (home, home, tmp_path)]
+    client, again, elsewhere = clients
     client.hello(said)
     assert not client.renewal_due
     shift(service, made["id"], 61)
@@ -115,10 +116,12 @@ def test_an_agent_stores_and_uses_the_new_token_and_obeys_another_one_in_its_fil
     client.hello(said)
     assert [each["used_at"] is not None for each in listed(service)] == [True, True]
     shift(service, made["id"], 1)
-    ApiClient(service.url, file, ONE, home).hello(said)  # after a restart
+    again.hello(said)  # as after a restart
     with pytest.raises(Refused, match="expired"):
-        ApiClient(service.url, file, ONE, tmp_path).hello(said)
+        elsewhere.hello(said)
     other = make(service, "hpc")
     file.write_text(other["token"])
     client.hello(said)
     assert [each["used_at"] for each in listed(service) if each["id"] == other["id"]] != [None]
+    for each in clients:
+        each.close()

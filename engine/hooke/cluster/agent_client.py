@@ -102,6 +102,10 @@ class ApiClient:
         """Report that all pieces were sent, or why not. Raises as `fetch_begin`."""
         self._post("fetch-end", end.model_copy(update={"agent": self.agent}).model_dump_json(), CHECK_SECONDS)
 
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
     def _post(
         self,
         what: str,
