@@ -22,6 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from hooke_api.app import create_app
 from hooke_api.base import memory
 from hooke_api.base.settings import Settings
+from hooke_api.base.workers import Workers
 from hooke_api.storage import revisions
 from hooke_api.storage.database import Database
 from hooke_api.web.connections import limited
@@ -37,11 +38,23 @@ _LAST_SECONDS = 12
 class Server(uvicorn.Server):
     """Uvicorn that ends open streams before it waits for requests; otherwise Ctrl-C would hang on them."""
 
-    def __init__(self, config: uvicorn.Config, stopping: asyncio.Event, last: float | None = None) -> None:
-        """`last`: seconds from the signal until this process is ended; None if it has other tasks (tests)."""
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        stopping: asyncio.Event,
+        last: float | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        """`last`: seconds from the signal until this process is ended; None if it has other tasks (tests).
+
+        `workers`: its threads; it ends when one of them hangs.
+        """
         super().__init__(config)
         self._stopping = stopping
+        self._workers = workers
         self._last = last
+        if workers is not None:
+            workers.guard()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -51,6 +64,8 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Handle a signal: end streams, then the server."""
+        if self._workers is not None:
+            self._workers.unguard()
         if self._last is not None:
             faulthandler.dump_traceback_later(self._last, exit=True)  # logs where it hangs
         if self._loop is not None:
@@ -72,7 +87,9 @@ def make_server(settings: Settings, last: float | None = None) -> Server:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    return Server(config, app.state.stopping, last)
+    for route in app.routes:  # FastAPI makes what they need when they are first compared with an address
+        route.matches({"type": "http", "method": "GET", "path": "/", "root_path": "", "headers": []})
+    return Server(config, app.state.stopping, last, app.state.workers if last is not None else None)
 
 
 def shared_socket(settings: Settings) -> socket.socket:

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 from hooke_api.base import errors, log, memory
 from hooke_api.base.bodies import Bodies
 from hooke_api.base.caches import Budget
+from hooke_api.base.checked import Checks
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.door import Door
 from hooke_api.base.gate import Gate
@@ -91,6 +92,7 @@ ROOMS = (
 OTHER_TOKENS: dict[str, Callable[[Request], object]] = {
     f"{API}/ingest": ingest.check_token,
     f"{API}/agents/hello": tokens.caller,
+    f"{API}/agents/token": tokens.caller,
     f"{API}/agents/claim": tokens.caller,
     f"{API}/agents/proof": tokens.caller,
     f"{API}/agents/failed-launch": tokens.caller,
@@ -131,8 +133,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     operations, rates = Operations(ROOMS, API), Rates(settings)
     provider = single.provider is not None
     app.state.door = Door(app.state.sessions, app.state.accounts, operations, OTHER_TOKENS, rates, provider)
-    app.state.workers = Workers()
+    app.state.workers = Workers(settings.hang_seconds)
     app.state.bodies = Bodies(settings)
+    app.state.checks = Checks()
     app.state.ingesting = ThreadPoolExecutor(ingest.THREADS, "ingest")
     errors.install(app)
     for room in ROOMS:
@@ -140,7 +143,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(health.router, include_in_schema=False)
     website.install(app, settings)
     app.add_middleware(Delivery)
-    app.add_middleware(Gate, settings=settings, door=app.state.door, bodies=app.state.bodies)
+    gate = {"door": app.state.door, "bodies": app.state.bodies, "checks": app.state.checks}
+    app.add_middleware(Gate, settings=settings, **gate)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # the way that FastAPI documents
     return app
 
@@ -174,6 +178,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
                 await task
         await asyncio.to_thread(workers.stop)
         app.state.ingesting.shutdown(wait=False)
+        app.state.checks.close()
         app.state.passwords.close()
         app.state.accounts.close()
         await app.state.door.rates.close()

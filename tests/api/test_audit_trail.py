@@ -67,8 +67,9 @@ def test_changes_of_clusters_tokens_and_users(service):
     ]
     assert found[1][2:] == ({"draining": False}, {"draining": True})
     assert (found[2][2], found[2][3]["order"]) == ({}, "priority")
-    assert found[3][3] == {"token": token, "label": "node"}
-    assert told(service, token) == [("owner", "revoke_cluster_token", {"cluster": name, "label": "node"}, None)]
+    assert found[3][3] == {"token": token, "label": "node", "days": 90}
+    about = {"cluster": name, "label": "node", "revoked": False}
+    assert told(service, token) == [("owner", "revoke_cluster_token", about, {"revoked": True})]
     invite(service, user, "viewer")
     service.client.patch(f"/users/{user}", json={"role": "admin"}).raise_for_status()
     made = service.client.post("/tokens", json={"label": unique("ci"), "scope": "submit"}).json()

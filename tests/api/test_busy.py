@@ -16,7 +16,6 @@ from pathlib import Path
 import httpx
 import pytest
 from hooke_api.app import create_app
-from hooke_api.base import workers
 from hooke_api.base.errors import TooLarge, Unavailable
 from hooke_api.base.workers import Repeating, Workers
 from hooke_api.ingest import received
@@ -157,6 +156,9 @@ class Mortal(threading.Thread):
     def fault(self) -> str | None:
         return self.trouble
 
+    def overdue(self) -> float:
+        return 0.0
+
 
 def test_a_thread_that_has_ended_is_seen_and_started_again():
     made: list[Mortal] = []
@@ -218,15 +220,15 @@ class Hanging(Repeating):
         self.free.wait(LIMIT)
 
 
-def test_a_look_that_does_not_end_is_told_as_long_as_it_lasts(monkeypatch):
-    monkeypatch.setattr(workers, "HANGS_SECONDS", 0.2)
-    worker = Hanging()
-    worker.start()
-    wait_for(worker.fault, "the limit")
-    assert worker.fault() == "its look has not ended for 0 s"
+def test_a_look_that_does_not_end_is_told_as_long_as_it_lasts():
+    found, worker = Workers(0.2), Hanging()
+    found.add("hanging", lambda: worker)
+    wait_for(found.reasons, "the limit")
+    said = "the hanging does not work: it has given no sign of life for 0 s; the log of the server says more"
+    assert found.reasons() == [said]
     worker.free.set()
-    wait_for(lambda: worker.fault() is None, "its end")
-    worker.stop()
+    wait_for(lambda: found.reasons() == [], "its end")
+    found.stop()
 
 
 def test_a_body_that_takes_too_long_to_read_is_refused():

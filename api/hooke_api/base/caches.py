@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar, cast
 
@@ -26,6 +26,8 @@ class Budget:
         self._entries: OrderedDict[tuple[int, Hashable], tuple[object, int]] = OrderedDict()
         """Number of the cache, key in it -> value, bytes."""
         self._held = 0
+        self._of: Counter[int] = Counter()
+        """Number of a cache -> bytes of its entries."""
         self._caches = 0
         self._lock = threading.Lock()
 
@@ -49,12 +51,18 @@ class Budget:
             self._entries.move_to_end((cache, key))
             return found[0]
 
-    def put(self, cache: int, key: Hashable, value: object, size: int) -> None:
-        """Hold a value of `size` bytes, in place of another one with its key; let go what is too much."""
+    def put(self, cache: int, key: Hashable, value: object, size: int, most: int | None = None) -> None:
+        """Hold a value of `size` bytes, in place of another one with its key; let go what is too much.
+
+        `most`: bytes that this cache may hold of those of all.
+        """
         with self._lock:
             self._remove((cache, key))
             self._entries[cache, key] = value, size
             self._held += size
+            self._of[cache] += size
+            while most is not None and self._of[cache] > most and self._of[cache] > size:
+                self._remove(next(place for place in self._entries if place[0] == cache))
             while self._held > self._limit and len(self._entries) > 1:
                 self._remove(next(iter(self._entries)))
 
@@ -66,15 +74,17 @@ class Budget:
 
     def _remove(self, place: tuple[int, Hashable]) -> None:
         found = self._entries.pop(place, None)
-        self._held -= found[1] if found is not None else 0
+        if found is not None:
+            self._held -= found[1]
+            self._of[place[0]] -= found[1]
 
 
 class Cache(Generic[K, V]):
     """One of the caches of a budget."""
 
-    def __init__(self, budget: Budget, size: Callable[[V], int]) -> None:
-        """`size`: bytes of a value."""
-        self._budget, self._size = budget, size
+    def __init__(self, budget: Budget, size: Callable[[V], int], most: int | None = None) -> None:
+        """`size`: bytes of a value. `most`: bytes that it may hold of those of all caches; None: all of them."""
+        self._budget, self._size, self._most = budget, size, most
         self._number = budget.register()
 
     def get(self, key: K) -> V | None:
@@ -83,7 +93,7 @@ class Cache(Generic[K, V]):
 
     def put(self, key: K, value: V) -> None:
         """Keep a value; values are shared between threads, so nobody changes them."""
-        self._budget.put(self._number, key, value, self._size(value))
+        self._budget.put(self._number, key, value, self._size(value), self._most)
 
     def drop(self, unwanted: Callable[[K], bool]) -> None:
         """Forget the values whose keys are not wanted."""

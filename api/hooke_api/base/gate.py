@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from functools import partial
 
 from fastapi import Request
 from hooke.spec.fetching import PIECE_BYTES
@@ -16,8 +17,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hooke_api.base import later
 from hooke_api.base.access import Actor, address_of, changing
 from hooke_api.base.bodies import Bodies, HeldBody
+from hooke_api.base.checked import SMALL, Checks
 from hooke_api.base.door import Door
 from hooke_api.base.errors import (
     AWAY,
@@ -41,11 +44,12 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
 class Gate:
     """ASGI middleware: request id, Host, `Door`, body; headers of every response."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, door: Door, bodies: Bodies) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, door: Door, bodies: Bodies, checks: Checks) -> None:
         self.app = app
         self.settings = settings
         self.door = door
         self.bodies = bodies
+        self.checks = checks
         self.hosts = {"localhost", "127.0.0.1", "[::1]", *(host.lower() for host in settings.allowed_hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,6 +59,7 @@ class Gate:
             return
         request_id = uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
+        later.allow(scope["state"])
 
         started = False
 
@@ -82,6 +87,9 @@ class Gate:
                 finally:
                     asking.reset(earlier)
                     changing.reset(before)
+                if (rest := later.left(scope)) is not None:
+                    del passed
+                    await rest(receive, sending)
         except ClientDisconnect:
             return  # the client has disconnected
         except Exception as error:
@@ -137,8 +145,15 @@ class Gate:
         held.client = _client(request)
         message = await self.bodies.read(receive, held, limit)
         if not ingest and not piece:
-            check_shape(message.get("body", b""), ORDINARY)
+            await self._shape(message.get("body", b""))
         return _replay(message, receive)
+
+    async def _shape(self, body: bytes) -> None:
+        """Check the shape of a body, of one that is not small in a thread."""
+        if len(body) <= SMALL:
+            check_shape(body, ORDINARY)
+        else:
+            await self.checks.run(partial(check_shape, body, ORDINARY))
 
 
 def _client(request: Request) -> str:

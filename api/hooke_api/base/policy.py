@@ -143,6 +143,7 @@ LEAST: Mapping[str, Role | Other] = {
     "export_audit": ADMIN,
     "ingest": Other.ATTEMPT,
     "agent_hello": Other.AGENT,
+    "agent_renew_token": Other.AGENT,
     "agent_claim": Other.AGENT,
     "agent_proof": Other.AGENT,
     "agent_failed_launch": Other.AGENT,

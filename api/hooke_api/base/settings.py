@@ -118,7 +118,7 @@ class Settings(BaseSettings):
     """The same for event streams that are opened."""
     anonymous_per_minute: int = Field(600, ge=0)
     """The same for requests without a valid token, of one address."""
-    caches_limit: int = Field(16 * 1024 * 1024, ge=0)
+    caches_limit: int = Field(12 * 1024 * 1024, ge=0)
     """Bytes of curves, timelines and answers that this process keeps, so that it need not read them again. The one
     used last stays although it alone is larger."""
     database_seconds: float = Field(10.0, gt=0)
@@ -134,6 +134,9 @@ class Settings(BaseSettings):
     """Interval between two looks for what is to be deleted or purged, s."""
     headline_seconds: float = Field(2.0, gt=0)
     """Interval between two looks for experiments whose headlines are out of date, s."""
+    hang_seconds: float = Field(120.0, gt=0)
+    """Seconds without a sign of a thread, or of the event loop, after which the process counts as hanging. Then
+    `readyz` says so, and the process ends, for a thread as many seconds later: its keeper starts it again."""
     disk_warning: int = Field(2 * 1024**3, ge=0)
     """Bytes: below this free space on the disk of the database, `readyz` and the dashboard warn."""
 

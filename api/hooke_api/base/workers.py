@@ -1,8 +1,14 @@
-"""Long-lived threads: started again if they end, and part of readiness."""
+"""Long-lived threads: started again if they end, and part of readiness; a process in which one hangs is ended.
+
+A thread cannot be ended from outside, and a second one beside it might do the same work twice. So the process ends
+itself, and its keeper (`hooke up`, systemd, the container engine) starts it again. The watchdog that does so is a
+thread of the C library's, which needs no lock of Python: it also notices an event loop that stands still.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +24,7 @@ LOOK_SECONDS = 1.0
 AGAIN_SECONDS = 1.0
 """Pause after a look that failed, s."""
 HANGS_SECONDS = 120.0
-"""Seconds without a sign of a `Repeating` thread after which it counts as hanging; plus its interval."""
+"""Seconds without a sign of a thread after which it counts as hanging; plus its interval."""
 
 log = structlog.get_logger("hooke.workers")
 
@@ -38,12 +44,20 @@ class Worker(Protocol):
     def fault(self) -> str | None:
         """Return why it does not do its work at present, or None; anybody may read it."""
 
+    def overdue(self) -> float:
+        """Return for how long a sign of life has been due, s; 0 or less: it is not due yet."""
+
 
 class Workers:
     """The threads of this process, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, hangs_seconds: float = HANGS_SECONDS) -> None:
         self._made: dict[str, tuple[Callable[[], Worker], Worker]] = {}
+        self._hangs_seconds = hangs_seconds
+        self._guarded = False
+        """Whether this process ends when it hangs."""
+        self._told: set[str] = set()
+        """Threads that were said to hang."""
 
     def add(self, name: str, make: Callable[[], Worker]) -> None:
         """Start a thread; `make` returns a new one whenever the present one has ended."""
@@ -63,16 +77,46 @@ class Workers:
         found = []
         for name, (_, worker) in list(self._made.items()):
             why = worker.fault() if worker.is_alive() else "its thread has ended"
+            if worker.is_alive() and self._hangs(worker):
+                why = f"it has given no sign of life for {worker.overdue():.0f} s; {LOG}"
             if why:
                 found.append(f"the {name} does not work: {why}")
         return found
 
+    def _hangs(self, worker: Worker) -> bool:
+        return worker.overdue() > self._hangs_seconds
+
+    def guard(self) -> None:
+        """Have this process end, with the places of all threads in its log, when it hangs.
+
+        An event loop may stand still for `hangs_seconds`; so long after a thread counts as hanging, it may go on.
+        """
+        self._guarded = True
+
+    def unguard(self) -> None:
+        """End that: the process ends by another way. May be called by a handler of a signal."""
+        self._guarded = False
+
+    def _put_off(self) -> None:
+        """Put off the end of this process, unless a thread hangs."""
+        hanging = [name for name, (_, worker) in self._made.items() if self._hangs(worker)]
+        if self._guarded and not hanging:
+            faulthandler.dump_traceback_later(self._hangs_seconds, exit=True)
+        for name in set(hanging) - self._told:
+            log.error("a thread hangs: this process ends unless it goes on", worker=name)
+        self._told = set(hanging)
+
     async def watch(self) -> None:
         """Look at the threads until this task is cancelled."""
-        while True:
-            with suppress(Exception):  # no memory for a thread, for example: the next look tries again
-                self.look()
-            await asyncio.sleep(LOOK_SECONDS)
+        try:
+            while True:
+                with suppress(Exception):  # no memory for a thread, for example: the next look tries again
+                    self._put_off()
+                    self.look()
+                await asyncio.sleep(min(LOOK_SECONDS, self._hangs_seconds / 4))
+        finally:
+            if self._guarded:
+                faulthandler.cancel_dump_traceback_later()
 
     def stop(self) -> None:
         """End every thread."""
@@ -126,8 +170,11 @@ class Repeating(threading.Thread):
         """Return why it does not do its work at present, or None."""
         if self._cause:
             return f"its last look failed: {self._cause}; {LOG}"
-        silent = time.monotonic() - self._sign_at
-        return f"its look has not ended for {silent:.0f} s" if silent > self.seconds + HANGS_SECONDS else None
+        return None
+
+    def overdue(self) -> float:
+        """Return for how long a sign of life has been due, s; 0 or less: it is not due yet."""
+        return time.monotonic() - self._sign_at - self.seconds
 
     def stop(self) -> None:
         """End the thread; return when it has ended, or after a few seconds."""

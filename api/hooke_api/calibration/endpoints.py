@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from hooke.spec.calibrating import CalibrationReport
 
 from hooke_api.base.access import ActorOf
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.calibration import service
 from hooke_api.calibration.schemas import CalibrationList, CalibrationRequest, CalibrationView
 from hooke_api.clusters import tokens
@@ -13,8 +14,8 @@ from hooke_api.clusters.tokens import CallerOf
 from hooke_api.models import StoredCalibration
 from hooke_api.storage.database import DatabaseOf
 
-router = APIRouter(prefix="/clusters/{name}/calibrations", tags=["clusters"])
-of_agents = APIRouter(prefix="/agents", tags=["agents"])
+router = APIRouter(route_class=CheckedRoute, prefix="/clusters/{name}/calibrations", tags=["clusters"])
+of_agents = APIRouter(route_class=CheckedRoute, prefix="/agents", tags=["agents"])
 
 
 @router.post("", operation_id="start_calibration", status_code=202)

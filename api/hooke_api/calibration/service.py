@@ -75,7 +75,9 @@ def cancel(session: Session, cluster: str, id: str) -> CalibrationView:
         raise ResourceNotFound(f"{cluster} has no calibration {id}")
     if row.state not in OPEN:
         raise Conflict(f"this calibration has ended already: {row.state}")
+    before = {"state": row.state}
     calibrations.cancel(session, row)
+    tell(session, before=before, after={"state": row.state})
     return _view(row, None)
 
 

@@ -5,25 +5,27 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Header, Request, Response
 from hooke.errors import Fault
 from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.events import AgentHello
 from hooke.spec.frozen import Name
 from hooke.spec.orders import ClaimedOrder, OrderClaim
-from hooke.spec.protocol import CLOCK, AgentWelcome
+from hooke.spec.protocol import CLOCK, RENEW, AgentWelcome, RenewedToken
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import select
 
-from hooke_api.base.errors import Invalid, ResourceNotFound
+from hooke_api.base.checked import CheckedRoute
+from hooke_api.base.errors import Conflict, Invalid, ResourceNotFound
 from hooke_api.base.security import server_mark
-from hooke_api.clusters import registration, tokens
+from hooke_api.clusters import registration, renewals, tokens
 from hooke_api.clusters.tokens import CallerOf
-from hooke_api.models import Cluster, Run
+from hooke_api.models import Cluster, ClusterToken, Run, database_time
 from hooke_api.scheduling import forgetting, holds, leases, orders
+from hooke_api.storage import trail
 from hooke_api.storage.database import DatabaseOf
 
-router = APIRouter(prefix="/agents", tags=["agents"])
+router = APIRouter(route_class=CheckedRoute, prefix="/agents", tags=["agents"])
 
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 AgentClock = Annotated[
@@ -40,9 +42,16 @@ AgentClock = Annotated[
 
 @router.post("/hello", operation_id="agent_hello")
 def agent_hello(
-    who: CallerOf, said: AgentHello, request: Request, database: DatabaseOf, agent_clock: AgentClock = None
+    who: CallerOf,
+    said: AgentHello,
+    request: Request,
+    response: Response,
+    database: DatabaseOf,
+    agent_clock: AgentClock = None,
 ) -> AgentWelcome:
     """Register a cluster, or renew its registration; bearer token of the cluster.
+
+    A header of the answer asks the agent to renew its token, when that is due.
 
     409: its agent is of a version that this server cannot work with, or the cluster has another agent.
     """
@@ -57,8 +66,28 @@ def agent_hello(
     with database.write() as session:
         tokens.confirm(session, who, said.name)
         welcome = registration.hello(session, said, silence, who.token, agent_clock)
+        mine = session.get(ClusterToken, who.token) if who.token else None
+        if mine is not None and renewals.due(mine, database_time(session)):
+            response.headers[RENEW] = "true"
     request.app.state.bus.mark(mark)
     return welcome.model_copy(update={"broker": mark})
+
+
+@router.post("/token", operation_id="agent_renew_token", status_code=201)
+def agent_renew_token(who: CallerOf, database: DatabaseOf) -> RenewedToken:
+    """Make a token in place of the one that is sent, which ends five minutes after the new one is first used.
+
+    409 for the server's own agent token, which is a file of the server.
+    """
+    with database.write() as session:
+        tokens.confirm(session, who, None)
+        if who.token is None:
+            raise Conflict("the server's own agent token is a file of the server and does not expire")
+        former = session.get_one(ClusterToken, who.token)
+        made, secret = renewals.renew(session, former)
+        about = {"token": made.id, "expires_at": str(made.expires_at), "renews": former.id}
+        trail.add(session, "agent", "agent_renew_token", made.cluster, credential=former.id, after=about)
+    return RenewedToken(token=secret)
 
 
 @router.post("/claim", operation_id="agent_claim")

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from hooke.spec.frozen import Name
 
 from hooke_api.base.access import ActorOf
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.clusters import service, tokens
 from hooke_api.clusters.occupancy import Period, occupancy
 from hooke_api.clusters.schemas import (
@@ -24,7 +25,7 @@ from hooke_api.clusters.schemas import (
 )
 from hooke_api.storage.database import DatabaseOf
 
-router = APIRouter()
+router = APIRouter(route_class=CheckedRoute)
 
 ClusterName = Annotated[Name, Path(description="Name of a cluster.")]
 
@@ -96,9 +97,12 @@ def list_cluster_tokens(name: ClusterName, database: DatabaseOf) -> ClusterToken
 def make_cluster_token(
     name: ClusterName, asked: TokenRequest, actor: ActorOf, database: DatabaseOf
 ) -> NewClusterToken:
-    """Make a token with which the agent of this cluster, and of no other, reports; its secret is shown once."""
+    """Make a token with which the agent of this cluster, and of no other, reports; its secret is shown once.
+
+    The agent renews it before it expires.
+    """
     with database.write() as session:
-        return tokens.make(session, name, asked.label, actor.name)
+        return tokens.make(session, name, asked.label, actor.name, asked.days)
 
 
 @router.post("/cluster-tokens/{token_id}/revoke", operation_id="revoke_cluster_token", tags=["clusters"])

@@ -41,11 +41,13 @@ def hello(
     if cluster is None:
         cluster = Cluster(name=said.name, project_id=DEFAULT_PROJECT, created_by="agent", created_at=at)
         session.add(cluster)
-        trail.add(session, "agent", "agent_hello", said.name, credential=token or "agent token of the server")
+        _note(session, said, token, None)
     elif said.agent != cluster.agent and cluster.agent is not None:
         _replace(session, cluster, at, silence)
+        _note(session, said, token, cluster)
     elif said.place != cluster.place and cluster.place is not None:
         _move(session, cluster, said.place, at, silence)
+        _note(session, said, token, cluster)
     news = _update(cluster, said) or news
     cluster.token = token
     cluster.seen_at = at
@@ -58,6 +60,19 @@ def hello(
         wake_scheduler(session)
     return AgentWelcome(
         protocol=PROTOCOL, oldest=OLDEST, version=version("hooke-api"), draining=bool(cluster.draining)
+    )
+
+
+def _note(session: Session, said: AgentHello, token: str | None, before: Cluster | None) -> None:
+    """Add an entry of the audit trail for an agent that joins, or takes the place of another one."""
+    trail.add(
+        session,
+        "agent",
+        "agent_hello",
+        said.name,
+        credential=token or "agent token of the server",
+        before={"agent": before.agent, "place": before.place, "token": before.token} if before else None,
+        after={"agent": said.agent, "place": said.place, "token": token},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from hooke.spec.events import FileFault
 from hooke.spec.spaces import Space
@@ -74,10 +74,14 @@ class ClusterTokenView(View):
     label: str
     created_by: str
     created_at: datetime
+    expires_at: datetime | None
+    """When it expires, unless its agent renews it; null: never, as those of earlier versions."""
     used_at: datetime | None
     """When it was last used, to within a minute; null: never."""
     revoked_at: datetime | None
-    """When it was revoked; null: it is valid."""
+    """When it was revoked; null: it was not."""
+    renews: str | None
+    """Id of the token in whose place its agent asked for it; null: a user made it."""
 
 
 class NewClusterToken(ClusterTokenView):
@@ -99,6 +103,10 @@ class TokenRequest(View):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     label: str = Field("", max_length=120, description="A note for the list of tokens, as the host it is for.")
+    days: Annotated[
+        int,
+        Field(ge=1, le=730, description="Days until it expires; its agent renews it in the last third of them."),
+    ] = 90
 
 
 class Offered(View):

@@ -1,4 +1,4 @@
-"""Tokens of agents: made for one cluster, shown once, revocable; and who sends a request of an agent."""
+"""Tokens of agents: made for one cluster, shown once, expiring, revocable; and who sends a request of an agent."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hooke_api.base.errors import Conflict, Forbidden, ResourceNotFound, Unautho
 from hooke_api.base.ids import token_id
 from hooke_api.base.security import bearer, digest, same
 from hooke_api.base.settings import Settings
+from hooke_api.clusters import renewals
+from hooke_api.clusters.renewals import PREFIX
 from hooke_api.clusters.schemas import ClusterTokenList, ClusterTokenView, NewClusterToken
-from hooke_api.models import DEFAULT_PROJECT, Cluster, ClusterToken, now
+from hooke_api.models import DEFAULT_PROJECT, Cluster, ClusterToken, database_time
 from hooke_api.storage import trail
 from hooke_api.storage.database import Database
 from hooke_api.storage.outbox import announce
 
-PREFIX = "hooke_cluster_"
-"""Beginning of every token, so that scanners for secrets recognise one."""
 MOST = 100
 """Maximum number of valid tokens of a cluster."""
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,14 +60,21 @@ def caller(request: Request) -> AgentCaller:
     database: Database = request.app.state.database
     with database.read() as session:
         found = session.scalars(select(ClusterToken).where(ClusterToken.token_sha256 == digest(given))).first()
+        at = database_time(session)
     if found is None:
         raise Unauthorized("the server does not know this token: create one with `hooke clusters token CLUSTER`")
-    if found.revoked_at is not None:
-        raise Unauthorized(
-            f"this token was revoked at {found.revoked_at:%Y-%m-%d %H:%M} UTC: "
-            f"create another one with `hooke clusters token {found.cluster}`"
-        )
+    if why := _ended(found, at):
+        raise Unauthorized(f"this token {why} UTC: create another one with `hooke clusters token {found.cluster}`")
     return AgentCaller(found.cluster, found.id)
+
+
+def _ended(token: ClusterToken, at: datetime) -> str | None:
+    """Return since when a token is not valid any more, in words; None: it is."""
+    if token.revoked_at is not None:
+        return f"was revoked at {token.revoked_at:%Y-%m-%d %H:%M}"
+    if token.expires_at is not None and token.expires_at <= at:
+        return f"expired at {token.expires_at:%Y-%m-%d %H:%M}"
+    return None
 
 
 CallerOf = Annotated[AgentCaller, Depends(caller)]
@@ -86,10 +93,11 @@ def confirm(session: Session, who: AgentCaller, cluster: str | None) -> None:
         if cluster is not None:
             _check_own(session, cluster)
         return
-    found = session.get(ClusterToken, who.token, with_for_update=True)
-    if found is None or found.revoked_at is not None:
-        raise Unauthorized("this token has just been revoked")
-    at = now()
+    found, at = session.get(ClusterToken, who.token, with_for_update=True), database_time(session)
+    if found is None or _ended(found, at):
+        raise Unauthorized("this token has just been revoked, or has expired")
+    if found.used_at is None:
+        renewals.begun(session, found, at)
     if found.used_at is None or found.used_at < at - _TOUCH:
         found.used_at = at
 
@@ -101,17 +109,19 @@ def _check_own(session: Session, name: str) -> None:
     """
     cluster = session.get(Cluster, name)
     used = session.get(ClusterToken, cluster.token) if cluster is not None and cluster.token is not None else None
-    if used is not None and used.revoked_at is None:
+    if used is not None and _ended(used, database_time(session)) is None:
         raise Forbidden(
             f"the agent of {name!r} reports with a token of this cluster ({used.id}), so the server's own agent "
             "token does not speak for it: use a token of the cluster, or revoke that one"
         )
 
 
-def make(session: Session, cluster: str, label: str, who: str) -> NewClusterToken:
+def make(session: Session, cluster: str, label: str, who: str, days: int) -> NewClusterToken:
     """Make a token for a cluster, which may join later. Raises Conflict if it has too many."""
+    at = database_time(session)
+    unexpired = ClusterToken.expires_at.is_(None) | (ClusterToken.expires_at > at)
     valid = select(ClusterToken.id).where(ClusterToken.cluster == cluster, ClusterToken.revoked_at.is_(None))
-    if len(session.scalars(valid.limit(MOST)).all()) >= MOST:
+    if len(session.scalars(valid.where(unexpired).limit(MOST)).all()) >= MOST:
         raise Conflict(f"the cluster {cluster!r} has {MOST} valid tokens, the maximum: revoke unused ones")
     token = PREFIX + secrets.token_urlsafe(32)
     row = ClusterToken(
@@ -121,13 +131,15 @@ def make(session: Session, cluster: str, label: str, who: str) -> NewClusterToke
         cluster=cluster,
         label=label,
         token_sha256=digest(token),
-        created_at=now(),
+        created_at=at,
+        expires_at=at + timedelta(days=days),
         used_at=None,
         revoked_at=None,
+        renews=None,
     )
     session.add(row)
     session.flush()
-    trail.tell(session, after={"token": row.id, "label": label})
+    trail.tell(session, after={"token": row.id, "label": label, "days": days})
     announce(session, "clusters", {})
     return NewClusterToken(**ClusterTokenView.model_validate(row).model_dump(), token=token)
 
@@ -139,17 +151,19 @@ def listed(session: Session, cluster: str) -> ClusterTokenList:
 
 
 def revoke(session: Session, token: str) -> ClusterTokenView:
-    """Revoke a token at once; no effect on one that is revoked. Raises ResourceNotFound.
+    """Revoke a token at once, with those by which its agent has renewed it. Raises ResourceNotFound.
 
-    The cluster whose agent uses it is offline from now on.
+    The cluster whose agent uses it is offline from now on. No effect on one that is revoked.
     """
     row = session.get(ClusterToken, token, with_for_update=True)
     if row is None:
         raise ResourceNotFound(f"no token has the id {token!r}")
-    trail.tell(session, before={"cluster": row.cluster, "label": row.label})
+    revoked = {"revoked": row.revoked_at is not None}
+    trail.tell(session, before={"cluster": row.cluster, "label": row.label} | revoked, after={"revoked": True})
     if row.revoked_at is None:
-        row.revoked_at = now()
-        session.execute(update(Cluster).where(Cluster.token == token).values(seen_at=LONG_AGO))
+        for each in (row, *renewals.later(session, row)):
+            each.revoked_at = each.revoked_at or database_time(session)
+            session.execute(update(Cluster).where(Cluster.token == each.id).values(seen_at=LONG_AGO))
         announce(session, "clusters", {})
     return ClusterTokenView.model_validate(row)
 
@@ -157,4 +171,4 @@ def revoke(session: Session, token: str) -> ClusterTokenView:
 def revoke_all(session: Session, cluster: str) -> None:
     """Revoke every token of a cluster."""
     mine = (ClusterToken.cluster == cluster) & ClusterToken.revoked_at.is_(None)
-    session.execute(update(ClusterToken).where(mine).values(revoked_at=now()))
+    session.execute(update(ClusterToken).where(mine).values(revoked_at=database_time(session)))

@@ -57,7 +57,7 @@ class Bus:
         with self._waiting:
             told = self._told or (0, False)
             self._told = (max(position, told[0]), wake or told[1])
-            if self._sending is None:
+            if self._sending is None or not self._sending.is_alive():
                 self._sending = threading.Thread(target=self._send, name="notifications", daemon=True)
                 self._sending.start()
             self._waiting.notify()
@@ -79,7 +79,7 @@ class Bus:
         message: dict[str, Any] = {"position": position, "wake": wake}
         try:
             self._redis.publish(CHANNEL, json.dumps(message))
-        except redis.RedisError as error:
+        except Exception as error:  # any error: the thread must not end
             self._silent_until = time.monotonic() + PAUSE_SECONDS
             log.warning("redis does not respond: streams poll the database", error=str(error))
 

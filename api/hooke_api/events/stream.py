@@ -12,13 +12,15 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Annotated, Any
 
+import structlog
 from fastapi import APIRouter, Header, Query, Request
 from pydantic import StringConstraints
 from starlette.responses import StreamingResponse
-from starlette.types import Send
+from starlette.types import Receive, Scope, Send
 
 from hooke_api.base.door import Door
 from hooke_api.base.errors import AWAY, Unauthorized
+from hooke_api.base.later import put_off
 from hooke_api.base.reach import reached
 from hooke_api.events.hub import Behind, Choice, Hub, encoded
 
@@ -29,6 +31,7 @@ HEARTBEAT_SECONDS = 5.0
 RETRY_MILLISECONDS = 1000
 """How long a browser waits before it connects again."""
 
+log = structlog.get_logger("hooke.stream")
 router = APIRouter(tags=["stream"])
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -44,7 +47,10 @@ def hub_of(app: Any) -> Hub:
 
 
 class EventStream(StreamingResponse):
-    """Events as bytes: FastAPI's own response validates, encodes and queues each event of each stream."""
+    """Events as bytes: FastAPI's own response validates, encodes and queues each event of each stream.
+
+    It is sent when FastAPI has ended, by the gate (`hooke_api.base.later`).
+    """
 
     media_type = "text/event-stream"
 
@@ -54,10 +60,30 @@ class EventStream(StreamingResponse):
         super().__init__(events, status_code, headers)  # FastAPI's document needs the status here
         self._events = events
 
-    async def stream_response(self, send: Send) -> None:
-        """Send events; leave the hub at once when the client has gone."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have the response sent later, or send it now if this is not possible."""
+        if not put_off(scope, self.send):
+            await self.send(receive, send)
+
+    async def send(self, receive: Receive, send: Send) -> None:
+        """Send events until they end or the client has gone; then leave the hub at once."""
+        sending = asyncio.create_task(self._send(send))
+        try:
+            while (await receive())["type"] != "http.disconnect":  # also said once the response is complete
+                pass
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+
+    async def _send(self, send: Send) -> None:
         async with aclosing(self._events):
-            await super().stream_response(send)
+            try:
+                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+                async for events in self._events:
+                    await send({"type": "http.response.body", "body": events, "more_body": True})
+            except Exception:  # any error: the client connects again, and `receive` must return
+                log.exception("a stream failed; it ends")
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 _FIELDS = {name: {"type": "string"} for name in ("data", "event", "id")} | {

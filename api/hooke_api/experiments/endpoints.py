@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from hooke_api.base.access import ActorOf
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.base.documents import SubmittedExperiment
 from hooke_api.base.names import ProjectName
 from hooke_api.base.reach import DEFAULT_NAME
@@ -30,8 +31,8 @@ from hooke_api.storage.database import DatabaseOf
 from hooke_api.waiting.endpoints import silence_of
 from hooke_api.waiting.schemas import PriorityChange
 
-router = APIRouter(prefix="/experiments", tags=["experiments"])
-of_fields = APIRouter(tags=["experiments"])
+router = APIRouter(route_class=CheckedRoute, prefix="/experiments", tags=["experiments"])
+of_fields = APIRouter(route_class=CheckedRoute, tags=["experiments"])
 
 Limit = Annotated[int, Query(ge=1, le=500)]
 FilterText = Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeVar
 from fastapi import APIRouter, Depends, Query, Request
 
 from hooke_api.base.caches import Budget
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.base.parquet import ParquetAnswer, parquet_answer
 from hooke_api.base.tables import CsvAnswer, csv_answer
 from hooke_api.metrics import export, phases, service, workers
@@ -26,7 +27,7 @@ from hooke_api.metrics.schemas import (
 )
 from hooke_api.storage.database import DatabaseOf
 
-router = APIRouter(tags=["metrics"])
+router = APIRouter(route_class=CheckedRoute, tags=["metrics"])
 
 
 T = TypeVar("T")

@@ -119,7 +119,9 @@ class _Growth:
     def grown(self, settled: Settled, most: int) -> Growing:
         """Read the new steps, and return what there is now."""
         self.most = most
-        self.settled = settled.watching({("samples", False): self._scored_behind(settled)}) or settled
+        self.settled = settled
+        if len(settled.rows["samples"].watched):  # somebody has asked what was sent until each evaluation
+            self.settled = settled.watching({("samples", False): self._scored_behind(settled)}) or settled
         awaited = {piece.rank for piece in self.pieces}
         for piece, columns in read(self.session, self.pieces, self.file, ahead=self.ahead):
             self._add(piece, that_count(self.counting, piece, columns))

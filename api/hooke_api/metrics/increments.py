@@ -32,6 +32,8 @@ class _Known:
 
 
 _Remembered = dict[_Key, _Known]
+MOST = 3 * MIB
+"""Bytes of the caches that answers may take: a viewer needs the last one, and curves are dearer to make."""
 _OF_POINT = 200
 """Bytes of the entry of a run in `points`, about."""
 
@@ -41,7 +43,7 @@ class Increments:
 
     def __init__(self, budget: Budget | None = None) -> None:
         """`budget`: of all caches of the process; None: one of its own."""
-        self._answers: Cache[str, _Remembered] = Cache(budget or Budget(8 * MIB), _size)
+        self._answers: Cache[str, _Remembered] = Cache(budget or Budget(8 * MIB), _size, MOST)
 
     def since(self, answer: BandAnswer, version: str | None) -> BandAnswer:
         """Return an answer with its version, as what has changed since another version if that is remembered."""

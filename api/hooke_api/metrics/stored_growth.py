@@ -69,7 +69,9 @@ def save(database: Database, run_id: str, most: int) -> bool:
         evaluations = read_evaluations(session, parts(runs))[run_id]
         told = Told(read_begun(session, runs)[run_id], read_left(session, runs)[run_id], evaluations)
         try:
-            data = packed(grow(session, runs[0], key, told, most, load(session, runs[0])))
+            scored = frozenset(float(row[1]) for row in evaluations)  # what was sent until each may be asked for
+            known = load(session, runs[0])
+            data = packed(grow(session, runs[0], key, told, most, known, {("samples", False): scored}))
         except Irregular:
             data = b""
     row = {"run_id": run_id, "most": LIMIT, "metric": NAME, "of_data": str(VERSION), "n": int(steps or 0)}

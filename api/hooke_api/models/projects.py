@@ -24,6 +24,8 @@ class Project(Base):
     """Retention: a duration such as `90d`, or `never`; null: that of the site."""
     quota: Mapped[int | None] = mapped_column(BigInteger)
     """Points that it may hold before nothing more is put into it; null: any number."""
+    quota_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    """Bytes that these may take, in the same way; null: any number."""
     created_at: Mapped[datetime]
     created_by: Mapped[str] = mapped_column(String(120), default="")
 

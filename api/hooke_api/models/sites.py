@@ -66,9 +66,13 @@ class ClusterToken(Owned, Base):
     label: Mapped[str] = mapped_column(String(120))
     token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     created_at: Mapped[datetime]
+    expires_at: Mapped[datetime | None]
+    """When it expires; null: never, as those made before version 0.2."""
     used_at: Mapped[datetime | None]
     """When it was last used, to within a minute."""
     revoked_at: Mapped[datetime | None]
+    renews: Mapped[str | None] = mapped_column(String(40))
+    """Id of the token that the agent had before, which ends soon after this one is used."""
 
 
 class AgentOrder(Base):

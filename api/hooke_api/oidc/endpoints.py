@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse
 
 from hooke_api.base import pages
 from hooke_api.base.access import ActorOf, address_of
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.base.errors import Unavailable
 from hooke_api.base.security import Sessions, digest
 from hooke_api.oidc import identities
@@ -22,7 +23,7 @@ from hooke_api.oidc.single_sign_on import SingleSignOn, of
 from hooke_api.people.signing_in import Sent
 from hooke_api.storage.database import DatabaseOf
 
-router = APIRouter(tags=["people"])
+router = APIRouter(route_class=CheckedRoute, tags=["people"])
 
 ACCOUNT = "/account"
 """Page of the dashboard from which accounts are linked."""

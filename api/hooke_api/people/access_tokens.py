@@ -5,13 +5,12 @@ from __future__ import annotations
 import secrets
 from datetime import timedelta
 
-from hooke.errors import Fault
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base import ids
 from hooke_api.base.access import AGENT_SCOPE, Actor, Credential, Role, Scope
-from hooke_api.base.errors import Conflict, Forbidden, Invalid, ResourceNotFound
+from hooke_api.base.errors import Conflict, Forbidden, ResourceNotFound
 from hooke_api.base.security import TOKEN_PREFIX, digest
 from hooke_api.clusters import tokens as of_clusters
 from hooke_api.clusters.schemas import ClusterTokenView
@@ -41,9 +40,9 @@ def _view(row: AccessToken, user: str | None) -> TokenView:
 
 
 def _of_agent(row: ClusterToken | ClusterTokenView) -> TokenView:
-    known = {name: getattr(row, name) for name in ("id", "label", "created_at", "used_at", "revoked_at")}
-    made = {"created_by": row.created_by, "expires_at": None}
-    return TokenView(**known, **made, user=None, scope=AGENT_SCOPE + row.cluster)
+    names = ("id", "label", "created_by", "created_at", "expires_at", "used_at", "revoked_at")
+    known = {name: getattr(row, name) for name in names}
+    return TokenView(**known, user=None, scope=AGENT_SCOPE + row.cluster)
 
 
 def create(session: Session, asked: AccessTokenRequest, actor: Actor) -> NewToken:
@@ -94,10 +93,8 @@ def _check_number(session: Session, owner: str | None, label: str) -> None:
 def _create_for_agent(session: Session, asked: AccessTokenRequest, actor: Actor) -> NewToken:
     if not actor.may(Role.OPERATOR):
         raise Forbidden("the token of an agent needs the role operator")
-    if "days" in asked.model_fields_set:
-        fault = Fault(pointer="/days", message="the token of an agent is valid until it is revoked")
-        raise Invalid("the token of an agent does not expire", [fault])
-    made = of_clusters.make(session, asked.scope.removeprefix(AGENT_SCOPE), asked.label, actor.name)
+    cluster = asked.scope.removeprefix(AGENT_SCOPE)
+    made = of_clusters.make(session, cluster, asked.label, actor.name, asked.days)
     row = session.get_one(ClusterToken, made.id)
     trail.tell(session, subject=made.id, after={"user": None, "label": row.label, "scope": asked.scope})
     return NewToken(**_of_agent(row).model_dump(), token=made.token)

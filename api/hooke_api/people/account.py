@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from hooke_api.base.access import Actor, ActorOf, Credential, Role, address_of
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.base.errors import Unauthorized
 from hooke_api.base.security import Sessions
 from hooke_api.people import sessions, signing_in
@@ -15,9 +16,10 @@ from hooke_api.people.accounts import Accounts
 from hooke_api.people.passwords import Passwords
 from hooke_api.people.schemas import Acceptance, Me, PasswordChange, SignIn
 from hooke_api.people.signing_in import Attempt, Sent
+from hooke_api.storage import trail
 from hooke_api.storage.database import Database, DatabaseOf
 
-router = APIRouter(tags=["people"])
+router = APIRouter(route_class=CheckedRoute, tags=["people"])
 
 
 @router.post("/sign-in", operation_id="sign_in")
@@ -76,6 +78,7 @@ def sign_out(request: Request, response: Response, actor: ActorOf, database: Dat
     if actor.credential is not Credential.TOKEN and actor.id:
         with database.write() as session:
             sessions.end(session, actor.id)
+            trail.tell(session, before={"session": actor.id}, after={"session": None})
     known: Sessions = request.app.state.sessions
     known.delete_cookie(request, response)
 

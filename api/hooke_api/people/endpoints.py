@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 
 from hooke_api.base.access import ActorOf
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.people import access_tokens, audit, users
 from hooke_api.people.schemas import (
     AccessTokenRequest,
@@ -23,7 +24,7 @@ from hooke_api.people.schemas import (
 )
 from hooke_api.storage.database import DatabaseOf
 
-router = APIRouter(tags=["people"])
+router = APIRouter(route_class=CheckedRoute, tags=["people"])
 
 KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv"}
 

@@ -143,7 +143,7 @@ class TokenView(View):
     created_by: str
     created_at: datetime
     expires_at: datetime | None
-    """When it expires; null: never, which holds for tokens of agents."""
+    """When it expires; an agent renews its own before. Null: never, as agents' tokens of earlier versions."""
     used_at: datetime | None
     """When it was last used, to within a minute; null: never."""
     revoked_at: datetime | None

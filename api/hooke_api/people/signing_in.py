@@ -114,6 +114,7 @@ def begin(  # noqa: PLR0913 - what the entry says
     action: str,
     sent: Sent,
     credential: str = "",
+    before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
 ) -> str:
     """Begin a session of a user, with an entry in the audit trail; return its cookie."""
@@ -128,6 +129,7 @@ def begin(  # noqa: PLR0913 - what the entry says
         credential=credential,
         address=sent.address,
         request_id=sent.request_id,
+        before=before,
         after=after,
     )
     return cookie
@@ -162,9 +164,12 @@ def accept(database: Database, passwords: Passwords, invite: str, password: str,
     hashed = passwords.hash(password)
     with database.write() as session:
         user = invited(session, digest(invite), lock=True)
+        before = {"password": "none" if user.password_hash is None else "another", "invited": True}
         user.password_hash = hashed
         use_invitation(session, user)
-        return begin(session, user, "accept_invite", sent)
+        return begin(
+            session, user, "accept_invite", sent, before=before, after={"password": "set", "invited": False}
+        )
 
 
 def use_invitation(session: Session, user: User) -> None:
@@ -201,5 +206,5 @@ def change_password(database: Database, passwords: Passwords, actor: Actor, curr
     with database.write() as session:
         user = _unchanged(session, user)
         user.password_hash = hashed
-        sessions.end_all(session, user.id, but=actor.id)
-        trail.tell(session, subject=user.name)
+        others = sessions.end_all(session, user.id, but=actor.id)
+        trail.tell(session, user.name, {"other_sessions": others}, {"password": "changed", "other_sessions": 0})

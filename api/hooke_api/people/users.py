@@ -83,7 +83,15 @@ def invite(session: Session, name: str) -> NewInvite:
     user = get(session, name)
     if user.disabled:
         raise Conflict(f"{name} is disabled: enable the user first")
-    return _invite(session, user)
+    before = _invited(user)
+    made = _invite(session, user)
+    trail.tell(session, before=before, after=_invited(user))
+    return made
+
+
+def _invited(user: User) -> dict[str, Any]:
+    """Return what the audit trail tells of an invitation."""
+    return {"invited_until": user.invite_until.isoformat() if user.invite_until else None}
 
 
 def _invite(session: Session, user: User) -> NewInvite:

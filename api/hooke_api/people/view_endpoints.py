@@ -5,11 +5,12 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from hooke_api.base.access import ActorOf
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.people import saved_views
 from hooke_api.people.view_schemas import NewView, SavedView, ViewChange, ViewList
 from hooke_api.storage.database import DatabaseOf
 
-router = APIRouter(tags=["people"])
+router = APIRouter(route_class=CheckedRoute, tags=["people"])
 
 
 @router.get("/views", operation_id="list_views")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 
 from hooke_api.base.access import ActorOf
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.projects import service
 from hooke_api.projects.schemas import (
     MemberList,
@@ -17,7 +18,7 @@ from hooke_api.projects.schemas import (
 )
 from hooke_api.storage.database import DatabaseOf
 
-router = APIRouter(prefix="/projects", tags=["people"])
+router = APIRouter(route_class=CheckedRoute, prefix="/projects", tags=["people"])
 
 
 @router.get("", operation_id="list_projects")

@@ -35,6 +35,9 @@ def _retention(text: str) -> str:
 Retention = Annotated[str, Field(max_length=20), AfterValidator(_retention)]
 Description = Annotated[str, Field(max_length=1000, pattern="^[^\\x00]*$")]
 Quota = Annotated[int, Field(ge=0, le=10**15, strict=True)]
+QUOTA_BYTES = (
+    "Bytes that their data may take, in rows and objects, before nothing more is put into it; 0: any number."
+)
 QUOTA = "Points (steps of ranks, evaluations) that it may hold before nothing more is put into it; 0: any number."
 KEEP_RUNS = "After how long ended experiments are deleted: `site`, `never`, or a duration such as `90d`."
 
@@ -53,6 +56,10 @@ class ProjectView(View):
     """Points that it may hold: recorded steps of ranks, and evaluations. 0: any number."""
     points: int | None
     """Points that it holds; null: it has no quota, and they are not counted."""
+    quota_bytes: int
+    """Bytes that its data may take: steps, evaluations, output, traces and samples. 0: any number."""
+    bytes: int | None
+    """Bytes that they take; null: it has no such quota, and they are not counted."""
     role: Role
     """What the reader may do in it."""
     created_by: str
@@ -78,6 +85,7 @@ class NewProject(View):
     description: Description = ""
     keep_runs: Retention = Field(SITE, description=KEEP_RUNS)
     quota: Quota = Field(0, description=QUOTA)
+    quota_bytes: Quota = Field(0, description=QUOTA_BYTES)
 
 
 class ProjectChange(View):
@@ -90,6 +98,7 @@ class ProjectChange(View):
     archived: StrictBool | None = Field(None, description="True: nothing more is put into it; it stays readable.")
     keep_runs: Retention | None = Field(None, description=KEEP_RUNS)
     quota: Quota | None = Field(None, description=QUOTA)
+    quota_bytes: Quota | None = Field(None, description=QUOTA_BYTES)
 
 
 class MemberView(View):

@@ -27,7 +27,7 @@ from hooke_api.projects.schemas import (
     ProjectView,
 )
 from hooke_api.storage import trail
-from hooke_api.storage.quotas import points_of
+from hooke_api.storage.quotas import bytes_of, points_of
 from hooke_api.storage.reach import in_reach
 
 MOST = 500
@@ -39,28 +39,32 @@ def listed(session: Session, actor: Actor, settings: Settings) -> ProjectList:
     rows = session.scalars(select(Project).where(in_reach(Project.id)).order_by(Project.name)).all()
     first = sorted(rows, key=lambda row: row.id != DEFAULT_PROJECT)
     points = points_of(session, [row.id for row in first if row.quota is not None])
+    sizes = bytes_of(session, [row.id for row in first if row.quota_bytes is not None])
     return ProjectList(
-        items=[_view(row, actor, points.get(row.id)) for row in first],
+        items=[_view(row, actor, points.get(row.id), sizes.get(row.id)) for row in first],
         site=in_words(settings.keep_runs) if settings.keep_runs else NEVER,
         undo=in_words(settings.undo),
     )
 
 
-def _view(project: Project, actor: Actor, points: int | None) -> ProjectView:
-    computed = ("keep_runs", "quota", "points", "role")
+def _view(project: Project, actor: Actor, points: int | None, size: int | None) -> ProjectView:
+    computed = ("keep_runs", "quota", "points", "quota_bytes", "bytes", "role")
     known = {name: getattr(project, name) for name in ProjectView.model_fields if name not in computed}
     return ProjectView(
         **known,
         keep_runs=project.keep_runs or SITE,
         quota=project.quota or 0,
         points=points,
+        quota_bytes=project.quota_bytes or 0,
+        bytes=size,
         role=role_in(actor, project.id) or Role.VIEWER,
     )
 
 
 def _one(session: Session, project: Project, actor: Actor) -> ProjectView:
     points = None if project.quota is None else points_of(session, [project.id])[project.id]
-    return _view(project, actor, points)
+    size = None if project.quota_bytes is None else bytes_of(session, [project.id])[project.id]
+    return _view(project, actor, points, size)
 
 
 def create(session: Session, asked: NewProject, actor: Actor) -> ProjectView:
@@ -74,6 +78,7 @@ def create(session: Session, asked: NewProject, actor: Actor) -> ProjectView:
         archived=False,
         keep_runs=_stored(asked.keep_runs),
         quota=asked.quota or None,
+        quota_bytes=asked.quota_bytes or None,
         created_by=actor.name,
         created_at=database_time(session),
     )
@@ -108,6 +113,8 @@ def change(session: Session, name: str, asked: ProjectChange, actor: Actor) -> P
         project.keep_runs = _stored(asked.keep_runs)
     if asked.quota is not None:
         project.quota = asked.quota or None
+    if asked.quota_bytes is not None:
+        project.quota_bytes = asked.quota_bytes or None
     _flush(session, project.name)
     trail.tell(session, before=before, after=_state(project))
     return _one(session, project, actor)
@@ -123,7 +130,7 @@ def get(session: Session, name: str, *, lock: bool = False) -> Project:
 
 
 def _state(project: Project) -> dict[str, Any]:
-    names = ("name", "description", "archived", "keep_runs", "quota")
+    names = ("name", "description", "archived", "keep_runs", "quota", "quota_bytes")
     return {name: getattr(project, name) for name in names}
 
 

@@ -10,6 +10,7 @@ from hooke.spec.states import RunState
 from pydantic import StringConstraints
 
 from hooke_api.base.access import ActorOf
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.base.errors import Invalid
 from hooke_api.base.parquet import ParquetAnswer, parquet_answer
 from hooke_api.base.tables import CsvAnswer, TextAnswer, csv_answer, text_answer
@@ -21,7 +22,7 @@ from hooke_api.storage.database import DatabaseOf
 from hooke_api.waiting.endpoints import silence_of
 
 RunName = Annotated[str, StringConstraints(max_length=40)]
-router = APIRouter(prefix="/runs", tags=["runs"])
+router = APIRouter(route_class=CheckedRoute, prefix="/runs", tags=["runs"])
 
 
 def chosen_runs(

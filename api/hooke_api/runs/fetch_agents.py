@@ -11,6 +11,7 @@ from hooke.spec.fetching import COMPLETE, PIECE_BYTES, FetchBegin, FetchEnd, Fet
 from hooke.spec.orders import AgentId
 from sqlalchemy.orm import Session
 
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.base.errors import Gone, Invalid, Unavailable
 from hooke_api.base.settings import Settings
 from hooke_api.clusters import registration, tokens
@@ -21,7 +22,7 @@ from hooke_api.storage.database import Database, DatabaseOf
 from hooke_api.storage.fetched import FetchedFiles
 from hooke_api.storage.objects import ObjectError
 
-router = APIRouter(prefix="/agents", tags=["agents"])
+router = APIRouter(route_class=CheckedRoute, prefix="/agents", tags=["agents"])
 
 
 def _wanted(session: Session, who: AgentCaller, id: str, agent: str | None) -> StoredFetch:

@@ -9,6 +9,7 @@ from hooke.spec.fetching import COMPLETE
 from starlette.responses import StreamingResponse
 
 from hooke_api.base.access import ActorOf
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.base.errors import ResourceNotFound
 from hooke_api.models import StoredFetch
 from hooke_api.runs import fetches
@@ -18,7 +19,7 @@ from hooke_api.storage import trail
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.storage.fetched import FetchedFiles
 
-router = APIRouter(prefix="/runs/{run_id}/fetches", tags=["runs"])
+router = APIRouter(route_class=CheckedRoute, prefix="/runs/{run_id}/fetches", tags=["runs"])
 
 
 class TarAnswer(StreamingResponse):

@@ -35,8 +35,6 @@ PAUSE = 2.0
 TRIM_SECONDS = 60.0
 MOST_EVENTS = 10
 """Times `events_kept` that are kept at most, for webhooks that have not been told of them."""
-HANGS_SECONDS = 60.0
-"""Seconds without the end of a pass after which the thread counts as hanging; plus the time between two passes."""
 
 log = structlog.get_logger("hooke.scheduler")
 
@@ -118,10 +116,11 @@ class Scheduler(threading.Thread):
         """Return why runs are not scheduled at present, or None."""
         if self._cause:
             return f"its last pass failed: {self._cause}; {LOG}"
-        silent = time.monotonic() - self._passed_at
-        if silent > self.settings.schedule_seconds + HANGS_SECONDS:
-            return f"its pass has not ended for {silent:.0f} s"
         return f"orders cannot be sent, and are tried again; {LOG}" if self._unheard else None
+
+    def overdue(self) -> float:
+        """Return for how long the end of a pass has been due, s; 0 or less: it is not due yet."""
+        return time.monotonic() - self._passed_at - self.settings.schedule_seconds
 
     def stop(self) -> None:
         """End the thread; returns when it has ended, or after a few seconds."""

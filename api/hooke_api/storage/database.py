@@ -30,6 +30,10 @@ BUSY_SHARE = 0.5
 """Share of it that the writer whose turn it is waits for another process that has locked SQLite."""
 SQLITE_KIB = 256
 """Pages of SQLite that a connection keeps in memory, KiB. A writer of another connection makes them worthless."""
+STATEMENTS = 40
+"""Statements that a connection to SQLite keeps prepared: each takes some 10 kB, and 128 by default."""
+COMPILED = 200
+"""Statements that SQLAlchemy keeps compiled: each takes some 30 kB, and pages ask for about 150."""
 AT_ONCE, WAITING = 24, 32
 """Writers at a time on PostgreSQL (one on SQLite), and others that wait; of the 40 threads that handle requests,
 some are left for reading."""
@@ -59,9 +63,12 @@ class Database:
         self._busy_seconds = seconds * BUSY_SHARE
         if self.sqlite and self.url.database:
             Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
-        reaching = {} if self.sqlite else {"connect_timeout": max(2, round(seconds))}
+        reaching = (
+            {"cached_statements": STATEMENTS} if self.sqlite else {"connect_timeout": max(2, round(seconds))}
+        )
         self.engine = create_engine(
             self.url,
+            query_cache_size=COMPILED,
             pool_size=10,
             max_overflow=40,
             pool_use_lifo=True,  # else each of them is used in turn, and keeps its caches filled

@@ -7,12 +7,13 @@ from datetime import timedelta
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.queue.settings import QueuePolicy
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.waiting import service, trace
 from hooke_api.waiting.schemas import QueueView
 
-router = APIRouter(prefix="/clusters", tags=["clusters"])
+router = APIRouter(route_class=CheckedRoute, prefix="/clusters", tags=["clusters"])
 
 
 class CsvText(PlainTextResponse):

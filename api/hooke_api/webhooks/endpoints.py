@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from hooke_api.base.access import ActorOf
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.webhooks import service
 from hooke_api.webhooks.schemas import (
@@ -19,7 +20,7 @@ from hooke_api.webhooks.schemas import (
     WebhookView,
 )
 
-router = APIRouter(tags=["people"])
+router = APIRouter(route_class=CheckedRoute, tags=["people"])
 
 
 @router.get("/webhooks", operation_id="list_webhooks")

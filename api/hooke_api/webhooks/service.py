@@ -191,11 +191,12 @@ def redeliver(session: Session, delivery_id: str) -> DeliveryView:
     row = session.get(WebhookDelivery, delivery_id, with_for_update=True, populate_existing=True)
     if row is None:
         raise ResourceNotFound(f"no delivery has the id {delivery_id}")
+    before = {"webhook": hook.id, "event": row.event, "state": str(row.state), "attempts": row.attempts}
     if row.state != DeliveryState.WAITING:
         row.state, row.attempts, row.ended_at = DeliveryState.WAITING.value, 0, None
     row.next_at = database_time(session)
     session.flush()
-    trail.tell(session, before={"webhook": hook.id, "event": row.event})
+    trail.tell(session, before=before, after={"state": str(row.state), "attempts": row.attempts})
     return DeliveryView.model_validate(row)
 
 

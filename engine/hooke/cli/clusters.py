@@ -87,6 +87,7 @@ def show(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None) 
 def token(
     cluster: NameArgument,
     label: Annotated[str, typer.Option(help="A note for the list of tokens, such as the host it is for.")] = "",
+    days: Annotated[int, typer.Option(help="Days until it expires; its agent renews it before.")] = 90,
     out: Annotated[
         Path | None, typer.Option(help="File for the token, mode 0600.", show_default="print it")
     ] = None,
@@ -94,12 +95,13 @@ def token(
     home: HomeOption = None,
 ) -> None:
     """Create a token for the agent of a cluster; it is shown only once."""
+    document = {"label": label, "days": days}
 
     def told(remote: Remote) -> str:
         if out is None:
-            return str(remote.post(_path(cluster, "/tokens"), {"label": label})["token"])
-        made = write_secret(out, lambda: remote.post(_path(cluster, "/tokens"), {"label": label}))
-        return f"{out} holds the token {made['id']} of the cluster {cluster}"
+            return str(remote.post(_path(cluster, "/tokens"), document)["token"])
+        made = write_secret(out, lambda: remote.post(_path(cluster, "/tokens"), document))
+        return f"{out} holds the token {made['id']} of the cluster {cluster}, until {moment(made['expires_at'])}"
 
     tell("clusters", told, api, home)
 
@@ -110,8 +112,8 @@ def tokens(cluster: NameArgument, api: ApiOption = None, home: HomeOption = None
 
     def told(remote: Remote) -> str:
         items = remote.get(_path(cluster, "/tokens"))["items"]
-        rows = [("TOKEN", "LABEL", "MADE", "LAST USED", "REVOKED")]
-        moments = ("created_at", "used_at", "revoked_at")
+        rows = [("TOKEN", "LABEL", "MADE", "EXPIRES", "LAST USED", "REVOKED")]
+        moments = ("created_at", "expires_at", "used_at", "revoked_at")
         rows += [(each["id"], each["label"], *(moment(each[name]) for name in moments)) for each in items]
         return columns(rows, "  ") if items else f"the cluster {cluster} has no token"
 

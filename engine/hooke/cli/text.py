@@ -6,8 +6,12 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from hooke.errors import ArgumentError
+
 _COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters that a terminal obeys instead of showing them, and those that turn the direction of others."""
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i)?)?b?", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
@@ -41,6 +45,18 @@ def size(count: float) -> str:
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
     return f"{count:.0f} B"
+
+
+def bytes_in(text: str) -> int:
+    """Return the number of bytes in a text such as `20GB`, `1.5TiB` or `4096`. Raises ArgumentError."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ArgumentError(
+            f"{text!r} is no size: give a number of bytes, or one with a unit, such as 20GB or 20GiB"
+        )
+    number, prefix, binary = found.groups()
+    power = 1 + "kmgt".index(prefix.lower()) if prefix else 0
+    return round(float(number) * float(1024 if binary else 1000) ** power)
 
 
 def moment(text: str | None) -> str:

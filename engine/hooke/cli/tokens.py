@@ -26,9 +26,7 @@ SCOPES = "read, submit, operate or admin, each with those before it; or agent:CL
 def create(  # noqa: PLR0913 - the options of the command line
     label: Annotated[str, typer.Argument(metavar="LABEL", help="What it is for; of a machine, its name.")],
     scope: Annotated[str, typer.Option(help=SCOPES)] = "read",
-    days: Annotated[
-        int | None, typer.Option(help="Days until it expires.", show_default="90; of an agent, none")
-    ] = None,
+    days: Annotated[int | None, typer.Option(help="Days until it expires.", show_default="90")] = None,
     machine: Annotated[
         bool, typer.Option("--machine", help="For a machine, not for yourself; administrators only.")
     ] = False,

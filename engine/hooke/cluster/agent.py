@@ -173,7 +173,7 @@ def _account(place: Site) -> accounts.Account | None:
 def _serve(place: Site, home: Home, account: accounts.Account | None) -> None:
     """Join the server, then take orders until the end. Raises LaunchError if the server refuses this agent."""
     agent = site.identity(home.path)
-    client = ApiClient(place.api, place.token_file, agent)
+    client = ApiClient(place.api, place.token_file, agent, home.path)
     machines = machines_of(place.launcher, home.path)
     heartbeat = Heartbeat(
         client,

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlencode
 
+from hooke.cluster.agent_token import AgentToken
 from hooke.cluster.http_client import client_options, httpx
-from hooke.cluster.site import token
 from hooke.errors import HookeError
 from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.calibrating import CalibrationReport
 from hooke.spec.events import AgentHello
 from hooke.spec.fetching import FetchBegin, FetchEnd, FetchStored
 from hooke.spec.orders import ClaimedOrder, OrderClaim
-from hooke.spec.protocol import CLOCK, AgentWelcome
+from hooke.spec.protocol import CLOCK, RENEW, AgentWelcome, RenewedToken
 
 SECONDS = 5.0
 """Time limit for a message, s."""
@@ -35,18 +35,31 @@ class Refused(HookeError):
 class ApiClient:
     """The agent's client of the API. The token is read for every request, so a new one needs no restart."""
 
-    def __init__(self, api: str, token_file: Path, agent: str | None = None) -> None:
-        """`agent`: the identity with which it proves deaths."""
+    def __init__(self, api: str, token_file: Path, agent: str | None = None, home: Path | None = None) -> None:
+        """`agent`: the identity with which it proves deaths. `home`: its folder; None: no token is renewed."""
         self._base = f"{api.rstrip('/')}/api/v1/agents"
-        self._token_file, self.agent = token_file, agent
+        self.agent = agent
+        self._token = AgentToken(token_file, home)
+        self.renewal_due = False
+        """Whether the answer to the latest hello asks for another token."""
         self._client = httpx.Client(timeout=SECONDS, **client_options(api))
 
     def hello(self, hello: AgentHello) -> AgentWelcome:
         """Send the hello; return the answer. Raises Refused, ArgumentError (the token) or httpx.HTTPError."""
         answer = self._post("hello", hello.model_dump_json())
+        self.renewal_due = RENEW in answer.headers and self._token.may_be_renewed
         if answer.status_code == NO_CONTENT:  # an API of protocol 1
             return AgentWelcome(protocol=1, oldest=1, version="0.1")
         return AgentWelcome.model_validate_json(answer.content)
+
+    def renew_token(self) -> None:
+        """Get another token in place of the present one, and use it. Raises Refused, httpx.HTTPError or OSError.
+
+        The present one is valid until the other one is used, so that an answer may be lost.
+        """
+        answer = self._post("token", "{}")
+        self._token.renew(RenewedToken.model_validate_json(answer.content).token)
+        self.renewal_due = False
 
     def claim(self, order: str) -> ClaimedOrder:
         """Return what an order is about. Raises Refused, httpx.HTTPError, OSError or ValidationError."""
@@ -89,6 +102,10 @@ class ApiClient:
         """Report that all pieces were sent, or why not. Raises as `fetch_begin`."""
         self._post("fetch-end", end.model_copy(update={"agent": self.agent}).model_dump_json(), CHECK_SECONDS)
 
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
     def _post(
         self,
         what: str,
@@ -97,7 +114,7 @@ class ApiClient:
         more: Mapping[str, str] | None = None,
     ) -> httpx.Response:
         headers = {
-            "Authorization": f"Bearer {token(self._token_file)}",
+            "Authorization": f"Bearer {self._token.read()}",
             "Content-Type": "application/json",
             CLOCK: f"{time.time():.3f}",  # measured and shown by the server, not believed
             **(more or {}),

@@ -21,7 +21,7 @@ from hooke.cluster.http_client import httpx
 from hooke.cluster.launchers.mpi import library_of
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
 from hooke.cluster.retrying import asked_to_wait
-from hooke.errors import DataMissing
+from hooke.errors import DataMissing, HookeError
 from hooke.hardware import description
 from hooke.hardware.equipment import equipment
 from hooke.spec.events import AgentHello, Described, FileFault
@@ -206,6 +206,16 @@ class Heartbeat(threading.Thread):
         if self.refused:
             self.on_refused()
             raise Refused(self.refused)
+        if self._line.renewal_due:
+            self._renew()
+
+    def _renew(self) -> None:
+        """Have the token renewed; if that fails, the next hello tries again, while the present one is valid."""
+        try:
+            self._line.renew_token()
+            _log.info("the token of this agent was renewed")
+        except (HookeError, httpx.HTTPError, OSError, ValueError) as error:
+            _log.warning("the token of this agent could not be renewed: %s", error)
 
     def stop(self) -> None:
         """Request the end of the thread without waiting for it."""

@@ -34,8 +34,17 @@ class AgentWelcome(Frozen):
     """What the key BROKER_KEY holds in the Redis that the server uses; None: not told."""
 
 
+class RenewedToken(Frozen):
+    """A token in place of the one that its agent has asked with."""
+
+    token: str
+
+
 CLOCK = "Hooke-Clock"
 """Header with an agent's clock, seconds since 1970, in its messages to the API."""
+RENEW = "Hooke-Renew-Token"
+"""Header of the answer to a hello: the agent should ask for another token in place of its own. A header, since
+earlier agents accept no answer with a field that they do not know."""
 BROKER_KEY = "hooke.server"
 """Key in Redis by which an agent knows that its broker is that of the server, and the database the same."""
 

@@ -14,8 +14,10 @@ const token = (changes: Partial<ClusterTokenView> = {}): ClusterTokenView => ({
   label: "login node",
   created_by: "owner",
   created_at: "2026-03-01T10:00:00Z",
+  expires_at: "2026-05-30T10:00:00Z",
   used_at: null,
   revoked_at: null,
+  renews: null,
   ...changes,
 });
 

@@ -36,6 +36,7 @@ export function Tokens({ cluster }: { cluster: string }) {
               <th>Label</th>
               <th>Created</th>
               <th>Last used</th>
+              <th>Expires</th>
               <th>Token</th>
               <th />
             </tr>
@@ -65,6 +66,9 @@ function Row(props: { token: ClusterTokenView; busy: boolean; revoke: () => void
       <td>{token.label || "no label"}</td>
       <td title={formatMoment(token.created_at)}>{formatAge(token.created_at, now)}</td>
       <td title={formatMoment(token.used_at)}>{token.used_at ? formatAge(token.used_at, now) : "never"}</td>
+      <td title="Its agent renews it before.">
+        {token.expires_at ? formatMoment(token.expires_at).slice(0, 10) : "never"}
+      </td>
       <td>
         <code>…{token.id.slice(-8)}</code>
       </td>

@@ -18,6 +18,7 @@ const WAYS = [
 
 /** The largest quota that the server accepts. */
 const MOST_POINTS = 10 ** 15;
+const GB = 10 ** 9;
 
 /** Name, description, retention and quota of one project. */
 export function ChangeProject({ project, done }: { project: ProjectView; done: () => void }) {
@@ -27,6 +28,7 @@ export function ChangeProject({ project, done }: { project: ProjectView; done: (
   const [way, setWay] = useState(known ? project.keep_runs : "after");
   const [length, setLength] = useState(known ? "" : project.keep_runs);
   const [quota, setQuota] = useState(project.quota);
+  const [size, setSize] = useState(project.quota_bytes / GB);
   const client = useQueryClient();
   const change = useMutation({
     ...changeProjectMutation(),
@@ -37,6 +39,7 @@ export function ChangeProject({ project, done }: { project: ProjectView; done: (
   });
   const bad = !NAME.test(name);
   const keep = way === "after" ? length.trim() : way;
+  const bytes = Math.round(size * GB);
   const send = () =>
     change.mutate({
       path: { project: project.name },
@@ -45,6 +48,7 @@ export function ChangeProject({ project, done }: { project: ProjectView; done: (
         description: description === project.description ? undefined : description,
         keep_runs: keep === project.keep_runs ? undefined : keep,
         quota: quota === project.quota ? undefined : quota,
+        quota_bytes: bytes === project.quota_bytes ? undefined : bytes,
       },
     });
   return (
@@ -99,6 +103,18 @@ export function ChangeProject({ project, done }: { project: ProjectView; done: (
           thousandSeparator=","
           value={quota || ""}
           onChange={(value) => setQuota(Number(value))}
+        />
+        <NumberInput
+          label="GB it may take"
+          description="Steps, output and traces"
+          placeholder="any number"
+          w={170}
+          min={0}
+          max={MOST_POINTS / GB}
+          clampBehavior="strict"
+          decimalScale={3}
+          value={size || ""}
+          onChange={(value) => setSize(Number(value))}
         />
         <Button
           type="submit"

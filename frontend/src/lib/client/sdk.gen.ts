@@ -151,6 +151,8 @@ export const listClusterTokens = <ThrowOnError extends boolean = false>(options:
  * Make Cluster Token
  *
  * Make a token with which the agent of this cluster, and of no other, reports; its secret is shown once.
+ *
+ * The agent renews it before it expires.
  */
 export const makeClusterToken = <ThrowOnError extends boolean = false>(options: Options<MakeClusterTokenData, ThrowOnError>): RequestResult<MakeClusterTokenResponses, MakeClusterTokenErrors, ThrowOnError> => (options.client ?? client).post<MakeClusterTokenResponses, MakeClusterTokenErrors, ThrowOnError>({
     url: '/api/v1/clusters/{name}/tokens',

@@ -1023,6 +1023,12 @@ export type ClusterTokenView = {
      */
     created_by: string;
     /**
+     * Expires At
+     *
+     * When it expires, unless its agent renews it; null: never, as those of earlier versions.
+     */
+    expires_at: string | null;
+    /**
      * Id
      *
      * Its id.
@@ -1035,9 +1041,15 @@ export type ClusterTokenView = {
      */
     label: string;
     /**
+     * Renews
+     *
+     * Id of the token in whose place its agent asked for it; null: a user made it.
+     */
+    renews: string | null;
+    /**
      * Revoked At
      *
-     * When it was revoked; null: it is valid.
+     * When it was revoked; null: it was not.
      */
     revoked_at: string | null;
     /**
@@ -4193,6 +4205,12 @@ export type NewClusterToken = {
      */
     created_by: string;
     /**
+     * Expires At
+     *
+     * When it expires, unless its agent renews it; null: never, as those of earlier versions.
+     */
+    expires_at: string | null;
+    /**
      * Id
      *
      * Its id.
@@ -4205,9 +4223,15 @@ export type NewClusterToken = {
      */
     label: string;
     /**
+     * Renews
+     *
+     * Id of the token in whose place its agent asked for it; null: a user made it.
+     */
+    renews: string | null;
+    /**
      * Revoked At
      *
-     * When it was revoked; null: it is valid.
+     * When it was revoked; null: it was not.
      */
     revoked_at: string | null;
     /**
@@ -4272,6 +4296,12 @@ export type NewProject = {
      * Points (steps of ranks, evaluations) that it may hold before nothing more is put into it; 0: any number.
      */
     quota?: number;
+    /**
+     * Quota Bytes
+     *
+     * Bytes that their data may take, in rows and objects, before nothing more is put into it; 0: any number.
+     */
+    quota_bytes?: number;
 };
 
 /**
@@ -4295,7 +4325,7 @@ export type NewToken = {
     /**
      * Expires At
      *
-     * When it expires; null: never, which holds for tokens of agents.
+     * When it expires; an agent renews its own before. Null: never, as agents' tokens of earlier versions.
      */
     expires_at: string | null;
     /**
@@ -5065,6 +5095,12 @@ export type ProjectChange = {
      * Points (steps of ranks, evaluations) that it may hold before nothing more is put into it; 0: any number.
      */
     quota?: number | null;
+    /**
+     * Quota Bytes
+     *
+     * Bytes that their data may take, in rows and objects, before nothing more is put into it; 0: any number.
+     */
+    quota_bytes?: number | null;
 };
 
 /**
@@ -5120,6 +5156,12 @@ export type ProjectView = {
      */
     archived: boolean;
     /**
+     * Bytes
+     *
+     * Bytes that they take; null: it has no such quota, and they are not counted.
+     */
+    bytes: number | null;
+    /**
      * Created At
      *
      * When it was made.
@@ -5167,6 +5209,12 @@ export type ProjectView = {
      * Points that it may hold: recorded steps of ranks, and evaluations. 0: any number.
      */
     quota: number;
+    /**
+     * Quota Bytes
+     *
+     * Bytes that its data may take: steps, evaluations, output, traces and samples. 0: any number.
+     */
+    quota_bytes: number;
     /**
      * What the reader may do in it.
      */
@@ -7022,6 +7070,12 @@ export type TokenList = {
  */
 export type TokenRequest = {
     /**
+     * Days
+     *
+     * Days until it expires; its agent renews it in the last third of them.
+     */
+    days?: number;
+    /**
      * Label
      *
      * A note for the list of tokens, as the host it is for.
@@ -7050,7 +7104,7 @@ export type TokenView = {
     /**
      * Expires At
      *
-     * When it expires; null: never, which holds for tokens of agents.
+     * When it expires; an agent renews its own before. Null: never, as agents' tokens of earlier versions.
      */
     expires_at: string | null;
     /**

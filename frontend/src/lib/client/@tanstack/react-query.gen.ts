@@ -359,6 +359,8 @@ export const listClusterTokensOptions = (options: Options<ListClusterTokensData>
  * Make Cluster Token
  *
  * Make a token with which the agent of this cluster, and of no other, reports; its secret is shown once.
+ *
+ * The agent renews it before it expires.
  */
 export const makeClusterTokenMutation = (options?: Partial<Options<MakeClusterTokenData>>): UseMutationOptions<MakeClusterTokenResponse, MakeClusterTokenError, Options<MakeClusterTokenData>> => {
     const mutationOptions: UseMutationOptions<MakeClusterTokenResponse, MakeClusterTokenError, Options<MakeClusterTokenData>> = {

@@ -1,0 +1,79 @@
+"""Tokens by which agents renew their own, so that one that was found elsewhere is of use for a limited time.
+
+An agent asks with its token for another one, in the last third of its time, stores it, and uses it from then on.
+The former one stays valid until then, whatever is lost on the way, and for GRACE after the new one's first use.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hooke_api.base.ids import token_id
+from hooke_api.base.security import digest
+from hooke_api.models import ClusterToken, database_time
+
+PREFIX = "hooke_cluster_"
+"""Beginning of every token, so that scanners for secrets recognise one."""
+DAYS = 90
+"""Lifetime of a token in place of one that has none."""
+SHARE = 3
+"""It is renewed in the last part of so many equal ones of its lifetime."""
+GRACE = timedelta(minutes=5)
+"""How long a token is still valid after the one in its place was first used: for requests that are under way."""
+
+
+def due(token: ClusterToken, at: datetime) -> bool:
+    """Return whether an agent should renew its token."""
+    if token.expires_at is None:
+        return True
+    return token.expires_at - at <= (token.expires_at - token.created_at) / SHARE
+
+
+def renew(session: Session, token: ClusterToken) -> tuple[ClusterToken, str]:
+    """Make a token in place of another one, for as long as that was made for; return it with its secret.
+
+    One that was made before in the same place, and not used, is revoked: its secret was lost on the way.
+    """
+    at = database_time(session)
+    for earlier in session.scalars(select(ClusterToken).where(ClusterToken.renews == token.id)):
+        if earlier.used_at is None and earlier.revoked_at is None:
+            earlier.revoked_at = at
+    lifetime = token.expires_at - token.created_at if token.expires_at else timedelta(days=DAYS)
+    secret = PREFIX + secrets.token_urlsafe(32)
+    made = ClusterToken(
+        id=token_id(),
+        project_id=token.project_id,
+        created_by=token.created_by,
+        cluster=token.cluster,
+        label=token.label,
+        token_sha256=digest(secret),
+        created_at=at,
+        expires_at=at + lifetime,
+        used_at=None,
+        revoked_at=None,
+        renews=token.id,
+    )
+    session.add(made)
+    session.flush()
+    return made, secret
+
+
+def begun(session: Session, token: ClusterToken, at: datetime) -> None:
+    """Have the token end soon in whose place this one is used for the first time."""
+    former = session.get(ClusterToken, token.renews, with_for_update=True) if token.renews else None
+    if former is not None and (former.expires_at is None or former.expires_at > at + GRACE):
+        former.expires_at = at + GRACE
+
+
+def later(session: Session, token: ClusterToken) -> Iterator[ClusterToken]:
+    """Yield the tokens by which a token was renewed, and those by which these were."""
+    found = [token.id]
+    while found:
+        rows = session.scalars(select(ClusterToken).where(ClusterToken.renews.in_(found)).with_for_update()).all()
+        yield from rows
+        found = [row.id for row in rows]

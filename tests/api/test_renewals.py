@@ -1,0 +1,127 @@
+"""Tokens of agents expire, and their agents renew them without being cut off."""
+
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+from hooke.cluster.agent_client import ApiClient, Refused
+from hooke.cluster.agent_token import NAME
+from hooke.spec.events import AgentHello
+from hooke.spec.protocol import RENEW
+from hooke_api.clusters.renewals import GRACE
+from hooke_api.models import ClusterToken
+from sqlalchemy import update
+
+from tests.api.databases import ONE_KIND
+from tests.api.hands import HELLO
+from tests.api.test_joining import ONE, detail, hello, make
+from tests.waiting import LIMIT
+
+
+def shift(service, token: str, days: float) -> None:
+    """Let days of a token pass."""
+    with service.database.write() as session:
+        row = session.get_one(ClusterToken, token)
+        row.created_at -= timedelta(days=days)
+        if row.expires_at is not None:
+            row.expires_at -= timedelta(days=days)
+
+
+def renew(service, token: str) -> httpx.Response:
+    headers = {"authorization": f"Bearer {token}"}
+    return httpx.post(f"{service.url}/api/v1/agents/token", headers=headers, timeout=LIMIT)
+
+
+def listed(service) -> list[dict]:
+    return service.get("/clusters/hpc/tokens")["items"]
+
+
+def test_a_token_expires_and_is_asked_to_be_renewed_in_the_last_third(service):
+    made = make(service, "hpc")
+    lifetime = datetime.fromisoformat(made["expires_at"]) - datetime.fromisoformat(made["created_at"])
+    assert lifetime == timedelta(days=90)
+    assert RENEW not in hello(service, "hpc", made["token"]).raise_for_status().headers
+    shift(service, made["id"], 61)
+    assert RENEW in hello(service, "hpc", made["token"]).raise_for_status().headers
+    shift(service, made["id"], 29.1)
+    said = detail(hello(service, "hpc", made["token"]), 401)
+    assert "this token expired at" in said and "hooke clusters token hpc" in said
+    assert "expired" in detail(renew(service, made["token"]), 401)
+
+
+def test_both_tokens_are_valid_until_the_new_one_is_used_and_a_while_longer(service):
+    made = make(service, "hpc", "login node")
+    shift(service, made["id"], 61)
+    answer = renew(service, made["token"])
+    assert answer.status_code == 201
+    new = answer.json()["token"]
+    hello(service, "hpc", made["token"]).raise_for_status()
+    former, latter = listed(service)
+    assert (latter["label"], latter["renews"], latter["used_at"]) == ("login node", made["id"], None)
+    hello(service, "hpc", new).raise_for_status()
+    hello(service, "hpc", made["token"]).raise_for_status()  # a request that was under way
+    former, latter = listed(service)
+    assert datetime.fromisoformat(former["expires_at"]) <= datetime.now(UTC) + GRACE
+    assert datetime.fromisoformat(latter["expires_at"]) > datetime.now(UTC) + timedelta(days=89)
+    shift(service, made["id"], GRACE / timedelta(days=1))
+    assert "expired" in detail(hello(service, "hpc", made["token"]), 401)
+    hello(service, "hpc", new).raise_for_status()
+
+
+@ONE_KIND
+def test_a_lost_answer_costs_nothing_and_revoking_ends_what_follows(service):
+    made = make(service, "hpc")
+    lost, new = (renew(service, made["token"]).json()["token"] for _ in range(2))
+    assert "revoked" in detail(hello(service, "hpc", lost), 401)
+    hello(service, "hpc", new).raise_for_status()
+    third = renew(service, new).json()["token"]
+    service.client.post(f"/cluster-tokens/{made['id']}/revoke").raise_for_status()
+    for token in (made["token"], new, third):
+        assert "was revoked" in detail(hello(service, "hpc", token), 401)
+    assert {each["revoked_at"] is None for each in listed(service)} == {False}
+
+
+@ONE_KIND
+def test_a_token_of_an_earlier_version_is_renewed_at_once_and_ends(service):
+    made = make(service, "hpc")
+    with service.database.write() as session:
+        session.execute(update(ClusterToken).values(expires_at=None))
+    assert RENEW in hello(service, "hpc", made["token"]).raise_for_status().headers
+    new = renew(service, made["token"]).json()["token"]
+    hello(service, "hpc", new).raise_for_status()
+    assert all(each["expires_at"] for each in listed(service))
+
+
+@ONE_KIND
+def test_the_servers_own_token_is_not_renewed(service):
+    assert "a file of the server" in detail(renew(service, service.settings.agents), 409)
+    assert RENEW not in hello(service, "lab", service.settings.agents).raise_for_status().headers
+
+
+@ONE_KIND
+def test_an_agent_stores_and_uses_the_new_token_and_obeys_another_one_in_its_file(service, tmp_path):
+    made, file, home = make(service, "hpc"), tmp_path / "token", tmp_path / "home"
+    home.mkdir()
+    file.write_text(made["token"] + "\n")
+    said = AgentHello.model_validate(HELLO | {"name": "hpc", "agent": ONE})
+    clients = [ApiClient(service.url, file, ONE, place) for place in (home, home, tmp_path)]
+    client, again, elsewhere = clients
+    client.hello(said)
+    assert not client.renewal_due
+    shift(service, made["id"], 61)
+    client.hello(said)
+    assert client.renewal_due
+    client.renew_token()
+    assert (home / NAME).stat().st_mode & 0o777 == 0o600
+    client.hello(said)
+    assert [each["used_at"] is not None for each in listed(service)] == [True, True]
+    shift(service, made["id"], 1)
+    again.hello(said)  # as after a restart
+    with pytest.raises(Refused, match="expired"):
+        elsewhere.hello(said)
+    other = make(service, "hpc")
+    file.write_text(other["token"])
+    client.hello(said)
+    assert [each["used_at"] for each in listed(service) if each["id"] == other["id"]] != [None]
+    for each in clients:
+        each.close()
