@@ -1,4 +1,4 @@
-"""What journeys of researchers through the dashboard have in common: their experiments, and how things are taken away."""
+"""What journeys of researchers have in common: their experiments, and how things are taken away."""
 
 import re
 from xml.etree import ElementTree

@@ -33,6 +33,7 @@ from tests.waiting import LIMIT, free_port, wait_for
 
 pytestmark = pytest.mark.needs("browser")
 
+
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory):
     """Start a platform on which one run fails at once, and then twelve are compared."""
@@ -288,7 +289,9 @@ def test_a_comparison_is_rerun_changed_and_gets_another_seed(stack, page):
     expect(page.get_by_test_id("experiment-name")).to_have_text("Two networks, more often evaluated")
     expect(page.get_by_test_id("progress")).to_have_text("4 of 4 runs")
     experiment = page.url.rpartition("/")[2].partition("?")[0]
-    before, now = (stack.client.get(f"/experiments/{each}").json()["spec"] for each in (stack.compared, experiment))
+    before, now = (
+        stack.client.get(f"/experiments/{each}").json()["spec"] for each in (stack.compared, experiment)
+    )
     assert now["evaluation"]["every"] == 500
     assert {name for name in before if before[name] != now[name]} == {"name", "evaluation", "clusters"}
 
@@ -329,4 +332,6 @@ def test_an_experiment_is_deleted_and_brought_back_and_imported_from_its_bundle(
     expect(page.get_by_test_id("experiment-name")).to_have_text("Letters")
     expect(page.get_by_test_id("origin")).to_be_visible()
     (mine,), (there,) = (runs(stack.client, each) for each in (imported, stack.failing))
-    assert [mine[key] for key in ("state", "seed", "attempt")] == [there[key] for key in ("state", "seed", "attempt")]
+    assert [mine[key] for key in ("state", "seed", "attempt")] == [
+        there[key] for key in ("state", "seed", "attempt")
+    ]

@@ -289,7 +289,9 @@ MORE = (
     Screen("tuned", "/experiments/{tuned}", "[data-testid=search]", more=True),
     Screen("scaling", "/experiments/{scaling}", "[data-testid=scaling-chart] canvas", more=True),
     Screen("run-timeline", "/runs/{traced_run}", "[data-testid=timeline-drawing]", more=True),
-    Screen("calibration-filled", "/clusters/local/calibration", "[data-testid=calibration-table], table", more=True),
+    Screen(
+        "calibration-filled", "/clusters/local/calibration", "[data-testid=calibration-table], table", more=True
+    ),
     Screen("new-yaml", "/new?clone={scaling}&as=yaml", ".cm-content", _change_yaml, more=True),
     Screen("new-changed", "/new?clone={scaling}", "[data-testid=plan][data-settled=true]", _change, more=True),
     Screen("new-twenty", "/new?clone={twenty}", "[data-testid=plan][data-settled=true]", more=True),

@@ -72,7 +72,9 @@ class Platform:
 
 
 @contextmanager
-def platform(fill: Callable[[Service], dict[str, str]] | None = None, *, empty: bool = False) -> Iterator[Platform]:
+def platform(
+    fill: Callable[[Service], dict[str, str]] | None = None, *, empty: bool = False
+) -> Iterator[Platform]:
     """Run a server with the experiments of this module, or with others (`fill`), or without any."""
     with tempfile.TemporaryDirectory(prefix="hooke-look-") as folder:
         home = Path(folder)

@@ -1,4 +1,4 @@
-"""What the usual seeded platform does not have: trials, a scaling curve, a timeline, a calibration, twenty variants."""
+"""What the usual platform does not have: trials, scaling, a timeline, a calibration, twenty variants."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def fill(service: Service) -> dict[str, str]:
     )
     play(service, lambda run, row: succeed(run, row, source, _of_trial(row)))
     local = {"name": "local", "workers": list(WORKERS), "seeds": 3}
-    ids["scaling"] = submit(service, name="From 2 to 16 workers", variants=variants[1:4], clusters=[local], **baseline)
+    ids["scaling"] = submit(
+        service, name="From 2 to 16 workers", variants=variants[1:4], clusters=[local], **baseline
+    )
     play(service, lambda run, row: succeed(run, row, source, (2 / row["workers"]) ** _slope(row)))
     one = {"name": "local", "workers": [4], "seeds": 1}
     ids["traced"] = submit(
@@ -104,4 +106,3 @@ def _calibrate(service: Service) -> None:
 
 def _document(slower: float, at: datetime) -> dict[str, object]:
     return calibration(slower, at=at).model_dump(mode="json", by_alias=True)
-

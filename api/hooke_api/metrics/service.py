@@ -94,8 +94,8 @@ def _read(  # noqa: PLR0913 - what is asked for, and where it may come from
     """Read runs for answers of at most `points` points: what is in memory, or reads least.
 
     `whole`: for bands, which read the points beside those of their grid; `stored`: also if these may not be beside
-    all of it. Steps are read only for metrics or axes that follow from them, and all at once only for bands of more
-    points than `CELLS`, or where they are irregular.
+    all of it. Steps are read only for metrics or axes that follow from them, and all at once only for bands of
+    more points than `CELLS`, or where they are irregular.
     """
     keys = read_keys(session, runs)
     known = store.known(runs, keys)
@@ -184,7 +184,9 @@ def answer_bands(
     if far := _far([*groups.values()], found, metrics, axis, points):
         more = _read(session, store, far, metrics, axis, points, whole=True, stored=False)
         beside = {name: each for name, each in found.beside.items() if name not in more.keys}
-        found = replace(found, curves={**found.curves, **more.curves}, grown=found.grown | more.grown, beside=beside)
+        found = replace(
+            found, curves={**found.curves, **more.curves}, grown=found.grown | more.grown, beside=beside
+        )
     bands = []
     for metric in metrics:
         for members in groups.values():

@@ -1,8 +1,9 @@
 """Points of ended runs beside the places of bands, stored, so that the first look at bands reads little.
 
-A row of the table of levels has, of one metric over one axis, what `interpolate` reads of the whole series for the
-multiples of any grid of at most `CELLS` cells, and for the ends of the other runs of its group that had ended when it
-was made. Of a band with another place the points are read as if nothing were stored: answers are the same, bit for bit.
+A row of the table of levels has, of one metric over one axis, what `interpolate` reads of the whole series for
+the multiples of any grid of at most `CELLS` cells, and for the ends of the other runs of its group that had ended
+when it was made. Of a band with another place the points are read as if nothing were stored: answers are the
+same, bit for bit.
 
     most     -1 - number of the axis; `PLACES`: where all series of the run end, and which places are kept
     n        number of points of the whole series
@@ -131,7 +132,9 @@ def read(
     of, ids = ThinnedSeries, list(marks)
     columns = (of.run_id, of.of_data, of.most, of.metric, of.n, of.data)
     mine = -1 - AXES.index(axis)
-    query = select(*columns).where(of.metric.in_(metrics), or_(of.most == mine, (of.most == level) & (of.n <= level)))
+    query = select(*columns).where(
+        of.metric.in_(metrics), or_(of.most == mine, (of.most == level) & (of.n <= level))
+    )
     found: dict[str, dict[Metric, Beside]] = defaultdict(dict)
     for some in (ids[i : i + 500] for i in range(0, len(ids), 500)):
         for run, of_data, most, metric, n, data in session.execute(query.where(of.run_id.in_(some))):
@@ -161,7 +164,7 @@ def united(of: Sequence[Ends]) -> Mapping[Axis, Floats]:
 
 
 def behind(session: Session, experiments: Sequence[str]) -> list[str]:
-    """Return the ended runs of experiments of which nothing is stored, or not beside the end of another of their group."""
+    """Return the ended runs of experiments of which nothing is stored, or not beside where another one ends."""
     bands = Run.rung.is_(None) & Run.state.in_(TERMINAL) & Run.experiment_id.in_(experiments)
     runs = read_facts(session, bands)
     of, known = ThinnedSeries, {}

@@ -90,7 +90,7 @@ def marks_of(runs: Sequence[Facts], keys: Mapping[str, Key]) -> dict[str, str]:
 
 
 def store(database: Database, run_id: str, again: bool = False) -> bool:
-    """Store the levels of a run, and its points beside the places of bands, if it has ended; return whether it did.
+    """Store the levels of a run, and its points beside the places of bands, if it has ended; return if it did.
 
     Not if it has those of its present data, but `again`: other runs of its group have ended since. Of a short one,
     only where it ends, which others have to know.

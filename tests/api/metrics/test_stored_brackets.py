@@ -71,7 +71,9 @@ def spoil(database, runs):
     ids = [run.id for run in runs]
     with database.write() as session:
         session.execute(update(Chunk).where(Chunk.run_id.in_(ids)).values(data=b""))
-        session.execute(update(StoredEvaluation).where(StoredEvaluation.run_id.in_(ids)).values(accuracy=7, loss=7))
+        session.execute(
+            update(StoredEvaluation).where(StoredEvaluation.run_id.in_(ids)).values(accuracy=7, loss=7)
+        )
 
 
 def asked(database, group):
