@@ -7,6 +7,7 @@ from datetime import datetime
 
 import numpy as np
 from hooke.spec.files import packed
+from hooke_api.comparisons.headlines import Headlines
 from hooke_api.models import StoredCalibration
 from sqlalchemy import update
 
@@ -54,6 +55,7 @@ def fill(service: Service) -> dict[str, str]:
         **baseline,
     )
     service.client.post(f"/experiments/{ids['twenty']}/cancel").raise_for_status()
+    Headlines(service.database, service.settings).look()
     with service.database.write() as session:
         ids["traced_run"] = run_of(session, ids["traced"], METHODS[2][0])
         freeze(session)
@@ -83,9 +85,8 @@ def _traced(supervisor: Supervisor, run: dict, source: random.Random) -> None:
     ranks = [Made(rank, run["workers"]) for rank in range(run["workers"])]
     for step in range(STEPS):
         for rank, made in enumerate(ranks):
-            made.spend("data", 4e-4).spend("compute", float(draws.normal(8e-3, 4e-4)))
-            if rank == 2 and step >= STEPS // 2:
-                made.spend("compute", 5e-3)
+            longer = 5e-3 if rank == 2 and step >= STEPS // 2 else 0.0
+            made.spend("data", 4e-4).spend("compute", float(draws.normal(8e-3, 4e-4)) + longer)
         until = max(made.now for made in ranks) + 2e-3
         for made in ranks:
             made.call("all-reduce", until - made.now, size=400_000)
