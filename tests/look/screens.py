@@ -126,9 +126,8 @@ def _change_yaml(page: Page) -> None:
 
 def _away(page: Page) -> None:
     """The API is not to be reached any more."""
-    page.route("**/api/**", lambda route: route.abort())
-    page.get_by_test_id("connection").wait_for()
-    page.evaluate("dispatchEvent(new Event('offline'))")
+    page.context.set_offline(True)
+    page.locator("[data-testid=connection]:not([data-state=live])").wait_for()
 
 
 def _away_page(page: Page) -> None:
@@ -299,7 +298,7 @@ MORE = (
     Screen("compare-more", "/compare?rows=%5B%221%22%2C%222%22%5D", "[data-testid=compared-row]", more=True),
     Screen("runs-more", "/runs?filter=state%20%3D%20succeeded", "[data-testid=found-run]", more=True),
     Screen("away", "/experiments/{scaling}", "[data-testid=run-row]", _away, more=True),
-    Screen("away-page", "/", "[data-testid=best-curve]", _away_page, more=True),
+    Screen("away-page", "/", "[data-testid=experiment-item]", _away_page, more=True),
 )
 SCREENS = (*SCREENS, *MORE)
 
@@ -307,6 +306,7 @@ SCREENS = (*SCREENS, *MORE)
 def go(page: Page, url: str, screen: Screen, path: str) -> None:
     """Open a screen, and do what it is about."""
     page.unroute_all()
+    page.context.set_offline(False)
     for pattern, answer in (screen.told or {}).items():
         page.route(pattern, partial(_tell, answer))
     page.goto(url + path)
