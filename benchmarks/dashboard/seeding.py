@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from hooke.spec.events import Evaluation
+from hooke_api.metrics import stored_brackets
 from hooke_api.models import AgentOrder
 from sqlalchemy import select
 
@@ -32,7 +33,7 @@ PATIENT = {f"HOOKE_{name}_SECONDS": "1000000" for name in ("AGENT", "LEASE", "RE
     "HOOKE_REQUESTS_PER_MINUTE": "1000000",
 }
 """Settings of an API whose agent says nothing for as long as it takes."""
-SETTLE_SECONDS = 12.0
+SETTLE_SECONDS = 240.0
 WAIT_SECONDS = 120.0
 NOTE = "seeded.json"
 
@@ -97,9 +98,24 @@ def seed(server: Server, runs: int, points: int, evaluations: int) -> Seeded:
         supervisor.ingest(bodies.first(live.attempt, bodies.FURTHER))
         while live.step < 0.9 * points:
             grow(live, supervisor, min(bodies.REQUEST_STEPS, round(0.9 * points) - live.step))
-    time.sleep(SETTLE_SECONDS)  # long series are thinned out meanwhile
+    settle(server, made)
     live.write(server.home)
     return live
+
+
+def settle(server: Server, experiment: str) -> None:
+    """Wait until what a look at ended runs reads is stored of all of them. Raises TimeoutError."""
+    database = server.database()
+    try:
+        until = time.monotonic() + SETTLE_SECONDS
+        while time.monotonic() < until:
+            with database.read() as session:
+                if not stored_brackets.behind(session, [experiment]):
+                    return
+            time.sleep(1)
+        raise TimeoutError(f"series of ended runs were not stored within {SETTLE_SECONDS:g} s")
+    finally:
+        database.close()
 
 
 def document(seeds: int, variants: Sequence[str] = VARIANTS) -> dict[str, Any]:

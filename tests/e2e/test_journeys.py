@@ -11,37 +11,27 @@ import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import opened, running
-from instances import QUICK, Running, runs, submit
+from instances import Running, runs, submit
+from journeys import (
+    COMPARED,
+    DARKEST,
+    METHODS,
+    WITHOUT_DATA,
+    axis,
+    choose_view,
+    copied,
+    ended,
+    export,
+    order_of_runs,
+    printed_whole,
+    saved,
+    zoom,
+)
 from playwright.sync_api import expect
 
 from tests.waiting import LIMIT, free_port, wait_for
 
 pytestmark = pytest.mark.needs("browser")
-
-METHODS = ("Sync SGD", "Local SGD")
-A4 = 688
-"""Width of a page between its margins, CSS px."""
-NETWORKS = {
-    "fast-net": {"latency": 1e-5, "seconds_per_byte": 1e-9},
-    "slow-net": {"latency": 1e-4, "seconds_per_byte": 4e-9},
-}
-COMPARED = QUICK | {
-    "name": "Two networks",
-    "variants": [{"name": METHODS[0], "algorithm": "sync-sgd"}, {"name": METHODS[1], "algorithm": "local-sgd"}],
-    "clusters": [
-        {"name": name, "computed_on": "local", "workers": [2], "seeds": 3, "virtual": constants}
-        for name, constants in NETWORKS.items()
-    ],
-    "trace": True,
-}
-"""12 runs."""
-WITHOUT_DATA = QUICK | {
-    "name": "Letters",
-    "workload": {"name": "text-transformer", "parameters": {"path": "nowhere.txt"}},
-    "clusters": [{"name": "local", "workers": [1], "seeds": 1}],
-    "target": None,
-}
-"""Its run fails: the platform has no data."""
 
 
 @pytest.fixture(scope="module")
@@ -76,35 +66,6 @@ def signed_in(chromium, stack):
 @pytest.fixture
 def page(signed_in):
     return signed_in.page
-
-
-def ended(stack, experiment):
-    """Wait for the end of an experiment; return its runs."""
-
-    def look():
-        found = runs(stack.client, experiment)
-        return found if all(run["finished_at"] for run in found) else None
-
-    found = wait_for(look, "the end of the runs")
-    assert {run["state"] for run in found} == {"failed_user" if experiment == stack.failing else "succeeded"}
-    return found
-
-
-def export(page, of, how):
-    """Choose how something is taken away."""
-    page.get_by_role("button", name=f"Export: {of}", exact=True).click()
-    page.get_by_role("menuitem", name=how, exact=True).click()
-
-
-def saved(page, of, how):
-    """Take something away as a file; return its text."""
-    with page.expect_download() as download:
-        export(page, of, how)
-    return download.value.path().read_text()
-
-
-def copied(page):
-    return page.evaluate("navigator.clipboard.readText()")
 
 
 def test_an_admin_revokes_a_token_and_its_holder_is_refused_at_once(stack, page):
@@ -152,6 +113,12 @@ def test_why_a_run_failed_is_found_from_home(stack, page):
     error = log.locator("[aria-current=true]")
     expect(error).to_contain_text("DataMissing")
     expect(error).to_be_in_viewport()
+
+    page.get_by_role("button", name="Retry", exact=True).click()
+    expect(page.get_by_text("attempt 2", exact=True)).to_be_visible()
+    (run,) = ended(stack, stack.failing, attempt=2)
+    assert run["attempt"] == 2
+    expect(page.get_by_test_id("run-state")).to_have_attribute("data-state", "failed_user")
 
 
 def test_two_clusters_are_compared_pair_by_pair_of_seeds(stack, page):
@@ -219,57 +186,6 @@ def test_results_leave_for_a_paper(stack, page, chromium, tmp_path):
     printed_whole(page)
 
 
-def printed_whole(page):
-    """Print the report: the dialog is asked for once, and an A4 page has all of its parts, none wider than it."""
-    page.context.add_init_script("window.print = () => { document.title = `printed ${document.title}` }")
-    page.get_by_role("button", name="Export", exact=True).click()
-    with page.expect_popup() as popup:
-        page.get_by_role("menuitem", name="Print or save as PDF").click()
-    paper = popup.value
-    expect(paper).to_have_title(re.compile("^printed (?!printed)"))
-    paper.set_viewport_size({"width": A4, "height": 1000})
-    headings = paper.locator("h1, h2, h3").all_inner_texts()
-    assert len(headings) > 3
-    paper.emulate_media(media="print")
-    assert paper.locator("h1, h2, h3").all_inner_texts() == headings
-    for part in paper.locator("h2, svg, table").all():
-        expect(part).to_be_visible()
-    assert paper.evaluate("document.documentElement.scrollWidth") <= A4
-    assert paper.pdf().startswith(b"%PDF")
-    paper.close()
-
-
-def zoom(page):
-    """Drag over the middle of a chart."""
-    chart = page.get_by_role("img", name=re.compile("^Validation accuracy"))
-    chart.scroll_into_view_if_needed()
-    box = chart.bounding_box()
-    y = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] * 0.4, y)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.7, y, steps=4)
-    page.mouse.up()
-
-
-def axis(page):
-    """Return what stands below a chart: the numbers of what is in view, and what they are."""
-    drawing = ElementTree.fromstring(saved(page, "Validation accuracy", "Save as SVG"))
-    words = list(drawing.iter("{http://www.w3.org/2000/svg}text"))
-    names = [each.text for each in words if each.text in METHODS]
-    return [each.text for each in words if each.get("text-anchor") == "middle"], names
-
-
-def order_of_runs(page):
-    table = page.get_by_role("region", name="Runs of this experiment")
-    expect(table.get_by_role("row")).to_have_count(13)
-    return table.get_by_role("rowheader").or_(table.get_by_role("cell")).get_by_role("link").all_inner_texts()
-
-
-def choose_view(page, name):
-    page.get_by_role("button", name="Views").click()
-    page.get_by_role("menuitem", name=name).click()
-
-
 def test_a_view_is_shared_by_its_address_and_kept_under_a_name(stack, page, chromium):
     ended(stack, stack.compared)
     page.goto(f"{stack.url}/experiments/{stack.compared}")
@@ -323,20 +239,6 @@ def test_a_view_is_shared_by_its_address_and_kept_under_a_name(stack, page, chro
         assert other.complaints == []
 
 
-DARKEST = """canvas => {
-    const copy = new OffscreenCanvas(40, canvas.height).getContext("2d", { willReadFrequently: true });
-    copy.drawImage(canvas, 0, 0);
-    const { data } = copy.getImageData(0, 0, 40, canvas.height);
-    let least = 255;
-    for (let i = 0; i < data.length; i += 4) {
-        const brightness = 0.2126 * data[i] + 0.7152 * data[i + 1] + 0.0722 * data[i + 2];
-        if (data[i + 3] > 250) least = Math.min(least, brightness);
-    }
-    return least;
-}"""
-"""The brightness of the darkest opaque pixel beside a chart, where the numbers of its axis are, 0 to 255."""
-
-
 def test_a_dark_page_is_legible_on_paper(stack, page):
     ended(stack, stack.compared)
     page.emulate_media(color_scheme="dark")
@@ -352,3 +254,84 @@ def test_a_dark_page_is_legible_on_paper(stack, page):
     page.emulate_media(color_scheme="dark", media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     wait_for(lambda: chart.evaluate(DARKEST) > 110, "the chart as it was")
+
+
+def test_the_tuned_comparison_is_launched_from_its_preset(stack, page):
+    page.goto(f"{stack.url}/new")
+    page.get_by_role("button", name="Start from").click()
+    page.get_by_role("menuitem", name=re.compile("^Tuned comparison")).click()
+    expect(page.get_by_test_id("plan-total")).to_have_text(re.compile(r"trial runs at most, 25 reported runs$"))
+    page.get_by_test_id("start").click()
+    expect(page).to_have_url(re.compile(r"/experiments/exp_"))
+    expect(page.get_by_test_id("tuning-state")).to_be_visible()
+    experiment = page.url.rpartition("/")[2].partition("?")[0]
+    spec = stack.client.get(f"/experiments/{experiment}").json()["spec"]
+    assert (spec["tuning"]["trials"], len(spec["variants"])) == (12, 5)
+    wait_for(lambda: any(run["samples"] for run in runs(stack.client, experiment)), "the first trials")
+    page.get_by_test_id("cancel-experiment").click()
+    page.get_by_role("button", name="Cancel the runs").click()
+    expect(page.get_by_test_id("experiment-state")).to_have_attribute("data-state", "cancelled")
+
+
+def test_a_comparison_is_rerun_changed_and_gets_another_seed(stack, page):
+    ended(stack, stack.compared)
+    page.goto(f"{stack.url}/experiments/{stack.compared}")
+    page.get_by_role("link", name="Clone").click()
+    page.locator('[data-field="/name"]').fill("Two networks, more often evaluated")
+    page.locator('[data-field="/evaluation/every"]').fill("500")
+    for cluster in (0, 1):
+        page.locator(f'[data-field="/clusters/{cluster}/seeds"]').fill("1")
+    expect(page.get_by_test_id("plan")).to_have_attribute("data-settled", "true")
+    page.get_by_role("tab", name=re.compile("^Changes")).click()
+    changes = page.get_by_role("region", name="Changes from the original")
+    expect(changes.get_by_test_id("change")).to_have_count(4)
+    page.get_by_test_id("start").click()
+    expect(page.get_by_test_id("experiment-name")).to_have_text("Two networks, more often evaluated")
+    expect(page.get_by_test_id("progress")).to_have_text("4 of 4 runs")
+    experiment = page.url.rpartition("/")[2].partition("?")[0]
+    before, now = (
+        stack.client.get(f"/experiments/{each}").json()["spec"] for each in (stack.compared, experiment)
+    )
+    assert now["evaluation"]["every"] == 500
+    assert {name for name in before if before[name] != now[name]} == {"name", "evaluation", "clusters"}
+
+    page.get_by_test_id("add-seeds").click()
+    page.get_by_test_id("further-seeds").fill("1")
+    expect(page.get_by_test_id("further-runs")).to_contain_text("4 additional runs, seed 1.")
+    page.get_by_role("button", name="Add 1 seed").click()
+    expect(page.get_by_test_id("progress")).to_have_text("8 of 8 runs")
+    expect(page.get_by_test_id("version")).to_have_text("version 2")
+    assert sorted(run["seed"] for run in ended(stack, experiment)) == [0] * 4 + [1] * 4
+
+
+def test_an_experiment_is_deleted_and_brought_back_and_imported_from_its_bundle(stack, page):
+    ended(stack, stack.failing)
+    page.goto(f"{stack.url}/experiments/{stack.failing}")
+    page.get_by_role("button", name="Export", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Bundle, to import elsewhere").click()
+    bundle = download.value.path().read_bytes()
+
+    page.goto(stack.url)
+    item = page.get_by_role("listitem").filter(has=page.get_by_role("link", name="Letters"))
+    page.get_by_role("button", name="Actions for Letters").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    note = page.get_by_role("status").filter(has_text="“Letters” is deleted.")
+    expect(item).to_have_count(0)
+    assert stack.client.get(f"/experiments/{stack.failing}").status_code == 404
+    note.get_by_role("button", name="Undo").click()
+    expect(item).to_have_count(1)
+    assert stack.client.get(f"/experiments/{stack.failing}").status_code == 200
+
+    page.get_by_label("File of an exported experiment").set_input_files(
+        {"name": "letters.zip", "mimeType": "application/zip", "buffer": bundle}
+    )
+    expect(page).to_have_url(re.compile(r"/experiments/exp_"))
+    imported = page.url.rpartition("/")[2].partition("?")[0]
+    assert imported != stack.failing
+    expect(page.get_by_test_id("experiment-name")).to_have_text("Letters")
+    expect(page.get_by_test_id("origin")).to_be_visible()
+    (mine,), (there,) = (runs(stack.client, each) for each in (imported, stack.failing))
+    assert [mine[key] for key in ("state", "seed", "attempt")] == [
+        there[key] for key in ("state", "seed", "attempt")
+    ]

@@ -22,6 +22,7 @@ from tests.look import layout
 from tests.look.looking import browser, page_of, see
 from tests.look.screens import SCHEMES, SCREENS, WIDTHS, Screen, go
 from tests.look.seeded import Platform, platform
+from tests.look.seeded_more import fill
 
 
 def main() -> int:
@@ -34,12 +35,12 @@ def main() -> int:
     status = 0
     with ExitStack() as stack:
         running = stack.enter_context(browser(executable))
-        pages: dict[bool, tuple[Platform, Page]] = {}
-        for empty in sorted({each.empty for each in chosen}):
-            made = stack.enter_context(platform(empty=empty))
-            pages[empty] = made, stack.enter_context(page_of(running, made))
+        pages: dict[tuple[bool, bool], tuple[Platform, Page]] = {}
+        for empty, more in sorted({(each.empty, each.more) for each in chosen}):
+            made = stack.enter_context(platform(fill if more else None, empty=empty))
+            pages[empty, more] = made, stack.enter_context(page_of(running, made))
         for screen in chosen:
-            made, page = pages[screen.empty]
+            made, page = pages[screen.empty, screen.more]
             for line in _looked(screen, made, page, asked):
                 print(line, flush=True)
                 status = 1

@@ -42,6 +42,8 @@ class Screen:
     """What a person does then."""
     empty: bool = False
     """Of a platform without experiments."""
+    more: bool = False
+    """Of that of `tests.look.seeded_more`."""
     told: dict[str, Any] | None = None
     """Answers of the API, by a pattern of the address, in place of its own."""
 
@@ -107,6 +109,32 @@ def _kinds(page: Page) -> None:
     page.get_by_label("Devices").fill("2 v100, cpu-28")
     page.get_by_label("Devices").blur()
     page.locator("[data-testid=plan][data-settled=true]").wait_for()
+
+
+def _change(page: Page) -> None:
+    page.locator('[data-field="/evaluation/every"]').fill("1000")
+    page.locator('[data-field="/clusters/0/seeds"]').fill("5")
+    page.get_by_test_id("has-target").uncheck(force=True)
+    page.get_by_role("tab", name="Changes").click()
+    page.get_by_test_id("change").first.wait_for()
+    page.locator("[data-testid=plan][data-settled=true]").wait_for()
+
+
+def _change_yaml(page: Page) -> None:
+    page.locator("[data-testid=plan][data-settled=true]").wait_for()
+
+
+def _away(page: Page) -> None:
+    """The API is not to be reached any more."""
+    page.context.set_offline(True)
+    page.locator("[data-testid=connection]:not([data-state=live])").wait_for()
+
+
+def _away_page(page: Page) -> None:
+    """A page is asked for that nobody has opened yet, while the API is away."""
+    page.route("**/api/**", lambda route: route.abort())
+    page.get_by_role("link", name="Each at its best").click()
+    page.get_by_role("button", name="Try again").wait_for()
 
 
 ROWS = quote(json.dumps(["1/local", "2"]))
@@ -256,9 +284,29 @@ SCREENS = (
 )
 
 
+MORE = (
+    Screen("tuned", "/experiments/{tuned}", "[data-testid=search]", more=True),
+    Screen("scaling", "/experiments/{scaling}", "[data-testid=scaling-chart] canvas", more=True),
+    Screen("run-timeline", "/runs/{traced_run}", "[data-testid=timeline-drawing]", more=True),
+    Screen(
+        "calibration-filled", "/clusters/local/calibration", "[data-testid=calibration-table], table", more=True
+    ),
+    Screen("new-yaml", "/new?clone={scaling}&as=yaml", ".cm-content", _change_yaml, more=True),
+    Screen("new-changed", "/new?clone={scaling}", "[data-testid=plan][data-settled=true]", _change, more=True),
+    Screen("new-twenty", "/new?clone={twenty}", "[data-testid=plan][data-settled=true]", more=True),
+    Screen("home-more", "/", "[data-testid=best-curve]", more=True),
+    Screen("compare-more", "/compare?rows=%5B%221%22%2C%222%22%5D", "[data-testid=compared-row]", more=True),
+    Screen("runs-more", "/runs?filter=state%20%3D%20succeeded", "[data-testid=found-run]", more=True),
+    Screen("away", "/experiments/{scaling}", "[data-testid=run-row]", _away, more=True),
+    Screen("away-page", "/", "[data-testid=experiment-item]", _away_page, more=True),
+)
+SCREENS = (*SCREENS, *MORE)
+
+
 def go(page: Page, url: str, screen: Screen, path: str) -> None:
     """Open a screen, and do what it is about."""
     page.unroute_all()
+    page.context.set_offline(False)
     for pattern, answer in (screen.told or {}).items():
         page.route(pattern, partial(_tell, answer))
     page.goto(url + path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -72,8 +72,10 @@ class Platform:
 
 
 @contextmanager
-def platform(*, empty: bool = False) -> Iterator[Platform]:
-    """Run a server with the experiments of this module, or without any."""
+def platform(
+    fill: Callable[[Service], dict[str, str]] | None = None, *, empty: bool = False
+) -> Iterator[Platform]:
+    """Run a server with the experiments of this module, or with others (`fill`), or without any."""
     with tempfile.TemporaryDirectory(prefix="hooke-look-") as folder:
         home = Path(folder)
         # however old the cluster is: it stays online, and nothing is lost
@@ -88,7 +90,7 @@ def platform(*, empty: bool = False) -> Iterator[Platform]:
             with httpx.Client(base_url=f"{running.url}/api/v1", headers=headers, timeout=60) as client:
                 service = Service(app, settings, running.url, client, running.server.server_state.tasks)
                 if not empty:
-                    made.ids = _fill(service)
+                    made.ids = (fill or _fill)(service)
                 for opened in (service.agent, service.sender, *service.opened):
                     opened.close()
             yield made
@@ -105,22 +107,22 @@ def _fill(service: Service) -> dict[str, str]:
     local = {"name": "local", "workers": [4], "seeds": 3}
     ids = {}
 
-    ids["full"] = _submit(service, name="Who reaches 97% first?", variants=variants, clusters=[local, VIRTUAL])
-    _play(service, lambda run, row: _succeed(run, row, source))
-    ids["other"] = _submit(
+    ids["full"] = submit(service, name="Who reaches 97% first?", variants=variants, clusters=[local, VIRTUAL])
+    play(service, lambda run, row: succeed(run, row, source))
+    ids["other"] = submit(
         service,
         **{"name": "The same on the cluster", "variants": variants[:3]},
         clusters=[local | {"name": "hpc-infiniband"}],
     )
-    _play(service, lambda run, row: _succeed(run, row, source, 0.55))
-    ids["failed"] = _submit(
+    play(service, lambda run, row: succeed(run, row, source, 0.55))
+    ids["failed"] = submit(
         service,
         name="A learning rate that is too large",
         variants=[variants[0], variants[2] | {"parameters": {"lr": 9.0}}],
         clusters=[local | {"seeds": 2}],
     )
-    _play(service, lambda run, row: _fail(run) if _is(row, 2) else _succeed(run, row, source))
-    ids["long"] = _submit(
+    play(service, lambda run, row: _fail(run) if _is(row, 2) else succeed(run, row, source))
+    ids["long"] = submit(
         service,
         name=f"{LONG} to 8",
         description="A description of some length. " * 6,
@@ -134,24 +136,24 @@ def _fill(service: Service) -> dict[str, str]:
         "note": "Why rho matters, " * 12,
     }
     service.client.patch(f"/experiments/{ids['full']}", json=marks).raise_for_status()
-    ids["running"] = _submit(service, name="Four hosts", variants=variants[:3], clusters=[local | {"seeds": 1}])
-    _play(service, lambda run, row: (_begin if _is(row, 2) else _succeed)(run, row, source))
+    ids["running"] = submit(service, name="Four hosts", variants=variants[:3], clusters=[local | {"seeds": 1}])
+    play(service, lambda run, row: (_begin if _is(row, 2) else succeed)(run, row, source))
 
     Headlines(service.database, service.settings).look()
     with service.database.write() as session:
-        ids["run"] = _run(session, ids["full"], "Sync EASGD, overlapped")
-        ids["failed_run"] = _run(session, ids["failed"], "Sync SGD")
-        _freeze(session)
+        ids["run"] = run_of(session, ids["full"], "Sync EASGD, overlapped")
+        ids["failed_run"] = run_of(session, ids["failed"], "Sync SGD")
+        freeze(session)
     return ids
 
 
-def _submit(service: Service, **document: object) -> str:
+def submit(service: Service, **document: object) -> str:
     answer = service.client.post("/experiments", json=BASE | document)
     assert answer.status_code == 201, answer.text
     return str(answer.json()["id"])
 
 
-def _play(service: Service, act) -> None:
+def play(service: Service, act) -> None:
     """Have the scheduler send what waits, and do something with each order, until nothing waits."""
     before = len(service.line.launched)
     while True:
@@ -169,7 +171,7 @@ def _is(run: dict, method: int) -> bool:
     return run["variant"] == METHODS[method][0]
 
 
-def _records(run: dict, source: random.Random, factor: float, part: float):
+def records_of(run: dict, source: random.Random, factor: float, part: float):
     """Return the records of the ranks of a run, up to a part of its way to the target."""
     _, _, seconds, wire, blocked = next(each for each in METHODS if each[0] == run["variant"])
     seconds *= factor * (0.4 if run["simulated"] else 1) * source.lognormvariate(0, 0.09)
@@ -217,9 +219,9 @@ def _evaluation(seq: int, n: int, seconds: float):
     return scored(seq, 6000 * n, accuracy, clock=clock, wall=1.03 * clock, reached=n == EVALUATIONS)
 
 
-def _succeed(supervisor: Supervisor, run: dict, source: random.Random, factor: float = 1.0) -> None:
+def succeed(supervisor: Supervisor, run: dict, source: random.Random, factor: float = 1.0) -> None:
     supervisor.tell("starting", "running", "succeeded")
-    parts = _records(run, source, factor, 1)
+    parts = records_of(run, source, factor, 1)
     supervisor.send(*parts, files=[] if run["simulated"] else [_samples(run, parts[0].records[-1].wall)])
 
 
@@ -244,7 +246,7 @@ def _samples(run: dict, seconds: float):
 
 def _begin(supervisor: Supervisor, run: dict, source: random.Random) -> None:
     supervisor.tell("starting", "running")
-    supervisor.send(*_records(run, source, 1.0, 0.5))
+    supervisor.send(*records_of(run, source, 1.0, 0.5))
 
 
 def _fail(supervisor: Supervisor) -> None:
@@ -255,12 +257,12 @@ def _fail(supervisor: Supervisor) -> None:
     supervisor.send(logs=log)
 
 
-def _run(session: Session, experiment: str, variant: str) -> str:
+def run_of(session: Session, experiment: str, variant: str) -> str:
     mine = select(Run.id).where(Run.experiment_id == experiment, Run.variant == variant)
     return str(session.scalars(mine.order_by(Run.number)).first())
 
 
-def _freeze(session: Session) -> None:
+def freeze(session: Session) -> None:
     """Move everything that is shown to times that are the same at every start."""
     minute = timedelta(minutes=1)
     for experiment in session.scalars(select(Experiment)):

@@ -49,7 +49,7 @@ class Brackets:
         if not len(x):
             return self
         x, y = self.followed(x, y)
-        kept = _beside(x, np.concatenate((_multiples(x, self.unit), self.watched)))
+        kept = beside(x, np.concatenate((multiples(x, self.unit), self.watched)))
         return Brackets(self.unit, x[kept], y[:, kept], self.watched)
 
     def watching(self, places: Iterable[float]) -> Brackets | None:
@@ -68,7 +68,7 @@ def nothing(unit: float, series: int, watched: Iterable[float] = ()) -> Brackets
     return Brackets(unit, np.empty(0), np.empty((series, 0)), places)
 
 
-def _multiples(x: Floats, unit: float) -> Floats:
+def multiples(x: Floats, unit: float) -> Floats:
     """Return the multiples of the finest step that a grid which reaches the last of these x may have."""
     if x[-1] < TINY:
         return np.zeros(1)
@@ -76,7 +76,7 @@ def _multiples(x: Floats, unit: float) -> Floats:
     return np.arange(np.floor(x[0] / step), np.ceil(x[-1] / step) + 1) * step
 
 
-def _beside(x: Floats, places: Floats) -> Indices:
+def beside(x: Floats, places: Floats) -> Indices:
     """Return the indices of the first and the last x, and of those on both sides of each place."""
     last = len(x) - 1
     left = np.searchsorted(x, places, side="right") - 1

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
-from hooke_api.metrics import marks, thinning
+from hooke_api.metrics import marks, stored_brackets, thinning
 from hooke_api.metrics.axes import OF_STEPS, curve, needs_steps
-from hooke_api.metrics.bands import Curve, band
+from hooke_api.metrics.bands import Curve, band, common_grid
 from hooke_api.metrics.brackets import CELLS
-from hooke_api.metrics.curves import CurveStore
+from hooke_api.metrics.curves import MANY, CurveStore
 from hooke_api.metrics.growing import STALENESS, Growing
 from hooke_api.metrics.level import Thinned
 from hooke_api.metrics.loading import Curves, Facts, Key, read_facts, read_keys
@@ -31,6 +31,7 @@ from hooke_api.metrics.schemas import (
     SeriesAnswer,
     SeriesQuery,
 )
+from hooke_api.metrics.stored_brackets import Beside
 from hooke_api.metrics.table import Floats
 from hooke_api.models import NumberSequence, Run
 from hooke_api.storage.present import of_present, present_experiment
@@ -76,9 +77,11 @@ class _Found:
     curves: Mapping[str, Curves]
     thinned: Mapping[str, Mapping[Metric, Thinned]]
     grown: dict[str, Growing]
+    beside: Mapping[str, Mapping[Metric, Beside]]
+    """Of bands."""
 
 
-def _read(
+def _read(  # noqa: PLR0913 - what is asked for, and where it may come from
     session: Session,
     store: CurveStore,
     runs: Sequence[Facts],
@@ -86,20 +89,25 @@ def _read(
     axis: Axis,
     points: int,
     whole: bool = False,
+    stored: bool = True,
 ) -> _Found:
     """Read runs for answers of at most `points` points: what is in memory, or reads least.
 
-    `whole`: for bands, which read the points beside those of their grid. Steps are read only for metrics or axes
-    that follow from them, and all at once only for bands of more points than `CELLS`, or where they are irregular.
+    `whole`: for bands, which read the points beside those of their grid; `stored`: also if these may not be beside
+    all of it. Steps are read only for metrics or axes that follow from them, and all at once only for bands of
+    more points than `CELLS`, or where they are irregular.
     """
     keys = read_keys(session, runs)
     known = store.known(runs, keys)
     left = [run for run in runs if run.id not in known]
-    level = thinning.LEVELS[0] if whole else points
-    thinned = thinning.read(session, left, keys, metrics, level, whole)
-    rest = [run for run in left if run.id not in thinned]
+    thinned = {} if whole else thinning.read(session, left, keys, metrics, points)
+    known_marks = thinning.marks_of(left, keys) if whole and stored else {}
+    beside = stored_brackets.read(session, known_marks, metrics, axis, thinning.LEVELS[0])
+    rest = [run for run in left if run.id not in thinned and run.id not in beside]
     if not needs_steps(metrics, axis):
-        known |= store.scored(session, rest, keys)
+        # of a run that goes on, a few steps are less to read than all of its many evaluations
+        scored = [run for run in rest if run.ended or keys[run.id][2] <= MANY]
+        known |= store.scored(session, scored, keys)
         rest = [run for run in rest if run.id not in known]
     grown: dict[str, Growing] = {}
     if not (whole and points > CELLS and not OF_STEPS.isdisjoint(metrics)):
@@ -107,7 +115,7 @@ def _read(
     if axis == "bytes" and not OF_STEPS.issuperset(metrics):
         grown = {n: store.watching(session, each, keys, each.places_of_evaluations) for n, each in grown.items()}
     rest = [run for run in rest if run.id not in grown]
-    return _Found(keys, known | store.read(session, rest, keys), thinned, grown)
+    return _Found(keys, known | store.read(session, rest, keys), thinned, grown, beside)
 
 
 def _thinned(found: _Found, run: Facts, metric: Metric, query: SeriesQuery) -> tuple[Floats, Floats, int]:
@@ -173,6 +181,12 @@ def answer_bands(
     groups: dict[tuple[str, str, int], list[Facts]] = defaultdict(list)
     for run in runs:
         groups[run.variant, run.cluster, run.workers].append(run)
+    if far := _far([*groups.values()], found, metrics, axis, points):
+        more = _read(session, store, far, metrics, axis, points, whole=True, stored=False)
+        beside = {name: each for name, each in found.beside.items() if name not in more.keys}
+        found = replace(
+            found, curves={**found.curves, **more.curves}, grown=found.grown | more.grown, beside=beside
+        )
     bands = []
     for metric in metrics:
         for members in groups.values():
@@ -181,6 +195,28 @@ def answer_bands(
     return BandAnswer.model_construct(
         axis=axis, unit=unit(axis, runs), bands=bands, position=position, version="", since=None
     )
+
+
+def _far(
+    groups: Sequence[Sequence[Facts]], found: _Found, metrics: Sequence[Metric], axis: Axis, points: int
+) -> list[Facts]:
+    """Return the runs of which the stored points are not beside all places of a band."""
+    far: dict[str, Facts] = {}
+    for members in groups:
+        stored = [run for run in members if run.id in found.beside]
+        for metric in metrics if stored else ():
+            grid = common_grid([_seed(found, run, metric, axis) for run in members], points, _unit(members, axis))
+            far.update({run.id: run for run in stored if not found.beside[run.id][metric].covers(grid)})
+    return list(far.values())
+
+
+def _seed(found: _Found, run: Facts, metric: Metric, axis: Axis) -> Curve:
+    return Curve(*_needed(found, run, metric, axis)[:2], run.ended)
+
+
+def _unit(members: Sequence[Facts], axis: Axis) -> float:
+    """Return the unit of the grid of a group."""
+    return float(members[0].workers * members[0].batch) if axis == "samples" else 1.0
 
 
 def _watch(
@@ -199,9 +235,9 @@ def _watch(
 
 def _needed(found: _Found, run: Facts, metric: Metric, axis: Axis) -> tuple[Floats, Floats, int]:
     """Return x and y of the points that a band needs, and the number of all points."""
-    if run.id in found.thinned:
-        line = found.thinned[run.id][metric]
-        return line.x[axis], line.y, line.n
+    if run.id in found.beside:
+        line = found.beside[run.id][metric]
+        return line.x, line.y, line.n
     if run.id in found.grown:
         return found.grown[run.id].drawn(metric, axis)
     x, y = curve(run, found.curves[run.id], metric, axis)
@@ -212,8 +248,7 @@ def _band(members: Sequence[Facts], found: _Found, metric: Metric, axis: Axis, p
     first = members[0]
     needed = {run.id: _needed(found, run, metric, axis) for run in members}
     drawn = {run.id: Curve(*needed[run.id][:2], run.ended) for run in members if needed[run.id][2]}
-    step = first.workers * first.batch if axis == "samples" else 1.0
-    columns = band(list(drawn.values()), points, step)
+    columns = band(list(drawn.values()), points, _unit(members, axis))
     return Band.model_construct(
         variant=first.variant,
         cluster=first.cluster,

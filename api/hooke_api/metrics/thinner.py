@@ -6,7 +6,7 @@ See `hooke_api.metrics.thinning` and `hooke_api.metrics.stored_growth`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import structlog
@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ApiError
 from hooke_api.base.workers import Repeating
-from hooke_api.metrics import stored_growth, thinning
+from hooke_api.metrics import stored_brackets, stored_growth, thinning
 from hooke_api.models import Event, NumberSequence, RankTotals, Run, ThinnedSeries
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.storage.database import Database
@@ -25,6 +25,8 @@ from hooke_api.storage.database import Database
 SECONDS = 2.0
 """Interval between two looks for runs that have ended, s."""
 TERM = timedelta(seconds=60)
+QUIET_SECONDS = 10.0
+"""Time without the end of a run after which those are stored again beside whose ends others were not, s."""
 AGAIN_SECONDS = 600.0
 """Time after which a run is tried again whose steps could not be read."""
 
@@ -40,6 +42,10 @@ class Thinner(Repeating):
         self.leadership = Leadership(database, TERM, "thinner")
         self._seen: int | None = None
         """Position of the newest event that has been looked at; None: nothing yet, or another process led."""
+        self._touched: set[str] = set()
+        """Experiments of which runs were stored since all of their groups were looked at."""
+        self._ended = 0.0
+        """When a run was stored last, by the clock that never jumps."""
         self._left: dict[str, float] = {}
         """Runs whose steps could not be read -> when they are tried again, by the clock that never jumps."""
 
@@ -58,9 +64,26 @@ class Thinner(Repeating):
                 return  # what is left is found again
             self._store(run, lambda run: thinning.store(self.database, run))
         self._seen = newest
+        self._catch_up(runs)
         for run in going_on:
             if run not in self._left and self.lives() and self.leadership.hold():
                 self._store(run, lambda run: stored_growth.save(self.database, run, thinning.LEVELS[0]))
+
+    def _catch_up(self, runs: Sequence[str]) -> None:
+        """Note whose runs were stored; once none was for a while, store what bands of these experiments lack."""
+        if runs:
+            with self.database.read() as session:
+                self._touched |= set(session.scalars(select(Run.experiment_id).where(Run.id.in_(runs))))
+            self._ended = time.monotonic()
+        elif self._touched and time.monotonic() - self._ended >= QUIET_SECONDS:
+            with self.database.read() as session:
+                behind = set(stored_brackets.behind(session, sorted(self._touched))) - self._left.keys()
+            for run in sorted(behind):
+                if not (self.lives() and self.leadership.hold()):
+                    return
+                self._store(run, lambda run: thinning.store(self.database, run, again=True))
+            if not behind:  # those that were stored now may have told of further ends
+                self._touched.clear()
 
     def close(self) -> None:
         """Let another process do it at once."""
@@ -88,9 +111,9 @@ def _long() -> ColumnElement[bool]:
 
 
 def _missing(session: Session, *where: ColumnElement[bool]) -> list[str]:
-    """Return the long ended runs without any level, newest first."""
+    """Return the long ended runs of which nothing is stored for bands, and perhaps no level, newest first."""
     totals = select(RankTotals.run_id).where(RankTotals.steps > thinning.LEAST_STEPS)
-    none = ~exists().where(ThinnedSeries.run_id == Run.id, ThinnedSeries.most > stored_growth.LIMIT)
+    none = ~exists().where(ThinnedSeries.run_id == Run.id, ThinnedSeries.most == stored_brackets.PLACES)
     query = select(Run.id).where(Run.id.in_(totals), Run.state.in_(TERMINAL), none, *where)
     return list(session.scalars(query.order_by(Run.id.desc())))
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
+from hooke_api.metrics import stored_brackets
 from hooke_api.metrics.axes import OF_STEPS, curve
 from hooke_api.metrics.evaluations import read_evaluations
 from hooke_api.metrics.growing import Growing, Irregular, Told
@@ -30,8 +31,9 @@ from hooke_api.metrics.loading import (
     read_left,
 )
 from hooke_api.metrics.m4 import m4
-from hooke_api.metrics.schemas import BYTES_SENT, CommonMetric, Metric
-from hooke_api.models import Run, ThinnedSeries
+from hooke_api.metrics.schemas import BYTES_SENT, Axis, CommonMetric, Metric
+from hooke_api.metrics.table import Floats
+from hooke_api.models import RankTotals, Run, ThinnedSeries
 from hooke_api.storage.database import Database
 
 LEVELS = (1024, 10_000)
@@ -62,12 +64,10 @@ def read(
     keys: Mapping[str, Key],
     metrics: Sequence[Metric],
     points: int,
-    whole: bool = False,
 ) -> dict[str, dict[Metric, Thinned]]:
     """Return the stored series of those runs that have a level for answers of so many points.
 
-    A metric that is missing has no points. `whole`: only runs of which every metric has every point. No run for
-    `BYTES_SENT`, which is not stored.
+    A metric that is missing has no points. No run for `BYTES_SENT`, which is not stored.
     """
     if BYTES_SENT in metrics:
         return {}
@@ -75,33 +75,45 @@ def read(
     of = ThinnedSeries
     columns = (of.run_id, of.of_data, of.metric, of.n, of.gaps, of.data)
     query = select(*columns).where(of.most == most, of.metric.in_(metrics))
-    if whole:
-        query = query.where(of.n <= most)
-    marks = {run.id: mark(run, keys[run.id]) for run in runs if run.ended}
+    marks = marks_of(runs, keys)
     found: dict[str, dict[Metric, Thinned]] = {}
     for ids in parts([run for run in runs if run.ended]) if most is not None else ():
         for run, of_data, metric, n, gaps, data in session.execute(query.where(of.run_id.in_(ids))):
             if of_data == marks[run]:
                 found.setdefault(run, {})[metric] = Thinned.unpacked(n, gaps, data)
-    if whole:
-        return {run: each for run, each in found.items() if each.keys() == set(metrics)}
     return found
 
 
-def store(database: Database, run_id: str) -> bool:
-    """Store the levels of a run if it has ended and has none of its present data; return whether it did."""
+def marks_of(runs: Sequence[Facts], keys: Mapping[str, Key]) -> dict[str, str]:
+    """Return the marks of those runs that have ended, by id."""
+    return {run.id: mark(run, keys[run.id]) for run in runs if run.ended}
+
+
+def store(database: Database, run_id: str, again: bool = False) -> bool:
+    """Store the levels of a run, and its points beside the places of bands, if it has ended; return if it did.
+
+    Not if it has those of its present data, but `again`: other runs of its group have ended since. Of a short one,
+    only where it ends, which others have to know.
+    """
     with database.read() as session:
         runs = read_facts(session, Run.id == run_id)
         if not runs or not runs[0].ended:
             return False
+        run = runs[0]
         keys = read_keys(session, runs)
-        of_data = mark(runs[0], keys[run_id])
+        of_data = mark(run, keys[run_id])
         of = ThinnedSeries
-        mine = (of.run_id == run_id, of.most.in_(LEVELS))
-        if session.scalars(select(of.of_data).where(*mine).limit(1)).first() == of_data:
+        present = select(of.of_data).where(of.run_id == run_id, of.most == stored_brackets.PLACES)
+        if not again and session.scalars(present).first() == of_data:
             return False
-        curves = _curves(session, runs[0], keys[run_id])
-    rows = [{"run_id": run_id, "of_data": of_data, **row} for row in _rows(runs[0], curves)]
+        places = stored_brackets.united(list(stored_brackets.others_of(session, run).values()))
+        found = _curves(session, run, keys[run_id], places)
+        steps = session.scalar(select(func.max(RankTotals.steps)).where(RankTotals.run_id == run_id)) or 0
+    made = [stored_brackets.places_row(run, found, places)]
+    if not again or steps > LEAST_STEPS:
+        made += _rows(run, found)
+        made += stored_brackets.rows(run, found, places, LEVELS[0]) if isinstance(found, Growing) else ()
+    rows = [{"run_id": run_id, "of_data": of_data, **row} for row in made]
     with database.write() as session:
         if session.get(Run, run_id) is None:  # purged meanwhile
             return False
@@ -110,12 +122,13 @@ def store(database: Database, run_id: str) -> bool:
     return True
 
 
-def _curves(session: Session, run: Facts, key: Key) -> Growing | Curves:
-    """Return what levels follow from; with every row only where steps are irregular."""
+def _curves(session: Session, run: Facts, key: Key, places: Mapping[Axis, Floats]) -> Growing | Curves:
+    """Return what levels follow from, beside these places, too; with every row only where steps are irregular."""
     evaluations = read_evaluations(session, parts([run]))[run.id]
     told = Told(read_begun(session, [run])[run.id], read_left(session, [run])[run.id], evaluations)
     try:
-        return grow(session, run, key, told, LEVELS[-1])
+        watched = {(axis, kind): frozenset(places[axis].tolist()) for axis in AXES for kind in (False, True)}
+        return grow(session, run, key, told, LEVELS[-1], places=watched)
     except Irregular:
         return dict(load(session, [run]))[run.id]
 

@@ -70,6 +70,7 @@ it("charts out of view have no part in the cursor that the others share", async 
   see(image(0), true);
   see(image(1), true);
   await frame();
+  await frame(); // each is built in a frame of its own
   const over = (i: number) => image(i).querySelector(".u-over") as HTMLElement;
   const box = (i: number) => over(i).lastElementChild;
   const move = async (clientX: number) => {

@@ -67,3 +67,30 @@ it("what a chart out of view shows is not asked for before it comes into view", 
   see(chart, true);
   await waitFor(() => expect(asked()).toContainEqual(["train_loss"]));
 });
+
+it("a chart out of view stays as it was until it comes near, also where a variant is switched off", async () => {
+  const see = outOfView();
+  answerExperiment(server);
+  server.on("GET /experiments/*/bands", ({ query }) => {
+    const metrics = query.getAll("metric");
+    const all = [...bands().bands, band("Sync EASGD", { metric: "train_loss" })];
+    return bands({ bands: all.filter(({ metric }) => metrics.includes(metric)) });
+  });
+  const { user } = await openExperiment(server, "/experiments/exp_7?more=train_loss");
+  const chart = await screen.findByTestId("chart-train_loss");
+  const place = chart.parentElement?.parentElement as HTMLElement;
+  see(place, true);
+  see(chart, true);
+  const item = (table: string) =>
+    within(screen.getByRole("toolbar", { name: new RegExp(`^Variants of ${table}`) })).getByRole("button", {
+      name: "Sync EASGD",
+    });
+  await waitFor(() => expect(item("Training loss")).toHaveAttribute("aria-pressed", "true"));
+  see(place, false);
+  see(chart, false);
+  await user.click(item("Validation accuracy"));
+  await waitFor(() => expect(item("Validation accuracy")).toHaveAttribute("aria-pressed", "false"));
+  expect(item("Training loss")).toHaveAttribute("aria-pressed", "true");
+  see(place, true);
+  await waitFor(() => expect(item("Training loss")).toHaveAttribute("aria-pressed", "false"));
+});

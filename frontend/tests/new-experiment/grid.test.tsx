@@ -55,6 +55,17 @@ describe("columns", () => {
     ]);
     expect(wordsOf(draft, 0, METHODS[0], [])).toContain("period 8");
   });
+
+  it("say of the communication only what is no default", () => {
+    const variant = { algorithm: "a", communication: { wire: "bf16", collective: "halving" } };
+    const schema = {
+      properties: {
+        wire: { type: "string", default: "fp32" },
+        collective: { type: "string", default: "halving" },
+      },
+    };
+    expect(wordsOf({ variants: [variant] }, 0, METHODS[0], [], schema)).toEqual(["wire bf16"]);
+  });
 });
 
 describe("a cell", () => {

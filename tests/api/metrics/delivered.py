@@ -188,6 +188,6 @@ def true_bands(database: Database, experiment: str, axis: str, points: int, metr
     """Return the same from all steps; all runs are of one group."""
     with database.read() as session:
         runs = read_facts(session, Run.experiment_id == experiment)
-        found = service._Found(read_keys(session, runs), dict(load(session, runs)), {}, {})
+        found = service._Found(read_keys(session, runs), dict(load(session, runs)), {}, {}, {})
     made = [service._band(runs, found, metric, axis, points) for metric in metrics]
     return [[getattr(band, name) for name in COLUMNS_OF_BANDS] for band in made]

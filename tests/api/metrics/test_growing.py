@@ -316,7 +316,7 @@ def test_levels_are_made_of_few_steps_at_a_time_and_are_those_of_all(database, c
     with database.read() as session:
         [facts] = read_facts(session, Run.id == run.id)
         whole = dict(load(session, [facts]))[run.id]
-        rows = session.scalars(select(ThinnedSeries)).all()
+        rows = session.scalars(select(ThinnedSeries).where(ThinnedSeries.most > 0)).all()
     assert {row.most for row in rows} == {32, 64} and len(rows) > 16
     for row in rows:
         expected = thinning.thinned(facts, whole, row.metric, row.most)

@@ -58,7 +58,9 @@ def tell(database, run: Delivered, steps: int) -> None:
 
 def rows(database) -> list[ThinnedSeries]:
     with database.read() as session:
-        return list(session.scalars(select(ThinnedSeries).order_by(ThinnedSeries.most, ThinnedSeries.metric)))
+        return list(
+            session.scalars(select(ThinnedSeries).where(ThinnedSeries.most >= 0).order_by(ThinnedSeries.metric))
+        )
 
 
 def check(database, store, run: Delivered) -> None:

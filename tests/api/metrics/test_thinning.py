@@ -74,8 +74,9 @@ def spoil(service, run: str) -> None:
 
 
 def levels(service) -> set:
+    stored = select(ThinnedSeries.run_id, ThinnedSeries.most)
     with service.database.read() as session:
-        return {tuple(row) for row in session.execute(select(ThinnedSeries.run_id, ThinnedSeries.most))}
+        return {tuple(row) for row in session.execute(stored.where(ThinnedSeries.most > 0))}
 
 
 @ONE_KIND

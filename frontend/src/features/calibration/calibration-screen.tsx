@@ -167,7 +167,7 @@ function Drift({ view }: { view: CalibrationView }) {
 function Earlier({ items }: { items: readonly CalibrationView[] }) {
   return (
     <Section title="All calibrations" testId="calibrations">
-      <TableRegion label="All calibrations">
+      <TableRegion label="Table of calibrations">
         <table className={ui.table}>
           <thead>
             <tr>

@@ -103,7 +103,7 @@ function atPowers(value: number, format: (value: number) => string): string {
 
 function Lines({ curves }: { curves: readonly Curve[] }) {
   return (
-    <TableRegion label="Fitted lines">
+    <TableRegion label="Table of fitted lines">
       <table className={ui.table}>
         <caption className={ui.unseen}>
           Seconds = alpha × messages + beta × bytes, with standard errors.
@@ -199,7 +199,7 @@ function Gradients({ rate }: { rate: ComputeRate }) {
   return (
     <Section title={`Gradients of ${workload}, ${precision}, ${elements.toLocaleString("en")} weights`}>
       <TableRegion label={`Gradients of ${workload}, ${precision}`}>
-        <table className={ui.table} data-testid="gradients">
+        <table className={`${ui.table} ${styles.rows}`} data-testid="gradients">
           <tbody>
             {rows.map(([name, value]) => (
               <tr key={name}>

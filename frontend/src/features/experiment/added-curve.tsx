@@ -1,7 +1,8 @@
-import { useEffect, useRef, useState } from "react";
+import { memo, type ReactNode, useEffect, useRef, useState } from "react";
 import type { Axis } from "@/lib/api/types";
 import type { AddedChart, choicesOf } from "@/lib/charts/added-charts";
 import { ChartHead } from "@/lib/charts/chart-controls";
+import { sameItems } from "@/lib/charts/drawn-by";
 import { useNear } from "@/lib/charts/use-near";
 import type { Zoom } from "@/lib/charts/zoom";
 import type { FurtherMetricView } from "@/lib/client/types.gen";
@@ -30,7 +31,7 @@ export function AddedCurve(props: AddedCurveProps) {
   const place = useRef<HTMLDivElement>(null);
   const near = useNear(place);
   const late = useLate(LATE);
-  const { query, seeded, drawn, runs } = useCurves(
+  const { query, seeded, drawn, runs, data } = useCurves(
     look.experiment,
     look.group,
     chart.axis ?? axis,
@@ -44,21 +45,41 @@ export function AddedCurve(props: AddedCurveProps) {
       {failed ? (
         <LoadFault what="This chart could not be loaded." query={query} />
       ) : (
-        <MetricChart
-          {...look}
-          metric={chart.metric}
-          declared={declared.find(({ name }) => name === chart.metric)}
-          head={<ChartHead chart={chart} choices={choices} axis={axis} change={change} />}
-          axis={drawn}
-          // until its answer is there, that of the metric before stands
-          bands={seeded.filter(({ band }) => band.metric === chart.metric)}
-          crossings={crossingsOf(look.experiment, seeded, runs, look.hidden, drawn)}
-          {...(shared ? { zoom, onZoom } : {})}
+        <Still
+          moves={near}
+          of={[...data, chart.metric, chart.axis]}
+          draw={() => (
+            <MetricChart
+              {...look}
+              metric={chart.metric}
+              declared={declared.find(({ name }) => name === chart.metric)}
+              head={<ChartHead chart={chart} choices={choices} axis={axis} change={change} />}
+              axis={drawn}
+              // until its answer is there, that of the metric before stands
+              bands={seeded.filter(({ band }) => band.metric === chart.metric)}
+              crossings={crossingsOf(look.experiment, seeded, runs, look.hidden, drawn)}
+              {...(shared ? { zoom, onZoom } : {})}
+            />
+          )}
         />
       )}
     </div>
   );
 }
+
+interface StillProps {
+  /** It is in view, or near. */
+  readonly moves: boolean;
+  /** What it is of. */
+  readonly of: readonly unknown[];
+  readonly draw: () => ReactNode;
+}
+
+/** What is out of view stays as it is until it comes near, or is of something else: a zoom renders what is seen. */
+const Still = memo(
+  ({ draw }: StillProps) => draw(),
+  (before, now) => !now.moves && sameItems(before.of, now.of),
+);
 
 /** Whether a component has been shown for so long, ms. */
 function useLate(after: number): boolean {

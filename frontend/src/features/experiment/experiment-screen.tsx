@@ -30,8 +30,10 @@ const VersionsPart = lazily(async () => (await import("./versions-part")).Versio
 export function ExperimentScreen() {
   const { experimentId } = route.useParams();
   const query = useExperiment(experimentId);
-  const search = route.useSearch();
-  useLiveExperiment(experimentId, search.axis ?? "clock", followsSteps(search));
+  // what changes with every zoom is no part of these: the page is rendered where they change
+  const axis = route.useSearch({ select: (search) => search.axis ?? "clock" });
+  const steps = route.useSearch({ select: followsSteps });
+  useLiveExperiment(experimentId, axis, steps);
   const name = query.data?.name;
   useEffect(() => {
     document.title = name ? `${name} · Hooke` : "Hooke";
@@ -43,22 +45,25 @@ export function ExperimentScreen() {
 }
 
 function Page({ experiment }: { experiment: ExperimentView }) {
-  const search = route.useSearch();
+  const cluster = route.useSearch({ select: (search) => search.cluster });
+  const workers = route.useSearch({ select: (search) => search.workers });
+  const tab = route.useSearch({ select: (search) => search.tab });
+  const versions = route.useSearch({ select: (search) => search.versions });
   const comparison = useComparison(experiment.id);
   const groups = groupsOf(comparison.data);
-  const group = chosenGroup(groups, search.cluster, search.workers);
+  const group = chosenGroup(groups, cluster, workers);
   return (
     <>
       <ExperimentHeader experiment={experiment} />
       <Warnings experiment={experiment} />
-      {search.tab === "json" && (
+      {tab === "json" && (
         <Section title="Specification">
           <JsonView value={experiment.spec} label="Specification as JSON" />
         </Section>
       )}
-      {search.versions !== undefined && (
+      {versions !== undefined && (
         <Suspense>
-          <VersionsPart key={experiment.version} experiment={experiment} shown={search.versions} />
+          <VersionsPart key={experiment.version} experiment={experiment} shown={versions} />
         </Suspense>
       )}
       {!comparison.data && <LoadFault what="The comparison could not be computed." query={comparison} />}

@@ -31,7 +31,7 @@ function hiddenWords(seconds: number | null): string {
 
 /** Where the workers' wall time went, per variant, in all or over time, and the communication fraction beside it. */
 export function Phases({ experiment, group }: { experiment: ExperimentView; group: Group | undefined }) {
-  const time = route.useSearch().phases === "time";
+  const time = route.useSearch({ select: (search) => search.phases === "time" });
   const navigate = route.useNavigate();
   return (
     <Section

@@ -15,7 +15,7 @@ const route = getRouteApi("/experiments/$experimentId");
 
 /** What the trials have shown over one parameter, which the address names for all searches that have it. */
 export function Response({ search, index, measure, marked, mark }: PlotProps) {
-  const { by } = route.useSearch();
+  const by = route.useSearch({ select: (search) => search.by });
   const navigate = route.useNavigate();
   const names = Object.keys(search.spaces);
   const name = by !== undefined && names.includes(by) ? by : (names[0] ?? "");

@@ -51,10 +51,18 @@ function useKind(id: string, every: boolean, asked: RunsAsked) {
   return { first, items, complete, failed: every && further.isError ? further : undefined };
 }
 
+/** How runs are listed. A zoom of the charts, which is in the address, too, renders no table. */
+function useListed() {
+  return route.useSearch({
+    select: ({ runs, sort, group, columns, open, all }) => ({ runs, sort, group, columns, open, all }),
+    structuralSharing: true,
+  });
+}
+
 /** Every run of the experiment; each leads to its own page. */
 export function RunsTable({ experiment }: { experiment: ExperimentView }) {
   const tuned = Boolean(experiment.spec.tuning);
-  const { runs: only, sort, group, columns: named, open: opened, all } = route.useSearch();
+  const { runs: only, sort, group, columns: named, open: opened, all } = useListed();
   const navigate = route.useNavigate();
   const { variants } = experiment;
   const every = all === "yes";

@@ -98,6 +98,7 @@ function OnCluster({ scaling, experiment }: { scaling: Scaling; experiment: Expe
     xTitle: "Workers",
     formatX: formatCount,
     tickX: (value: number) => (Number.isInteger(value) ? formatCount(value) : ""),
+    marksX: workers,
     height: 260,
     sync: `scaling on ${cluster}`,
   };

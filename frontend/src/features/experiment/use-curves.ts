@@ -23,5 +23,5 @@ export function useCurves(
     band,
     seeds: seedsOf(band, single.data, drawn, numbers),
   }));
-  return { query, seeded, drawn, runs };
+  return { query, seeded, drawn, runs, data: [query.data, single.data] };
 }

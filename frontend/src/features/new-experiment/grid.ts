@@ -1,4 +1,4 @@
-import type { AlgorithmView } from "@/lib/client/types.gen";
+import type { AlgorithmList, AlgorithmView } from "@/lib/client/types.gen";
 import { settingValue } from "@/lib/format/settings";
 import { isJson, type Json, objectsAt, textAt, valueAt, withValue } from "@/lib/json/document";
 import { type FormField, fieldsFromSchema } from "@/lib/json/fields-from-schema";
@@ -115,8 +115,10 @@ export function wordsOf(
   index: number,
   known: AlgorithmView | undefined,
   columns: readonly Column[],
+  communication?: AlgorithmList["communication"],
 ): string[] {
   const variant = valueAt(draft, ["variants", index]);
+  const usual = new Map(fieldsFromSchema(communication).map((field) => [field.name, field.default]));
   const shown = columns.map(({ name }) => name);
   const hidden = fieldsFromSchema(known?.parameters).filter(({ name }) => !shown.includes(name));
   const searched =
@@ -129,13 +131,15 @@ export function wordsOf(
       .map(({ name, title }) => `${title.toLowerCase()} ${cellText(givenTo(variant, name))}`),
     ...["workload_settings", "communication"].flatMap((part) => {
       const settings = valueAt(variant, [part]);
-      return Object.entries(isJson(settings) ? settings : {}).map(
-        ([name, value]) => `${name.replaceAll("_", " ")} ${settingValue(value)}`,
-      );
+      return Object.entries(isJson(settings) ? settings : {})
+        .filter(([name, value]) => part !== "communication" || !same(value, usual.get(name)))
+        .map(([name, value]) => `${name.replaceAll("_", " ")} ${settingValue(value)}`);
     }),
     ...(searched.length > 0 ? [`${searched.length} searched`] : []),
   ];
 }
+
+const same = (left: unknown, right: unknown) => JSON.stringify(left) === JSON.stringify(right);
 
 function given(variant: unknown, name: string): boolean {
   return givenTo(variant, name) !== undefined;

@@ -1,5 +1,5 @@
 import { Button, Radio } from "@mantine/core";
-import type { AlgorithmView } from "@/lib/client/types.gen";
+import type { AlgorithmList, AlgorithmView } from "@/lib/client/types.gen";
 import { NONE } from "@/lib/format/numbers";
 import { pointerOf, textAt, valueAt } from "@/lib/json/document";
 import { VariantLine } from "@/lib/ui/variant-chip";
@@ -15,17 +15,19 @@ interface RowProps {
   index: number;
   columns: readonly Column[];
   algorithms: readonly AlgorithmView[];
+  communication: AlgorithmList["communication"];
   held: (name: string | undefined) => void;
 }
 
 /** A variant in one row of the grid; what is edited below it in full is only text here. */
-export function VariantRow({ index, columns, algorithms, held }: RowProps) {
+export function VariantRow({ index, columns, algorithms, communication, held }: RowProps) {
   const { draft, opened, present } = useForm();
   const variant = valueAt(draft, ["variants", index]);
   const known = algorithms.find(({ name }) => name === textAt(variant, ["algorithm"]));
   const method = known?.title ?? textAt(variant, ["algorithm"]);
   const isOpen = opened === index;
-  const told = (shown: readonly Column[]) => [method, ...wordsOf(draft, index, known, shown)].join(" · ");
+  const told = (shown: readonly Column[]) =>
+    [method, ...wordsOf(draft, index, known, shown, communication)].join(" · ");
   return (
     <tr className={own.row}>
       <th scope="row" className={own.name}>
@@ -74,7 +76,12 @@ function BaselineCell({ index }: { index: number }) {
 }
 
 /** A parameter in its column: to be typed, or while the whole variant is edited, only shown. */
-function Value({ index, name, algorithms, held }: Omit<RowProps, "columns"> & { name: string }) {
+function Value({
+  index,
+  name,
+  algorithms,
+  held,
+}: Omit<RowProps, "columns" | "communication"> & { name: string }) {
   const { draft, opened } = useForm();
   const variant = valueAt(draft, ["variants", index]);
   const known = algorithms.find((one) => one.name === textAt(variant, ["algorithm"]));

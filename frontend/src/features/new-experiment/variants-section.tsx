@@ -76,7 +76,13 @@ function VariantGrid({ catalogue, workloads }: VariantsProps) {
           {variants.map((_, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a variant has no identity but its place, as in the document
             <tbody key={index} data-testid="variant-card">
-              <VariantRow index={index} columns={columns} algorithms={algorithms} held={setHeld} />
+              <VariantRow
+                index={index}
+                columns={columns}
+                algorithms={algorithms}
+                communication={catalogue.communication}
+                held={setHeld}
+              />
               {opened === index && (
                 <tr className={own.opened}>
                   <td colSpan={columns.length + (present ? 2 : 3)}>

@@ -10,6 +10,7 @@ import { cursorWords, zoomWords } from "./chart-words";
 import { split } from "./crowd";
 import { keyZoom, leaveCursor, moveCursor, takeOffCursor } from "./cursor-keys";
 import { drawnBy, sameItems } from "./drawn-by";
+import { inTurn } from "./in-turn";
 import styles from "./line-chart.module.css";
 import { aboveZero, positive } from "./log-x";
 import { beyondOf } from "./most-values";
@@ -67,8 +68,6 @@ export function LineChart(props: LineChartProps) {
   const zoom = positive(props.onZoom ? props.zoom : own, props.logX);
   const [whole, setWhole] = useState(false);
   const beyond = beyondOf({ ...props, series, zoom, whole });
-  const now = { ...props, series, zoom, whole, beyond };
-  const newest = useRef(now);
   const [told, tell] = useState("");
   const structure = JSON.stringify([
     split(series).own.map((one) => [
@@ -88,6 +87,8 @@ export function LineChart(props: LineChartProps) {
     dark,
     height,
   ]);
+  const now = { ...props, series, zoom, whole, beyond, structure };
+  const newest = useRef(now);
 
   const near = useNear(host);
   const built = useRef<Built | null>(null);
@@ -95,39 +96,43 @@ export function LineChart(props: LineChartProps) {
   const draw = useRef(() => {
     const now = newest.current;
     const columns = drawnBy(now);
-    if (!built.current || sameItems(columns, drawn.current)) return;
+    if (built.current?.structure !== now.structure || sameItems(columns, drawn.current)) return;
     drawn.current = columns;
     const { chart } = built.current;
     chart.setData(chartData(now.series) as uPlot.AlignedData, !now.zoom);
     if (now.zoom) inView(chart, now.zoom);
   });
-  const redraw = useRef(oncePerFrame(() => draw.current()));
+  const redraw = useRef(inTurn(() => draw.current()));
+  const printing = usePrinting();
 
   useEffect(() => {
     newest.current = now;
-    if (near) redraw.current();
+    if (near && built.current?.structure === structure) redraw.current();
   });
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `structure` stands for every prop that shapes the chart
   useEffect(() => {
     const element = host.current;
     if (!element || !near) return; // out of view, it stays as it was
-    const there = built.current;
-    if (there?.structure !== structure) {
-      there?.destroy();
+    const make = () => {
+      built.current?.destroy();
       drawn.current = drawnBy(newest.current);
       built.current = { ...build(element), structure };
-    } else {
-      draw.current(); // what came meanwhile
-      shared(props.sync)?.sub(there.chart);
-    }
+    };
+    const later = inTurn(make);
+    if (built.current?.structure === structure) {
+      (printing ? draw : redraw).current(); // what came meanwhile
+      shared(props.sync)?.sub(built.current.chart);
+    } else if (printing) make();
+    else later();
     return () => {
+      later.cancel();
       const of = built.current;
       if (!of) return;
       shared(props.sync)?.unsub(of.chart);
       takeOffCursor(of.chart);
     };
-  }, [structure, near]);
+  }, [structure, near, printing]);
 
   useEffect(
     () => () => {
@@ -185,7 +190,6 @@ export function LineChart(props: LineChartProps) {
     return { chart, destroy };
   }
 
-  const printing = usePrinting();
   useEffect(() => {
     const width = host.current?.clientWidth ?? 0;
     if (!printing || width <= PAPER) return; // a browser does not say how wide the sheet is

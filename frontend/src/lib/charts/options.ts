@@ -5,7 +5,7 @@ import type { Beyond } from "./most-values";
 import type uPlot from "./plot-type";
 import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
 import { logTicks } from "./space-scale";
-import { tickTexts } from "./tick-texts";
+import { apart, tickTexts } from "./tick-texts";
 import { type TooltipRow, tellsCursor, tooltip } from "./tooltip";
 import type { Zoom } from "./zoom";
 
@@ -29,6 +29,8 @@ export interface ChartAxes {
   readonly log?: boolean;
   /** A logarithmic horizontal scale: the curves have no point at zero or below. */
   readonly logX?: boolean;
+  /** The values of x that have a number below them; otherwise round ones. */
+  readonly marksX?: readonly number[];
   /** Charts of one key share their cursor. */
   readonly sync?: string;
   /** Is told where the pointer is; then no box of values stands beside it. */
@@ -106,6 +108,7 @@ export function chartOptions(
       {
         ...axis,
         ...(axes.logX && ROUND),
+        ...(axes.marksX && { splits: (plot: uPlot) => apart(plot, axes.marksX ?? []) }),
         label: axes.xTitle,
         labelSize: 20,
         labelGap: 0,

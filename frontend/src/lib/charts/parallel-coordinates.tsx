@@ -87,7 +87,7 @@ export function ParallelCoordinates({
             <g key={name}>
               {marks.map((one) => (
                 <text key={one.label} className={styles.halo} x={x(index) + 5} y={y(one.at) + 4}>
-                  {one.label}
+                  {index < axes.length - 1 ? cut(one.label, between) : one.label}
                 </text>
               ))}
               <text
@@ -121,6 +121,12 @@ export function ParallelCoordinates({
 function inside(x: number, name: string, width: number): number {
   const half = (name.length * LETTER) / 2;
   return Math.max(half, Math.min(width - half, x));
+}
+
+/** A mark as far as it does not reach the next axis; a line tells its value in full. */
+function cut(label: string, between: number): string {
+  const most = Math.floor((between - 9) / LETTER);
+  return label.length > most ? `${label.slice(0, Math.max(1, most - 1))}…` : label;
 }
 
 /** Names of close axes stand in turn on two lines. */

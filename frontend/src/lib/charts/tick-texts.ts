@@ -1,5 +1,6 @@
 /** The texts of the ticks of an axis: the one place that sees all of them together. */
 import { formatNumber } from "@/lib/format/numbers";
+import type uPlot from "./plot-type";
 
 type Format = (value: number) => string;
 type Ticks = readonly (number | null)[];
@@ -75,4 +76,20 @@ function withDigits(text: string, value: number | null, digits: number): string 
   if (!value || text === "") return text;
   const known = readTick(text, value);
   return known && formatNumber(value / known.unit, digits) + text.slice(known.number.length);
+}
+
+/** Room that a number below an axis takes, px. */
+const ROOM = 28;
+
+/** Of some values, ascending, those whose numbers do not touch; the last one is always among them. */
+export function apart(plot: Pick<uPlot, "valToPos">, values: readonly number[]): number[] {
+  const kept: number[] = [];
+  let right = Number.POSITIVE_INFINITY;
+  for (const value of [...values].reverse()) {
+    const left = plot.valToPos(value, "x");
+    if (right - left < ROOM) continue;
+    kept.unshift(value);
+    right = left;
+  }
+  return kept;
 }

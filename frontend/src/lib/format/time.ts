@@ -5,6 +5,7 @@ export function formatSeconds(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value)) return NONE;
   const size = Math.abs(value);
   if (size === 0) return "0 s";
+  if (size < 1e-7) return `${formatNumber(value * 1e9)} ns`;
   if (size < 1e-3) return `${formatNumber(value * 1e6)} µs`;
   if (size < 1) return `${formatNumber(value * 1e3)} ms`;
   if (size < 100) return `${formatNumber(value)} s`;
