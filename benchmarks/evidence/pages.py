@@ -59,7 +59,7 @@ def machines(results: Path) -> Iterator[Path]:
 def index(results: Path) -> Summary:
     """Write the summary of all machines into the index of results, if there is one, between two comments.
 
-    The page with every ratio by machine is written next to it; `summary_figures.draw` draws the figures of the
+    The page with every ratio by machine and that with all methods are written next to it; `summary_figures.draw` draws the figures of the
     summary that is returned.
     """
     path = results / "README.md"
@@ -74,6 +74,7 @@ def index(results: Path) -> Summary:
     if summary.views:
         lines = list(summary_page.page(summary))
         _page(results / "machines.md", machines_page.page(summary))
+        _page(results / summary_page.BEHIND, summary_page.behind(summary))
     path.write_text(f"{head}{begin}\n" + "\n".join(lines) + f"\n{end}{tail}")
     return summary
 

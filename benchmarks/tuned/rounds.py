@@ -36,6 +36,8 @@ class Play:
     repeats: Mapping[str, Any] = field(default_factory=dict)
     """What it repeats by another collective (`benchmarks.tuned.repeated`): that collective, and samples and
     seconds to the target of the published run."""
+    unfair: str = ""
+    """Why there is no verdict on its entry (`benchmarks.tuned.chosen`)."""
 
     @cached_property
     def key(self) -> str:

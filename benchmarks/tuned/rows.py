@@ -51,8 +51,10 @@ class Row:
     @property
     def refuted(self) -> str | None:
         """Return why its chosen setting allows no claim, if it does not."""
-        told = {seed: bool(run["diverged"]) for seed, run in self.runs.items()}
-        return refuted(self.name, told, self.tuning_seeds)
+        if told := next((run["unfair"] for run in self.runs.values() if run.get("unfair")), None):
+            return str(told)
+        diverged = {seed: bool(run["diverged"]) for seed, run in self.runs.items()}
+        return refuted(self.name, diverged, self.tuning_seeds)
 
     @property
     def times(self) -> list[float]:
@@ -77,7 +79,7 @@ class Row:
         cells = [
             self.title,
             self.setting(),
-            f"{self.met} of {self.trials}",
+            f"{self.met} of {self.trials}" if self.trials else "-",
             ", ".join(self.seconds),
             f"{statistics.fmean(samples) / 1000:.0f}" if samples else "-",
             f"{statistics.fmean(exposed):.0%}" if exposed else "-",

@@ -20,6 +20,7 @@ from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.running import OVERTIME, BrokenClock, faults, run_within
 from benchmarks.evidence.store import over
 from benchmarks.netlab import lab as labs
+from benchmarks.netlab import warm
 from benchmarks.tuned.conditions import MAX_SECONDS, Place
 from benchmarks.tuned.rounds import Play, Rounds
 from benchmarks.tuned.store import Store
@@ -79,8 +80,12 @@ class Session:
         print(f"not counted: {told}", flush=True)
 
 
-def run_all(rounds: Sequence[Plan], place: Place, store: Store, minutes: float) -> int:
+def run_all(
+    rounds: Sequence[Plan], place: Place, store: Store, minutes: float, *, warm_hosts: bool = False
+) -> int:
     """Run what is missing until nothing is, or `minutes` are over; return the number of runs.
+
+    `warm_hosts`: ranks begin without imports, pinned to a core each (`netlab.warm`).
 
     A run that fails for a reason outside of its method, such as the limit of this benchmark, is kept as a failure
     that says so, is in no table, and is not repeated in this session. One whose journals violate
@@ -89,7 +94,7 @@ def run_all(rounds: Sequence[Plan], place: Place, store: Store, minutes: float) 
     """
     until, session = time.monotonic() + 60 * minutes, Session(store)
     held = labs.held(place.hosts, place.rate, LAB) if place.world == "lab" else contextlib.nullcontext()
-    with held as lab:
+    with held as lab, warm.kept(lab) if warm_hosts and lab else contextlib.nullcontext():
         while time.monotonic() < until and (play := following(rounds, store, session.failed)):
             todo = play, store.journal(play)
             session.keep(todo, carried_out(todo, lab))
