@@ -1,7 +1,8 @@
 """The summary of the paper's methods: one figure and one table for each question, and a page behind with the rest.
 
-The index answers how much is communicated, whether it scales, and what did not reproduce; which method is the fastest
-it says by the tuned comparison. The page behind it has the times of all methods of the paper, and how to read each table.
+The index answers how much is communicated, whether it scales, and what did not reproduce; which method is the
+fastest it says by the tuned comparison. The page behind it has the times of all methods of the paper, and how to
+read each table.
 """
 
 from __future__ import annotations
@@ -50,7 +51,12 @@ def page(summary: Summary) -> Iterable[str]:
     tables = summary_tables
     yield from _sections(
         summary,
-        ("How much communication?", summary_figures.COMMUNICATION, _shares(summary), tables.communication(summary)),
+        (
+            "How much communication?",
+            summary_figures.COMMUNICATION,
+            _shares(summary),
+            tables.communication(summary),
+        ),
         ("Does it scale?", summary_figures.SCALE, _efficiency(summary), tables.scaling(summary)),
         ("What did not reproduce?", summary_figures.PAPERS, _reading(summary), tables.papers(summary)),
     )
@@ -67,7 +73,7 @@ def behind(summary: Summary) -> Iterable[str]:
     """Yield the lines of the page behind the index: times of all methods, and how each table is to be read."""
     yield TITLE
     yield ""
-    yield "The [index](README.md) has the answers in short. <!-- written by `python -m benchmarks.evidence pages` -->"
+    yield "The answers in short: [results](README.md). Written by `python -m benchmarks.evidence pages`."
     yield ""
     yield from _conclusion(summary)
     yield ""
@@ -76,7 +82,12 @@ def behind(summary: Summary) -> Iterable[str]:
     yield from _sections(
         summary,
         ("Which method?", summary_figures.WHICH, _which(summary), tables.times(summary)),
-        ("How much communication?", summary_figures.COMMUNICATION, _communication(summary), tables.communication(summary)),
+        (
+            "How much communication?",
+            summary_figures.COMMUNICATION,
+            _communication(summary),
+            tables.communication(summary),
+        ),
         ("Does it scale?", summary_figures.SCALE, _scaling(summary), tables.scaling(summary)),
         ("What did not reproduce?", summary_figures.PAPERS, _papers(summary), tables.papers(summary)),
     )
@@ -113,8 +124,8 @@ def _conclusion(summary: Summary) -> Iterable[str]:
 def _limits(summary: Summary) -> Iterable[str]:
     yield (
         f"**Limits.** These are verdicts on settings, not on methods: {_tried(summary)}. One model and data set "
-        f"(LeNet on MNIST, to {TARGET:.0%}), emulated hosts; where they outnumber the cores (*oversubscribed*), a rank "
-        f"waits for a core as well as for the network. {_unmeasured(summary)} "
+        f"(LeNet on MNIST, to {TARGET:.0%}), emulated hosts; where they outnumber cores (*oversubscribed*), a "
+        f"rank waits for a core as well as for the network. {_unmeasured(summary)} "
         f"[Times of all methods, settings, how to read the tables]({BEHIND})."
     )
 
@@ -215,8 +226,8 @@ def _range(shares: Sequence[Share]) -> str:
 def _scaling(summary: Summary) -> Iterable[str]:
     yield from _efficiency(summary)
     yield (
-        "Samples/s are medians [least, most]; efficiencies are geometric means with 95% intervals. *Of the limit*: a "
-        "step takes at least the longer time of computing and of an all-reduce on full links."
+        "Samples/s are medians [least, most]; efficiencies are geometric means with 95% intervals. *Of the "
+        "limit*: a step takes at least the longer time of computing and of an all-reduce on full links."
     )
 
 
@@ -231,9 +242,9 @@ def _efficiency(summary: Summary) -> Iterable[str]:
 
 def _reading(summary: Summary) -> Iterable[str]:
     yield (
-        "Methods as published. *Abstract* and *account*: where a statement was found. *Open*: the slower method may "
-        "have a better rate than those tried. A statement that does not hold here is not refuted for the paper's "
-        "machines."
+        "Methods as published. *Abstract* and *account*: where a statement was found. *Open*: the slower method "
+        "may have a better rate than those tried. A statement that does not hold here is not refuted for the "
+        "paper's machines."
     )
     if any(summary_tables.crowded(summary, finding) for finding in summary.stated if finding.measured):
         yield CROWDED

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 FOLDER = "NETLAB_WARM"
 """Environment variable: the folder with the sockets of the hosts' processes; without it ranks start as ever."""
 MODULES = (
-    *("hooke.loop.train", "hooke.comm.wrappers.timed", "hooke.workloads.fashion_lenet", "benchmarks.peers.training"),
+    *(
+        "hooke.loop.train",
+        "hooke.comm.wrappers.timed",
+        "hooke.workloads.fashion_lenet",
+        "benchmarks.peers.training",
+    ),
     *("torch.nn.parallel", "torch.distributed.optim", "torch.distributed.algorithms.ddp_comm_hooks.default_hooks"),
     *("torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook", "scipy.special", "numba", "pydantic"),
     "torch.distributed.algorithms.model_averaging.hierarchical_model_averager",
@@ -72,6 +77,7 @@ def serve(path: str, core: int, parent: int) -> dict[str, Any]:
     from hooke.hardware import affinity
 
     die_with_parent(signal.SIGKILL, parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that keeps it
     affinity.pin({core})
     for module in MODULES:
         with contextlib.suppress(ImportError):
@@ -154,6 +160,9 @@ def program(asked: dict[str, Any]) -> None:
     _, module, *arguments = asked["arguments"]
     further = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     sys.path[1:1] = [each for each in further if each and each not in sys.path]
+    for name in (module, *arguments):
+        if name in MODULES:
+            sys.modules.pop(name, None)  # it runs as `__main__`, and nothing imports it
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 

@@ -6,7 +6,7 @@
     python -m benchmarks.tuned retime --task fashion-early-halving --of fashion-early --place virtual
     python -m benchmarks.tuned repeat --task fashion --place 8-hosts --collective halving --minutes 120
         [--entries slowmo elastic-slowmo] [--peers "PyTorch post-local SGD" "PyTorch DDP, bf16 hook"] [--seeds 3]
-    python -m benchmarks.tuned chosen --task fashion-halving --place 8-hosts --minutes 10 [--warm] [--entries slowmo]
+    python -m benchmarks.tuned chosen --task fashion-halving --minutes 10 [--warm] [--entries slowmo]
     python -m benchmarks.tuned table --task fashion --place 8-hosts [--baseline "PyTorch DDP"]
     python -m benchmarks.tuned publish                  write docs/results/tuned.md and its raw data
 
@@ -72,7 +72,9 @@ def main() -> int:
         return 0
     simulated = all(place.world == "virtual" for place in places)
     if options.do in ("repeat", "chosen") and any(place.world == "virtual" for place in places):
-        parser.error(f"{options.do} is for hosts: in virtual time `retime` computes the times without running anything")
+        parser.error(
+            f"{options.do} is for hosts: in virtual time `retime` computes the times without running anything"
+        )
     if not simulated and (len(places) > 1 or options.processes > 1):
         parser.error("several places or processes are for virtual time: on hosts there is one run at a time")
     try:
@@ -135,7 +137,9 @@ def run_chosen(options: argparse.Namespace, place: Place, store: Store) -> int:
     run_all(found, place, store, options.minutes, warm_hosts=options.warm)
     keys = {play.key for rounds in found for play in rounds.plays()}
     kept = collect(stored for key, stored in store.stored().items() if key in keys)
-    print(f"{len(kept)} of {len(keys)} runs, {place.title}:\n{table(kept, options.baseline or baseline_at(place))}")
+    print(
+        f"{len(kept)} of {len(keys)} runs, {place.title}:\n{table(kept, options.baseline or baseline_at(place))}"
+    )
     return 0
 
 

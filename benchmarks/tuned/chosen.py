@@ -1,8 +1,10 @@
 """Settings that trials in virtual time have chosen, on hosts: reported runs alone, on seeds that no trial had.
 
-A file beside the proposals names the entries of a task at a place, the most important first, each with its setting,
-the number of its trial, and, where it had no trials of its own, whose setting it has. On such an entry there is no
-verdict, because a setting that was chosen for another one says little of its best.
+A file beside the proposals names the entries of a task at a place, the most important first, each with its
+setting, the number of its trial, and trials that an earlier run of the task has refuted (`refuted`). Where an
+entry had no trials of its own it is said whose setting it has (`unfair`): there is no verdict on it, because a
+setting that was chosen for another one says little of its best. One with fewer trials than the others (`fewer`) is
+not called slower.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from benchmarks.tuned.entries import Entry, entry_of
 from benchmarks.tuned.rounds import Play
 
 SETTINGS = ROOT / "docs" / "results" / "tuned" / "proposals"
+ABOUT = ("unfair", "fewer", "group")
 PLACED = {"placement": "none"}
-"""Of ranks that something else has pinned (`netlab.warm`): every emulated host would count all cores as its own."""
+"""Of ranks that are pinned already (`netlab.warm`): every emulated host would count all cores as its own."""
 
 
 class CannotChoose(Exception):
@@ -40,8 +43,8 @@ class Chosen:
     trial: int
     parameters: Mapping[str, Any] = field(default_factory=dict)
     effort: str = ""
-    unfair: str = ""
-    """Why there is no verdict on it; empty: there is one."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """`unfair`, `fewer` and `group` of its runs (`rounds.Play`)."""
     seeds: int = SEEDS
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields of its runs' documents, where these are of the catalogue."""
@@ -57,11 +60,17 @@ class Chosen:
             if "settings" not in document and self.extra:
                 document |= {"compute": {**document.get("compute", {}), **self.extra}}
             play = (self.task, self.place, self.entry, self.trial, None, seed, dict(self.parameters), document)
-            yield Play(*play, self.effort, unfair=self.unfair)
+            yield Play(*play, self.effort, **self.about)
 
 
 def chosen(
-    task: Task, place: Place, names: list[str], seeds: int = SEEDS, *, pinned: bool = False, folder: Path = SETTINGS
+    task: Task,
+    place: Place,
+    names: list[str],
+    seeds: int = SEEDS,
+    *,
+    pinned: bool = False,
+    folder: Path = SETTINGS,
 ) -> list[Chosen]:
     """Return the named entries, by default all, in the order of the file. Raises CannotChoose."""
     path = folder / f"{task.name}-{place.name}-chosen.json"
@@ -75,7 +84,7 @@ def chosen(
     made = [
         Chosen(
             task, place, entry_of(name).on(task), each["trial"], each["parameters"], found["effort"],
-            each.get("unfair", ""), seeds, extra,
+            {part: each[part] for part in ABOUT if part in each}, seeds, extra,
         )
         for name, each in of.items()
         if not names or name in names

@@ -75,7 +75,10 @@ TASKS = {
             0.88,
             240_000,
             3_200,
-            gradient=(0.0, 430e-6),  # of a core of an Intel Xeon (family 6 model 207), which each host has for itself
+            gradient=(
+                0.0,
+                430e-6,
+            ),  # of a core of an Intel Xeon (family 6 model 207) for each host
             collective="halving",
             first_seed=5,
         ),

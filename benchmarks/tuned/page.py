@@ -134,7 +134,8 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
     lines = [
         f"## {task.title} to {task.target:.1%}: {AT[place].title}{' (simulated)' if simulated else crowded}",
         "",
-        f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. {_step(task, simulated)}{_cost(records)}",
+        f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. {_step(task, simulated)}"
+        f"{_cost(records)}",
         "",
         *(f"- {sentence}" for sentence in (*_findings(found), *field.notes(effort, found, task.collective))),
         "",

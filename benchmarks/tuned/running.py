@@ -139,10 +139,10 @@ def carried_out(todo: Todo, lab: labs.Lab | None = None, cores: int | None = Non
 
 
 def following(rounds: Sequence[Plan], store: Store, failed: set[str]) -> Play | None:
-    """Return the next run: trials first, then reported runs by seed."""
+    """Return the next run: trials first, then reported runs by group and seed."""
     results = store.results()
     plays = [play for each in rounds for play in each.missing(results) if play.key not in failed]
-    return min(plays, key=lambda play: -1 if play.rung is not None else play.seed, default=None)
+    return min(plays, key=lambda play: (-1, 0) if play.rung is not None else (play.group, play.seed), default=None)
 
 
 def _said(result: dict[str, object]) -> str:

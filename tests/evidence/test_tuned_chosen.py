@@ -1,4 +1,4 @@
-"""Settings that virtual time has chosen, on hosts: reported runs on seeds of their own, and where no verdict rests."""
+"""Settings that virtual time has chosen, on hosts: reported runs on seeds of their own, and no verdict on some."""
 
 import json
 from dataclasses import replace

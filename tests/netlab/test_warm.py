@@ -42,7 +42,9 @@ def test_a_warm_run_has_the_bits_of_any_other(hosts, tmp_path):
     virtual = run_spec_virtual(validate_run(DOCUMENT | {"world": "virtual", "virtual": {}}))
     with np.load(tmp_path / "final.npz") as saved:
         np.testing.assert_array_equal(saved["center"], virtual[0].center)
-    starts = [json.loads(path.read_text().splitlines()[0]) for path in sorted((tmp_path / "run").glob("journal.*"))]
+    starts = [
+        json.loads(path.read_text().splitlines()[0]) for path in sorted((tmp_path / "run").glob("journal.*"))
+    ]
     assert [each["host"] for each in starts] == [f"{hosts.name}-1", f"{hosts.name}-2"]
     assert time.monotonic() - began < 60
 
