@@ -14,7 +14,7 @@ from benchmarks.evidence import spread, summary_figures, summary_tables
 from benchmarks.evidence.codesign import BESIDE_PEERS
 from benchmarks.evidence.conditions import COSTS, TARGET
 from benchmarks.evidence.machines_page import pooling
-from benchmarks.evidence.methods import BEST, METHODS
+from benchmarks.evidence.methods import BEST, EASGD3, METHODS
 from benchmarks.evidence.paces import RUNGS, rung
 from benchmarks.evidence.pools import PooledFinding
 from benchmarks.evidence.replication import PACKING, SCALING
@@ -57,7 +57,7 @@ def page(summary: Summary) -> Iterable[str]:
             _shares(summary),
             tables.communication(summary),
         ),
-        ("Does it scale?", summary_figures.SCALE, _efficiency(summary), tables.scaling(summary)),
+        ("Does it scale?", summary_figures.SCALE, _efficiency(summary), tables.scaling(summary, EASGD3.label)),
         ("What did not reproduce?", summary_figures.PAPERS, _reading(summary), tables.papers(summary)),
     )
     yield ""
@@ -125,7 +125,7 @@ def _limits(summary: Summary) -> Iterable[str]:
     yield (
         f"**Limits.** These are verdicts on settings, not on methods: {_tried(summary)}. One model and data set "
         f"(LeNet on MNIST, to {TARGET:.0%}), emulated hosts; where they outnumber cores (*oversubscribed*), a "
-        f"rank waits for a core as well as for the network. {_unmeasured(summary)} "
+        f"rank waits for a core as well as for the network. "
         f"[Times of all methods, settings, how to read the tables]({BEHIND})."
     )
 

@@ -6,9 +6,6 @@ from dataclasses import replace
 import pytest
 from hooke.catalogue.validation import validate_run
 
-from benchmarks.regimes.cells import Cell
-from benchmarks.regimes.conditions import LAB
-from benchmarks.regimes.store import read
 from benchmarks.tuned.chosen import SETTINGS, CannotChoose, chosen
 from benchmarks.tuned.conditions import AT, TASKS
 from benchmarks.tuned.entries import entry_of
@@ -21,7 +18,6 @@ from tests.evidence.test_tuned import result
 
 TASK, PLACE = TASKS["fashion-halving"], AT["8-hosts"]
 FILE = SETTINGS / f"{TASK.name}-{PLACE.name}-chosen.json"
-FIRST_PROPOSAL = SETTINGS / f"{TASK.name}-8-workers.jsonl"
 
 
 def entries_of_the_file():
@@ -40,15 +36,16 @@ def store(tmp_path):
 
 def test_reported_seeds_come_after_all_others_and_interleave_the_entries():
     plans = chosen(TASK, PLACE, [], pinned=True)
-    order = [each["entry"] for each in entries_of_the_file()]
+    groups = {each["entry"]: each.get("group", 0) for each in entries_of_the_file()}
+    order = [(group, seed, name) for name, group in groups.items() for seed in (5, 6, 7)]
     seen, done = [], {}
     while play := following(plans, _Kept(done), set()):
         done[play.key] = {}
-        seen.append((play.seed, play.entry.name))
+        seen.append((play.group, play.seed, play.entry.name))
         if "settings" not in play.document:
             spec = validate_run(play.document)
             assert (spec.communication.collective, spec.compute.placement) == ("halving", "none")
-    assert seen == [(seed, name) for seed in (5, 6, 7) for name in order]
+    assert seen == sorted(order, key=lambda each: each[:2]), "in a group seed by seed, in the order of the file"
 
 
 class _Kept:
@@ -63,15 +60,6 @@ def test_the_published_settings_are_trials_of_their_entries():
     for each in entries_of_the_file():
         settings = entry_of(each["entry"]).on(TASK).settings(16, PLACE.hosts)
         assert each["parameters"] == settings[each["trial"] - 1], each["entry"]
-
-
-def test_a_setting_is_the_fastest_in_virtual_time_that_nothing_has_refuted():
-    records = read(FIRST_PROPOSAL)
-    for each in entries_of_the_file():
-        if not each.get("unfair"):
-            ranking = Cell(TASK.name, PLACE.hosts, each.get("as", each["entry"]), records).ranking(LAB)
-            left = [trial for trial in ranking if trial not in each.get("refuted", [])]
-            assert each["trial"] == left[0], each["entry"]
 
 
 def test_entries_without_trials_of_their_own_have_no_verdict(store, tmp_path):
