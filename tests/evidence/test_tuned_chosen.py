@@ -6,6 +6,9 @@ from dataclasses import replace
 import pytest
 from hooke.catalogue.validation import validate_run
 
+from benchmarks.regimes.cells import Cell
+from benchmarks.regimes.conditions import LAB
+from benchmarks.regimes.store import read
 from benchmarks.tuned.chosen import SETTINGS, CannotChoose, chosen
 from benchmarks.tuned.conditions import AT, TASKS
 from benchmarks.tuned.entries import entry_of
@@ -60,6 +63,17 @@ def test_the_published_settings_are_trials_of_their_entries():
     for each in entries_of_the_file():
         settings = entry_of(each["entry"]).on(TASK).settings(16, PLACE.hosts)
         assert each["parameters"] == settings[each["trial"] - 1], each["entry"]
+
+
+def test_a_setting_is_the_fastest_in_virtual_time_that_nothing_has_refuted():
+    records = read(SETTINGS / f"{TASK.name}-8-workers.jsonl")
+    for each in entries_of_the_file():
+        if not (each.get("unfair") or each.get("fewer")):
+            ranking = Cell(TASK.name, PLACE.hosts, each["entry"], records).ranking(LAB)
+            left = [trial for trial in ranking if trial not in each.get("refuted", [])]
+            assert each["trial"] == left[0], each["entry"]
+            own = [record for run, record in records.items() if run.method == each["entry"] and not run.timed]
+            assert len(own) == len({record["trial"] for record in own}) == 16, each["entry"]
 
 
 def test_entries_without_trials_of_their_own_have_no_verdict(store, tmp_path):
