@@ -59,8 +59,8 @@ def machines(results: Path) -> Iterator[Path]:
 def index(results: Path) -> Summary:
     """Write the summary of all machines into the index of results, if there is one, between two comments.
 
-    The page with every ratio by machine is written next to it; `summary_figures.draw` draws the figures of the
-    summary that is returned.
+    The page with every ratio by machine and that with all methods are written next to it; `summary_figures.draw`
+    draws the figures of the summary that is returned.
     """
     path = results / "README.md"
     summary = Summary({folder.name: view_of(FULL, records.read(folder / DATA)) for folder in machines(results)})
@@ -74,6 +74,7 @@ def index(results: Path) -> Summary:
     if summary.views:
         lines = list(summary_page.page(summary))
         _page(results / "machines.md", machines_page.page(summary))
+        _page(results / summary_page.BEHIND, summary_page.behind(summary))
     path.write_text(f"{head}{begin}\n" + "\n".join(lines) + f"\n{end}{tail}")
     return summary
 

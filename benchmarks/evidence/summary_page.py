@@ -1,4 +1,9 @@
-"""The summary of the results: what was asked, and one figure and one table for each question."""
+"""The summary of the paper's methods: one figure and one table for each question, and a page behind with the rest.
+
+The index answers how much is communicated, whether it scales, and what did not reproduce; which method is the
+fastest it says by the tuned comparison. The page behind it has the times of all methods of the paper, and how to
+read each table.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from benchmarks.evidence import spread, summary_figures, summary_tables
 from benchmarks.evidence.codesign import BESIDE_PEERS
 from benchmarks.evidence.conditions import COSTS, TARGET
 from benchmarks.evidence.machines_page import pooling
-from benchmarks.evidence.methods import BEST, METHODS
+from benchmarks.evidence.methods import BEST, EASGD3, METHODS
 from benchmarks.evidence.paces import RUNGS, rung
 from benchmarks.evidence.pools import PooledFinding
 from benchmarks.evidence.replication import PACKING, SCALING
@@ -31,20 +36,64 @@ CAME_OUT: dict[Outcome, str] = {
 CROWDED = f"{STAR} oversubscribed: with its server it has one rank more than there are cores."
 
 
+BEHIND = "paper.md"
+"""The page behind the index."""
+TITLE = "# The SC17 paper's methods as published"
+Section = tuple[str, str, Iterable[str], Iterable[str]]
+"""Title, name of the figure, text and table."""
+
+
 def page(summary: Summary) -> Iterable[str]:
-    """Yield the lines of the summary."""
+    """Yield the lines of the index."""
     yield from _conclusion(summary)
-    sections = (
-        ("Which method?", summary_figures.WHICH, _which(summary), summary_tables.times(summary)),
+    yield ""
+    yield from _limits(summary)
+    tables = summary_tables
+    yield from _sections(
+        summary,
+        (
+            "How much communication?",
+            summary_figures.COMMUNICATION,
+            _shares(summary),
+            tables.communication(summary),
+        ),
+        ("Does it scale?", summary_figures.SCALE, _efficiency(summary), tables.scaling(summary, EASGD3.label)),
+        ("What did not reproduce?", summary_figures.PAPERS, _reading(summary), tables.papers(summary)),
+    )
+    yield ""
+    yield "## Machines and pages"
+    yield ""
+    yield from pooling(summary)
+    yield "[Every ratio, by machine](machines.md)."
+    yield ""
+    yield from table(("machine", "runs", "pages"), (_links(summary, name) for name in summary.views))
+
+
+def behind(summary: Summary) -> Iterable[str]:
+    """Yield the lines of the page behind the index: times of all methods, and how each table is to be read."""
+    yield TITLE
+    yield ""
+    yield "The answers in short: [results](README.md). Written by `python -m benchmarks.evidence pages`."
+    yield ""
+    yield from _conclusion(summary)
+    yield ""
+    yield from _all_limits(summary)
+    tables = summary_tables
+    yield from _sections(
+        summary,
+        ("Which method?", summary_figures.WHICH, _which(summary), tables.times(summary)),
         (
             "How much communication?",
             summary_figures.COMMUNICATION,
             _communication(summary),
-            summary_tables.communication(summary),
+            tables.communication(summary),
         ),
-        ("Does it scale?", summary_figures.SCALE, _scaling(summary), summary_tables.scaling(summary)),
-        ("What did not reproduce?", summary_figures.PAPERS, _papers(summary), summary_tables.papers(summary)),
+        ("Does it scale?", summary_figures.SCALE, _scaling(summary), tables.scaling(summary)),
+        ("What did not reproduce?", summary_figures.PAPERS, _papers(summary), tables.papers(summary)),
     )
+
+
+def _sections(summary: Summary, *sections: Section) -> Iterable[str]:
     for title, figure, text, lines in sections:
         yield ""
         yield f"## {title}"
@@ -58,13 +107,6 @@ def page(summary: Summary) -> Iterable[str]:
         yield f"![{title} Ratios or shares with 95% intervals; {_alt(summary)}]({FIGURES}/{figure}.svg)"
         yield ""
         yield from rows
-    yield ""
-    yield "## Machines and pages"
-    yield ""
-    yield from pooling(summary)
-    yield "[Every ratio, by machine](machines.md)."
-    yield ""
-    yield from table(("machine", "runs", "pages"), (_links(summary, name) for name in summary.views))
 
 
 def _conclusion(summary: Summary) -> Iterable[str]:
@@ -72,13 +114,24 @@ def _conclusion(summary: Summary) -> Iterable[str]:
     stated = len({finding.claim.what for finding in summary.stated})
     words = ", ".join(f"{counts[kind]} {text}" for kind, text in CAME_OUT.items() if counts[kind])
     faster = [finding for finding in summary.which if finding.measured and finding.said == "faster"]
-    kinds = f"{len(summary.views)} {'kind' if len(summary.views) == 1 else 'kinds'}"
     yield (
         f"**Of {sum(counts.values())} tests of {stated} statements of the SC17 paper on elastic averaging (EASGD, "
         f"arXiv 1708.02983), {words}.** Shown to be faster, at the settings that were chosen: "
         f"{_listed(summary, faster) or 'none'}."
     )
-    yield ""
+
+
+def _limits(summary: Summary) -> Iterable[str]:
+    yield (
+        f"**Limits.** These are verdicts on settings, not on methods: {_tried(summary)}. One model and data set "
+        f"(LeNet on MNIST, to {TARGET:.0%}), emulated hosts; where they outnumber cores (*oversubscribed*), a "
+        f"rank waits for a core as well as for the network. "
+        f"[Times of all methods, settings, how to read the tables]({BEHIND})."
+    )
+
+
+def _all_limits(summary: Summary) -> Iterable[str]:
+    kinds = f"{len(summary.views)} {'kind' if len(summary.views) == 1 else 'kinds'}"
     yield (
         f"**Limits.** These are verdicts on settings, not on methods: {_tried(summary)}, and these runs searched "
         "nothing else but the period, where a line says so. One model and data set (LeNet on MNIST, to "
@@ -145,6 +198,11 @@ def _which(summary: Summary) -> Iterable[str]:
 
 
 def _communication(summary: Summary) -> Iterable[str]:
+    yield from _shares(summary)
+    yield "Schedule, period and wire are as published but for period 16, which was not searched."
+
+
+def _shares(summary: Summary) -> Iterable[str]:
     for place in dict.fromkeys(share.place for share in summary.shares):
         there = [share for share in summary.shares if share.place == place]
         often = [share for share in there if METHODS[share.label].period == 1]
@@ -156,7 +214,6 @@ def _communication(summary: Summary) -> Iterable[str]:
     if packed:
         told = "; ".join(f"{summary.place(f.place)}: {f.text}, {f.said}" for f in packed)
         yield f"One message for all layers, over one per layer, in samples/s: {told}."
-    yield "Schedule, period and wire are as published but for period 16, which was not searched."
     if any(summary.views[share.machine].crowded(share.place, share.label) for share in summary.shares):
         yield CROWDED
 
@@ -167,14 +224,30 @@ def _range(shares: Sequence[Share]) -> str:
 
 
 def _scaling(summary: Summary) -> Iterable[str]:
+    yield from _efficiency(summary)
+    yield (
+        "Samples/s are medians [least, most]; efficiencies are geometric means with 95% intervals. *Of the "
+        "limit*: a step takes at least the longer time of computing and of an all-reduce on full links."
+    )
+
+
+def _efficiency(summary: Summary) -> Iterable[str]:
     told = "; ".join(f"{summary.place(f.place)}: {f.text}" for f in summary.of(SCALING) if f.measured)
     yield (
         f"Sync EASGD3's samples/s over those of the same ranks that never exchange: {told or 'not measured'}. The "
         "paper's 91.5% are time on one node over time on N nodes, each with its own processors, which hosts on a "
-        "few shared cores cannot repeat. Samples/s are medians [least, most]; efficiencies are geometric means "
-        "with 95% intervals. *Of the limit*: a step takes at least the longer time of computing and of an "
-        "all-reduce on full links."
+        "few shared cores cannot repeat."
     )
+
+
+def _reading(summary: Summary) -> Iterable[str]:
+    yield (
+        "Methods as published. *Abstract* and *account*: where a statement was found. *Open*: the slower method "
+        "may have a better rate than those tried. A statement that does not hold here is not refuted for the "
+        "paper's machines."
+    )
+    if any(summary_tables.crowded(summary, finding) for finding in summary.stated if finding.measured):
+        yield CROWDED
 
 
 def _papers(summary: Summary) -> Iterable[str]:

@@ -92,11 +92,13 @@ def _per_step(runs: Iterable[Run], name: str, factor: float, form: str) -> str:
     return f"{found.median.value:{form}}" if found else ""
 
 
-def scaling(summary: Summary) -> Iterable[str]:
-    """Yield throughput with and without communication, by method, hosts and machine."""
+def scaling(summary: Summary, only: str = "") -> Iterable[str]:
+    """Yield throughput with and without communication, by method, hosts and machine; `only`: of one method."""
     header = ("method", "where", "samples/s", "without communication", "efficiency, 95%", "of the limit")
     lines = []
     for one in summary.efficiencies:
+        if only not in ("", one.label):
+            continue
         rates = [spread.of(run.throughput for run in side.values()) for side in (one.runs, one.alone)]
         lines.append(
             (

@@ -11,6 +11,7 @@ from hooke.cluster.launchers.base import Launch, Launcher
 from hooke.cluster.launchers.local import mpirun
 from hooke.hardware.description import usable_cores
 
+from benchmarks.netlab import warm
 from benchmarks.netlab.lab import Lab, LabError
 
 AGENT = Path(__file__).with_name("agent.sh")
@@ -49,7 +50,7 @@ def command(lab: Lab, ranks: int, program: Sequence[str], hosts: int | None = No
         raise LabError(f"lab {lab.name!r} has {lab.hosts} hosts, not {used}")
     addresses = ",".join(lab.address(host) for host in range(1, used + 1))
     launching = ["-launcher", "ssh", "-launcher-exec", str(AGENT), "-hosts", addresses, "-n", str(ranks)]
-    return lab.inside(1, [mpirun(), *launching, *program])
+    return lab.inside(1, [mpirun(), *launching, *warm.instead(program)])
 
 
 def environment(lab: Lab, inherited: Mapping[str, str]) -> dict[str, str]:

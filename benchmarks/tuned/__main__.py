@@ -6,6 +6,7 @@
     python -m benchmarks.tuned retime --task fashion-early-halving --of fashion-early --place virtual
     python -m benchmarks.tuned repeat --task fashion --place 8-hosts --collective halving --minutes 120
         [--entries slowmo elastic-slowmo] [--peers "PyTorch post-local SGD" "PyTorch DDP, bf16 hook"] [--seeds 3]
+    python -m benchmarks.tuned chosen --task fashion-halving --minutes 10 [--warm] [--entries slowmo]
     python -m benchmarks.tuned table --task fashion --place 8-hosts [--baseline "PyTorch DDP"]
     python -m benchmarks.tuned publish                  write docs/results/tuned.md and its raw data
 
@@ -16,7 +17,8 @@ gives published runs of synchronous methods in virtual time the times of the pre
 differs in the schedule of its all-reduces alone, without gradients (`benchmarks.tuned.retimed`). `repeat` runs
 published settings of hosts on their published seeds by another collective, in turn with the published peers
 (`benchmarks.tuned.repeated`): by default all synchronous methods of the table, DDP with the bf16 hook and
-post-local SGD. Call it again to go on, with a new `--store` to measure anew. The page has the results in version
+post-local SGD. Call it again to go on, with a new `--store` to measure anew. `chosen` runs settings that trials in
+virtual time have chosen, on other seeds (`benchmarks.tuned.chosen`). The page has the results in version
 control; complete entries of the store replace the earlier ones.
 """
 
@@ -25,6 +27,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Container
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -32,6 +35,7 @@ from benchmarks.evidence.running import BrokenClock
 from benchmarks.evidence.store import ROOT
 from benchmarks.netlab.lab import LabError
 from benchmarks.regimes.cells import proposals
+from benchmarks.tuned.chosen import CannotChoose, chosen
 from benchmarks.tuned.conditions import AT, SEEDS, TASKS, TUNING_SEEDS, Place, Task
 from benchmarks.tuned.entries import DDP, SYNC, baseline_at, entries
 from benchmarks.tuned.missing import by_entry, missing_entries
@@ -67,20 +71,24 @@ def main() -> int:
         published_again(TASKS[options.of or options.task], TASKS[options.task], {place.name for place in places})
         return 0
     simulated = all(place.world == "virtual" for place in places)
-    if options.do == "repeat" and any(place.world == "virtual" for place in places):
-        parser.error("repeat is for hosts: in virtual time `retime` computes the times without running anything")
+    if options.do in ("repeat", "chosen") and any(place.world == "virtual" for place in places):
+        parser.error(
+            f"{options.do} is for hosts: in virtual time `retime` computes the times without running anything"
+        )
     if not simulated and (len(places) > 1 or options.processes > 1):
         parser.error("several places or processes are for virtual time: on hosts there is one run at a time")
     try:
         if options.do == "repeat":
             return repeat(options, places[0], store)
+        if options.do == "chosen":
+            return run_chosen(options, places[0], store)
         found = [planned(options, place, store) for place in places]
         if options.do == "run" and simulated:
             in_turn = [rounds for of_places in zip_longest(*found) for rounds in of_places if rounds]
             run_in_turn(in_turn, store, options.minutes, options.processes)
         elif options.do == "run":
             run_all(found[0], places[0], store, options.minutes)
-    except (Unknown, CannotRepeat) as error:
+    except (Unknown, CannotRepeat, CannotChoose) as error:
         parser.error(str(error))
     except (LabError, BrokenClock) as error:
         print(f"tuned: {error}", file=sys.stderr)
@@ -121,12 +129,26 @@ def repeat(options: argparse.Namespace, place: Place, store: Store) -> int:
     return 0
 
 
+def run_chosen(options: argparse.Namespace, place: Place, store: Store) -> int:
+    """Run settings that virtual time has chosen, and print their table. Raises CannotChoose."""
+    task = TASKS[options.task]
+    task = replace(task, samples=options.samples) if options.samples else task
+    found = chosen(task, place, options.entries or [], options.seeds or SEEDS, pinned=options.warm)
+    run_all(found, place, store, options.minutes, warm_hosts=options.warm)
+    keys = {play.key for rounds in found for play in rounds.plays()}
+    kept = collect(stored for key, stored in store.stored().items() if key in keys)
+    print(
+        f"{len(kept)} of {len(keys)} runs, {place.title}:\n{table(kept, options.baseline or baseline_at(place))}"
+    )
+    return 0
+
+
 def arguments() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="benchmarks.tuned", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "table", "publish", "retime", "repeat"))
+    parser.add_argument("do", choices=("run", "table", "publish", "retime", "repeat", "chosen"))
     parser.add_argument("--task", choices=TASKS, help="of run and table")
     parser.add_argument("--place", choices=AT, nargs="+", default=["8-hosts"], help="several: in virtual time")
     parser.add_argument("--minutes", type=float, default=600.0, help="start no run after so many minutes")
@@ -150,6 +172,8 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--collective", choices=("halving", "tree"), default="halving", help="of repeat")
     parser.add_argument("--peers", nargs="+", metavar="NAME", help=f"of repeat; by default {' and '.join(PEERS)}")
+    parser.add_argument("--warm", action="store_true", help="chosen: ranks are forks, pinned to a core each")
+    parser.add_argument("--samples", type=int, help="chosen: another budget, to see whether all entries can run")
     parser.add_argument("--of", choices=TASKS, help="retime: the task whose published runs get other times")
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "tuned")
     return parser

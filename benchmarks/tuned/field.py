@@ -17,6 +17,10 @@ TWINS = (
     "sends along a tree and has no overlap, where the peer has gloo's ring and, with DDP, overlaps: that favours "
     "settings that send seldom."
 )
+TWINS_BY_HALVING = TWINS.replace(
+    "sends along a tree and has no overlap, where the peer has gloo's ring and, with DDP, overlaps",
+    "sends by halving, as long as gloo's ring, and has no overlap, where DDP overlaps",
+)
 WIRES = (
     "Peers send what their libraries offer: post-local SGD sends fp32, DDP with its hook bf16, where methods of "
     "the catalogue send bf16 with error feedback."
@@ -84,8 +88,11 @@ def not_measured(tables: Iterable[Iterable[str]]) -> str:
     return f"{said}{of_ddp} {WIRES}".strip()
 
 
-def notes(effort: str, found: Mapping[str, Row]) -> Iterable[str]:
-    """Yield what limits a table: settings at edges that were not widened, and how those of peers were chosen."""
+def notes(effort: str, found: Mapping[str, Row], collective: str = "tree") -> Iterable[str]:
+    """Yield what limits a table: settings at edges that were not widened, and how those of peers were chosen.
+
+    `collective`: of the twins of peers.
+    """
     edges: dict[str, list[str]] = defaultdict(list)
     for name, row in found.items():
         run = next(iter(row.runs.values()))
@@ -93,4 +100,4 @@ def notes(effort: str, found: Mapping[str, Row]) -> Iterable[str]:
     if told := "; ".join(f"{name}: {', '.join(of)}" for name, of in edges.items() if of):
         yield f"At an edge of their space, which was not widened, so that more may lie beyond it: {told}."
     if PROPOSED in effort and any(name in PEER_NAMES for name in found):
-        yield TWINS
+        yield TWINS if collective == "tree" else TWINS_BY_HALVING

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.evidence.machine import hardware, name_of
-from benchmarks.tuned.conditions import AT, SEEDS, Place, Task
+from benchmarks.tuned.conditions import AT, SEEDS, TASKS, Place, Task
 from benchmarks.tuned.entries import Entry, entries
 from benchmarks.tuned.records import Record
 from benchmarks.tuned.rules import current, outdated
@@ -50,7 +50,8 @@ def lacks(measured: Sequence[Record], published: Sequence[Record]) -> str:
     if not seeds:
         return f"{len(measured)} runs of trials, and none of a chosen setting"
     before = {record["seed"] for record in published if record["rung"] is None}
-    wanted = {*range(SEEDS)} | (before if len(current(published)) == len(published) else set())
+    first = TASKS[measured[0]["task"]].first_seed
+    wanted = {*range(first, first + SEEDS)} | (before if len(current(published)) == len(published) else set())
     lacking = ", ".join(map(str, sorted(wanted - seeds)))
     return f"no result of the chosen setting with seed {lacking}" if lacking else ""
 

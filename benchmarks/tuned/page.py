@@ -45,6 +45,10 @@ A search of few trials is itself random: another draw of trials may find a bette
 verdict is on the settings that were found. How the tables came about, and what limits them:
 decisions [38](../decisions/0038-virtual-time-proposes.md) and [82](../decisions/0082-two-more-workloads.md)."""
 
+PINNED = (
+    "Every rank has a core, to which it is pinned, and begins as a fork of a process that has imported PyTorch; "
+    "what it computes and times is the same ([decision 116](../decisions/0116-hosts-with-a-core-each.md))."
+)
 At = tuple[str, str, str, str]
 """Machine, which is empty in virtual time, task, place and effort of the search."""
 ORIGINAL_HEADER = (
@@ -132,9 +136,10 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
     lines = [
         f"## {task.title} to {task.target:.1%}: {AT[place].title}{' (simulated)' if simulated else crowded}",
         "",
-        f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. {_step(task, found)}{_cost(records)}",
+        f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. "
+        f"{_step(task, found, simulated)}{_cost(records)}",
         "",
-        *(f"- {sentence}" for sentence in (*_findings(found), *field.notes(effort, found))),
+        *(f"- {sentence}" for sentence in (*_findings(found), *field.notes(effort, found, task.collective))),
         "",
         table(records, next((name for name in (baseline_at(AT[place]), *PEER_NAMES) if name in found), "")),
         *(["", note(DECISION)] if any(row.outdated for row in found.values()) else []),
@@ -153,7 +158,7 @@ def _computed(records: Sequence[Record]) -> str:
     return f"Computed on {runs}: they round sums differently, which may move a target by an evaluation"
 
 
-def _step(task: Task, found: Iterable[str]) -> str:
+def _step(task: Task, found: Iterable[str], simulated: bool) -> str:
     of = [entry_of(name) for name in found]
     served = any(not entry.peer and algorithm(entry.method).servers for entry in of)
     without = (
@@ -164,7 +169,8 @@ def _step(task: Task, found: Iterable[str]) -> str:
             "([decision 109](../decisions/0109-simulated-rivals.md)). "
         )
     )
-    halving = f"All-reduces by recursive halving instead of a tree: the same bits. {without}"
+    halving = "All-reduces by recursive halving instead of a tree: the same bits. "
+    halving += without if simulated else f"{PINNED} "
     return _batch(task) + (halving if task.collective == "halving" else "")
 
 

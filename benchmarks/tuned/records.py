@@ -16,9 +16,9 @@ RESULT = (
     *("diverged", "time_to_target", "samples_to_target", "validation_accuracy", "test_accuracy", "samples"),
     *("train_seconds", "wall_seconds", "communication_fraction", "wire_bytes"),
 )
-LATER = ("rule", "torch", "repeats"), ("processor_seconds",)
-"""Of a run and its result, where they have been recorded: see `rules.RULE`; PyTorch's version; what it repeats
-(`rounds.Play`); of all processes, simulated runs."""
+LATER = ("rule", "torch", "repeats", "unfair", "fewer"), ("processor_seconds",)
+"""Of a run and its result, where they have been recorded: see `rules.RULE`; PyTorch's version; what it repeats,
+and why there is no verdict (`rounds.Play`); of all processes, simulated runs."""
 
 
 def collect(stored: Iterable[Mapping[str, Any]]) -> list[Record]:

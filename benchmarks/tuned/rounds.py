@@ -36,6 +36,12 @@ class Play:
     repeats: Mapping[str, Any] = field(default_factory=dict)
     """What it repeats by another collective (`benchmarks.tuned.repeated`): that collective, and samples and
     seconds to the target of the published run."""
+    unfair: str = ""
+    """Why there is no verdict on its entry (`benchmarks.tuned.chosen`)."""
+    fewer: str = ""
+    """How its entry was tuned less than the others, so that it is not called slower."""
+    group: int = 0
+    """Reported runs of a lower group come first."""
 
     @cached_property
     def key(self) -> str:

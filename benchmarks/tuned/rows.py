@@ -18,6 +18,7 @@ from benchmarks.tuned.records import Record
 from benchmarks.tuned.rules import marked, outdated
 
 ORIGINAL = "original-easgd"
+WON, LOST = ("faster", "at least"), ("slower", "at most")
 
 
 class Row:
@@ -51,8 +52,15 @@ class Row:
     @property
     def refuted(self) -> str | None:
         """Return why its chosen setting allows no claim, if it does not."""
-        told = {seed: bool(run["diverged"]) for seed, run in self.runs.items()}
-        return refuted(self.name, told, self.tuning_seeds)
+        if told := next((run["unfair"] for run in self.runs.values() if run.get("unfair")), None):
+            return str(told)
+        diverged = {seed: bool(run["diverged"]) for seed, run in self.runs.items()}
+        return refuted(self.name, diverged, self.tuning_seeds)
+
+    @property
+    def fewer(self) -> str | None:
+        """Return how it was tuned less than the others, if it was."""
+        return next((run["fewer"] for run in self.runs.values() if run.get("fewer")), None)
 
     @property
     def times(self) -> list[float]:
@@ -77,7 +85,7 @@ class Row:
         cells = [
             self.title,
             self.setting(),
-            f"{self.met} of {self.trials}",
+            f"{self.met} of {self.trials}" if self.trials else "-",
             ", ".join(self.seconds),
             f"{statistics.fmean(samples) / 1000:.0f}" if samples else "-",
             f"{statistics.fmean(exposed):.0%}" if exposed else "-",
@@ -109,7 +117,14 @@ def verdicts(found: Mapping[str, Row], baseline: str) -> Mapping[str, Verdict]:
         return {}
     others = {name: row.crossings for name, row in found.items() if name != baseline}
     said = compare_all(found[baseline].crossings, others)
-    return {name: _fair(verdict, found[baseline].refuted or found[name].refuted) for name, verdict in said.items()}
+    against = found[baseline]
+    return {name: _fair(verdict, _why_not(verdict, found[name], against)) for name, verdict in said.items()}
+
+
+def _why_not(verdict: Verdict, row: Row, baseline: Row) -> str | None:
+    """Return why there is no claim: of a setting, or that an entry with fewer trials would be called slower."""
+    loser = row if verdict.claim in LOST else baseline if verdict.claim in WON else None
+    return baseline.refuted or row.refuted or (loser.fewer if loser else None)
 
 
 def _fair(verdict: Verdict, why: str | None) -> Verdict:

@@ -198,5 +198,5 @@ def test_the_index_in_the_repository_is_that_of_its_machines(tmp_path):
         shutil.copytree(published / "data", tmp_path / published.name / "data")
     shutil.copy(PUBLISHED / "README.md", tmp_path)
     index(tmp_path)
-    for page in ("README.md", "machines.md"):
+    for page in ("README.md", "machines.md", "paper.md"):
         assert (tmp_path / page).read_text() == (PUBLISHED / page).read_text()

@@ -1,0 +1,102 @@
+"""Settings that virtual time has chosen, on hosts: reported runs on seeds of their own, and no verdict on some."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hooke.catalogue.validation import validate_run
+
+from benchmarks.regimes.cells import Cell
+from benchmarks.regimes.conditions import LAB
+from benchmarks.regimes.store import read
+from benchmarks.tuned.chosen import SETTINGS, CannotChoose, chosen
+from benchmarks.tuned.conditions import AT, TASKS
+from benchmarks.tuned.entries import entry_of
+from benchmarks.tuned.page import page
+from benchmarks.tuned.publishing import publish, published
+from benchmarks.tuned.records import collect
+from benchmarks.tuned.running import following
+from benchmarks.tuned.store import Store
+from tests.evidence.test_tuned import result
+
+TASK, PLACE = TASKS["fashion-halving"], AT["8-hosts"]
+FILE = SETTINGS / f"{TASK.name}-{PLACE.name}-chosen.json"
+
+
+def entries_of_the_file():
+    return json.loads(FILE.read_text())["entries"]
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Return a store with all runs of the published file: the first entry is the fastest."""
+    kept, plans = Store(tmp_path / "store"), chosen(TASK, PLACE, [])
+    order = [each["entry"] for each in entries_of_the_file()]
+    while play := following(plans, kept, set()):
+        kept.keep(play, result(10.0 + order.index(play.entry.name) + play.seed / 10) | {"wall_seconds": 1.0}, 3.0)
+    return kept
+
+
+def test_reported_seeds_come_after_all_others_and_interleave_the_entries():
+    plans = chosen(TASK, PLACE, [], pinned=True)
+    groups = {each["entry"]: each.get("group", 0) for each in entries_of_the_file()}
+    order = [(group, seed, name) for name, group in groups.items() for seed in (5, 6, 7)]
+    seen, done = [], {}
+    while play := following(plans, _Kept(done), set()):
+        done[play.key] = {}
+        seen.append((play.group, play.seed, play.entry.name))
+        if "settings" not in play.document:
+            spec = validate_run(play.document)
+            assert (spec.communication.collective, spec.compute.placement) == ("halving", "none")
+    assert seen == sorted(order, key=lambda each: each[:2]), "in a group seed by seed, in the order of the file"
+
+
+class _Kept:
+    def __init__(self, results):
+        self._results = results
+
+    def results(self):
+        return self._results
+
+
+def test_the_published_settings_are_trials_of_their_entries():
+    for each in entries_of_the_file():
+        settings = entry_of(each["entry"]).on(TASK).settings(16, PLACE.hosts)
+        assert each["parameters"] == settings[each["trial"] - 1], each["entry"]
+
+
+def test_a_setting_is_the_fastest_in_virtual_time_that_nothing_has_refuted():
+    records = read(SETTINGS / f"{TASK.name}-8-workers.jsonl")
+    for each in entries_of_the_file():
+        if not (each.get("unfair") or each.get("fewer")):
+            ranking = Cell(TASK.name, PLACE.hosts, each["entry"], records).ranking(LAB)
+            left = [trial for trial in ranking if trial not in each.get("refuted", [])]
+            assert each["trial"] == left[0], each["entry"]
+            own = [record for run, record in records.items() if run.method == each["entry"] and not run.timed]
+            assert len(own) == len({record["trial"] for record in own}) == 16, each["entry"]
+
+
+def test_entries_without_trials_of_their_own_have_no_verdict(store, tmp_path):
+    publish(collect(store.stored().values()), tmp_path)
+    records, told = published(tmp_path), page(published(tmp_path))
+    without = [each for each in entries_of_the_file() if each.get("unfair")]
+    assert without
+    for each in without:
+        (line,) = [line for line in told.splitlines() if line.startswith(f"| {each['entry']} |")]
+        assert f"| no claim: {each['unfair']} |" in line
+    fair = [each["entry"] for each in entries_of_the_file() if not each.get("unfair")]
+    (line,) = [line for line in told.splitlines() if line.startswith(f"| {fair[0]} |")]
+    assert "no claim" not in line
+    assert len(records) == 3 * len(entries_of_the_file())
+
+
+def test_what_is_not_chosen_is_said(tmp_path):
+    with pytest.raises(CannotChoose, match="no settings are chosen for cifar at 8-hosts"):
+        chosen(TASKS["cifar"], PLACE, [])
+    with pytest.raises(CannotChoose, match="hogbatch: not in"):
+        chosen(TASK, PLACE, ["hogbatch"])
+    document = json.loads(FILE.read_text())
+    document["entries"][0]["parameters"]["lr"] = -1
+    (tmp_path / FILE.name).write_text(json.dumps(document))
+    with pytest.raises(CannotChoose, match="lr"):
+        chosen(replace(TASK), PLACE, [], folder=tmp_path)
