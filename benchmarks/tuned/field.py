@@ -81,9 +81,11 @@ def not_measured(tables: Iterable[Iterable[str]]) -> str:
     """Return which peers have no result in tables of hosts, and which of DDP's hooks have one."""
     there = {name for found in tables for name in found}
     lacking = [name for name in PEER_NAMES if name not in there]
-    hooks = [entry.name for entry in (DDP, DDP_BF16, DDP_POWERSGD) if entry.name in there]
+    of_all = (DDP, DDP_BF16, DDP_POWERSGD)
+    hooks = [entry.name for entry in of_all if entry.name in there]
     said = f"**Not measured on hosts**: {'; '.join(lacking)}." if lacking else ""
-    told = f"{' and '.join(hooks)} alone {'has' if len(hooks) == 1 else 'have'} results." if hooks else ""
+    told = f"{' and '.join(hooks)} alone {'has' if len(hooks) == 1 else 'have'} results."
+    told = told if 0 < len(hooks) < len(of_all) else ""
     of_ddp = f" Of DDP without and with its hooks, {told}" if told else ""
     return f"{said}{of_ddp} {WIRES}".strip()
 

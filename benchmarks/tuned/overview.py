@@ -61,9 +61,10 @@ def _answer(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
     parts.append(f"an elastic one, over all others: {_counted(elastic)}")
     numbers = sorted({len(field.entered(found)) for found in tables})
     if tables:
+        of = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
         yield (
             f"**The fastest method entered, in {len(tables)} tables, {'; '.join(parts)}.** A table has "
-            f"{' or '.join(map(str, numbers))} of the {field.methods()} methods of the catalogue, and "
+            f"{of} of the {field.methods()} methods of the catalogue, and "
             "[not all peers](tuned.md): these are verdicts on entries, not on the catalogue."
         )
 

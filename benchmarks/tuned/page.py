@@ -47,7 +47,8 @@ decisions [38](../decisions/0038-virtual-time-proposes.md) and [82](../decisions
 
 PINNED = (
     "Every rank has a core, to which it is pinned, and begins as a fork of a process that has imported PyTorch; "
-    "what it computes and times is the same ([decision 116](../decisions/0116-hosts-with-a-core-each.md))."
+    "what it computes and times is the same. Other programs ran on the machine's other cores for a part of the "
+    "time ([decision 116](../decisions/0116-hosts-with-a-core-each.md))."
 )
 At = tuple[str, str, str, str]
 """Machine, which is empty in virtual time, task, place and effort of the search."""

@@ -11,13 +11,15 @@ from benchmarks.regimes.conditions import LAB
 from benchmarks.regimes.store import read
 from benchmarks.tuned.chosen import SETTINGS, CannotChoose, chosen
 from benchmarks.tuned.conditions import AT, TASKS
-from benchmarks.tuned.entries import entry_of
+from benchmarks.tuned.entries import DDP_BF16, entry_of
 from benchmarks.tuned.page import page
 from benchmarks.tuned.publishing import publish, published
 from benchmarks.tuned.records import collect
-from benchmarks.tuned.running import following
+from benchmarks.tuned.rows import rows, verdicts
+from benchmarks.tuned.running import REPEATED, Session, following
 from benchmarks.tuned.store import Store
 from tests.evidence.test_tuned import result
+from tests.evidence.test_tuned_field import run
 
 TASK, PLACE = TASKS["fashion-halving"], AT["8-hosts"]
 FILE = SETTINGS / f"{TASK.name}-{PLACE.name}-chosen.json"
@@ -88,6 +90,28 @@ def test_entries_without_trials_of_their_own_have_no_verdict(store, tmp_path):
     (line,) = [line for line in told.splitlines() if line.startswith(f"| {fair[0]} |")]
     assert "no claim" not in line
     assert len(records) == 3 * len(entries_of_the_file())
+
+
+def test_an_entry_with_fewer_trials_is_called_faster_but_not_slower():
+    few = {"fewer": "6 trials"}
+    for seconds, claim in ((5.0, "faster"), (40.0, "no claim"), (20.0, "same")):
+        records = [run(DDP_BF16.name, seed, 20.0) for seed in range(3)] + [
+            run("slowmo", seed, seconds, **few) for seed in range(3)
+        ]
+        found = rows(records)
+        verdict = verdicts(found, DDP_BF16.name)["slowmo"]
+        assert (verdict.claim, verdict.unfair) == (claim, "6 trials" if claim == "no claim" else None)
+        other = verdicts(found, "slowmo")[DDP_BF16.name].claim
+        assert other == {"faster": "slower", "no claim": "no claim", "same": "same"}[claim]
+
+
+def test_a_run_whose_clock_stays_broken_does_not_end_the_others(tmp_path):
+    session, (play, *_) = Session(Store(tmp_path), goes_on=True), list(chosen(TASK, PLACE, [])[0].plays())
+    for number in range(1, REPEATED + 1):
+        session.keep((play, tmp_path), {"result": {"state": "succeeded"}, "wrong": "rank 1 is late"})
+        assert (play.key in session.failed) == (number == REPEATED)
+    assert len(session.doubted) == 1
+    assert "rank 1 is late" in session.doubted[0]
 
 
 def test_what_is_not_chosen_is_said(tmp_path):
