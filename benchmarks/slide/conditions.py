@@ -80,9 +80,8 @@ PROBLEMS = {
             "A generated problem with as many labels and features as the real records: every label has 16 "
             "features of its own, of which its items show half, among others that mean nothing; frequencies "
             "of labels follow Zipf's law, so that whoever always names the most frequent one has a P@1 of 32%. "
-            "The target was chosen from curves of one seed at one learning rate, before any run of the comparison: "
-            "an earlier one of 45% was met at the first evaluation; here the first layer takes about ten, and "
-            "the layers are apart.",
+            "The target was chosen from curves of one seed, before any run of the comparison: an earlier one of "
+            "45% was met at the first evaluation; to this one the first layer takes about ten, and layers differ.",
         ),
     )
 }

@@ -86,7 +86,7 @@ def _verdict(optimizer: str, own: Sequence[Record]) -> str:
         )
     least = min(hashed, key=lambda record: record["memory_bytes"])
     beyond = (least["memory_bytes"] - WEIGHTS) / 1e6
-    room = _met(-beyond, *(-goal / 1e6 for goal in ROOM), ",.0f")
+    room = _met(-beyond, -ROOM[0] / 1e6, -ROOM[1] / 1e6, ",.0f")
     return f"{OPTIMIZERS[optimizer]}: {rate}; {beyond:,.0f} MB beyond the weights with {_named(least)}: {room}."
 
 

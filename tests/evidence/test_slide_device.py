@@ -229,6 +229,17 @@ def test_curves_without_times_have_a_section_of_their_own():
     assert "(differences below 1.1 points say nothing)" in text, "two times the root of 0.15 0.85 / 4,000"
 
 
+def test_curves_of_cores_replace_those_of_their_layer_alone(tmp_path):
+    """What else a machine with a GPU has measured stays; other records replace everything."""
+    old = [*RECORDS, of_curve(FULL, (0.1, 0.2), "cores"), of_curve("in-batch", (0.1, 0.15, 0.3), "cores")]
+    publish([], [], tmp_path, beside=old)
+    longer = of_curve(FULL, (0.1, 0.2, 0.25), "cores")
+    text_of = publish([], [], tmp_path, beside=[longer]).read_text()
+    assert "| full | 10.0% | 20.0% | 25.0% |" in text_of and "| in-batch | 10.0% | 15.0% | 30.0% |" in text_of
+    assert "## Beside a GPU" in text_of and "Ended early" not in text_of
+    assert "## Precisions over samples" not in publish([], [], tmp_path, beside=RECORDS).read_text()
+
+
 def test_the_published_page_follows_from_its_records():
     results = ROOT / "docs" / "results"
     assert text(results / DATA) == (results / PAGE).read_text(), "run `python -m benchmarks.slide publish`"

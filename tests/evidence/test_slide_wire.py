@@ -51,9 +51,7 @@ def test_every_kind_of_run_has_the_same_trials_and_the_best_is_reported():
     assert {each["rate"] for each in reported} == {0.3} and len(reported) == 2 * len(wire.KINDS)
     assert len({each["key"] for each in found}) == len(found)
     methods = [each["method"] for each in found]
-    assert methods == sorted(methods), (
-        "the first method's rows are complete before the second begins"
-    )
+    assert methods == sorted(methods), "the first method's rows are complete before the second begins"
 
 
 def test_a_trial_ends_where_a_better_one_has_met_the_target():
