@@ -146,7 +146,7 @@ class Done(Record):
 
 
 class Dropped(Record):
-    """A worker with NaN or Inf was dropped; the run continues without it (`on_bad_worker: drop`)."""
+    """A worker with NaN or Inf, or that was killed, was dropped; the run continues without it."""
 
     kind: Literal["dropped"] = "dropped"
     seq: int = Field(ge=0)

@@ -940,7 +940,7 @@ export type ClusterChoice = {
     /**
      * Computed On
      *
-     * The registered cluster on which a virtual one is simulated, or whose workers are of these kinds.
+     * The registered cluster that computes a virtual one, or whose workers are of these kinds.
      */
     computed_on?: string | null;
     /**
@@ -2615,7 +2615,7 @@ export type ExperimentSpec = {
     /**
      * On a bad worker
      *
-     * NaN or Inf on one worker: fail the run, or continue without it where the method allows it.
+     * NaN, Inf or a kill of one worker: fail, or go on without it where method and MPI allow it.
      */
     on_bad_worker?: 'fail' | 'drop';
     /**
