@@ -22,6 +22,7 @@ def hydra(monkeypatch):
     """Return Hydra's end of the connection of one of three ranks."""
     ours, theirs = socket.socketpair()
     monkeypatch.setenv("PMI_FD", str(theirs.fileno()))
+    monkeypatch.setenv("HYDI_CONTROL_FD", "0")
     monkeypatch.setenv("PMI_SIZE", "3")
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     yield ours
@@ -67,7 +68,8 @@ def test_a_worker_of_a_run_by_itself_is_tolerated(tmp_path, spec, rank, folders,
 
 
 def test_with_another_launcher_none_is(tmp_path, monkeypatch):
-    monkeypatch.delenv("PMI_FD", raising=False)
+    monkeypatch.setenv("PMI_FD", "7")  # as of Slurm's PMI-2
+    monkeypatch.delenv("HYDI_CONTROL_FD", raising=False)
     (tmp_path / "spec.json").write_text('{"on_bad_worker": "drop", "workers": 2}')
     assert not outliving.tolerated([str(tmp_path)], 0)
 
