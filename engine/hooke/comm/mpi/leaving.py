@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 FILE, HYDRA = "PMI_FD", "HYDI_CONTROL_FD"
-"""Environment variables: the number of the open file; and one that only Hydra sets, as Slurm's PMI-2 has a PMI_FD."""
+"""Environment variables: the number of the open file; and one of Hydra alone: Slurm's PMI-2 has the first, too."""
 
 
 def possible() -> bool:
