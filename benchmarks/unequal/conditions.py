@@ -145,7 +145,9 @@ def _of_device(where: Condition, *workers: int) -> dict[str, Any]:
     cpu: dict[str, Any] = {"kind": "hogwild-cpu", "threads": rates.threads}
     cpus = [{"kind": "cpu"} | ({"count": n} if n > 1 else {})] if (n := len(set(workers) - {0})) else []
     found = [{"kind": rates.kind}] if 0 in workers else []
-    return {"groups": found + (cpus if where.timing.plain else [cpu] * n), "compute": {"threads": rates.beside}}
+    if where.timing.plain:  # as many processes as cores: one thread each
+        return {"groups": found + cpus, "compute": {"threads": 1}}
+    return {"groups": found + [cpu] * n, "compute": {"threads": rates.beside}}
 
 
 def group_of(speed: float) -> dict[str, Any]:

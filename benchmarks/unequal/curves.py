@@ -62,8 +62,8 @@ def _panel(axes: Axes, records: Mapping[Run, Record], where: tuple[str, str], by
         first = next((each for each in found or () if each["seed"] == SEEDS[0] and not each["diverged"]), None)
         if first is not None:
             colour, dashes = LINES[entry]
-            x, y = zip(*first["curve"], strict=True)
-            x = epochs(first, task, TASKS[task].every) if by_epochs else x
+            clock, y = zip(*first["curve"], strict=True)
+            x = epochs(first, task, TASKS[task].every) if by_epochs else list(clock)
             axes.plot(x, y, color=colour, linestyle=dashes, linewidth=1.2, label=entry)
     axes.set_title(CONDITIONS[condition].title, fontsize=9, loc="left")
     axes.set_xlabel(

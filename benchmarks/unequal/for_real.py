@@ -104,7 +104,8 @@ def _cell(records: Mapping[Run, Record], task: str, condition: str) -> Iterator[
     timing = CONDITIONS[condition].timing
     yield from (f"### {TASKS[task].title}, to {TASKS[task].target}, for real", "")
     batches = ", ".join(f"{each:,}" for each in timing.batches)
-    yield f"{CONDITIONS[condition].title}. Batches {batches}; rates {timing.rates[0]:g} to {timing.rates[1]:g}. A"
+    title = CONDITIONS[condition].title
+    yield f"{title[:1].upper()}{title[1:]}. Batches {batches}; rates {timing.rates[0]:g} to {timing.rates[1]:g}. A"
     yield f"run is ended after {timing.wall:g} s of wall time, evaluations included, and evaluated about every"
     yield f"{timing.between:g} s of its clock: a time is known to so much."
     yield ""

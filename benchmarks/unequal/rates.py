@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 Who = Literal["device", "threads", "process", "one"]
 WHO: tuple[Who, ...] = ("device", "threads", "process", "one")
@@ -74,7 +74,8 @@ class Rates:
 
         `plain`: CPU workers that are processes of their own; 0: there is one, whose threads share its weights.
         """
-        b, who, many = float(settings["batch"]), cast("Who", "one" if plain else "threads"), plain or 1
+        b, many = float(settings["batch"]), plain or 1
+        who: Who = "one" if plain else "threads"
 
         def device(batches: float) -> float:
             return self.seconds(task, "device", batches * b)

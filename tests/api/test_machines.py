@@ -265,3 +265,20 @@ def test_every_thread_of_a_worker_takes_a_slot(service):
         )
         assert answer.status_code == status, answer.text
     assert "every thread takes a slot, and the workers have 5" in answer.json()["errors"][0]["message"]
+
+
+def test_a_cluster_may_be_in_an_experiment_with_several_kinds_of_workers(service):
+    """Each under a name of its own, and measured there: no fault, no simulation, slots of that cluster."""
+    service.hello("lab", cores=8)
+    kinds = {"even": [{"kind": "cpu", "count": 2}], "slow": [{"kind": "cpu"}, {"kind": "cpu", "speed": 0.25}]}
+    clusters = [{"name": name, "computed_on": "lab", "workers": each, "seeds": 1} for name, each in kinds.items()]
+    answer = service.client.post("/experiments", json=SPEC | ALONE | {"clusters": clusters})
+    assert answer.status_code == 201, answer.text
+    runs = service.runs()
+    assert {(run["cluster"], run["host"], run["simulated"]) for run in runs} == {
+        ("even", "lab", False),
+        ("slow", "lab", False),
+    }
+    plain = [{"name": "again", "computed_on": "lab", "workers": [2], "seeds": 1}]
+    refused = service.client.post("/experiments", json=SPEC | ALONE | {"clusters": plain})
+    assert refused.json()["errors"][0]["pointer"] == "/clusters/0/computed_on"

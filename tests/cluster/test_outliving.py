@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 
 import pytest
 from hooke.cluster import outliving
@@ -22,6 +23,7 @@ def hydra(monkeypatch):
     """Return Hydra's end of the connection of one of three ranks."""
     ours, theirs = socket.socketpair()
     monkeypatch.setenv("PMI_FD", str(theirs.fileno()))
+    monkeypatch.setenv("HYDI_CONTROL_FD", "0")
     monkeypatch.setenv("PMI_SIZE", "3")
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     yield ours
@@ -46,7 +48,7 @@ def test_not_if_another_failed_or_it_is_to_end(tmp_path, hydra):
     end(tmp_path, 0, 3)
     assert not outliving.outlive(str(tmp_path), 1, SIGNALS)
     end(tmp_path, 0, 0)
-    os.kill(os.getpid(), signal.SIGTERM)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)  # to this thread, which waits for it
     assert not outliving.outlive(str(tmp_path), 1, SIGNALS)
 
 
@@ -67,7 +69,8 @@ def test_a_worker_of_a_run_by_itself_is_tolerated(tmp_path, spec, rank, folders,
 
 
 def test_with_another_launcher_none_is(tmp_path, monkeypatch):
-    monkeypatch.delenv("PMI_FD", raising=False)
+    monkeypatch.setenv("PMI_FD", "7")  # as of Slurm's PMI-2
+    monkeypatch.delenv("HYDI_CONTROL_FD", raising=False)
     (tmp_path / "spec.json").write_text('{"on_bad_worker": "drop", "workers": 2}')
     assert not outliving.tolerated([str(tmp_path)], 0)
 

@@ -139,14 +139,12 @@ class Done(Record):
     """Samples that were handed out again because their worker was dropped: these were used at least once, all
     others exactly once per epoch (`sharding: dispatched`); on the deciding rank."""
     slowed_to: float | None = Field(None, exclude_if=lambda value: value is None)
-    """Of a real worker that is slowed down: measured share of the time of its gradients, sleep included, in which
-    it worked."""
-    batches: int | None = Field(None, exclude_if=lambda value: value is None)
-    """Of a worker whose batches of a step were measured before the run: their number."""
+    """Of a slowed real worker: measured share of the time of its gradients, sleep included, in which it worked."""
+    batches: int | None = Field(None, exclude_if=lambda value: value is None)  # of a step, if they were measured
 
 
 class Dropped(Record):
-    """A worker with NaN or Inf was dropped; the run continues without it (`on_bad_worker: drop`)."""
+    """A worker with NaN or Inf, or that was killed, was dropped; the run continues without it."""
 
     kind: Literal["dropped"] = "dropped"
     seq: int = Field(ge=0)

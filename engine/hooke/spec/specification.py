@@ -231,7 +231,7 @@ class ExperimentSpec(Frozen):
     on_bad_worker: Literal["fail", "drop"] = Field(
         "fail",
         title="On a bad worker",
-        description="NaN or Inf on one worker: fail the run, or continue without it where the method allows it.",
+        description="NaN, Inf or a kill of one worker: fail, or go on without it where method and MPI allow it.",
     )
     tuning: Tuning | None = Field(
         None,

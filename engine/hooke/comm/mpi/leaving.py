@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 
-FILE = "PMI_FD"
-"""Environment variable with the number of the open file."""
+FILE, HYDRA = "PMI_FD", "HYDI_CONTROL_FD"
+"""Environment variables: the number of the open file; and one of Hydra alone: Slurm's PMI-2 has the first, too."""
 
 
 def possible() -> bool:
     """Return whether this process can take its leave: the launcher of its rank is Hydra."""
-    return os.environ.get(FILE, "").isdigit()
+    return os.environ.get(FILE, "").isdigit() and HYDRA in os.environ
 
 
 def take_leave() -> None:

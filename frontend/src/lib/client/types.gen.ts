@@ -2675,7 +2675,7 @@ export type ExperimentSpec = {
     /**
      * On a bad worker
      *
-     * NaN or Inf on one worker: fail the run, or continue without it where the method allows it.
+     * NaN, Inf or a kill of one worker: fail, or go on without it where method and MPI allow it.
      */
     on_bad_worker?: 'fail' | 'drop';
     /**
