@@ -165,12 +165,13 @@ def _seconds(side: Side) -> str:
 
 
 def _exchange(cell: Cell) -> str:
-    """Return how many gradients of a batch of 16 an all-reduce in bf16 takes."""
+    """Return how many gradients, of a batch of 16 if it is searched, an all-reduce in bf16 takes."""
     source, link = cell.source, LINKS[cell.link]
     rounds = 2 * (source.workers - 1).bit_length()
     share = 2 * (source.workers - 1) / source.workers
     seconds = rounds * link.latency + 2 * share * elements(source) * link.seconds_per_byte
-    return f"{seconds / (16 * source.of.seconds_per_sample(16, 160e-6)):.2g}"
+    batch = source.of.batches[0]
+    return f"{seconds / (batch * (source.pace or source.of.seconds_per_sample(batch, 160e-6))):.2g}"
 
 
 def _ratio(cell: Cell, verdict: Verdict | None) -> str:
