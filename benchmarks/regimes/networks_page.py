@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hooke.comparison.verdict import Verdict
-from hooke.comparison.wording import estimate, figure, short
+from hooke.comparison.wording import count, estimate, figure, short
 
 from benchmarks.evidence.wording import table
 from benchmarks.regimes.networks import (
@@ -88,10 +88,16 @@ def _first(ahead: int, near: int, behind: int) -> str:
 
 
 def _groups(of: Sequence[Cell]) -> dict[str, dict[str, list[Cell]]]:
-    """Return the cells by network, by spread, and by comparison."""
-    found: dict[str, dict[str, list[Cell]]] = {"network": {}, "spread of speeds": {}, "comparison": {}}
+    """Return the cells by network, by spread, by number of workers, and by comparison."""
+    found: dict[str, dict[str, list[Cell]]] = {
+        "network": {},
+        "spread of speeds": {},
+        "workers": {},
+        "comparison": {},
+    }
     for cell in of:
-        for kind, name in zip(found, (cell.link, cell.spread, title(cell)), strict=True):
+        names = cell.link, cell.spread, count(cell.source.workers, "worker"), title(cell)
+        for kind, name in zip(found, names, strict=True):
             found[kind].setdefault(name, []).append(cell)
     return found
 
