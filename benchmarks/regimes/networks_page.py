@@ -209,8 +209,8 @@ def _beside(points: Sequence[Point]) -> Iterator[str]:
     yield (
         "Published tables of hosts at 1 Gb/s, each with its own settings; the model: the closed form with the "
         "seconds per sample that the table's runs had while they did not wait (the median), on the seeds that met "
-        "the target with both. 8 hosts share 2 cores, 2 hosts have one each. *ms per sample*: of elastic and "
-        "other, while they did not wait."
+        "the target with both. Hosts that outnumber the cores of their machine share them. *ms per sample*: of "
+        "elastic and other, while they did not wait."
     )
     yield ""
     lines = [
