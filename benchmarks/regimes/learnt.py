@@ -47,6 +47,8 @@ class Source:
     place: str
     proposed: bool = False
     """Whether its trials are those that virtual time has proposed, each with the whole budget."""
+    pace: float | None = None
+    """Seconds per sample of a worker, as hosts have measured while it did not wait; None: those of the task."""
 
     @property
     def name(self) -> str:
@@ -65,10 +67,13 @@ SOURCES = (
     Source("fashion-batch", 8, "8-hosts", proposed=True),
     Source("mnist-batch", 8, "8-hosts", proposed=True),
     Source("fashion", 2, "2-hosts"),
+    Source("cifar", 8, "8-hosts", pace=6e-3),
+    Source("text", 8, "8-hosts", pace=11e-3),
     Source(EARLY, 8, "virtual"),
-    *(Source(EARLY, workers, f"virtual-{workers}") for workers in WORKERS),
-    *(Source(DIGITS, workers, f"slow-{workers}") for workers in (1, 4, 8, 16)),
+    *(Source(EARLY, workers, f"virtual-{workers}") for workers in WORKERS[1:]),
+    *(Source(DIGITS, workers, f"slow-{workers}") for workers in (4, 8, 16)),
 )
+"""Without those of 1 worker, which has nothing to exchange: no network changes its times."""
 
 
 @dataclass

@@ -78,8 +78,9 @@ def _weights(name: str) -> int:
 
 
 def spreads(source: Source) -> list[dict[str, Any]]:
-    """Return the constants of all spreads."""
-    return [constants(spread, source.workers) for spread in SPREADS]
+    """Return the constants of all spreads, with the pace of the workers where the source has one."""
+    pace = {} if source.pace is None else {"compute_seconds_per_sample": source.pace}
+    return [constants(spread, source.workers) | pace for spread in SPREADS]
 
 
 def _short(seconds: Any) -> list[list[float]]:

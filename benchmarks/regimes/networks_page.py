@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hooke.comparison.verdict import Verdict
-from hooke.comparison.wording import estimate, figure, short
+from hooke.comparison.wording import count, estimate, figure, short
 
 from benchmarks.evidence.wording import table
 from benchmarks.regimes.networks import (
@@ -48,8 +48,8 @@ of a comparison, not for the choice of the two entries; in bold type what it sho
 *Not shown*: methods with a server, without locks or with gossip, which do not wait for the slowest worker
 ([unequal workers](heterogeneous.md)); Streaming DiLoCo and CO2 (in the section on digits); overlap of PyTorch
 DDP, whose place Sync SGD takes, as Local SGD takes that of post-local SGD: where an exchange takes less than a
-gradient, DDP would be faster than here. Trials that a search by halving ended early count as having missed. All
-is LeNet, with 6 to 16 trials: another draw of trials may turn any condition."""
+gradient, DDP would be faster than here. Trials that a search by halving ended early count as having missed.
+Models are small, with 6 to 16 trials: another draw of trials may turn any condition."""
 
 
 Count = tuple[int, int, int]
@@ -88,10 +88,12 @@ def _first(ahead: int, near: int, behind: int) -> str:
 
 
 def _groups(of: Sequence[Cell]) -> dict[str, dict[str, list[Cell]]]:
-    """Return the cells by network, by spread, and by comparison."""
-    found: dict[str, dict[str, list[Cell]]] = {"network": {}, "spread of speeds": {}, "comparison": {}}
-    for cell in of:
-        for kind, name in zip(found, (cell.link, cell.spread, title(cell)), strict=True):
+    """Return the cells by length of an exchange, network, spread, number of workers, and comparison."""
+    kinds = "length of an exchange", "network", "spread of speeds", "workers", "comparison"
+    found: dict[str, dict[str, list[Cell]]] = {kind: {} for kind in kinds}
+    for cell in sorted(of, key=exchange):
+        names = _long(cell), cell.link, cell.spread, count(cell.source.workers, "worker"), title(cell)
+        for kind, name in zip(kinds, names, strict=True):
             found[kind].setdefault(name, []).append(cell)
     return found
 
@@ -119,6 +121,7 @@ def section(records: Sequence[Record], points: Sequence[Point]) -> list[str]:
         return []
     lines = ["## Over networks and spreads of speeds (simulated)", "", ABOUT, ""]
     lines += [f"![Fastest elastic entry over the fastest other one, by network](regimes/{FIGURE})", ""]
+    lines += ["Exchanges in this table are of any network; *own batch* counts as 16.", ""]
     lines += [*_overview([cell for source in of for cell in cells(source, records)]), ""]
     for source in of:
         found = cells(source, records)
@@ -155,7 +158,7 @@ def _links(found: Sequence[Cell], said: Mapping[int, Verdict]) -> Iterable[str]:
             sides = (
                 f"{side.entry} {side.mean or side.seconds:.3g}{'' if side.mean else '*'}" for side in (mine, other)
             )
-            lines.append((cell.link, _exchange(cell), *sides, claim))
+            lines.append((cell.link, f"{exchange(cell):.2g}", *sides, claim))
     header = ("link", "exchange, in gradients", "fastest elastic, s", "fastest other, s", "verdict")
     return table(header, lines)
 
@@ -164,13 +167,20 @@ def _seconds(side: Side) -> str:
     return f"{side.entry} {side.mean or side.seconds:.3g}{'' if side.mean else '*'}"
 
 
-def _exchange(cell: Cell) -> str:
-    """Return how many gradients of a batch of 16 an all-reduce in bf16 takes."""
+def exchange(cell: Cell) -> float:
+    """Return how many gradients, of a batch of 16 if it is searched, an all-reduce in bf16 takes."""
     source, link = cell.source, LINKS[cell.link]
     rounds = 2 * (source.workers - 1).bit_length()
     share = 2 * (source.workers - 1) / source.workers
     seconds = rounds * link.latency + 2 * share * elements(source) * link.seconds_per_byte
-    return f"{seconds / (16 * source.of.seconds_per_sample(16, 160e-6)):.2g}"
+    batch = source.of.batches[0]
+    return seconds / (batch * (source.pace or source.of.seconds_per_sample(batch, 160e-6)))
+
+
+def _long(cell: Cell) -> str:
+    """Return the class of an exchange by its length."""
+    names = "less than 0.1 gradients", "0.1 to 1 gradients", "1 to 10 gradients", "10 gradients or more"
+    return names[sum(exchange(cell) >= limit for limit in (0.1, 1, 10))]
 
 
 def _ratio(cell: Cell, verdict: Verdict | None) -> str:
@@ -199,8 +209,8 @@ def _beside(points: Sequence[Point]) -> Iterator[str]:
     yield (
         "Published tables of hosts at 1 Gb/s, each with its own settings; the model: the closed form with the "
         "seconds per sample that the table's runs had while they did not wait (the median), on the seeds that met "
-        "the target with both. 8 hosts share 2 cores, 2 hosts have one each. *ms per sample*: of elastic and "
-        "other, while they did not wait."
+        "the target with both. Hosts that outnumber the cores of their machine share them. *ms per sample*: of "
+        "elastic and other, while they did not wait."
     )
     yield ""
     lines = [

@@ -15,11 +15,12 @@ from benchmarks.regimes.clocks import clocks
 from benchmarks.regimes.learnt import Learnt, Source, timed
 from benchmarks.regimes.networks import LAN, LINKS, document, elements
 from benchmarks.tuned.conditions import AT
+from benchmarks.tuned.conditions import TASKS as TUNED
 from benchmarks.tuned.entries import elastic
 from benchmarks.tuned.records import Record
 from benchmarks.tuned.rows import rows
 
-TASKS = ("fashion", "fashion-batch", "mnist-batch")
+TASKS = ("fashion", "fashion-halving", "fashion-batch", "mnist-batch")
 """Of the map, measured on hosts."""
 
 
@@ -55,8 +56,8 @@ def points(tuned: Sequence[Record]) -> Iterator[Point]:
     found: dict[tuple[str, ...], list[Record]] = defaultdict(list)
     for record in tuned:
         if record["task"] in TASKS and AT[record["place"]].world != "virtual" and timed(record["entry"]):
-            again = (record.get("repeats") or {}).get("collective", "tree")
-            effort = record["effort"] if again == "tree" else ""
+            again = (record.get("repeats") or {}).get("collective") or TUNED[record["task"]].collective
+            effort = "" if record.get("repeats") else record["effort"]
             found[title_of(record["hardware"]), record["task"], record["place"], effort, again].append(record)
     for (machine, task, place, _, collective), own in sorted(found.items()):
         if point := _point(machine, Source(task, AT[place].hosts, place), own, collective):

@@ -161,4 +161,7 @@ def _crossing(run: Record) -> Crossing:
 def _seconds(run: Record) -> str:
     if run["diverged"]:
         return "diverged"
-    return f"{run['time_to_target']:.1f}" if run["time_to_target"] is not None else "missed"
+    seconds = run["time_to_target"]
+    if seconds is None:
+        return "missed"
+    return f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2g}"
