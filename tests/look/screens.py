@@ -244,6 +244,7 @@ SCREENS = (
     Screen("run-failed", "/runs/{failed_run}", "text=NaN"),
     Screen("compare", f"/compare?rows={ROWS}", "[data-testid=compared-row]"),
     Screen("compare-table", f"/compare?rows={ROWS}", "[data-testid=compared-row]", _as_table("trade-offs")),
+    Screen("compare-runs", "/compare?rows=%5B%22{run}%22%2C%22{failed_run}%22%5D", "[data-testid=compared-row]"),
     Screen("compare-empty", "/compare", "h1"),
     Screen("leaderboard", "/leaderboard", "[data-testid=method], [data-testid=empty]"),
     Screen("leaderboard-wide", "/leaderboard", '[data-testid=ranking] >> text="Async SGD"', told=LEADERBOARD),

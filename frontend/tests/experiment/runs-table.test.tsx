@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { RunSummary } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
@@ -227,4 +227,15 @@ it("all runs and all points leave as files that the server makes", async () => {
     "href",
     "/api/v1/experiments/exp_7/points.csv",
   );
+});
+
+it("selects runs, which are then rows of a comparison", async () => {
+  const [first, second] = await rows([runSummary(23), runSummary(21)]);
+  const box = (line: HTMLElement | undefined) => within(line as HTMLElement).getByRole("checkbox");
+  fireEvent.click(box(second));
+  fireEvent.click(box(first));
+  const compare = screen.getByRole("link", { name: "Compare 2 runs" }).getAttribute("href");
+  expect(decodeURIComponent(compare ?? "")).toBe('/compare?rows=["run_21","run_23"]');
+  fireEvent.click(box(first));
+  expect(screen.getByRole("link", { name: "Compare 1 run" })).toBeVisible();
 });

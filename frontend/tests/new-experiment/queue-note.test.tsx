@@ -34,6 +34,7 @@ it("says when an experiment would start, and its place among those that wait", (
   const first = waiting({ position: 1, experiments_ahead: 0, starts: at(14) });
   expect(startWords(first, NOW)).toBe("starts about 14:00");
   expect(startWords({ ...first, starts: at(11) }, NOW)).toBe("starts now");
+  expect(startWords({ ...first, reason: "next to start" }, NOW)).toBe("starts at once");
   expect(startWords({ ...first, experiments_ahead: 2 }, NOW)).toBe("starts about 14:00, 3rd in queue");
   expect(startWords({ ...first, starts: null }, NOW)).toBe("start unknown, 1st in queue");
 });

@@ -96,6 +96,7 @@ function SingleRuns({ runs, compared, keep }: SingleRunsProps) {
   };
   return (
     <MultiSelect
+      mt={8}
       label="Single runs"
       description="Others are selected under Runs, or in the table of runs of an experiment"
       data={runs.map((id) => ({ value: id, label: label(id) }))}

@@ -8,7 +8,7 @@ import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./compare.module.css";
-import { colorsOf, namesOf, placeOf } from "./names";
+import { colorsOf, namesOf, placeOf, sourceOf } from "./names";
 import type { CompareSearch } from "./search";
 import { keyOf } from "./selection";
 
@@ -125,7 +125,7 @@ function Name({ row, color }: { row: ComparedRow | undefined; color: (variant: s
     <>
       <VariantChip name={row.variant} index={color(row.variant)} />
       <span className={ui.range}>
-        #{row.number} {placeOf(row)} {row.simulated && <Tag kind="simulated" />}
+        {sourceOf(row)} {placeOf(row)} {row.simulated && <Tag kind="simulated" />}
       </span>
     </>
   );

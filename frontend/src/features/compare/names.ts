@@ -7,6 +7,11 @@ export function placeOf({ cluster, workers, run }: ComparedRow): string {
   return run ? `${place}, seed ${run.seed}` : place;
 }
 
+/** Its experiment, and its run if it is a single one: "#7, run 21". */
+export function sourceOf({ number, run }: ComparedRow): string {
+  return run ? `#${number}, run ${run.number},` : `#${number}`;
+}
+
 /** The shortest names that tell rows apart: the variant, and whatever else is not the same in all of them. */
 export function namesOf(rows: readonly ComparedRow[]): string[] {
   const several = (part: (row: ComparedRow) => unknown) => new Set(rows.map(part)).size > 1;

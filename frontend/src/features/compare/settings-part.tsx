@@ -6,7 +6,7 @@ import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import styles from "./compare.module.css";
-import { colorsOf, placeOf } from "./names";
+import { colorsOf, placeOf, sourceOf } from "./names";
 import { keyOf } from "./selection";
 
 /** The settings in which rows differ; those that are equal are folded. */
@@ -45,7 +45,7 @@ function Differences({ compared, settings }: { compared: ComparedRows; settings:
               <th key={keyOf(row)} scope="col">
                 <VariantChip name={row.variant} index={color(row.variant)} />
                 <span className={ui.range}>
-                  #{row.number} {placeOf(row)}
+                  {sourceOf(row)} {placeOf(row)}
                 </span>
               </th>
             ))}

@@ -8,6 +8,8 @@ import { useNow } from "@/lib/ui/use-now";
 import styles from "./queue-note.module.css";
 
 const AGAIN = 15_000;
+/** As the server says of what nothing comes before. */
+const NEXT = "next to start";
 
 /** What a cluster is doing, and what waits for it: "2 experiments wait (6 runs), the last ends about 14:05". */
 export function queueWords({ online, drained, active, entries }: QueueView, now: number): string {
@@ -25,6 +27,7 @@ export function queueWords({ online, drained, active, entries }: QueueView, now:
 
 /** When the plan would start in a queue: "starts about 14:05 (14:00 to 14:20), 3rd in queue". */
 export function startWords(waiting: WaitingView, now: number): string {
+  if (waiting.reason.startsWith(NEXT)) return "starts at once";
   const place = placeOf({ position: 1, runs_ahead: waiting.experiments_ahead });
   const when = waiting.starts ? predicted({ starts: waiting.starts, ends: null }, now) : "start unknown";
   return waiting.experiments_ahead > 0 || !waiting.starts ? `${when}, ${place}` : when;
