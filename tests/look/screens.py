@@ -115,9 +115,9 @@ def _change(page: Page) -> None:
     page.locator('[data-field="/evaluation/every"]').fill("1000")
     page.locator('[data-field="/clusters/0/seeds"]').fill("5")
     page.get_by_test_id("has-target").uncheck(force=True)
+    page.locator("[data-testid=plan][data-settled=true]").wait_for()
     page.get_by_role("tab", name="Changes").click()
     page.get_by_test_id("change").first.wait_for()
-    page.locator("[data-testid=plan][data-settled=true]").wait_for()
 
 
 def _change_yaml(page: Page) -> None:
