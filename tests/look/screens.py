@@ -294,7 +294,7 @@ MORE = (
     Screen("new-yaml", "/new?clone={scaling}&as=yaml", ".cm-content", _change_yaml, more=True),
     Screen("new-changed", "/new?clone={scaling}", "[data-testid=plan][data-settled=true]", _change, more=True),
     Screen("new-twenty", "/new?clone={twenty}", "[data-testid=plan][data-settled=true]", more=True),
-    Screen("home-more", "/", "[data-testid=best-curve]", more=True),
+    Screen("home-more", "/", "[data-testid=experiment-item]", more=True),
     Screen("compare-more", "/compare?rows=%5B%221%22%2C%222%22%5D", "[data-testid=compared-row]", more=True),
     Screen("runs-more", "/runs?filter=state%20%3D%20succeeded", "[data-testid=found-run]", more=True),
     Screen("away", "/experiments/{scaling}", "[data-testid=run-row]", _away, more=True),
