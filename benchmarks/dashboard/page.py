@@ -20,8 +20,8 @@ PAGE, DATA = "dashboard.md", "dashboard"
 MARK = "<!-- written by `python -m benchmarks.dashboard publish` -->"
 ABOUT = """\
 Lines are means of the seeds, with bands; in *20 charts, each seed* every run has a line, too. Times to open are
-medians, in parentheses the least and the largest; the rest is of one measurement. The first look after a start
-waits for the API, which makes the bands of all metrics anew. *After all of this*: after what the rows below tell.
+medians, in parentheses the least and the largest; the rest is of one measurement. The first look after a start is
+that of an API that has nothing in memory. *After all of this*: after what the rows below tell.
 The clock of frames may lose half a frame per second, so that 59.5 meets the goal of 60."""
 
 LIVE = f"""\

@@ -115,9 +115,9 @@ def _change(page: Page) -> None:
     page.locator('[data-field="/evaluation/every"]').fill("1000")
     page.locator('[data-field="/clusters/0/seeds"]').fill("5")
     page.get_by_test_id("has-target").uncheck(force=True)
+    page.locator("[data-testid=plan][data-settled=true]").wait_for()
     page.get_by_role("tab", name="Changes").click()
     page.get_by_test_id("change").first.wait_for()
-    page.locator("[data-testid=plan][data-settled=true]").wait_for()
 
 
 def _change_yaml(page: Page) -> None:
@@ -295,7 +295,7 @@ MORE = (
     Screen("new-yaml", "/new?clone={scaling}&as=yaml", ".cm-content", _change_yaml, more=True),
     Screen("new-changed", "/new?clone={scaling}", "[data-testid=plan][data-settled=true]", _change, more=True),
     Screen("new-twenty", "/new?clone={twenty}", "[data-testid=plan][data-settled=true]", more=True),
-    Screen("home-more", "/", "[data-testid=best-curve]", more=True),
+    Screen("home-more", "/", "[data-testid=experiment-item]", more=True),
     Screen("compare-more", "/compare?rows=%5B%221%22%2C%222%22%5D", "[data-testid=compared-row]", more=True),
     Screen("runs-more", "/runs?filter=state%20%3D%20succeeded", "[data-testid=found-run]", more=True),
     Screen("away", "/experiments/{scaling}", "[data-testid=run-row]", _away, more=True),

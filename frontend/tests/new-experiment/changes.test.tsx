@@ -23,6 +23,16 @@ describe("what a document has differently", () => {
     expect(changesOf(BEFORE, { ...BEFORE, variants: [...BEFORE.variants].reverse() })).toEqual([]);
   });
 
+  it("is nothing where what was given as nothing is left out", () => {
+    const after = { ...BEFORE, target: null, budget: { samples: 1000 } };
+    expect(changesOf(BEFORE, after)).toEqual([]);
+    const target = { metric: "validation_accuracy", value: 0.9 };
+    expect(changesOf({ ...BEFORE, target }, after).map(({ place }) => place)).toEqual([
+      "target metric",
+      "target value",
+    ]);
+  });
+
   it("is said with place, before and after; variants and clusters are known by their names", () => {
     const after = {
       ...BEFORE,

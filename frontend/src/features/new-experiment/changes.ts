@@ -1,3 +1,4 @@
+import { NONE } from "@/lib/format/numbers";
 import { settingValue } from "@/lib/format/settings";
 import { isJson, type Json, objectsAt, textAt } from "@/lib/json/document";
 
@@ -28,7 +29,7 @@ function compared(before: Json, after: Json, above: readonly string[]): Change[]
   const places = [...new Set([...old.keys(), ...now.keys()])];
   return places
     .map((place) => ({ place, before: old.get(place), after: now.get(place) }))
-    .filter(({ before, after }) => before !== after);
+    .filter(({ before = NONE, after = NONE }) => before !== after); // what is not there is as what is not given
 }
 
 /** The members of a list by name; of equal names the first, as the server refuses these anyway. */
