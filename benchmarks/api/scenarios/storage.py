@@ -1,11 +1,13 @@
-"""Bytes of the database per step, while a run is in progress and after its end."""
+"""Bytes of the database per step, while a run is in progress, after its end, and after its compaction."""
 
 from __future__ import annotations
 
 import time
 
 from hooke_api.models import Chunk
+from hooke_api.storage.compacting import compact
 from hooke_api.storage.database import Database
+from hooke_api.storage.objects import FOLDER
 from sqlalchemy import func, select, text
 
 from benchmarks.api import bodies
@@ -32,6 +34,9 @@ def measure(bench: Bench) -> Measured:
         post(server, [(attempt, [last])])
         time.sleep(SETTLE_SECONDS)
         ended, after = database_bytes(server), column_bytes(server)
+        server.stop()
+        objects = _compacted(server, attempt.run)
+        left = database_bytes(server)
     each = RANKS * count
     sent = sum(len(request) for request in requests)
     yield Figure(f"{count:,} steps of {RANKS} ranks, gzip bodies of ingest", "bytes/step", (sent / each,))
@@ -42,6 +47,23 @@ def measure(bench: Bench) -> Measured:
     yield Figure(
         "the same, whole database, after the end", "bytes/point", ((ended - empty) / each / bodies.VALUES,)
     )
+    both = left - empty + objects
+    yield Figure("the same, after compaction: database", "bytes/step", ((left - empty) / each,))
+    yield Figure("the same, after compaction: object", "bytes/step", (objects / each,))
+    yield Figure("the same, after compaction: both", "bytes/point", (both / each / bodies.VALUES,))
+
+
+def _compacted(server: Server, run: str) -> int:
+    """Compact a run by the function that the API's thread calls; return the bytes of its object."""
+    database = server.database()
+    try:
+        assert compact(database, run)
+        if not database.sqlite:  # so that the size is that of what is left
+            with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.execute(text("VACUUM FULL"))
+    finally:
+        database.close()
+    return sum(path.stat().st_size for path in (server.home / FOLDER).rglob("*") if path.is_file())
 
 
 def column_bytes(server: Server) -> int:

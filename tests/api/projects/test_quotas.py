@@ -2,6 +2,9 @@
 
 import pytest
 from hooke.spec.events import RankRecords
+from hooke_api.models import Chunk, CompactedRun, LogBlock, Run, StoredFilePart
+from hooke_api.storage.objects import FOLDER
+from sqlalchemy import select
 
 from tests.api.conftest import done, scored, start, steps
 from tests.api.databases import ONE_KIND
@@ -64,6 +67,32 @@ def test_points_are_counted_in_rows_and_in_objects(service, filled):
     compact(service)
     assert project(service, name)["points"] == POINTS
     assert give(service, name, 50)["points"] == POINTS
+
+
+def test_bytes_are_those_of_columns_objects_and_evaluations(service, filled):
+    name, experiment = filled
+
+    def size() -> int:
+        return project(service, name)["bytes"]
+
+    assert (project(service, name)["quota_bytes"], size()) == (0, None)
+    service.client.patch(f"/projects/{name}", json={"quota_bytes": 10**9}).raise_for_status()
+    with service.database.read() as session:
+        tables, mine = (Chunk, LogBlock, StoredFilePart), Run.experiment_id == experiment["id"]
+        rows = [session.scalars(select(each).join(Run, Run.id == each.run_id).where(mine)) for each in tables]
+        held = sum(len(row.data) for found in rows for row in found)
+    assert size() == held + 2 * 100 > 2 * 20 * 11 * 8
+    compact(service)
+    run = service.get("/runs", experiment=experiment["id"])["items"][0]["id"]
+    with service.database.read() as session:
+        key = session.get_one(CompactedRun, run).key
+    assert size() == (service.settings.home / FOLDER / key).stat().st_size + 2 * 100
+    service.client.patch(f"/projects/{name}", json={"quota_bytes": size()}).raise_for_status()
+    refused = service.client.post(f"/experiments?project={name}", json=SPEC | ALONE)
+    assert "its quota is" in problem(refused, 409)["detail"]
+    service.client.patch(f"/projects/{name}", json={"quota_bytes": size() * 5 // 4}).raise_for_status()
+    (warning,) = warned(submit(service, name, 200, "/dry-run"))
+    assert "kB" in warning or " B of the " in warning
 
 
 @ONE_KIND
