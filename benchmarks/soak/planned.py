@@ -232,7 +232,7 @@ def cut_off(trial: Trial) -> None:
 
 
 def cancels(trial: Trial) -> None:
-    """A run is cancelled while it checkpoints, one as both APIs are killed, one whose APIs are away for a while."""
+    """Runs are cancelled while they checkpoint, as both APIs are killed, and after both were away."""
     for name in ("cancel while checkpointing", "cancel as the APIs are killed"):
         run = trial.submit(60)
         trial.trains(run)
