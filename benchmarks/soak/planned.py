@@ -14,6 +14,8 @@ from pathlib import Path
 from hooke.cluster.broker import Orders, make_app
 from hooke.spec.orders import BrokerOrder
 
+from benchmarks.soak.drawing import Planned
+from benchmarks.soak.faults import STRIKES
 from benchmarks.soak.installation import LEASE_SECONDS, LOCAL, ON_HOSTS
 from benchmarks.soak.striking import send
 from benchmarks.soak.trial import Scenario, Trial
@@ -229,7 +231,31 @@ def cut_off(trial: Trial) -> None:
     trial.say(f"it ended {trial.ends(run, PATIENCE):.0f} s after the host was back: {trial.states(run)}")
 
 
+def cancels(trial: Trial) -> None:
+    """Runs are cancelled while they checkpoint, as both APIs are killed, and after both were away."""
+    for name in ("cancel while checkpointing", "cancel as the APIs are killed"):
+        run = trial.submit(60)
+        trial.trains(run)
+        hit = STRIKES[name](trial.site, Planned(0.0, name, 0.0, 0.5))
+        if hit is None or hit.runs != [run]:
+            raise TimeoutError(f"{name} found no run, or another one: {hit}")
+        trial.struck(name, 0.0, run)
+        trial.ends(run, PATIENCE)
+        trial.say(f"{name}: {trial.states(run)}, at attempt {trial.state(run)[1]}")
+    run = trial.submit(60)
+    trial.trains(run)
+    for api in trial.site.apis:
+        api.hold(20.0)
+    send([api.pid for api in trial.site.apis if api.pid], signal.SIGKILL)
+    time.sleep(20.0)
+    _back(trial)
+    status = trial.site.request("POST", f"/runs/{run}/cancel").status_code
+    trial.struck("cancel as the APIs are back after 20 s", 0.0, run)
+    trial.say(f"cancelled {trial.ends(run, PATIENCE):.0f} s after status {status}: {trial.states(run)}")
+
+
 SCENARIOS = {
+    "cancels": Scenario(cancels),
     "ranks": Scenario(ranks),
     "late orders": Scenario(late_orders),
     "Redis gone": Scenario(broker_gone),

@@ -111,8 +111,9 @@ FAULTS = (
         "cancel while starting, running, retrying, checkpointing",
         (f"{_SUPERVISOR}::test_cancel_before_the_start_starts_nothing",),
         tuple(f"cancel while {state}" for state in ("starting", "running", "retrying", "checkpointing")),
+        ("cancels",),
     ),
-    Fault("cancel as the APIs die", kinds=("cancel as the APIs are killed",)),
+    Fault("cancel as the APIs die", kinds=("cancel as the APIs are killed",), planned=("cancels",)),
     Fault(
         "clock of agents, supervisors and ranks jumps by an hour and a day, forward and back",
         ("api/test_clocks.py::test_a_supervisor_s_clock_is_displayed_and_not_believed",),

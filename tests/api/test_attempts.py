@@ -154,12 +154,16 @@ def test_the_policy_of_the_experiment_decides(service):
     )
 
 
-def test_a_run_that_is_to_end_gets_no_further_attempt(service):
+def test_a_run_that_is_to_end_gets_no_further_attempt_and_is_cancelled(service):
+    """Its rank had been killed when the cancel came: it ended as failed, although a user had ended it."""
     supervisor = service.launch()
     supervisor.report("starting", "running")
     service.client.post(f"/runs/{supervisor.id}/cancel")
     supervisor.report("failed_infra")
-    assert service.run(supervisor.id)["state"] == "failed_infra"
+    run = service.run(supervisor.id)
+    assert (run["state"], run["attempt"]) == ("cancelled", 1)
+    assert run["history"][-1]["why"].startswith("cancelled; before it heard of that, its attempt ended: ")
+    assert run["history"][-1]["cause"] == "infrastructure"
 
 
 def test_a_failed_run_is_tried_again_at_a_user_s_request(service):

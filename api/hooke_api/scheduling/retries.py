@@ -71,10 +71,14 @@ def policy_of(session: Session, run: Run, settings: Settings) -> RetryPolicy:
 def end_attempt(
     session: Session, run: Run, cause: RetryCause, state: RunState, evidence: Cause, settings: Settings
 ) -> None:
-    """End an attempt without a fault of the run: queue the next one, or end the run in a state."""
+    """End an attempt without a fault of the run: queue the next one, or end the run in a state.
+
+    One that was to be cancelled is: a user asked for it, and how its ranks died decides nothing, as elsewhere.
+    """
     evidence = replace(evidence, cause=cause)
     if run.cancel_requested:
-        move(session, run, state, evidence)
+        told = f"cancelled; before it heard of that, its attempt ended: {evidence.why}"
+        move(session, run, RunState.CANCELLED, replace(evidence, why=told))
         return
     next_one = following(policy_of(session, run, settings), cause, run.failures, _progressed(session, run))
     if isinstance(next_one, str):
