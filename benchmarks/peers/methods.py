@@ -14,6 +14,7 @@ This module does not postpone annotations, because DDP inspects those of its hoo
 """
 
 import contextlib
+import inspect
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -158,9 +159,10 @@ class Ddp:
         # An explicit size also applies to the first bucket, which PyTorch makes smaller by default.
         sizes = {"bucket_cap_mb": ALL_IN_ONE} if settings.buckets == "one" else {}
         # Running statistics of batch normalisation need not be sent: an evaluation computes its own.
-        self._model = DistributedDataParallel(
-            model, gradient_as_bucket_view=True, forward_sync_buffers=False, **sizes
-        )
+        # Older PyTorch (2.11) has the option under its former name alone.
+        options = inspect.signature(DistributedDataParallel.__init__).parameters
+        sync = "forward_sync_buffers" if "forward_sync_buffers" in options else "broadcast_buffers"
+        self._model = DistributedDataParallel(model, gradient_as_bucket_view=True, **{sync: False}, **sizes)
         self._last_gradient = 0.0
         self._gradients, self._each = 0, settings.accumulation
         self._optimizer: Any = optimizer(self._model, settings)
