@@ -34,7 +34,7 @@ from hooke_api.metrics.pieces import Ahead
 
 LOCKS = 64
 """For runs: of one of them, one request at a time reads new steps, and those that wait need not."""
-MANY = 250
+MANY = 1000
 """Evaluations of a run from which on they are read when it is its turn."""
 _Key = tuple[str, str]
 """What it is, id of the run."""
