@@ -7,6 +7,7 @@ import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
+import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { AcrossPart } from "./across-part";
 import { followsSteps } from "./added-charts";
@@ -40,7 +41,14 @@ export function ExperimentScreen() {
   }, [name]);
   if (query.data) return <Page experiment={query.data} />;
   if (statusOf(query.error) === 404) return <Missing />;
-  if (query.isError) return <LoadFault what="The experiment could not be loaded." query={query} />;
+  if (query.isError) {
+    return (
+      <>
+        <h1 className={screen.title}>Experiment</h1>
+        <LoadFault what="The experiment could not be loaded." query={query} />
+      </>
+    );
+  }
   return <ExperimentPlaceholder />;
 }
 
