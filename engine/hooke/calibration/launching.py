@@ -66,6 +66,7 @@ class _Guards:
     def __init__(self, folder: AttemptFolder, ranks: int) -> None:
         self._witness = Witness(folder, ranks)
         self.done: Collection[int] = ()
+        self.dropped: Collection[int] = ()
 
     def exits(self) -> dict[int, RankExit]:
         found = self._witness.exits()

@@ -87,5 +87,5 @@ def single(vector: Any, copied: bool = True) -> Array:
     """Return a vector's elements in float32 in host memory: a copy, or without `copied` themselves if possible."""
     array: Array = host(vector)
     if array.dtype == BF16:
-        return tensor(array).float().numpy()
+        return np.asarray(tensor(array).float().numpy())
     return array.copy() if copied else array
