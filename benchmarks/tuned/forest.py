@@ -44,7 +44,8 @@ def _line(at: tuple[str, str, str, str], found: Mapping[str, Row]) -> Line | Non
     if of_elastic := elastic_verdict(found):
         said.append((of_elastic[2], ELASTIC))
     machine, task, place, _ = at
-    remark = f"{AT[place].hosts} hosts; {machine.partition(' (')[0]}; {names[0]}, of {len(names)} entered"
+    on = f"{AT[place].hosts} hosts on {machine.rpartition(', ')[2]}"
+    remark = f"{on}; {machine.partition(' (')[0]}; {names[0]}, of {len(names)} entered"
     return Line(TASKS[task].title, remark, [mark for each, color in said if each for mark in _marks(each, color)])
 
 

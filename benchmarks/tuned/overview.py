@@ -80,9 +80,9 @@ def _is_shown(found: Mapping[str, Row]) -> bool:
 
 def _line(machine: str, task: str, place: str, found: dict[str, Row]) -> str:
     best, number = field.entered(found)[0], len(field.entered(found))
-    processor = machine.partition(" (")[0].replace("(R)", "")
+    processor, cores = machine.partition(" (")[0].replace("(R)", ""), machine.rpartition(", ")[2]
     cells = [
-        f"{TASKS[task].title} to {TASKS[task].target:.1%}; {AT[place].hosts} hosts, {processor}",
+        f"{TASKS[task].title} to {TASKS[task].target:.1%}; {AT[place].hosts} hosts on {cores}, {processor}",
         f"{found[best].title}, of {number}",
         str(len(found[best].runs)),
         *(_over(peer.name, best, found) for peer in OVER),
