@@ -70,6 +70,19 @@ def test_both_tokens_are_valid_until_the_new_one_is_used_and_a_while_longer(serv
 
 
 @ONE_KIND
+def test_a_token_that_was_renewed_by_one_in_use_cannot_be_renewed_again(service):
+    made = make(service, "hpc")
+    shift(service, made["id"], 61)
+    new = renew(service, made["token"]).json()["token"]
+    hello(service, "hpc", new).raise_for_status()
+    late = hello(service, "hpc", made["token"]).raise_for_status()
+    assert RENEW not in late.headers
+    assert "`hooke clusters token hpc`" in detail(renew(service, made["token"]), 409)
+    assert len(listed(service)) == 2
+    hello(service, "hpc", new).raise_for_status()
+
+
+@ONE_KIND
 def test_a_lost_answer_costs_nothing_and_revoking_ends_what_follows(service):
     made = make(service, "hpc")
     lost, new = (renew(service, made["token"]).json()["token"] for _ in range(2))
