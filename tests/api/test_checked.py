@@ -123,6 +123,7 @@ def test_what_takes_too_long_is_refused_and_what_cannot_begin_may_be_sent_again(
     asyncio.run(both())
 
 
-def test_a_body_that_is_not_utf_8_is_malformed():
+@pytest.mark.parametrize("body", [b'{"text": "\xff"}', b"[" + b"1" * 5_000 + b"]"], ids=["not UTF-8", "digits"])
+def test_a_body_that_python_does_not_read_is_malformed(body):
     with pytest.raises(checked.Malformed):
-        checked.read(None, b'{"text": "\xff"}')
+        checked.read(None, body)

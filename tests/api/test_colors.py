@@ -4,6 +4,7 @@ from hooke_api.models import Experiment
 from hooke_api.storage.colors import HUES, STYLES, colors_of
 
 from tests.api.databases import ONE_KIND
+from tests.api.test_extending import THIRD, ended, extend
 
 ENDED = {"clusters": [{"name": "local", "workers": [2], "seeds": 1}]}
 
@@ -49,3 +50,12 @@ def test_experiments_of_before_have_them_by_place(service):
         session.get_one(Experiment, made["id"]).colors = []
     assert service.get(f"/experiments/{made['id']}")["colors"] == [0, 1]
     assert colors(submit(service, "b", "x"))["b"] == 1
+
+
+@ONE_KIND
+def test_a_variant_that_an_extension_adds_has_the_color_of_its_name(service):
+    first = colors(submit(service, "third", "a", "b"))
+    made = ended(service)
+    before = colors(service.get(f"/experiments/{made}"))
+    after = colors(extend(service, made, variants=[THIRD]).raise_for_status().json())
+    assert after == before | {"third": first["third"]}

@@ -11,7 +11,7 @@ from hooke.spec.events import AgentHello
 from hooke.spec.protocol import RENEW
 from hooke_api.clusters.renewals import GRACE
 from hooke_api.models import ClusterToken
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from tests.api.databases import ONE_KIND
 from tests.api.hands import HELLO
@@ -70,6 +70,19 @@ def test_both_tokens_are_valid_until_the_new_one_is_used_and_a_while_longer(serv
 
 
 @ONE_KIND
+def test_a_token_that_was_renewed_by_one_in_use_cannot_be_renewed_again(service):
+    made = make(service, "hpc")
+    shift(service, made["id"], 61)
+    new = renew(service, made["token"]).json()["token"]
+    hello(service, "hpc", new).raise_for_status()
+    late = hello(service, "hpc", made["token"]).raise_for_status()
+    assert RENEW not in late.headers
+    assert "`hooke clusters token hpc`" in detail(renew(service, made["token"]), 409)
+    assert len(listed(service)) == 2
+    hello(service, "hpc", new).raise_for_status()
+
+
+@ONE_KIND
 def test_a_lost_answer_costs_nothing_and_revoking_ends_what_follows(service):
     made = make(service, "hpc")
     lost, new = (renew(service, made["token"]).json()["token"] for _ in range(2))
@@ -91,6 +104,37 @@ def test_a_token_of_an_earlier_version_is_renewed_at_once_and_ends(service):
     new = renew(service, made["token"]).json()["token"]
     hello(service, "hpc", new).raise_for_status()
     assert all(each["expires_at"] for each in listed(service))
+
+
+@ONE_KIND
+def test_an_agent_goes_on_with_its_former_token_where_the_server_was_restored(service, tmp_path):
+    made, file = make(service, "hpc"), tmp_path / "token"
+    file.write_text(made["token"])
+    said = AgentHello.model_validate(HELLO | {"name": "hpc", "agent": ONE})
+    client = ApiClient(service.url, file, ONE, tmp_path)
+    client.hello(said)
+    client.renew_token()
+    client.hello(said)
+    latest = next(each["id"] for each in listed(service) if each["renews"])
+    shift(service, latest, 61)
+    with service.database.read() as session:
+        expires_at = session.get_one(ClusterToken, latest).expires_at
+    client.hello(said)
+    client.renew_token()
+    client.hello(said)
+    with service.database.write() as session:  # as a backup from before has it
+        session.execute(delete(ClusterToken).where(ClusterToken.renews == latest))
+        session.get_one(ClusterToken, latest).expires_at = expires_at
+    client.hello(said)
+    assert client.renewal_due
+    client.renew_token()
+    stored = (tmp_path / NAME).read_text()
+    with service.database.write() as session:  # neither is accepted: none is forgotten
+        session.execute(update(ClusterToken).values(revoked_at=expires_at))
+    with pytest.raises(Refused, match="revoked"):
+        client.hello(said)
+    assert (tmp_path / NAME).read_text() == stored
+    client.close()
 
 
 @ONE_KIND

@@ -109,14 +109,15 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 def read(kind: Any, body: bytes) -> Any:
     """Return the model of a JSON body of a type; the document where it is no model.
 
-    Raises RequestValidationError with the faults as FastAPI tells them, Malformed if it is not UTF-8.
+    Raises RequestValidationError with the faults as FastAPI tells them, Malformed if it is not UTF-8
+    or has a number of thousands of digits.
     """
     try:
         document = json.loads(body)
     except json.JSONDecodeError as error:
         place = {"type": "json_invalid", "loc": ("body", error.pos), "msg": "JSON decode error", "input": {}}
         raise RequestValidationError([place | {"ctx": {"error": error.msg}}]) from None
-    except (UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not UTF-8, or a number of too many digits
         raise Malformed(f"the body cannot be read: {type(error).__name__}") from None
     try:
         found = _adapter(kind).validate_python(document, from_attributes=True)

@@ -134,7 +134,7 @@ class Settings(BaseSettings):
     """Interval between two looks for what is to be deleted or purged, s."""
     headline_seconds: float = Field(2.0, gt=0)
     """Interval between two looks for experiments whose headlines are out of date, s."""
-    hang_seconds: float = Field(120.0, gt=0)
+    hang_seconds: float = Field(120.0, gt=0, le=10**7)
     """Seconds without a sign of a thread, or of the event loop, after which the process counts as hanging. Then
     `readyz` says so, and the process ends, for a thread as many seconds later: its keeper starts it again."""
     disk_warning: int = Field(2 * 1024**3, ge=0)

@@ -67,7 +67,7 @@ def agent_hello(
         tokens.confirm(session, who, said.name)
         welcome = registration.hello(session, said, silence, who.token, agent_clock)
         mine = session.get(ClusterToken, who.token) if who.token else None
-        if mine is not None and renewals.due(mine, database_time(session)):
+        if mine is not None and renewals.due(session, mine, database_time(session)):
             response.headers[RENEW] = "true"
     request.app.state.bus.mark(mark)
     return welcome.model_copy(update={"broker": mark})
@@ -77,7 +77,8 @@ def agent_hello(
 def agent_renew_token(who: CallerOf, database: DatabaseOf) -> RenewedToken:
     """Make a token in place of the one that is sent, which ends five minutes after the new one is first used.
 
-    409 for the server's own agent token, which is a file of the server.
+    409 for the server's own agent token, which is a file of the server, and for a token that was renewed before
+    by one that has been used.
     """
     with database.write() as session:
         tokens.confirm(session, who, None)

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from hooke_api.base.errors import Conflict
 from hooke_api.base.ids import token_id
 from hooke_api.base.security import digest
 from hooke_api.models import ClusterToken, database_time
@@ -27,18 +28,31 @@ GRACE = timedelta(minutes=5)
 """How long a token is still valid after the one in its place was first used: for requests that are under way."""
 
 
-def due(token: ClusterToken, at: datetime) -> bool:
+def due(session: Session, token: ClusterToken, at: datetime) -> bool:
     """Return whether an agent should renew its token."""
     if token.expires_at is None:
         return True
-    return token.expires_at - at <= (token.expires_at - token.created_at) / SHARE
+    late = token.expires_at - at <= (token.expires_at - token.created_at) / SHARE
+    return late and not followed(session, token)
+
+
+def followed(session: Session, token: ClusterToken) -> bool:
+    """Return whether a token was renewed and the one in its place has been used, so that this one ends."""
+    used = select(ClusterToken.id).where(ClusterToken.renews == token.id, ClusterToken.used_at.is_not(None))
+    return session.scalars(used.limit(1)).first() is not None
 
 
 def renew(session: Session, token: ClusterToken) -> tuple[ClusterToken, str]:
     """Make a token in place of another one, for as long as that was made for; return it with its secret.
 
-    One that was made before in the same place, and not used, is revoked: its secret was lost on the way.
+    One that was made before in the same place, and not used, is revoked: its secret was lost on the way. Raises
+    Conflict if one has been used: who still has only the former one is not the agent, or has lost its folder.
     """
+    if followed(session, token):
+        raise Conflict(
+            "this token was renewed, and the one in its place is in use: it cannot be renewed once more. Create "
+            f"another one with `hooke clusters token {token.cluster}`, and revoke this one if you do not know why"
+        )
     at = database_time(session)
     for earlier in session.scalars(select(ClusterToken).where(ClusterToken.renews == token.id)):
         if earlier.used_at is None and earlier.revoked_at is None:

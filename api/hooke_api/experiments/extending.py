@@ -252,9 +252,9 @@ def _store(
     kept = {"spec": experiment.spec, "fingerprint": experiment.fingerprint, "at": at.isoformat(), "by": who}
     experiment.earlier = [*experiment.earlier, kept]
     added = [variant.name for variant in spec.variants[len(experiment.variants) :]]
-    had = shown(experiment.variants, experiment.colors)
-    experiment.variants = [variant.name for variant in spec.variants]
-    experiment.colors = colors_of(session, experiment.variants, had)
+    names = [variant.name for variant in spec.variants]
+    colors = colors_of(session, names, shown(experiment.variants, experiment.colors))
+    experiment.variants, experiment.colors = names, colors  # together: a query in between would store one alone
     experiment.spec = spec.model_dump(mode="json", by_alias=True)
     experiment.fingerprint = fingerprint(spec)
     experiment.warnings = prepared.warnings

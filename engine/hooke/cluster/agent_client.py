@@ -24,6 +24,7 @@ PIECE_SECONDS = 60.0
 CHECK_SECONDS = 600.0
 """Time limit for the end of a checkpoint, s: the API reads all of it again."""
 NO_CONTENT = 204
+UNAUTHORIZED = 401
 REFUSALS = frozenset({401, 403, 404, 409, 410, 422})
 """Status codes with which the API refuses an agent; all others are failures that may pass."""
 
@@ -113,16 +114,26 @@ class ApiClient:
         seconds: float = SECONDS,
         more: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        headers = {
-            "Authorization": f"Bearer {self._token.read()}",
-            "Content-Type": "application/json",
-            CLOCK: f"{time.time():.3f}",  # measured and shown by the server, not believed
-            **(more or {}),
-        }
-        response = self._client.post(f"{self._base}/{what}", content=body, headers=headers, timeout=seconds)
+        response = self._send(self._token.read(), what, body, seconds, more or {})
+        if response.status_code == UNAUTHORIZED and isinstance(body, str) and (former := self._token.former()):
+            again = self._send(former, what, body, seconds, more or {})
+            if again.is_success:  # the server was restored, and does not know that the token was renewed
+                self._token.go_back()
+                response = again
         if response.status_code in REFUSALS:
             raise Refused(_detail(response))
         return response.raise_for_status()
+
+    def _send(
+        self, token: str, what: str, body: str | Iterator[bytes], seconds: float, more: Mapping[str, str]
+    ) -> httpx.Response:
+        headers = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/json",
+            CLOCK: f"{time.time():.3f}",  # measured and shown by the server, not believed
+            **more,
+        }
+        return self._client.post(f"{self._base}/{what}", content=body, headers=headers, timeout=seconds)
 
 
 def _detail(response: httpx.Response) -> str:

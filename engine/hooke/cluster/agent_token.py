@@ -14,7 +14,8 @@ from hooke.cluster import site
 from hooke.cluster.places import write_atomically
 
 NAME = "renewed-token"
-"""File in the home folder, readable by its owner alone: {"of": SHA-256 of the token in the file, "token": ...}."""
+"""File in the home folder, readable by its owner alone: {"of": SHA-256 of the token in the file, "token": ...,
+"before": the one that it followed on}."""
 
 
 class AgentToken:
@@ -33,18 +34,35 @@ class AgentToken:
     def read(self) -> str:
         """Return the token. Raises ArgumentError unless its file has one line of printable ASCII."""
         given = site.token(self._file)
-        if self._renewed is None:
-            return given
-        try:
-            known = json.loads(self._renewed.read_text())
-            return str(known["token"]) if known["of"] == _sha256(given) else given
-        except (OSError, ValueError, KeyError, TypeError):  # none, or not readable: the server says what it lacks
-            return given
+        return self._known(given).get("token", given)
+
+    def former(self) -> str | None:
+        """Return the token that was renewed last, None if there is none. Raises as `read`."""
+        return self._known(site.token(self._file)).get("before")
 
     def renew(self, token: str) -> None:
         """Use another token from now on. Raises OSError if it cannot be stored."""
+        self._store({"token": token, "before": self.read()})
+
+    def go_back(self) -> None:
+        """Use the one that was renewed last again, if there is one. Raises OSError if this cannot be stored."""
+        if former := self.former():
+            self._store({"token": former})
+
+    def _known(self, given: str) -> dict[str, str]:
+        """Return what follows on the token of the file; nothing if none does, or it is not readable."""
+        if self._renewed is None:
+            return {}
+        try:
+            known = json.loads(self._renewed.read_text())
+            found = {name: str(known[name]) for name in ("token", "before") if name in known}
+            return found if known["of"] == _sha256(given) else {}
+        except (OSError, ValueError, KeyError, TypeError):  # the server says what the token of the file lacks
+            return {}
+
+    def _store(self, tokens: dict[str, str]) -> None:
         if self._renewed is not None:
-            document = {"of": _sha256(site.token(self._file)), "token": token}
+            document = {"of": _sha256(site.token(self._file)), **tokens}
             write_atomically(self._renewed, json.dumps(document), 0o600)
 
 
