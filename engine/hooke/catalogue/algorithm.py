@@ -118,6 +118,16 @@ class Algorithm(Parametrized):
         del worker, workers
         return self.gradients_per_step()
 
+    def joined(self, worker: int, workers: int) -> tuple[int, int]:
+        """Return the least and the most batches that a worker computes as a single one, in memory at once."""
+        del worker, workers
+        return 1, 1
+
+    def fitting(self, most: Sequence[int]) -> Self:
+        """Return the method with at most so many batches of each worker as a single one (`capacity.py`)."""
+        del most
+        return self
+
     def unmeasured(self) -> int:
         """Return the mean batches of a step of which the workers' parts are to be measured; 0: none are."""
         return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from hooke.catalogue import capacity
 from hooke.catalogue.offers import Catalogue, Offer, here
 from hooke.catalogue.validation import (
     Catalogues,
@@ -188,14 +189,21 @@ def expand(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues |
 
 
 def check_runs(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> None:
-    """Raise SpecError for parameters that cannot run on a number of workers."""
+    """Raise SpecError for parameters that cannot run on a number of workers, or in their memory."""
     if faults := _of_each(spec, planned, _faults):
+        raise SpecError(faults)
+
+
+def check_memory(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> None:
+    """Raise SpecError for runs that do not fit in the memory of virtual devices; of trials for the first."""
+    if faults := _of_each(spec, planned, lambda run: capacity.faults(run.spec)):
         raise SpecError(faults)
 
 
 def _faults(run: PlannedRun) -> list[str]:
     chosen = run.spec.algorithm
-    return run.offered.algorithms[chosen.name].faults(chosen.parameters, run.workers)
+    own = run.offered.algorithms[chosen.name].faults(chosen.parameters, run.workers)
+    return [*own, *([] if own else capacity.faults(run.spec))]
 
 
 def experiment_warnings(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> list[Fault]:
@@ -205,6 +213,7 @@ def experiment_warnings(spec: ExperimentSpec, planned: Iterable[PlannedRun]) -> 
     def say(run: PlannedRun) -> list[str]:
         # a space may reach settings that a method warns of: trials find out
         said = [] if run.rung is not None else [warning.message for warning in of_method(run.spec, run.offered)]
+        said += [] if run.rung is not None else capacity.told(run.spec)
         if spec.on_bad_worker == "drop" and not run.offered.algorithms[run.spec.algorithm.name].may_drop:
             said.append("the method cannot continue without a worker: NaN or Inf on one of them fails the run")
         return said

@@ -87,6 +87,16 @@ HELD: Mapping[str, Held] = {
 """Method -> its vectors, as a test counts them in a run."""
 
 
+class Needs(NamedTuple):
+    """Memory of one worker without program and data, bytes."""
+
+    vectors: int
+    kept: int
+    """What it keeps beside vectors, such as hash tables."""
+    sample: int
+    """Activations of a sample and their gradients."""
+
+
 @dataclass(frozen=True)
 class Footprint:
     """Predicted memory of one run on all of its ranks together, bytes."""
@@ -108,34 +118,46 @@ class Footprint:
 
 def footprint(spec: RunSpec, servers: int) -> Footprint | None:
     """Return the predicted memory of a run; None: nobody knows the sizes of its workload before it is built."""
-    sizes = _sizes(spec)
-    if sizes is None or spec.workload.hash is not None:
+    sizes, worker = sizes_of(spec), of_worker(spec)
+    if sizes is None or worker is None:
         return None
-    name, known = spec.algorithm.name, spec.algorithm.hash is None and spec.algorithm.name in HELD
-    held = HELD[name] if known else UNKNOWN
-    parameters, shared = spec.algorithm.parameters, 0
-    if known:
-        kind = built_in("algorithm")[name].cls
-        parameters = kind.model_validate(parameters).model_dump()  # with its defaults
-        shared = WINDOW if kind.coordination == "lock-free" else 0
+    known = _known(spec)
+    held = HELD[spec.algorithm.name] if known else UNKNOWN
     processes = 1 if spec.world == "virtual" else spec.workers + servers
-    worker = EVERY_RANK + held.worker + shared + of_step(parameters)
     server = EVERY_SERVER + held.server + held.per_worker * spec.workers
-    told = [sizes.assumed, "" if known else f"{name} holds {UNKNOWN.worker} vectors"]
+    told = [sizes.assumed, "" if known else f"{spec.algorithm.name} holds {UNKNOWN.worker} vectors"]
     return Footprint(
         processes=processes,
         program=processes * PROGRAM,
-        data=processes * sizes.data + spec.workers * sizes.kept,
-        vectors=(spec.workers * worker + servers * server) * sizes.weights * ELEMENT,
-        activations=2 * ELEMENT * spec.workers * spec.batch * sizes.activations,
+        data=processes * sizes.data + spec.workers * worker.kept,
+        vectors=spec.workers * worker.vectors + servers * server * sizes.weights * ELEMENT,
+        activations=spec.workers * spec.batch * worker.sample,
         assumed=tuple(filter(None, told)),
     )
 
 
-def _sizes(spec: RunSpec) -> Sizes | None:
-    """Return the sizes of a built-in workload with the parameters of a run."""
+def of_worker(spec: RunSpec) -> Needs | None:
+    """Return what a worker needs beside program and data; None: nobody knows before its workload is built."""
+    sizes = sizes_of(spec)
+    if sizes is None:
+        return None
+    held, parameters, shared = UNKNOWN, spec.algorithm.parameters, 0
+    if _known(spec):
+        held, kind = HELD[spec.algorithm.name], built_in("algorithm")[spec.algorithm.name].cls
+        parameters = kind.model_validate(parameters).model_dump()  # with its defaults
+        shared = WINDOW if kind.coordination == "lock-free" else 0
+    vectors = EVERY_RANK + held.worker + shared + of_step(parameters)
+    return Needs(vectors * sizes.weights * ELEMENT, sizes.kept, 2 * ELEMENT * sizes.activations)
+
+
+def _known(spec: RunSpec) -> bool:
+    return spec.algorithm.hash is None and spec.algorithm.name in HELD
+
+
+def sizes_of(spec: RunSpec) -> Sizes | None:
+    """Return the sizes of a built-in workload with the parameters of a run; None: of another one."""
     item = built_in("workload").get(spec.workload.name)
-    if item is None:
+    if item is None or spec.workload.hash is not None:
         return None
     workload: Workload = item.cls.model_validate({**spec.workload.parameters, **spec.workload_settings})
     return workload.memory_sizes()

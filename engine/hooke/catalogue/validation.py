@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hooke.catalogue import groups, narrow
+from hooke.catalogue import capacity, groups, narrow
 from hooke.catalogue.chosen_clusters import check_cluster, twice
 from hooke.catalogue.joined import Searchable, offer_of
 from hooke.catalogue.lacking import conflict, unknown
@@ -276,7 +276,9 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
         if method.max_workers is not None and spec.workers > method.max_workers:
             why = f"{spec.algorithm.name} runs on at most {method.max_workers} worker(s)"
             faults.append(Fault("/workers", why))
-        faults += [Fault("/workers", why) for why in method.faults(spec.algorithm.parameters, spec.workers)]
+        wrong = method.faults(spec.algorithm.parameters, spec.workers)
+        faults += [Fault("/workers", why) for why in wrong]
+        faults += [] if wrong else [Fault("/batch", why) for why in capacity.faults(spec)]
     if faults:
         raise SpecError(faults)
     return spec

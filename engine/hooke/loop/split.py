@@ -27,17 +27,23 @@ ROUNDS, TURNS = 4, 5
 
 
 def settled(
-    chosen: Algorithm, comm: Comm, spec: RunSpec, place: Path | None, make: Callable[[], Objective]
+    chosen: Algorithm,
+    comm: Comm,
+    spec: RunSpec,
+    place: Path | None,
+    make: Callable[[], Objective],
+    most: Sequence[int] = (),
 ) -> tuple[Algorithm, list[int] | None]:
     """Return the method with its sizes, and these if they are measured; collective.
 
-    `place`: the checkpoint from which the run goes on: its sizes are not measured again.
+    `place`: the checkpoint from which the run goes on: its sizes are not measured again. `most`: bounds of the
+    sizes.
     """
     mean = chosen.unmeasured()
     if not mean:
         return chosen, None
     kept = None if place is None else checkpoint.sizes(place, comm.rank)
-    sizes = kept or measured_sizes(comm, spec, mean, make)
+    sizes = kept or measured_sizes(comm, spec, mean, make, most)
     return chosen.measured(sizes), sizes
 
 
@@ -46,14 +52,16 @@ def told(sizes: Sequence[int] | None) -> dict[str, str]:
     return {} if sizes is None else {"batches of a step": f"{', '.join(map(str, sizes))} by measured speed"}
 
 
-def measured_sizes(comm: Comm, spec: RunSpec, mean: int, make: Callable[[], Objective]) -> list[int]:
+def measured_sizes(
+    comm: Comm, spec: RunSpec, mean: int, make: Callable[[], Objective], most: Sequence[int] = ()
+) -> list[int]:
     """Return the batches of each worker's step, the same on all ranks; collective. `make`: builds an objective."""
     sizes = [mean] * spec.workers
     seconds = _simulated(spec, comm.rank) if spec.virtual is not None else _timer(spec, comm.rank, make())
     for _ in range(ROUNDS):
         own = sizes[comm.rank] if comm.rank < spec.workers else 0
         speed = own / max(seconds(own), 1e-9) if own else 0.0
-        sizes = by_speed([_told(comm, speed, worker) for worker in range(spec.workers)], mean)
+        sizes = by_speed([_told(comm, speed, worker) for worker in range(spec.workers)], mean, most)
     return sizes
 
 

@@ -35,6 +35,7 @@ from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 
+from hooke.catalogue import capacity  # noqa: E402
 from hooke.catalogue.algorithm import algorithm, ranks_of, servers_of, slots_of  # noqa: E402
 from hooke.catalogue.renamed import MODULES  # noqa: E402
 from hooke.catalogue.validation import validate_run  # noqa: E402
@@ -97,7 +98,8 @@ def train_rank(
         raise LaunchError(f"{comm.size} ranks were started, but this run needs {ranks_of(spec)}")
     options, place = options or RankOptions(), checkpoint.latest(folder) if resume and folder else None
     build = partial(built, spec, comm.rank, options.placed)
-    chosen, sizes = settled(chosen, comm, spec, place, lambda: objective or build())
+    chosen, most, bounded = capacity.bounded(spec, chosen)
+    chosen, sizes = settled(chosen, comm, spec, place, lambda: objective or build(), most)
     objective = objective or build()
     copies = staging(objective.device)
     ledger = Ledger(comm.clock) if trace is None else TracedLedger(comm.clock, trace)
@@ -107,7 +109,7 @@ def train_rank(
     with contextlib.closing(recorder), contextlib.closing(trace) if trace else contextlib.nullcontext():
         setup = RankSetup(timed, chosen, objective, spec, folder, options)
         rank = TrainingRank(setup, recorder)
-        rank.notes |= notes_of(rank.placed, objective, copies is not None) | told(sizes)
+        rank.notes |= notes_of(rank.placed, objective, copies is not None) | told(sizes) | bounded
         rank.measured = sizes
         if spec.virtual is not None:
             rank.note("compute time", said_of_compute_time(spec.virtual))

@@ -13,13 +13,16 @@ class Shares:
     """Size b_i of every worker's batches, its number u_i of updates since the latest merge, and the batches left.
 
     Sizes are real numbers; a worker is given the nearest whole number of batches of the run. `total`: batches of
-    all workers between two merges (M).
+    all workers between two merges (M). `most`: a bound of each worker beside `largest`; empty: none.
     """
 
-    def __init__(self, workers: int, smallest: int, largest: int, scaling: float, total: int = 0) -> None:
-        self._smallest, self._largest, self._scaling, self._total = smallest, largest, scaling, total
+    def __init__(
+        self, workers: int, smallest: int, largest: int, scaling: float, total: int = 0, most: Sequence[int] = ()
+    ) -> None:
+        self._smallest, self._scaling, self._total = smallest, scaling, total
+        self._largest = [float(min(largest, each)) for each in most] or [float(largest)] * workers
         self._state: Any = None
-        self.sizes = [float(largest)] * workers
+        self.sizes = list(self._largest)
         self.updates = [0] * workers
         self.left = total
 
@@ -104,6 +107,6 @@ class Shares:
         mean = sum(self.updates) / len(self.updates)
         for i, count in enumerate(self.updates):
             size = self.sizes[i] + self._scaling * (count - mean)
-            self.sizes[i] = min(float(self._largest), max(float(self._smallest), size))
+            self.sizes[i] = min(self._largest[i], max(float(self._smallest), size))
         self.updates = [0] * len(self.updates)
         self._keep(range(len(self.sizes)))

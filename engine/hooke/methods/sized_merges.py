@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from hooke.catalogue.algorithm import Algorithm
 from hooke.methods.merging import Shares
@@ -64,6 +64,20 @@ class SizedMerges(Algorithm):
         0.1, gt=0, title="Threshold", description="Of |x_i| / |W|, below which weights are perturbed."
     )
 
+    _most: tuple[int, ...] = PrivateAttr(())
+    """What fits in the memory of worker 0, 1, ...; empty: `largest` does."""
+
+    def joined(self, worker: int, workers: int) -> tuple[int, int]:
+        """Return the bounds of the sizes."""
+        del worker, workers
+        return self.smallest, self.largest
+
+    def fitting(self, most: Sequence[int]) -> Self:
+        """Return the method with the largest sizes bounded."""
+        method = self.model_copy()
+        method._most = tuple(most)
+        return method
+
     def exchange_period(self) -> int:
         """Return the largest number of batches of a worker between two merges."""
         return self.mega_batch
@@ -78,7 +92,7 @@ class SizedMerges(Algorithm):
 
     def shares(self, workers: int) -> Shares:
         """Return sizes and counts as they are before the first batch."""
-        return Shares(workers, self.smallest, self.largest, self.scaling, self.mega_batch)
+        return Shares(workers, self.smallest, self.largest, self.scaling, self.mega_batch, self._most)
 
     def most(self, workers: int) -> int:
         """Return the most batches that a reply grants."""

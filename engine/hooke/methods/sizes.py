@@ -88,6 +88,17 @@ class Sized(Algorithm):
         low, high = self.smallest_of or (self.smallest,), self.largest_of or (self.largest,)
         return low[worker % len(low)], high[worker % len(high)]
 
+    def joined(self, worker: int, workers: int) -> tuple[int, int]:
+        """Return a worker's first size, at least `smallest`, and its largest one."""
+        del workers
+        (low, high), first = self.within(worker), self.sizes[worker % len(self.sizes)]
+        return max(low, first), high if self.alpha > 1 else first
+
+    def fitting(self, most: Sequence[int]) -> Self:
+        """Return the method with the largest sizes bounded."""
+        bounds = tuple(min(self.within(i)[1], each) for i, each in enumerate(most))
+        return self.model_copy(update={"largest_of": bounds})
+
     def faults(self, workers: int) -> list[str]:
         """Return what is wrong with bounds and sizes, of the first worker of which something is."""
         for worker in range(workers):

@@ -41,6 +41,11 @@ class Split(Algorithm):
         del workers
         return self.mean if self.split == "measured" else self.sizes[worker % len(self.sizes)]
 
+    def joined(self, worker: int, workers: int) -> tuple[int, int]:
+        """Return a worker's size; if it is yet to be measured what it may become."""
+        given = self.sizes[worker % len(self.sizes)]
+        return (1, workers * (self.mean - 1) + 1) if self.split == "measured" else (given, given)
+
     def unmeasured(self) -> int:
         """Return the mean number of batches of a worker's step if the split is yet to be measured, else 0."""
         return self.mean if self.split == "measured" else 0
@@ -61,10 +66,27 @@ class Split(Algorithm):
         return found
 
 
-def by_speed(speeds: Sequence[float], mean: int) -> list[int]:
-    """Return whole sizes with this mean, one at least, in proportion to speeds, by the largest remainders."""
+def by_speed(speeds: Sequence[float], mean: int, most: Sequence[int] = ()) -> list[int]:
+    """Return whole sizes with this mean, one at least, in proportion to speeds, by the largest remainders.
+
+    `most`: bounds of the sizes, whose sum is at least that of the sizes; the others share what is above a bound.
+    """
+    sizes, free, total = [0] * len(speeds), list(range(len(speeds))), len(speeds) * mean
+    while free:
+        for i, size in zip(free, _shared([speeds[i] for i in free], total), strict=True):
+            sizes[i] = size
+        full = [i for i in free if most and sizes[i] > most[i]]
+        if not full:
+            break
+        for i in full:
+            sizes[i] = most[i]
+        total -= sum(most[i] for i in full)
+        free = [i for i in free if i not in full]
+    return sizes
+
+
+def _shared(speeds: Sequence[float], total: int) -> list[int]:
     workers, whole = len(speeds), sum(speeds)
-    total = workers * mean
     ideal = [total * speed / whole for speed in speeds]
     sizes = [max(1, int(share)) for share in ideal]
     while (missing := total - sum(sizes)) != 0:

@@ -10,15 +10,17 @@ Speeds are relative to `cpu-28`, two CPUs of 14 cores, for which s stands.
 profile       speed   assumed from
 ============  ======  ==========================================================================================
 cpu-28        1       two Xeons of 14 cores at about 2 GHz with AVX2: 28 x 16 multiply-adds x 2 GHz, 1.8 TFLOP/s
-                      in float32; overhead of a step in one process; the host's own memory, 10 GB/s per copy
+                      in float32; overhead of a step in one process; the host's own memory, 10 GB/s per copy,
+                      of which there is always enough
 k80           2.2     one of the card's two GPUs: 2.8 to 4.4 TFLOP/s in float32; kernels one after the other;
-                      PCIe 3, 10 GB/s
-v100          8       14 to 15.7 TFLOP/s in float32; PCIe 3, 12 GB/s
-h100          32      51 to 67 TFLOP/s in float32 without tensor cores; PCIe 5, 50 GB/s
+                      PCIe 3, 10 GB/s; 12 of the card's 24 GB
+v100          8       14 to 15.7 TFLOP/s in float32; PCIe 3, 12 GB/s; 16 GB (there is one with 32)
+h100          32      51 to 67 TFLOP/s in float32 without tensor cores; PCIe 5, 50 GB/s; 80 GB
 ============  ======  ==========================================================================================
 
-Peaks are those of the makers' data sheets; that all reach the same share of them is assumed, too. Memory is not
-modelled. Measure a device of your own and give `speeds`, `compute_seconds_per_step` and links instead.
+Peaks and memory are those of the makers' data sheets, with 10^9 bytes in a GB; that all reach the same share of
+their peaks is assumed, too. What does not fit in the memory is refused (`hooke.catalogue.capacity`). Measure a
+device of your own and give `speeds`, `compute_seconds_per_step` and links instead.
 """
 
 from __future__ import annotations
@@ -44,15 +46,17 @@ class Profile(NamedTuple):
     """Seconds of a gradient in addition to those of its samples: launches, synchronization."""
     seconds_per_byte: float | None
     """Of its link to the host, one direction; None: that of the cluster."""
+    memory: int | None = None
+    """Bytes for weights, the other vectors of a worker and the activations of a batch; None: without bound."""
 
 
 PROFILES: dict[Kind, Profile] = {
     "cpu": Profile(1.0, 0.0, None),
     "hogwild-cpu": Profile(1.0, 0.0, None),
     "cpu-28": Profile(1.0, 50e-6, 1e-10),
-    "k80": Profile(2.2, 1e-3, 1e-10),
-    "v100": Profile(8.0, 400e-6, 8.3e-11),
-    "h100": Profile(32.0, 250e-6, 2e-11),
+    "k80": Profile(2.2, 1e-3, 1e-10, 12 * 10**9),
+    "v100": Profile(8.0, 400e-6, 8.3e-11, 16 * 10**9),
+    "h100": Profile(32.0, 250e-6, 2e-11, 80 * 10**9),
 }
 
 

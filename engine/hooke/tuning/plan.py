@@ -10,7 +10,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hooke.catalogue.expand import Cell, Location, PlannedRun, cell, check_number, check_runs, expand, locations
+from hooke.catalogue.expand import (
+    Cell,
+    Location,
+    PlannedRun,
+    cell,
+    check_memory,
+    check_number,
+    check_runs,
+    expand,
+    locations,
+)
 from hooke.catalogue.joined import JoinedOffer, offer_of, split
 from hooke.catalogue.validation import Catalogues
 from hooke.errors import Fault, SpecError
@@ -204,6 +214,7 @@ class Plan:
         ready = [name for name in clusters if (self.spec.tuning.cluster or name) not in waiting]
         final = [run for name in ready for run in self._reported(name, known, reported)]
         check_runs(self.spec, final)
+        check_memory(self.spec, runs)
         return Step(runs + final, complete=len(ready) == len(clusters))
 
     def _go_on(self, known: Mapping[Where, Known]) -> None:

@@ -321,3 +321,14 @@ def test_schedules_of_trials_run_over_the_whole_budget():
         assert {run.spec.budget.schedule_samples for run in runs} == {expected}
     whole = validate_experiment(DOCUMENT | {"variants": TWO, "tuning": {"trials": 4}})
     assert {run.spec.budget.schedule_samples for run in Plan(whole, CORES).first().runs} == {None}
+
+
+def test_a_batch_that_no_device_of_a_search_can_hold_is_refused_before_its_trials():
+    """VGG19 needs 240 MB for each sample, and an h100 has 80 GB."""
+    document = {"workload": {"name": "imagenet-vgg19"}, "batch": 330, "target": None}
+    box = {"name": "box", "computed_on": "local", "workers": [{"kind": "h100", "count": 2}], "virtual": {}}
+    with pytest.raises(SpecError) as refused:
+        plan(**document, clusters=[box]).first()
+    assert [fault.pointer for fault in refused.value.faults] == [f"/variants/{i}/parameters" for i in (0, 1)]
+    assert all("worker 0 (h100) needs about" in fault.message for fault in refused.value.faults)
+    assert plan(**document | {"batch": 250}, clusters=[box]).first().runs
