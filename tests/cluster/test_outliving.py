@@ -45,12 +45,22 @@ def test_it_takes_leave_once_all_others_have_ended(tmp_path, hydra):
     assert hydra.recv(100) == b"cmd=finalize\n"
 
 
-def test_not_if_another_failed_or_it_is_to_end(tmp_path, hydra):
+def test_not_if_another_failed_or_does_not_end_when_all_are_to(tmp_path, hydra, monkeypatch):
     end(tmp_path, 0, 3)
     assert not outliving.outlive(str(tmp_path), 1, SIGNALS)
     end(tmp_path, 0, 0)
+    monkeypatch.setattr(outliving, "GRACE", 0.5)
     signal.pthread_kill(threading.get_ident(), signal.SIGTERM)  # to this thread, which waits for it
     assert not outliving.outlive(str(tmp_path), 1, SIGNALS)
+
+
+def test_a_request_to_end_leaves_the_others_time(tmp_path, hydra):
+    """Were the guard to end at once, mpirun would kill ranks that are about to end in order."""
+    end(tmp_path, 0, 0)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+    threading.Timer(2 * outliving.LOOK, end, [tmp_path, 2, 0]).start()
+    hydra.send(b"cmd=finalize_ack rc=0\n")
+    assert outliving.outlive(str(tmp_path), 1, SIGNALS)
 
 
 def test_a_launcher_that_has_ended_keeps_nobody_waiting(tmp_path, hydra):
