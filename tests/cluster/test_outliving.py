@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from hooke.cluster import outliving
@@ -44,12 +45,31 @@ def test_it_takes_leave_once_all_others_have_ended(tmp_path, hydra):
     assert hydra.recv(100) == b"cmd=finalize\n"
 
 
-def test_not_if_another_failed_or_it_is_to_end(tmp_path, hydra):
+def test_not_if_another_failed_or_does_not_end_when_all_are_to(tmp_path, hydra, monkeypatch):
     end(tmp_path, 0, 3)
     assert not outliving.outlive(str(tmp_path), 1, SIGNALS)
     end(tmp_path, 0, 0)
+    monkeypatch.setattr(outliving, "GRACE", 0.5)
     signal.pthread_kill(threading.get_ident(), signal.SIGTERM)  # to this thread, which waits for it
     assert not outliving.outlive(str(tmp_path), 1, SIGNALS)
+
+
+def test_a_request_to_end_leaves_the_others_time(tmp_path, hydra):
+    """Were the guard to end at once, mpirun would kill ranks that are about to end in order."""
+    end(tmp_path, 0, 0)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+    threading.Timer(2 * outliving.LOOK, end, [tmp_path, 2, 0]).start()
+    hydra.send(b"cmd=finalize_ack rc=0\n")
+    assert outliving.outlive(str(tmp_path), 1, SIGNALS)
+
+
+def test_a_launcher_that_has_ended_keeps_nobody_waiting(tmp_path, hydra):
+    """It has heard the leave, and ends before it answers: the file has an end, which is read again and again."""
+    end(tmp_path, 0, 0)
+    end(tmp_path, 2, 0)
+    hydra.shutdown(socket.SHUT_WR)
+    assert not outliving.outlive(str(tmp_path), 1, SIGNALS)
+    assert hydra.recv(100) == b"cmd=finalize\n"
 
 
 @pytest.mark.usefixtures("hydra")
@@ -82,6 +102,8 @@ def test_a_guard_does_not_end_with_its_rank_then(tmp_path, hydra):
     guard = [sys.executable, "-m", "hooke.cluster.guard", str(tmp_path), "--", sys.executable, "-c", code]
     started = subprocess.Popen(guard, env=os.environ | {"PMI_RANK": "1"}, pass_fds=[int(os.environ["PMI_FD"])])
     wait_for((tmp_path / "exit.1.json").exists, "its exit record")
+    started.send_signal(signal.SIGUSR1)  # a request for a checkpoint, to all ranks
+    time.sleep(2 * outliving.LOOK)
     assert started.poll() is None
     hydra.send(b"cmd=finalize_ack rc=0\n")
     end(tmp_path, 0, 0)

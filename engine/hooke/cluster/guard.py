@@ -38,6 +38,8 @@ FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 ORPHANED = signal.SIGUSR2
 """Signal that the kernel sends to the witness when the outer process dies. Sent to the outer process, it means
 SIGTERM: Open MPI's mpirun passes SIGUSR2 on to its ranks, but kills them on SIGTERM."""
+ENDING = (signal.SIGTERM, signal.SIGINT, ORPHANED)
+"""Signals that ask for the end. SIGUSR1 asks for a checkpoint: nothing to a guard whose rank has ended."""
 AWAITED = (*FORWARDED, ORPHANED, signal.SIGCHLD)
 """Signals that a guard receives synchronously; they are blocked at all other times. A Python handler would run
 only after the wait, so a signal that arrives just before the wait would be handled late."""
@@ -259,7 +261,7 @@ def guard(folders: list[str], command: list[str]) -> NoReturn:
     if code < 0:
         from hooke.cluster.outliving import outlive, tolerated
 
-        if tolerated(folders, rank) and outlive(folders[0], rank, {*FORWARDED, ORPHANED}):
+        if tolerated(folders, rank) and outlive(folders[0], rank, ENDING):
             code = 0
     _end_alike(code)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Collection
 from pathlib import Path
 
@@ -19,6 +20,8 @@ SIZES = ("PMI_SIZE",)
 """Environment variables in which Hydra passes the number of ranks."""
 LOOK = 0.2
 """Seconds between two looks for exit records."""
+GRACE = 130.0
+"""Seconds for which the others may end after a request for that: more than their guards give them."""
 
 
 def tolerated(folders: list[str], rank: int) -> bool:
@@ -34,12 +37,14 @@ def tolerated(folders: list[str], rank: int) -> bool:
 def outlive(folder: str, rank: int, signals: Collection[signal.Signals]) -> bool:
     """Wait until the others have ended, so that mpirun ends none of them; return whether all ended as they should.
 
-    False also after one of these signals, which are to end the rank.
+    One of these signals asks all ranks to end: False if the others have not done so after GRACE.
     """
     ranks = next((int(os.environ[name]) for name in SIZES if os.environ.get(name, "").isdigit()), 0)
-    left = set(range(ranks)) - {rank}
+    left, until = set(range(ranks)) - {rank}, float("inf")
     while left:
         if signal.sigtimedwait(signals, LOOK) is not None:
+            until = min(until, time.monotonic() + GRACE)
+        if time.monotonic() > until:
             return False
         for other in sorted(left):
             try:

@@ -102,6 +102,7 @@ class ServerLoop:
                 if kind == BAD or not last_words:
                     continue
             if not self.deaths.completes(partial(self._bring, into, worker)):
+                self._left.add(worker)  # also after its farewell: its end is heard next
                 if r.dispatch is not None:
                     r.dispatch.undone(worker)
                 continue
@@ -220,8 +221,10 @@ class ServerLoop:
             self._meeting.call()
 
     def _drop(self, worker: int) -> None:
-        """Continue without a worker that holds NaN or Inf; its unused steps go to the other workers."""
+        """Continue without a worker, if not so already; its unused steps go to the others."""
         r = self._r
+        if worker in r.recorder.dropped:  # for NaN or Inf, and its process has ended since
+            return
         done = self.reached[worker] - self._began[worker]
         self._grants.give_back(self._granted.get(worker, 0) - done, asking=worker not in self._last)
         if r.dispatch is not None:

@@ -179,3 +179,17 @@ def test_killed_in_mid_epoch_the_others_go_on_with_what_it_had_left(started, tmp
     twice = sum(max(0, n - EPOCHS) for n in times.values())
     assert 0 < end.returned <= 8 * BATCH and twice <= end.returned, "only what went back was used once more"
     assert end.samples == found["samples"]
+
+
+def test_cancelled_after_that_the_others_end_in_order(started, tmp_path):
+    """Every other rank says how far it has come; the guard of the killed one does not take them with it."""
+    process, folder = started(on_bad_worker="drop", checkpoint_every=None, budget={"samples": 10**7})
+    wait_for(lambda: len(picked(tmp_path, folder, 1)) > 8, "work of the worker")
+    os.kill(next(iter(records(folder / "journal.1.jsonl"))).pid, signal.SIGKILL)
+    server = folder / "journal.3.jsonl"
+    wait_for(lambda: any(each.kind == "dropped" for each in records(server)), "its end to be noticed")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=LIMIT)
+    assert json.loads(out)["state"] == "cancelled", err
+    assert processes_of(folder) == []
+    assert [list(records(folder / f"journal.{rank}.jsonl"))[-1].kind for rank in (0, 2, 3)] == ["done"] * 3

@@ -1,5 +1,6 @@
 """A bell wakes who waits, at once, also from another process, and does no harm where nobody hears it."""
 
+import errno
 import socket
 import subprocess
 import sys
@@ -51,6 +52,22 @@ def test_who_has_ended_is_not_rung(bells):
     assert not mine.ring(name)
     assert not other.ring(mine.name)
     assert not other.wait(0)
+
+
+def test_a_lack_of_buffers_is_no_end_of_a_process(bells, monkeypatch):
+    """A worker whose bell is gone is dropped from a run: nothing else may look like it."""
+    mine, other = bells
+
+    class Short:
+        def sendto(self, *_):
+            raise OSError(errno.ENOBUFS, "No buffer space available")
+
+        def __getattr__(self, name):
+            return getattr(kept, name)
+
+    kept = mine._socket
+    monkeypatch.setattr(mine, "_socket", Short())
+    assert mine.ring(other.name)
 
 
 def test_without_such_sockets_there_is_no_bell(monkeypatch):

@@ -53,11 +53,11 @@ def rows_when_said(tmp_path, monkeypatch):
     found = []
     drop = Recorder.drop
 
-    def noting(recorder, worker, step):
+    def noting(recorder, worker, step, why):
         blocks = journal(tmp_path / "run", worker, "steps")
         rows = [int(n) for block in blocks for n in unpack("step", block.columns["step"])]
         found.append((worker, step, rows))
-        drop(recorder, worker, step)
+        drop(recorder, worker, step, why)
 
     monkeypatch.setattr(Recorder, "drop", noting)
     return found

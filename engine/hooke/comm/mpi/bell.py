@@ -43,10 +43,10 @@ class Bell:
             return False
         try:
             self._socket.sendto(b"!", name)
-        except BlockingIOError:
-            return True  # it has not heard earlier ones yet: it will not sleep
-        except OSError:
+        except ConnectionRefusedError:
             return False  # on another host, or its process has ended
+        except OSError:
+            return True  # it has not heard earlier ones yet, or buffers are short: no sign that it has ended
         return True
 
     def wait(self, seconds: float) -> bool:

@@ -19,8 +19,9 @@ def possible() -> bool:
 
 
 def take_leave() -> None:
-    """Tell the launcher that this rank has ended as it should. Raises OSError if it has ended itself."""
-    file = int(os.environ[FILE])
+    """Tell the launcher that this rank has ended as it should. Raises OSError if the launcher has ended."""
+    file, answer = int(os.environ[FILE]), b""
     os.write(file, b"cmd=finalize\n")
-    while not os.read(file, 1000).endswith(b"\n"):
-        continue
+    while not answer.endswith(b"\n"):
+        if not (answer := os.read(file, 1000)):  # the end of the file, again and again
+            raise ConnectionResetError("the launcher has ended: nobody answers a leave")
