@@ -60,6 +60,11 @@ export const IMPORT: Deed = {
   next: pageOfMade,
 };
 
+function failedWords(count: number, tuned: boolean): string {
+  if (tuned) return "the reported runs";
+  return count === 1 ? "the run" : `the ${count} runs`;
+}
+
 /** What can be done with an experiment, as its page and the list offer it. */
 export function deedsOfExperiment(view: ExperimentView): Deed[] {
   const { id, starred, archived, state } = view;
@@ -93,7 +98,8 @@ export function deedsOfExperiment(view: ExperimentView): Deed[] {
             label: "Retry the failed runs of this experiment",
             act: () => retryFailed(id),
             asks: {
-              question: `Queue another attempt of ${failed === 1 ? "the run" : `the ${failed} runs`} that failed? Each continues from its latest checkpoint.`,
+              // trials are counted with the others, but not retried
+              question: `Queue another attempt of ${failedWords(failed, Boolean(view.spec.tuning))} that failed? Each continues from its latest checkpoint.`,
               confirm: "Retry",
             },
           },
