@@ -11,3 +11,11 @@ it("asks whether failed runs are retried without their number where trials are c
     /attempt of the reported runs that failed/,
   );
 });
+
+it("says of what is done run by run, if it fails, that a part may be done", () => {
+  const failed = experiment({ state: "failed", runs: { succeeded: 7, failed_user: 2 } });
+  const said = deedsOfExperiment(failed).filter(({ fails }) => fails !== undefined);
+  expect(said.map(({ label, fails }) => [label, fails])).toEqual([
+    ["Retry the failed runs of this experiment", "Not all of the failed runs were retried."],
+  ]);
+});

@@ -26,6 +26,8 @@ export interface Deed {
   readonly act: () => Promise<unknown>;
   /** Asked first. */
   readonly asks?: Question;
+  /** What is said if it fails, where a part of it may be done then; otherwise that nothing was changed. */
+  readonly fails?: string;
   /** The page that is shown afterwards, or that of what came of it; undefined: this one stays. */
   readonly next?: string | ((answer: unknown) => string | undefined);
 }
@@ -97,6 +99,7 @@ export function deedsOfExperiment(view: ExperimentView): Deed[] {
           {
             label: "Retry the failed runs of this experiment",
             act: () => retryFailed(id),
+            fails: "Not all of the failed runs were retried.",
             asks: {
               // trials are counted with the others, but not retried
               question: `Queue another attempt of ${failedWords(failed, Boolean(view.spec.tuning))} that failed? Each continues from its latest checkpoint.`,
