@@ -99,6 +99,28 @@ def test_any_cut_and_repetition_gives_the_same_series(service, cuts, seed):
 
 
 @ONE_KIND
+def test_an_experiment_knows_its_number_of_training_items(service):
+    supervisor = service.launch()
+
+    def told():
+        return service.get(f"/experiments/{service.run(supervisor.id)['experiment_id']}")["training_items"]
+
+    assert told() is None
+    supervisor.send(
+        rank(1, start(notes={"training items": "7"})), rank(0, start(notes={"training items": "1294"}))
+    )
+    assert told() == 1294, "as rank 0 reported it"
+
+
+@ONE_KIND
+@pytest.mark.parametrize("notes", [{}, {"training items": "many"}, {"training items": "0"}])
+def test_training_items_in_another_form_are_unknown(service, notes):
+    supervisor = service.launch()
+    supervisor.send(rank(0, start(notes=notes)))
+    assert service.get(f"/experiments/{service.run(supervisor.id)['experiment_id']}")["training_items"] is None
+
+
+@ONE_KIND
 def test_a_gap_is_not_stored_and_not_acknowledged(service):
     supervisor = service.launch()
     assert supervisor.send(rank(0, start(), steps(1), steps(3, first=9))).acknowledged == {0: 1}

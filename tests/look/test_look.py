@@ -98,7 +98,8 @@ BEYOND = """() => {
             if (getComputedStyle(holder).overflowX !== "visible" && holder.scrollWidth > holder.clientWidth + 1)
                 found.push(`cut by what holds it: ${name}`);
     }
-    const pressed = "#root > header nav, [aria-haspopup], [role=switch], [class*=Button-root]";
+    // but the title of a column, which sorts its table, is printed
+    const pressed = "#root > header nav, [aria-haspopup], [role=switch], [class*=Button-root]:not(th > *)";
     for (const each of document.querySelectorAll(pressed))
         if (each.checkVisibility()) found.push(`a control: ${each.textContent}`);
     return [...new Set(found)];

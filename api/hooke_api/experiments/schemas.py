@@ -191,6 +191,8 @@ class ExperimentView(ExperimentSummary):
     """The warnings at its submission and its extensions."""
     note: str
     """What users wrote about it, Markdown."""
+    training_items: int | None = None
+    """Number of training items, so that samples over it are epochs; null: no run has reported it."""
 
 
 class ExperimentPage(View):

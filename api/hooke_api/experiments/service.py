@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from hooke.errors import Fault
+from hooke.spec.events import TRAINING_ITEMS
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import ColumnElement, func, select
@@ -20,7 +21,7 @@ from hooke_api.experiments.organising import tags_of
 from hooke_api.experiments.schemas import ExperimentPage, ExperimentSummary, ExperimentView, Origin
 from hooke_api.filters.language import FilterError, conditions, parse
 from hooke_api.filters.sql import condition
-from hooke_api.models import Experiment, Run, database_time
+from hooke_api.models import Experiment, RankTotals, Run, database_time
 from hooke_api.scheduling import lifecycle
 from hooke_api.scheduling.derived import derived_state
 from hooke_api.storage import trail
@@ -115,7 +116,16 @@ def view(session: Session, experiment: Experiment, silence: timedelta) -> Experi
         fingerprint=experiment.fingerprint,
         warnings=[Fault(**warning) for warning in experiment.warnings],
         note=experiment.note,
+        training_items=_training_items(session, experiment.id),
     )
+
+
+def _training_items(session: Session, experiment_id: str) -> int | None:
+    """Return the number of training items that a run has reported; None: none has, or in another form."""
+    query = select(RankTotals.notes).join(Run, (Run.id == RankTotals.run_id) & (Run.attempt == RankTotals.attempt))
+    started = query.where(Run.experiment_id == experiment_id, RankTotals.rank == 0, RankTotals.host.is_not(None))
+    told = str((session.scalar(started.limit(1)) or {}).get(TRAINING_ITEMS, ""))
+    return int(told) if told.isascii() and told.isdigit() and len(told) <= 15 and int(told) > 0 else None
 
 
 def set_priority(session: Session, experiment_id: str, priority: int, silence: timedelta) -> ExperimentView:

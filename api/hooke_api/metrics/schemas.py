@@ -32,7 +32,7 @@ MOST_METRICS = 72
 """Of one query."""
 Axis = Literal["clock", "wall", "samples", "step", "bytes"]
 """The x of a chart: train clock, wall, global samples, local gradients per worker (samples over workers and
-batch), or bytes sent so far by all ranks. No epochs: the API does not know the size of a training set."""
+batch), or bytes sent so far by all ranks. No epochs: these are samples over `training_items` of the experiment."""
 RunId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 Mark = Annotated[str, StringConstraints(pattern=PATTERN, max_length=MOST_LETTERS)]

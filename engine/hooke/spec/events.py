@@ -42,6 +42,7 @@ STEP_COLUMNS: dict[str, str] = {
 
 ABSENT: dict[str, float] = {"staleness": math.nan, "worker": -1}
 """Optional columns of a block, with the value of all of its steps if the column is missing."""
+TRAINING_ITEMS = "training items"  # the note of rank 0 that has their number: samples over it are epochs
 
 
 class Record(BaseModel):

@@ -58,3 +58,12 @@ it("an interval stays with what was measured, and equal curves have one array", 
   expect(smoothed({ ...curve }, 4)[1]?.y).toBe(mean?.y);
   expect(smoothed(curve, 20)[1]?.y).not.toBe(mean?.y);
 });
+
+it.each([4, 20, 50])("a slope is not bent beside a gap, at a strength of %d%%", (strength) => {
+  const slope = Array.from({ length: 60 }, (_, i) => (i >= 20 && i < 31 ? null : 3 * i - 5));
+  const means = averaged(slope, strength);
+  slope.forEach((value, i) => {
+    if (value === null) expect(means[i]).toBeNull();
+    else expect(means[i]).toBeCloseTo(value, 9);
+  });
+});

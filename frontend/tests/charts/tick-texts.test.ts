@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { linearTicks } from "@/lib/charts/space-scale";
-import { tickTexts } from "@/lib/charts/tick-texts";
+import { apart, tickTexts } from "@/lib/charts/tick-texts";
 import {
   formatBytes,
   formatCompact,
@@ -76,4 +76,11 @@ describe("ticks of an axis", () => {
     expect(tickTexts([0.1, 0.2, 1.2], formatCount)).toEqual(["0", "", "1"]);
     expect(tickTexts([1, null, 1.0001], formatNumber)).toEqual(["1", "", "1.0001"]);
   });
+});
+
+it("of chosen marks those are numbered that are in view and do not touch", () => {
+  const plot = { valToPos: (value: number) => value * 10 };
+  expect(apart(plot, [1, 2, 4, 8, 16], 1, 16)).toEqual([1, 4, 8, 16]);
+  expect(apart(plot, [1, 2, 4, 8, 16], 3, 9)).toEqual([4, 8]);
+  expect(apart(plot, [1, 2], 3, 9)).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { addressOf, chartsIn, choicesOf } from "@/lib/charts/added-charts";
 import { furtherOf } from "@/lib/charts/added-names";
 import { chartLook } from "@/lib/charts/chart-look";
 import type { FurtherMetricView } from "@/lib/client/types.gen";
-import { band } from "../support/fixtures/experiment";
+import { band, experiment } from "../support/fixtures/experiment";
 import { apiServer } from "../support/server";
 import { answerExperiment, bands, openExperiment } from "./page";
 
@@ -113,6 +113,21 @@ describe("the curves of an experiment", () => {
     await screen.findByTestId("chart-p_at_3");
     await waitFor(() => expect(image("p_at_3")).toHaveAccessibleName("P@3. Sync EASGD 30.00% at 3 s."));
     expect(asked().at(-1)?.getAll("metric")).toEqual(["p_at_3"]); // what there was is not asked for again
+  });
+
+  it("run over epochs where the number of training items is known, without another request", async () => {
+    server.on("GET /experiments/*", experiment({ training_items: 2 }));
+    const { user, address } = await openExperiment(server, "/experiments/exp_7?axis=samples");
+    const samples = image("validation_accuracy").getAttribute("aria-label");
+    expect(samples).toMatch(/ at 3/);
+    const before = asked().length;
+    await user.click(screen.getByRole("radio", { name: "Epochs" }));
+    await waitFor(() => expect(address()).toBe("/experiments/exp_7?axis=epochs"));
+    await waitFor(() =>
+      expect(image("validation_accuracy")).toHaveAccessibleName(samples?.replaceAll(" at 3", " at 1.5")),
+    );
+    expect(asked()).toHaveLength(before);
+    expect(asked().at(-1)?.get("axis")).toBe("samples");
   });
 
   it("have charts over axes of their own, which are changed and taken away", async () => {

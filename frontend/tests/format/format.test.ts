@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { metricsOf } from "@/features/run/use-run";
+import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/axes";
 import {
   formatBytes,
   formatChosenPercent,
@@ -8,13 +9,7 @@ import {
   formatPercentTick,
   formatRatio,
 } from "@/lib/format/numbers";
-import {
-  accuracyLabel,
-  axisTitle,
-  formatAxisTick,
-  formatAxisValue,
-  formatMetric,
-} from "@/lib/format/quantities";
+import { accuracyLabel, formatMetric } from "@/lib/format/quantities";
 import { formatAge, formatSeconds, formatSpan } from "@/lib/format/time";
 
 describe("numbers", () => {

@@ -56,6 +56,8 @@ def test_accounts(played, world):
     assert journal(run.folder, 3, "evaluation") == []
     assert journal(run.folder, 3, "start")[0].role == "server"
     assert journal(run.folder, 0, "start")[0].notes["moving rate"] == "0.05"
+    assert journal(run.folder, 0, "start")[0].notes["training items"] == str(TRAIN)
+    assert "training items" not in journal(run.folder, 1, "start")[0].notes, "one rank says it"
     size = 4 * run.first[3].weights.size
     assert [report.done.payload for report in run.first] == [30 * size] * 4, "down once, up once each (P19)"
 

@@ -1,5 +1,5 @@
 import { memo, type ReactNode, useEffect, useRef, useState } from "react";
-import type { Axis } from "@/lib/api/types";
+import type { ChartAxis } from "@/lib/api/types";
 import type { AddedChart, choicesOf } from "@/lib/charts/added-charts";
 import { ChartHead } from "@/lib/charts/chart-controls";
 import { sameItems } from "@/lib/charts/drawn-by";
@@ -19,7 +19,7 @@ interface AddedCurveProps extends ChartsLook {
   choices: ReturnType<typeof choicesOf>;
   declared: readonly FurtherMetricView[];
   /** Of the page. */
-  axis: Axis;
+  axis: ChartAxis;
   change: (chart: AddedChart | undefined) => void;
   zoom: Zoom | undefined;
   onZoom: (zoom: Zoom | undefined) => void;
@@ -47,13 +47,21 @@ export function AddedCurve(props: AddedCurveProps) {
       ) : (
         <Still
           moves={near}
-          of={[...data, chart.metric, chart.axis]}
+          of={[...data, chart.metric, chart.axis, look.experiment.training_items]}
           draw={() => (
             <MetricChart
               {...look}
               metric={chart.metric}
               declared={declared.find(({ name }) => name === chart.metric)}
-              head={<ChartHead chart={chart} choices={choices} axis={axis} change={change} />}
+              head={
+                <ChartHead
+                  chart={chart}
+                  choices={choices}
+                  axis={axis}
+                  epochs={Boolean(look.experiment.training_items)}
+                  change={change}
+                />
+              }
               axis={drawn}
               // until its answer is there, that of the metric before stands
               bands={seeded.filter(({ band }) => band.metric === chart.metric)}

@@ -1,4 +1,4 @@
-import type { Axis } from "@/lib/api/types";
+import type { ChartAxis } from "@/lib/api/types";
 import { metAt } from "@/lib/charts/met-at";
 import type { Crossing } from "@/lib/charts/series";
 import type { ExperimentView, RunSummary } from "@/lib/client/types.gen";
@@ -15,7 +15,7 @@ export function crossingsOf(
   seeded: readonly Seeded[],
   runs: readonly RunSummary[],
   hidden: ReadonlySet<number>,
-  axis: Axis,
+  axis: ChartAxis,
 ): Crossing[] {
   const { target } = experiment.spec;
   const metric = target?.metric ?? "validation_accuracy";

@@ -60,7 +60,11 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
     onZoom: (next) => look({ x: next && zoomText(next) }),
   };
   return (
-    <Section title="Curves" testId="curves" aside={<Ways search={search} look={look} many={many} />}>
+    <Section
+      title="Curves"
+      testId="curves"
+      aside={<Ways search={search} look={look} many={many} epochs={Boolean(experiment.training_items)} />}
+    >
       <Row justify="space-between" gap="4px 20px" mb={14}>
         <AddChart choices={choices} add={(metric) => have([...added, { metric, axis: undefined }])} />
         <GroupPicker groups={groups} group={group} />
@@ -106,11 +110,12 @@ interface WaysProps {
   search: ExperimentSearch;
   /** So many runs that no single seeds are drawn. */
   many: boolean;
+  epochs: boolean;
   look: (changes: Partial<ExperimentSearch>) => void;
 }
 
 /** How all curves are drawn, and over what. */
-function Ways({ search, look, many }: WaysProps) {
+function Ways({ search, look, many, epochs }: WaysProps) {
   const off = many ? MANY : undefined;
   return (
     <CurveControls
@@ -149,6 +154,7 @@ function Ways({ search, look, many }: WaysProps) {
       ]}
       smoothing={{ strength: search.smooth, set: (smooth) => look({ smooth }) }}
       axis={search.axis ?? "clock"}
+      epochs={epochs}
       choose={(next) => look({ axis: next, x: undefined })}
     />
   );

@@ -39,7 +39,8 @@ export function ExperimentScreen() {
   useEffect(() => {
     document.title = name ? `${name} · Hooke` : "Hooke";
   }, [name]);
-  if (query.data) return <Page experiment={query.data} />;
+  // what is selected, asked or cancelled on the page of one experiment is nothing of the next
+  if (query.data) return <Page key={query.data.id} experiment={query.data} />;
   if (statusOf(query.error) === 404) return <Missing />;
   if (query.isError) {
     return (

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { Axis, Metric } from "@/lib/api/types";
+import type { ChartAxis, Metric } from "@/lib/api/types";
 import { ChartCursor } from "@/lib/charts/chart-cursor";
 import { chartLook, OF_STEPS } from "@/lib/charts/chart-look";
 import { LineChart } from "@/lib/charts/line-chart";
@@ -7,8 +7,8 @@ import type { ChartSeries, Crossing, TargetLine } from "@/lib/charts/series";
 import { smoothed } from "@/lib/charts/smooth";
 import type { Zoom } from "@/lib/charts/zoom";
 import type { Band, ExperimentView, FurtherMetricView } from "@/lib/client/types.gen";
+import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/axes";
 import { formatChosenPercent, formatCount, formatNumber } from "@/lib/format/numbers";
-import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantities";
 import { colorOf, variantStyle } from "@/lib/theme/palette";
 import { Tag } from "@/lib/ui/tag";
 import { meanSeries, type SeedCurve, seedSeries, tailSeries } from "./band-series";
@@ -88,7 +88,7 @@ interface MetricChartProps extends ChartsLook {
   declared?: FurtherMetricView;
   /** In place of the title: what chooses it. */
   head?: ReactNode;
-  axis: Axis;
+  axis: ChartAxis;
   /** Of the group, with those that are switched off. */
   bands: readonly Seeded[];
   crossings: readonly Crossing[];

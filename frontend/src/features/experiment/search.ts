@@ -1,4 +1,4 @@
-import type { Axis } from "@/lib/api/types";
+import type { ChartAxis } from "@/lib/api/types";
 import { furtherOf } from "@/lib/charts/added-names";
 import { smoothingIn } from "@/lib/charts/smoothing";
 import { zoomFrom } from "@/lib/charts/zoom";
@@ -6,7 +6,7 @@ import { AXES } from "@/lib/format/quantities";
 
 /** What of the experiment is in view; all of it is in the URL. */
 export interface ExperimentSearch {
-  axis?: Axis;
+  axis?: ChartAxis;
   /** Its versions are listed, and the specification of this one is shown; 0: of none. */
   versions?: number;
   cluster?: string;

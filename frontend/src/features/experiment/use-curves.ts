@@ -1,4 +1,5 @@
-import type { Axis, Metric } from "@/lib/api/types";
+import type { ChartAxis, Metric } from "@/lib/api/types";
+import { askedAxis, bandInEpochs, drawnAxis, inEpochs } from "@/lib/charts/epochs";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { bandsOf, type Group } from "./groups";
 import type { Seeded } from "./metric-chart";
@@ -9,19 +10,27 @@ import { seedsOf, useSeeds } from "./use-seeds";
 export function useCurves(
   experiment: ExperimentView,
   group: Group | undefined,
-  axis: Axis,
+  axis: ChartAxis,
   metrics: readonly Metric[],
   wanted: Wanted = "now",
 ) {
-  const query = useBands(experiment.id, axis, metrics, wanted);
+  const asked = askedAxis(axis);
+  const items = experiment.training_items;
+  const query = useBands(experiment.id, asked, metrics, wanted);
   const bands = group ? bandsOf(query.data?.bands ?? [], group) : [];
-  const single = useSeeds(experiment.id, bands, axis, wanted);
+  const single = useSeeds(experiment.id, bands, asked, wanted);
   const { runs } = useAllRuns(experiment.id, { reported: experiment.spec.tuning ? true : undefined });
   const numbers = new Map(runs.map((run) => [run.id, run.seed]));
-  const drawn = query.data?.axis ?? axis;
-  const seeded: Seeded[] = bands.map((band) => ({
-    band,
-    seeds: seedsOf(band, single.data, drawn, numbers),
-  }));
+  const answered = query.data?.axis ?? asked;
+  const drawn = drawnAxis(axis, answered, items);
+  const seeded: Seeded[] = bands.map((band) => {
+    const seeds = seedsOf(band, single.data, answered, numbers);
+    return drawn === "epochs" && items ? overEpochs({ band, seeds }, items) : { band, seeds };
+  });
   return { query, seeded, drawn, runs, data: [query.data, single.data] };
 }
+
+const overEpochs = ({ band, seeds }: Seeded, items: number): Seeded => ({
+  band: bandInEpochs(band, items),
+  seeds: seeds.map((seed) => ({ ...seed, x: inEpochs(seed.x, items) })),
+});

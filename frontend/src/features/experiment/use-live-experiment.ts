@@ -1,5 +1,5 @@
 import { useRef } from "react";
-import type { Axis } from "@/lib/api/types";
+import type { ChartAxis } from "@/lib/api/types";
 import {
   listMetricsQueryKey,
   listRunsQueryKey,
@@ -31,7 +31,7 @@ function useEvaluated(): (event: StreamEvent) => boolean {
  * Fetch what the stream says has changed: curves within half a second of an evaluation, figures and tables a little
  * later, and later still where only steps were taken. `steps`: some chart grows with these.
  */
-export function useLiveExperiment(id: string, axis: Axis, steps: boolean): void {
+export function useLiveExperiment(id: string, axis: ChartAxis, steps: boolean): void {
   const path = { experiment_id: id };
   const experiment = useRefresh(readExperimentQueryKey({ path }), 1000);
   const ofBands = [{ _id: readBandsQueryKey({ path, query: { metric: [] } })[0]._id, path }];

@@ -5,7 +5,7 @@ import { valueAt } from "@/lib/json/document";
 import { NumberField, TextField } from "./fields";
 import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
-import { CUSTOM, networkChoices, networkOf, networkWords, withNetwork } from "./networks";
+import { CUSTOM, isLike, networkChoices, networkOf, networkWords, withNetwork } from "./networks";
 
 /** The constants of a network that has no name; titles and defaults are those of the specification. */
 const NETWORK_FIELDS = [
@@ -40,7 +40,7 @@ export function NetworkField({ index, clusters }: NetworkProps) {
   const named = networkOf(virtual);
   // numbers stay on the page also while they are those of a known network
   const [custom, setCustom] = useState(named === CUSTOM);
-  const chosen = custom ? CUSTOM : named;
+  const chosen = custom && !isLike(named) ? CUSTOM : named; // cards are known by their place, and another may stand here
   return (
     <>
       <NativeSelect

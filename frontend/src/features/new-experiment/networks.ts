@@ -15,6 +15,9 @@ const numberAt = (virtual: unknown, name: string, otherwise: number): unknown =>
   return value === undefined ? otherwise : value;
 };
 
+/** Whether a network is that of a calibrated cluster, which has no numbers of its own. */
+export const isLike = (network: string): boolean => network.startsWith(LIKE);
+
 /** The key of a known network, "like" and the name of a cluster, or CUSTOM. */
 export function networkOf(virtual: unknown): string {
   const like = valueAt(virtual, ["like"]);

@@ -26,6 +26,8 @@ export interface Deed {
   readonly act: () => Promise<unknown>;
   /** Asked first. */
   readonly asks?: Question;
+  /** What is said if it fails, where a part of it may be done then; otherwise that nothing was changed. */
+  readonly fails?: string;
   /** The page that is shown afterwards, or that of what came of it; undefined: this one stays. */
   readonly next?: string | ((answer: unknown) => string | undefined);
 }
@@ -60,6 +62,11 @@ export const IMPORT: Deed = {
   next: pageOfMade,
 };
 
+function failedWords(count: number, tuned: boolean): string {
+  if (tuned) return "the reported runs";
+  return count === 1 ? "the run" : `the ${count} runs`;
+}
+
 /** What can be done with an experiment, as its page and the list offer it. */
 export function deedsOfExperiment(view: ExperimentView): Deed[] {
   const { id, starred, archived, state } = view;
@@ -92,8 +99,10 @@ export function deedsOfExperiment(view: ExperimentView): Deed[] {
           {
             label: "Retry the failed runs of this experiment",
             act: () => retryFailed(id),
+            fails: "Not all of the failed runs were retried.",
             asks: {
-              question: `Queue another attempt of ${failed === 1 ? "the run" : `the ${failed} runs`} that failed? Each continues from its latest checkpoint.`,
+              // trials are counted with the others, but not retried
+              question: `Queue another attempt of ${failedWords(failed, Boolean(view.spec.tuning))} that failed? Each continues from its latest checkpoint.`,
               confirm: "Retry",
             },
           },

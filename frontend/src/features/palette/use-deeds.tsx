@@ -41,7 +41,7 @@ export function useDeeds(): { begin: (deed: Deed) => void; window: ReactNode } {
       )}
       {failed && (
         <Modal opened onClose={() => doing.reset()} title={failed.label}>
-          <ErrorPanel what="Nothing was changed." error={doing.error} />
+          <ErrorPanel what={failed.fails ?? "Nothing was changed."} error={doing.error} />
         </Modal>
       )}
     </>

@@ -1,13 +1,14 @@
 import type { ReactNode } from "react";
-import type { Metric } from "@/lib/api/types";
+import type { ChartAxis, Metric } from "@/lib/api/types";
 import { chartLook, OF_STEPS } from "@/lib/charts/chart-look";
+import { drawnAxis, inEpochs } from "@/lib/charts/epochs";
 import { LineChart } from "@/lib/charts/line-chart";
 import { metAt } from "@/lib/charts/met-at";
 import { smoothed } from "@/lib/charts/smooth";
 import type { Zoom } from "@/lib/charts/zoom";
 import type { FurtherMetricView, RunView, SeriesAnswer, Target } from "@/lib/client/types.gen";
+import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/axes";
 import { formatCount } from "@/lib/format/numbers";
-import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/quantities";
 import { variantStyle } from "@/lib/theme/palette";
 import { isTerminal } from "@/lib/ui/states";
 
@@ -17,6 +18,8 @@ export interface RunCurveLook {
   /** Of its variant, for its colour. */
   index: number;
   target: Target | undefined;
+  /** The number of training items, if it is known. */
+  items: number | undefined;
   log: boolean;
   logX: boolean;
   /** Undefined: as measured. */
@@ -29,6 +32,8 @@ interface RunCurveProps extends RunCurveLook {
   declared?: FurtherMetricView;
   /** In place of the title: what chooses it. */
   head?: ReactNode;
+  /** What was asked for; an answer before may be over another axis. */
+  over: ChartAxis;
   answer: SeriesAnswer | undefined;
   zoom?: Zoom;
   /** Without it, the chart keeps its own zoom. */
@@ -37,9 +42,11 @@ interface RunCurveProps extends RunCurveLook {
 
 /** One metric of a run. */
 export function RunCurve(props: RunCurveProps) {
-  const { metric, answer, run, index, target } = props;
-  const axis = answer?.axis ?? "clock";
-  const series = (answer?.series ?? []).filter((one) => one.metric === metric && one.x.length > 0);
+  const { metric, answer, run, index, target, items } = props;
+  const axis = drawnAxis(props.over, answer?.axis ?? "clock", items);
+  const series = (answer?.series ?? [])
+    .filter((one) => one.metric === metric && one.x.length > 0)
+    .map((one) => (axis === "epochs" && items ? { ...one, x: inEpochs(one.x, items) } : one));
   const { title, share, format, tick } = chartLook(metric, props.declared);
   const [kept] = series;
   const steps = OF_STEPS.includes(metric);

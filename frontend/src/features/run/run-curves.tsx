@@ -1,8 +1,9 @@
 import { Group as Row } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import type { Axis } from "@/lib/api/types";
+import type { ChartAxis } from "@/lib/api/types";
 import { type AddedChart, addressOf, chartsIn, choicesOf } from "@/lib/charts/added-charts";
 import { AddChart, ChartHead } from "@/lib/charts/chart-controls";
+import { askedAxis } from "@/lib/charts/epochs";
 import { type Zoom, zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { FurtherMetricView, RunView, Target } from "@/lib/client/types.gen";
 import { CurveControls, LOG_SCALE, LOG_X } from "@/lib/ui/curve-controls";
@@ -12,7 +13,7 @@ import { useSteps } from "@/lib/views/use-steps";
 import styles from "./run.module.css";
 import { RunCurve, type RunCurveLook } from "./run-curve";
 import type { RunSearch } from "./search";
-import { metricsOf, useFurtherOf, useSeries } from "./use-run";
+import { metricsOf, trainingItems, useFurtherOf, useSeries } from "./use-run";
 
 const route = getRouteApi("/runs/$runId");
 
@@ -34,13 +35,14 @@ export function RunCurves({
     navigate({ search: (old) => ({ ...old, ...changes }), replace: steps(changes), resetScroll: false });
   const zoom = zoomFrom(search.x);
   const metrics = metricsOf(run.evaluated_part);
-  const query = useSeries(run.id, metrics, axis);
+  const items = trainingItems(run);
+  const query = useSeries(run.id, metrics, askedAxis(axis));
   const declared = useFurtherOf(run.experiment_id).data?.items ?? [];
   const choices = choicesOf(metrics, declared);
   const added = chartsIn(search.more);
   const have = (charts: readonly AddedChart[]) => look({ more: addressOf(charts) });
   const shared = {
-    ...{ run, index, target, zoom },
+    ...{ run, index, target, items, zoom },
     log: search.scale === "log",
     logX: search.xscale === "log",
     smooth: search.smooth,
@@ -67,6 +69,7 @@ export function RunCurves({
           ]}
           smoothing={{ strength: search.smooth, set: (smooth) => look({ smooth }) }}
           axis={axis}
+          epochs={items !== undefined}
           choose={(next) => look({ axis: next, x: undefined })}
         />
       }
@@ -77,7 +80,7 @@ export function RunCurves({
       {!query.data && <LoadFault what="The curves could not be loaded." query={query} />}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
         {metrics.map((metric) => (
-          <RunCurve key={metric} {...shared} metric={metric} answer={query.data} />
+          <RunCurve key={metric} {...shared} metric={metric} over={axis} answer={query.data} />
         ))}
         {added.map((chart, at) => (
           <AddedRunCurve
@@ -101,7 +104,7 @@ interface AddedProps extends RunCurveLook {
   choices: ReturnType<typeof choicesOf>;
   declared: readonly FurtherMetricView[];
   /** Of the page. */
-  axis: Axis;
+  axis: ChartAxis;
   change: (chart: AddedChart | undefined) => void;
   zoom: Zoom | undefined;
   onZoom: (zoom: Zoom | undefined) => void;
@@ -110,14 +113,23 @@ interface AddedProps extends RunCurveLook {
 /** A chart that somebody added. Over an axis of its own it has a zoom of its own, too. */
 function AddedRunCurve({ chart, choices, declared, axis, change, zoom, onZoom, ...look }: AddedProps) {
   const over = chart.axis ?? axis;
-  const query = useSeries(look.run.id, [chart.metric], over);
+  const query = useSeries(look.run.id, [chart.metric], askedAxis(over));
   if (query.isError && !query.data) return <LoadFault what="This chart could not be loaded." query={query} />;
   return (
     <RunCurve
       {...look}
       metric={chart.metric}
       declared={declared.find(({ name }) => name === chart.metric)}
-      head={<ChartHead chart={chart} choices={choices} axis={axis} change={change} />}
+      head={
+        <ChartHead
+          chart={chart}
+          choices={choices}
+          axis={axis}
+          epochs={look.items !== undefined}
+          change={change}
+        />
+      }
+      over={over}
       answer={query.data}
       {...(over === axis ? { zoom, onZoom } : {})}
     />

@@ -33,7 +33,7 @@ export function RunScreen() {
   useEffect(() => {
     document.title = title;
   }, [title]);
-  if (query.data) return <Page run={query.data} />;
+  if (query.data) return <Page key={query.data.id} run={query.data} />; // nothing of one run stands on the page of the next
   if (statusOf(query.error) === 404) return <Missing />;
   if (query.isError) return <LoadFault what="The run could not be loaded." query={query} />;
   return (

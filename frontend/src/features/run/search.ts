@@ -1,4 +1,4 @@
-import type { Axis } from "@/lib/api/types";
+import type { ChartAxis } from "@/lib/api/types";
 import { furtherOf } from "@/lib/charts/added-names";
 import { smoothingIn } from "@/lib/charts/smoothing";
 import { zoomFrom } from "@/lib/charts/zoom";
@@ -7,7 +7,7 @@ import { windowFrom } from "./asked-window";
 
 /** What of the run is in view; all of it is in the URL. */
 export interface RunSearch {
-  axis?: Axis;
+  axis?: ChartAxis;
   /** The part of the horizontal axis in view, "1.5_3.2" in its unit. */
   x?: string;
   /** Losses, and what else is no share, on a logarithmic scale. */

@@ -6,6 +6,7 @@ import {
   readRunOptions,
   readRunQueryKey,
 } from "@/lib/client/@tanstack/react-query.gen";
+import type { RunView } from "@/lib/client/types.gen";
 import { fetchSeries } from "@/lib/columns/series-increments";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
@@ -35,6 +36,12 @@ export function useExperimentOf(id: string | undefined) {
     ...readExperimentOptions({ path: { experiment_id: id ?? "" } }),
     enabled: id !== undefined,
   });
+}
+
+/** The number of training items, as its first rank reported it; undefined: it did not. */
+export function trainingItems({ phases }: RunView): number | undefined {
+  const items = Number(phases.find(({ rank }) => rank === 0)?.notes["training items"]);
+  return items > 0 ? items : undefined;
 }
 
 /** What its workload reports beside accuracy and loss. */

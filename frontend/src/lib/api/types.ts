@@ -14,5 +14,7 @@ export type CommonMetric =
   | "throughput"
   | "staleness";
 export type Axis = BandAnswer["axis"];
+/** What charts run over: epochs are samples over the number of training items. */
+export type ChartAxis = Axis | "epochs";
 export type ExperimentSpec = ExperimentView["spec"];
 export type Problem = ProblemDetails;

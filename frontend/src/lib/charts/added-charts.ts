@@ -1,4 +1,4 @@
-import type { Axis, Metric } from "@/lib/api/types";
+import type { ChartAxis, Metric } from "@/lib/api/types";
 import type { FurtherMetricView } from "@/lib/client/types.gen";
 import { AXES } from "@/lib/format/quantities";
 import { furtherOf } from "./added-names";
@@ -7,7 +7,7 @@ import { chartLook, OF_STEPS } from "./chart-look";
 /** A chart that somebody added: a metric over an axis; undefined: over that of the page. */
 export interface AddedChart {
   readonly metric: Metric;
-  readonly axis: Axis | undefined;
+  readonly axis: ChartAxis | undefined;
 }
 
 /** The charts that an address names. */

@@ -1,6 +1,7 @@
 import { CloseButton, Group, NativeSelect, Select } from "@mantine/core";
-import type { Axis } from "@/lib/api/types";
-import { AXES, axisLabel } from "@/lib/format/quantities";
+import type { ChartAxis } from "@/lib/api/types";
+import { axesOffered, axisLabel } from "@/lib/format/axes";
+import { AXES } from "@/lib/format/quantities";
 import type { AddedChart, choicesOf } from "./added-charts";
 
 type Choices = ReturnType<typeof choicesOf>;
@@ -27,12 +28,14 @@ interface ChartHeadProps {
   chart: AddedChart;
   choices: Choices;
   /** Of the page. */
-  axis: Axis;
+  axis: ChartAxis;
+  /** Whether it can run over epochs. */
+  epochs: boolean;
   change: (chart: AddedChart | undefined) => void;
 }
 
 /** What an added chart shows over what, each to be chosen, and a button that takes it away. */
-export function ChartHead({ chart, choices, axis, change }: ChartHeadProps) {
+export function ChartHead({ chart, choices, axis, epochs, change }: ChartHeadProps) {
   const known = choices.some(({ items }) => items.some(({ value }) => value === chart.metric));
   return (
     <Group gap="4px 8px" fz={13}>
@@ -49,7 +52,10 @@ export function ChartHead({ chart, choices, axis, change }: ChartHeadProps) {
         aria-label="Axis of this chart"
         data={[
           { value: "", label: `${axisLabel(axis)}, as above` },
-          ...AXES.map((value) => ({ value, label: axisLabel(value) })),
+          ...axesOffered(epochs || chart.axis === "epochs").map((value) => ({
+            value,
+            label: axisLabel(value),
+          })),
         ]}
         value={chart.axis ?? ""}
         onChange={(event) => {

@@ -83,6 +83,7 @@ export function LineChart(props: LineChartProps) {
     props.close,
     props.log,
     props.logX,
+    props.marksX,
     props.sync,
     dark,
     height,

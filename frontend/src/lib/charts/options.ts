@@ -5,7 +5,7 @@ import type { Beyond } from "./most-values";
 import type uPlot from "./plot-type";
 import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
 import { logTicks } from "./space-scale";
-import { apart, tickTexts } from "./tick-texts";
+import { marksInView, tickTexts } from "./tick-texts";
 import { type TooltipRow, tellsCursor, tooltip } from "./tooltip";
 import type { Zoom } from "./zoom";
 
@@ -108,7 +108,7 @@ export function chartOptions(
       {
         ...axis,
         ...(axes.logX && ROUND),
-        ...(axes.marksX && { splits: (plot: uPlot) => apart(plot, axes.marksX ?? []) }),
+        ...(axes.marksX && { splits: marksInView(axes.marksX) }),
         label: axes.xTitle,
         labelSize: 20,
         labelGap: 0,

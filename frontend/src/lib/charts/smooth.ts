@@ -1,22 +1,20 @@
 import type { ChartSeries } from "./series";
 
 /**
- * The mean of each point and as many on either side of it, fewer at the ends; gaps stay gaps, and are averaged by
- * nothing. Of all points `strength` percent count to a mean, and at least three.
+ * The mean of each point and of those that have a partner as far on its other side, so that a slope is bent neither at
+ * its ends nor beside a gap; gaps stay gaps. Of all points `strength` percent count to a mean, and at least three.
  */
 export function averaged(y: ArrayLike<number | null>, strength: number): (number | null)[] {
   const reach = Math.max(1, Math.round((y.length * strength) / 200));
-  const values = Array.from(y);
-  const [first, last] = [values.findIndex(isNumber), values.findLastIndex(isNumber)];
   return Array.from({ length: y.length }, (_, at) => {
-    if (!isNumber(y[at])) return null;
-    const own = Math.min(reach, at - first, last - at); // as many before as after: a slope is not bent at its ends
-    let [sum, count] = [0, 0];
-    for (let i = at - own; i <= at + own; i += 1) {
-      const value = y[i];
-      if (!isNumber(value)) continue;
-      sum += value;
-      count += 1;
+    const own = y[at];
+    if (!isNumber(own)) return null;
+    let [sum, count] = [own, 1];
+    for (let away = 1; away <= Math.min(reach, at); away += 1) {
+      const [before, behind] = [y[at - away], y[at + away]];
+      if (!isNumber(before) || !isNumber(behind)) continue;
+      sum += before + behind;
+      count += 2;
     }
     return sum / count;
   });

@@ -81,11 +81,20 @@ function withDigits(text: string, value: number | null, digits: number): string 
 /** Room that a number below an axis takes, px. */
 const ROOM = 28;
 
-/** Of some values, ascending, those whose numbers do not touch; the last one is always among them. */
-export function apart(plot: Pick<uPlot, "valToPos">, values: readonly number[]): number[] {
+/**
+ * Of some values, ascending, those in view whose numbers do not touch; the last of these is always among them. What is
+ * out of view would be written beside the chart.
+ */
+export function apart(
+  plot: Pick<uPlot, "valToPos">,
+  values: readonly number[],
+  low: number,
+  high: number,
+): number[] {
   const kept: number[] = [];
   let right = Number.POSITIVE_INFINITY;
   for (const value of [...values].reverse()) {
+    if (value < low || value > high) continue;
     const left = plot.valToPos(value, "x");
     if (right - left < ROOM) continue;
     kept.unshift(value);
@@ -93,3 +102,9 @@ export function apart(plot: Pick<uPlot, "valToPos">, values: readonly number[]):
   }
   return kept;
 }
+
+/** Where uPlot writes numbers below an axis: at some values, as far as there is room. */
+export const marksInView =
+  (marks: readonly number[]) =>
+  (plot: Pick<uPlot, "valToPos">, _axis: number, low: number, high: number): number[] =>
+    apart(plot, marks, low, high);

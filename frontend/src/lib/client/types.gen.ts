@@ -3090,6 +3090,12 @@ export type ExperimentView = {
      */
     tags: Array<string>;
     /**
+     * Training Items
+     *
+     * Number of training items, so that samples over it are epochs; null: no run has reported it.
+     */
+    training_items?: number | null;
+    /**
      * User
      *
      * Who submitted it.

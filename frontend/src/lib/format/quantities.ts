@@ -1,17 +1,9 @@
-import type { Axis, CommonMetric, Metric } from "@/lib/api/types";
+import type { ChartAxis, CommonMetric, Metric } from "@/lib/api/types";
 import type { FurtherMetricView } from "@/lib/client/types.gen";
-import { formatBytes, formatCompact, formatCount, formatNumber, formatPercent } from "./numbers";
-import { formatSeconds } from "./time";
+import { formatCount, formatNumber, formatPercent } from "./numbers";
 
-export const AXES: readonly Axis[] = ["clock", "wall", "samples", "step", "bytes"];
-
-const AXIS_LABELS: Record<Axis, string> = {
-  clock: "Train clock",
-  wall: "Wall time",
-  samples: "Samples",
-  step: "Steps",
-  bytes: "Bytes sent",
-};
+/** In the order in which they are offered. Their words are apart: addresses are read before any chart is loaded. */
+export const AXES: readonly ChartAxis[] = ["clock", "wall", "samples", "epochs", "step", "bytes"];
 
 export const METRIC_LABELS: Record<CommonMetric, string> = {
   validation_accuracy: "Validation accuracy",
@@ -32,29 +24,6 @@ export function isShare(metric: CommonMetric): boolean {
 /** What the latest evaluation of a run is called: those of before there was a validation part scored the test part. */
 export function accuracyLabel(part: "validation" | "test" | null): string {
   return METRIC_LABELS[part === "test" ? "test_accuracy" : "validation_accuracy"];
-}
-
-export function axisLabel(axis: Axis): string {
-  return AXIS_LABELS[axis];
-}
-
-/** The axis with its unit; virtual seconds are always called so. */
-export function axisTitle(axis: Axis, simulated: boolean): string {
-  if (axis === "clock" || axis === "wall") return `${AXIS_LABELS[axis]} (${simulated ? "virtual s" : "s"})`;
-  return axis === "bytes" ? "Bytes sent, all ranks" : AXIS_LABELS[axis];
-}
-
-/** One value on an axis, in words. */
-export function formatAxisValue(axis: Axis, value: number | null): string {
-  if (axis === "clock" || axis === "wall") return formatSeconds(value);
-  if (axis === "bytes") return formatBytes(value);
-  return formatCount(value);
-}
-
-/** A tick on an axis: as short as it can be. */
-export function formatAxisTick(axis: Axis, value: number): string {
-  if (axis === "bytes") return formatBytes(value);
-  return axis === "clock" || axis === "wall" ? formatNumber(value) : formatCompact(value);
 }
 
 export function formatMetric(metric: CommonMetric, value: number | null | undefined): string {

@@ -1,5 +1,5 @@
 import { Button, Group, Switch } from "@mantine/core";
-import type { Axis } from "@/lib/api/types";
+import type { ChartAxis } from "@/lib/api/types";
 import { MOST_SMOOTH } from "@/lib/charts/smoothing";
 import { AxisPicker } from "./axis-picker";
 
@@ -38,12 +38,14 @@ interface CurveControlsProps {
   showAll: (() => void) | undefined;
   ways: readonly Way[];
   smoothing: Smoothing;
-  axis: Axis;
-  choose: (axis: Axis | undefined) => void;
+  axis: ChartAxis;
+  /** Whether curves can run over epochs. */
+  epochs: boolean;
+  choose: (axis: ChartAxis | undefined) => void;
 }
 
 /** What stands beside the title of curves: the way out of a zoom, how they are drawn, and over what. */
-export function CurveControls({ showAll, ways, smoothing, axis, choose }: CurveControlsProps) {
+export function CurveControls({ showAll, ways, smoothing, axis, epochs, choose }: CurveControlsProps) {
   return (
     <Group gap="6px 12px" justify="flex-end" miw={0}>
       {showAll && (
@@ -64,7 +66,7 @@ export function CurveControls({ showAll, ways, smoothing, axis, choose }: CurveC
         />
       ))}
       <SmoothSlider {...smoothing} />
-      <AxisPicker axis={axis} choose={choose} />
+      <AxisPicker axis={axis} epochs={epochs} choose={choose} />
     </Group>
   );
 }
