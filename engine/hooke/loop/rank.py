@@ -28,6 +28,7 @@ from hooke.loop.server_worker import ServerWorkerLoop
 from hooke.loop.state import RankSetup
 from hooke.loop.synchronous import SynchronousLoop
 from hooke.loop.threads import updates
+from hooke.spec.events import TRAINING_ITEMS
 from hooke.spec.pointers import pointer
 from hooke.trace.phases import Phase
 
@@ -44,6 +45,8 @@ class TrainingRank(RecordedRank):
         self.lock_free_loop = LockFreeLoop(self)
         self._undone: Callable[[], tuple[float, float]] | None = None
         self.notes |= algorithm.notes(spec.workers)
+        if setup.comm.rank == 0:
+            self.note(TRAINING_ITEMS, str(setup.objective.train_size))
 
     def checkpoint(self) -> None:
         """Write a checkpoint, if the run keeps any; collective."""

@@ -57,7 +57,7 @@ from hooke.loop.replay import read_order  # noqa: E402
 from hooke.loop.split import settled, told  # noqa: E402
 from hooke.loop.state import RankOptions, RankSetup  # noqa: E402
 from hooke.loop.threads import built  # noqa: E402
-from hooke.spec.events import TRAINING_ITEMS, Done, Evaluation  # noqa: E402
+from hooke.spec.events import Done, Evaluation  # noqa: E402
 from hooke.spec.specification import RunSpec  # noqa: E402
 from hooke.spec.states import DIVERGED, INFRASTRUCTURE, USER_RAISED  # noqa: E402
 from hooke.trace.phases import Ledger  # noqa: E402
@@ -110,8 +110,6 @@ def train_rank(
         setup = RankSetup(timed, chosen, objective, spec, folder, options)
         rank = TrainingRank(setup, recorder)
         rank.notes |= notes_of(rank.placed, objective, copies is not None) | told(sizes) | bounded
-        if comm.rank == 0:
-            rank.note(TRAINING_ITEMS, str(objective.train_size))
         rank.measured = sizes
         if spec.virtual is not None:
             rank.note("compute time", said_of_compute_time(spec.virtual))

@@ -26,6 +26,8 @@ ONLY = "HOOKE_METHODS"
 BY_BASE_CLASS = ("momentum_kind", "beta_per", "optimizer", "schedule")
 """Options of `Descent` and `Elastic` without a case of their own: they are in those of `momentum`, in
 `test_elastic.py`, and in `test_settings.py`."""
+ALONE = ("split",)
+"""Options without a case: measured sizes follow a clock, and differ between worlds (`test_measured_split.py`)."""
 MERGING = ("adaptive-sgd",)
 """Methods with a server that waits for all workers from time to time."""
 VARYING = ("heterogeneous-easgd",)
@@ -81,7 +83,7 @@ def options(algorithm: str) -> list[dict[str, Any]]:
     for name, field in _properties(kind).items():
         if field.get("type") == "boolean":
             found.append({name: not field.get("default", False)})
-        elif "enum" in field and name not in grouped.union(BY_BASE_CLASS):
+        elif "enum" in field and name not in grouped.union(BY_BASE_CLASS, ALONE):
             found += [{name: value} for value in field["enum"] if value not in (field.get("default"), "plain")]
         elif name == kind.period_field and name not in always:
             found.append({name: PERIOD})
