@@ -109,4 +109,5 @@ def test_the_export_has_everything_in_both_forms(service, monkeypatch):
     rows = list(csv.DictReader(io.StringIO(answer.text)))
     assert [row["action"] for row in rows] == [entry["action"] for entry in shown]
     assert json.loads(rows[1]["after"]) == {"draining": True}
-    assert rows[0]["after"] == ""
+    assert json.loads(rows[0]["after"]) == {"agent": None, "place": None, "token": None}
+    assert rows[0]["before"] == "", "there was no cluster"

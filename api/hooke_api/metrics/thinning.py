@@ -40,7 +40,7 @@ LEVELS = (1024, 10_000)
 """Limits of points: that of charts, and that of a query."""
 LEAST_STEPS = 2 * LEVELS[0]
 """Steps of a rank from which on a run gets levels; the steps of shorter runs are read quickly."""
-VERSION = 1
+VERSION = 2
 """Of what is computed: changed with it, it makes stored levels invalid."""
 
 
@@ -128,6 +128,7 @@ def _curves(session: Session, run: Facts, key: Key, places: Mapping[Axis, Floats
     told = Told(read_begun(session, [run])[run.id], read_left(session, [run])[run.id], evaluations)
     try:
         watched = {(axis, kind): frozenset(places[axis].tolist()) for axis in AXES for kind in (False, True)}
+        watched["samples", False] |= {float(row[1]) for row in evaluations}  # what was sent until each
         return grow(session, run, key, told, LEVELS[-1], places=watched)
     except Irregular:
         return dict(load(session, [run]))[run.id]

@@ -177,7 +177,7 @@ def _begin(  # noqa: PLR0913 - what the entry says
     session: Session, known: UserIdentity, user: User, action: str, person: Person, sent: Sent
 ) -> str:
     known.used_at, known.label = database_time(session), person.label
-    return signing_in.begin(session, user, action, sent, f"identity {known.id}", about(known))
+    return signing_in.begin(session, user, action, sent, f"identity {known.id}", after=about(known))
 
 
 def about(identity: UserIdentity) -> dict[str, str]:

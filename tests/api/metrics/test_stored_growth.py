@@ -163,6 +163,17 @@ def test_a_restart_makes_it_useless_and_levels_take_its_place_at_the_end(databas
     check(database, CurveStore(), run)
 
 
+@ONE_KIND
+def test_levels_know_what_was_sent_until_an_evaluation_beside_no_place_of_bands(database, run):
+    run.end()
+    assert thinning.store(database, run.id)
+    asked = (run.id, "bytes", 32, ("validation_accuracy", "p_at_3"))
+    expected = true_series(database, *asked)
+    with database.write() as session:
+        session.execute(update(Chunk).values(data=b""))  # what is answered is what was stored
+    assert series(database, CurveStore(), *asked) == expected
+
+
 def test_an_ended_run_with_such_a_row_alone_still_gets_levels(database, run, thinner):
     thinner.look()
     with database.write() as session:

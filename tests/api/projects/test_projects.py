@@ -65,7 +65,8 @@ def test_a_project_is_made_and_changed(service):
         problem(service.client.patch("/projects/default", json=change), 409)
     service.client.patch("/projects/default", json={"keep_runs": "30d"}).raise_for_status()
     service.client.patch("/projects/default", json={"keep_runs": "site"}).raise_for_status()
-    state = {"name": name, "description": "", "archived": False, "keep_runs": "90d", "quota": None}
+    state = {"name": name, "description": "", "archived": False, "keep_runs": "90d"}
+    state |= {"quota": None, "quota_bytes": None}
     assert told(service, name)[:2] == [
         ("owner", "create_project", None, state),
         ("owner", "change_project", state, state | {"name": next_name, "keep_runs": "never"}),

@@ -85,21 +85,37 @@ def test_a_run_that_goes_on_keeps_the_sizes_of_its_checkpoint(tmp_path):
     assert again[0].done.samples == straight[0].done.samples
 
 
-def test_real_workers_measure_themselves(tmp_path):
-    """One of two is slowed down to a quarter, before the run as in it."""
-    chosen = document(groups=[{"kind": "cpu"}, {"kind": "cpu", "speed": 0.25}])
-    folder, place = tmp_path / "out", tmp_path / "run.json"
+def ran(folder):
+    """Return the sizes that two real workers have measured, and the speed of the second, slowed to a quarter.
+
+    Gradients take milliseconds: who takes a core for a moment changes few of them.
+    """
+    chosen = document(groups=[{"kind": "cpu"}, {"kind": "cpu", "speed": 0.25}], batch=64)
+    chosen["workload"] = {"name": "digits-mlp", "parameters": {"hidden1": 512, "hidden2": 512}}
+    chosen |= {"budget": {"samples": 64 * 10 * 20}, "evaluation": {"every": 64 * 10 * 20}}
+    folder.mkdir()
+    place = folder / "run.json"
     place.write_text(json.dumps(chosen))
     found = subprocess.run(
-        command("run", place, "--run-dir", folder, "--json"),
+        command("run", place, "--run-dir", folder / "out", "--json"),
         capture_output=True,
         text=True,
         check=True,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
-    ends = [list(records(folder / f"journal.{worker}.jsonl")) for worker in (0, 1)]
+    ends = [list(records(folder / "out" / f"journal.{worker}.jsonl")) for worker in (0, 1)]
     sizes = [each[-1].batches for each in ends]
-    assert sum(sizes) == 10 and sizes[0] >= 7, "8 and 2, unless others took a core meanwhile"
     assert ends[0][0].notes["batches of a step"] == f"{sizes[0]}, {sizes[1]} by measured speed"
-    speeds = json.loads(found.stdout)["speeds"]
-    assert speeds[1] == pytest.approx(0.25, abs=0.12), "by the batches that each has had"
+    return sizes, json.loads(found.stdout)["speeds"][1]
+
+
+def test_real_workers_measure_themselves(tmp_path):
+    """Before the run as in it: 8 and 2, unless others take a core all the while, which is tried again twice."""
+    seen = []
+    for turn in range(3):
+        sizes, speed = ran(tmp_path / str(turn))
+        assert sum(sizes) == 10
+        seen.append((sizes, speed))
+        if sizes[0] >= 7 and speed == pytest.approx(0.25, abs=0.12):  # by the batches that each has had
+            return
+    pytest.fail(f"sizes and speed of the slow worker, each time: {seen}")
