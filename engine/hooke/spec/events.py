@@ -35,13 +35,12 @@ STEP_COLUMNS: dict[str, str] = {
     "payload": "<i8",  # bytes requested to be sent in the step
     "wire": "<i8",  # bytes sent by this rank's schedule in the step
     "messages": "<i4",  # messages sent by this rank in the step
-    "staleness": "<f4",  # center updates between a worker's read and its write (lock-free: exchanges that others
-    # began between two of its own); NaN where not applicable
+    "staleness": "<f4",  # center updates between read and write (lock-free: others' exchanges); NaN: absent
     "worker": "<i4",  # server: the worker of the exchange, for a replay; -1 where not applicable
 }
 
 ABSENT: dict[str, float] = {"staleness": math.nan, "worker": -1}
-"""Optional columns of a block, with the value of all of its steps if the column is missing."""
+"""Optional columns of a block, with the value of all of its steps if missing."""
 TRAINING_ITEMS = "training items"  # the note of rank 0 that has their number: samples over it are epochs
 
 
