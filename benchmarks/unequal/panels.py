@@ -47,5 +47,5 @@ def figures(records: Mapping[Run, Record], task: str) -> dict[str, list[str]]:
 
 def survival(records: Mapping[Run, Record]) -> list[list[str]]:
     """Return the clusters in the figure of survival, by the spread of their speeds; none without those of many."""
-    rows = [[at for at in of_kind(kind) if complete(records, "digits", at)] for kind in ("spread", "cpus")]  # type: ignore[arg-type]
+    rows = [[at for at in of_kind(kind) if complete(records, "digits", at)] for kind in ("spread", "cpus")]
     return [row for row in rows if row] if rows[0] else []

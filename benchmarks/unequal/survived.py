@@ -114,22 +114,20 @@ def _marks(axes: Axes, at: Sequence[tuple[int, Verdict]], color: str, apart: boo
         axes.plot(*zip(*lines, strict=True), color=color, linewidth=2 if apart else 1)
     face = color if apart else "none"
     both = [(v.ratio, y) for y, v in known if v.ratio and v.low is not None and v.high is not None]
-    open_low, open_high = ([(end, y) for y, v in known if known_end(v) is None] for end, known_end in _ENDS)
-    for shape, points in (("D", both), ("<", open_low), (">", open_high)):
+    below, above = [(LEFT, y) for y, v in known if v.low is None], [(RIGHT, y) for y, v in known if v.high is None]
+    for shape, points in (("D", both), ("<", below), (">", above)):
         if points:
-            x, y = zip(*points, strict=True)
-            axes.plot(x, y, shape, color=color, markersize=4, markerfacecolor=face, clip_on=False)
-    for y in (y for y, v in at if v.low is None and v.high is None):
-        axes.text(1, y, "open", ha="center", va="center", fontsize=7.5)
+            axes.plot(
+                *zip(*points, strict=True), shape, color=color, markersize=4, markerfacecolor=face, clip_on=False
+            )
+    for place, v in at:
+        if v.low is None and v.high is None:
+            axes.text(1, place, "open", ha="center", va="center", fontsize=7.5)
 
 
 def _line(y: float, low: float, high: float) -> list[tuple[float, float]]:
     """Return the points of an interval, and the gap behind it: all of a colour are one path of the file."""
     return [(low, y), (high, y), (math.nan, y)]
-
-
-_ENDS = ((LEFT, lambda v: v.low), (RIGHT, lambda v: v.high))
-"""Ends of the axis, and the ends of intervals that may be missing there."""
 
 
 def _legend(drawn: Figure, noisy: float) -> None:
