@@ -149,9 +149,10 @@ def main() -> int:
     fresh = options.measure or not COSTS.exists()
     costs = dispatching.measure(COSTS, options.measure) if fresh else dispatching.read(COSTS)
     found = records.publish(PAGE, DATA, options.store, run_of, lambda known: page(known, costs), runs.drawn)
-    from benchmarks.unequal.curves import draw  # needs matplotlib, which a machine that measures may not have
+    from benchmarks.unequal import curves, survived  # need matplotlib, which a machine that measures may not have
 
-    draw(found, DATA.parent)
+    curves.draw(found, DATA.parent)
+    survived.draw(found, DATA.parent)
     print(PAGE)
     return 0
 

@@ -11,7 +11,7 @@ from benchmarks.evidence.wording import table
 from benchmarks.unequal import claims, dispatching, findings, for_real, short
 from benchmarks.unequal.conditions import CONDITIONS, MANY, SEEDS, TRIALS, Kind, of_kind
 from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SYNC, entries
-from benchmarks.unequal.panels import figures, over_epochs
+from benchmarks.unequal.panels import SURVIVED, figures, over_epochs
 from benchmarks.unequal.runs import Run, best, complete, median, results
 from benchmarks.unequal.tasks import TASKS
 
@@ -67,6 +67,16 @@ equal speeds the same method takes, with the 95% interval of each by itself, unc
 in every column, with as many trials: the draws of two settings are in these ratios, too. With equal speeds, jitter
 or stragglers alone Weighted Sync SGD is Sync SGD: what differs between them there is noise of tuning and seeds.
 """
+SEEN = (
+    f"Virtual seconds of {SYNC} over those of each method, with intervals, in clusters of "
+    f"{CONDITIONS['equal'].workers} and of 2 CPUs, by the spread of speeds; filled: told apart from {SYNC}"
+)
+OVER_SYNC = f"""\
+![{SEEN}](heterogeneous/{SURVIVED})
+
+The figure does not show which method is best, as each is compared with {SYNC} alone, nor a real cluster, another
+task than digits, or speeds that drift during a run.
+"""
 REAL = """\
 Two processes on this machine, of which one sleeps after its gradients so that it is slower by the given factor; a
 method with a server has a third process, which takes its time from the cores of the two. Seconds are real.
@@ -85,7 +95,7 @@ def page(records: Mapping[Run, Record], costs: dispatching.Costs) -> str:
     ]
     lines += ["", "### The papers' findings", "", SHAPES, *findings.shapes(records)]
     if findings.found_in(records, "spread"):
-        lines += ["", "## Which method survives an unequal cluster best (simulated)", "", SURVIVAL]
+        lines += ["", "## Which method survives an unequal cluster best (simulated)", "", SURVIVAL, OVER_SYNC]
         lines += findings.survival(records)
     lines += ["", *summary(records, "Two workers (simulated)", "cpus", "box"), *_several(records), *_real(records)]
     lines += [*for_real.section(records), "## How it was measured", "", HEAD]

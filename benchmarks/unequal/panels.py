@@ -13,6 +13,8 @@ REAL = ("real", "gpu")
 """Kinds of conditions whose seconds are those of a clock on the wall."""
 COLUMNS = 2
 """Panels of a figure: more would make it larger than a page of the repository may have."""
+SURVIVED = "survival.svg"
+"""The figure of the methods over Sync SGD, by cluster."""
 
 
 def panels(records: Mapping[Run, Record], task: str) -> list[str]:
@@ -41,3 +43,9 @@ def figures(records: Mapping[Run, Record], task: str) -> dict[str, list[str]]:
     """Return the conditions in each figure of a task, by the figure's name."""
     shown = panels(records, task)
     return {f"loss-{task}-{k // COLUMNS + 1}.svg": shown[k : k + COLUMNS] for k in range(0, len(shown), COLUMNS)}
+
+
+def survival(records: Mapping[Run, Record]) -> list[list[str]]:
+    """Return the clusters in the figure of survival, by the spread of their speeds; none without those of many."""
+    rows = [[at for at in of_kind(kind) if complete(records, "digits", at)] for kind in ("spread", "cpus")]
+    return [row for row in rows if row] if rows[0] else []

@@ -1,0 +1,79 @@
+"""The figure of survival: it is that of the published records, and says what the page's table says."""
+
+import math
+import re
+
+import pytest
+
+from benchmarks.common import records as kept
+from benchmarks.evidence.drawing import PALETTE
+from benchmarks.unequal import __main__ as command
+from benchmarks.unequal.panels import SURVIVED, survival
+from benchmarks.unequal.runs import run_of
+from benchmarks.unequal.survived import draw
+from tests.evidence.test_unequal import complete, made
+
+FASTER, SLOWER = PALETTE[2], PALETTE[0]
+
+
+def told(text):
+    """Return what the title of the figure says of each cluster."""
+    title = re.search(r"<title>(.*?)</title>|<dc:title>(.*?)</dc:title>", text, re.DOTALL)
+    said = " ".join((title[1] or title[2]).split()).partition("a missed target. ")[2]
+    return dict(re.findall(r"(\d CPUs, [^:]+(?: : 1)?(?<! )): (.*?)\.(?= \d CPUs, |$)", said))
+
+
+def marks(text, color):
+    """Return how many filled marks there are, without that of the legend."""
+    return len(re.findall(rf'<use [^>]*style="fill: {color};', text)) - 1
+
+
+def tick(text, label, panel):
+    """Return where a label of the axis is in a panel, in points from the left."""
+    return float(re.findall(rf'x="([\d.]+)" y="[\d.]+">{label}</text>', text)[panel])
+
+
+@pytest.fixture(scope="module")
+def published():
+    return kept.read(command.DATA, run_of)
+
+
+def test_the_figure_is_that_of_the_published_records(published, tmp_path):
+    assert draw(published, tmp_path)
+    drawn = (tmp_path / SURVIVED).read_text()
+    assert drawn == (command.DATA.parent / SURVIVED).read_text()
+    assert f"](heterogeneous/{SURVIVED})" in command.PAGE.read_text()
+
+
+def test_the_published_figure_says_what_the_table_says():
+    drawn = (command.DATA.parent / SURVIVED).read_text()
+    rows = [line.split(" | ") for line in command.PAGE.read_text().partition("| workers |")[2].splitlines()]
+    table = {row[0].strip("| "): row[2].rpartition(" (")[0] for row in rows if row[1:2] == ["digits"]}
+    found = told(drawn)
+    assert len(found) == 9
+    for cluster, said in found.items():
+        at = cluster.removeprefix("8 CPUs, ").replace("2 CPUs", "CPUs")
+        assert set(said.replace("none told apart", "none").split("; ")) == set(table[at].split("; ")), cluster
+    assert marks(drawn, FASTER) == sum("x (" in each for said in found.values() for each in said.split("; "))
+    assert marks(drawn, SLOWER) == 0
+
+
+def test_clusters_are_in_the_order_of_their_spread_and_marks_are_what_is_told_apart(tmp_path):
+    """By hand: one method takes a fifth of the time, one five times as long; without noise both are told apart."""
+    assert not draw(complete("ratio-4"), tmp_path)
+    assert not (tmp_path / SURVIVED).exists()
+    records = complete("one-slow") | complete("ratio-8") | complete("ratio-2") | complete("jitter")
+    records |= made("Async SGD", (1, 1.2, 1.4), condition="one-slow")
+    records |= made("Local SGD", (25, 30, 35), condition="one-slow")
+    records |= made("Async EASGD", (None, None, None), condition="jitter")
+    assert survival(records) == [["jitter", "one-slow"], ["ratio-2", "ratio-8"]]
+    assert draw(records, tmp_path)
+    drawn = (tmp_path / SURVIVED).read_text()
+    assert (marks(drawn, FASTER), marks(drawn, SLOWER)) == (1, 1)
+    said = told(drawn)["8 CPUs, one of 8 at a quarter"]
+    assert re.search(r"Local SGD 0\.20x .*; Async SGD 5\.0x ", said)
+    assert told(drawn)["2 CPUs, speeds 8 : 1"] == "none told apart"
+    one, four = (tick(drawn, label, 1) for label in ("1x", "4x"))
+    for color, ratio in ((FASTER, 5.0), (SLOWER, 0.2)):
+        x = float(re.search(rf'<use [^>]*x="([\d.]+)"[^>]*style="fill: {color};', drawn)[1])
+        assert math.log(ratio, 4) == pytest.approx((x - one) / (four - one), abs=0.02)
