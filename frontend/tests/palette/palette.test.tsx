@@ -156,7 +156,7 @@ describe("the command palette", () => {
       .on("GET /runs/*/logs", { lines: [], more: false, next_after: 0 });
     const { user, field, address, router } = await openPalette();
     typeQuickly(field, "state = failed");
-    await user.click(await option(/^Run #21/));
+    await user.click(await option(/^Run #21, Sync EASGD#7 Digits, three ways · local/));
     await waitFor(() => expect(address()).toBe("/runs/run_21"));
     expect(server.askedFor("GET /runs").map(({ query }) => query.get("filter"))).toEqual(["state = failed"]);
     await screen.findByRole("heading", { level: 1, name: /Run #21/ });

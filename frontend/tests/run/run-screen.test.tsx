@@ -241,14 +241,4 @@ describe("the page", () => {
     openApp(server, "/runs/run_0");
     expect(await screen.findByRole("heading", { name: "Run not found" })).toBeVisible();
   });
-
-  it("is refused under a heading of the page, and tried again", async () => {
-    server.on("GET /runs/*", new Refusal(403, "Not yours."));
-    const { user } = openApp(server, "/runs/run_21");
-    expect(await screen.findByText(/The run could not be loaded/)).toBeVisible();
-    expect(screen.getByRole("heading", { level: 1, name: "Run" })).toBeVisible();
-    server.on("GET /runs/*", run());
-    await user.click(screen.getByRole("button", { name: "Try again" }));
-    expect(await screen.findByRole("heading", { level: 1, name: /Run #21/ })).toBeVisible();
-  });
 });

@@ -10,6 +10,7 @@ import type {
 } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
 import { whyNotExtended, whyNoVariants } from "@/lib/keeping/extensible";
+import type { ExperimentNames } from "@/lib/keeping/use-experiment-names";
 import { includes } from "@/lib/people/roles";
 import { stateLook } from "@/lib/ui/states";
 import { pageOf } from "@/lib/views/pages";
@@ -123,17 +124,21 @@ export function aroundRun({ experiment_id: id }: RunView, me: Me | undefined): E
   ];
 }
 
-export function ofRuns(items: readonly RunSummary[]): Entry[] {
-  return items.map(({ id, number, variant, cluster, workers, seed, state, accuracy }) =>
+/** Runs, each with its experiment as far as its name is known: many have the same number and variant. */
+export function ofRuns(items: readonly RunSummary[], names: ExperimentNames): Entry[] {
+  return items.map(({ id, number, variant, cluster, workers, seed, state, accuracy, experiment_id: of }) =>
     page(
       `Run #${number}, ${variant}`,
       `/runs/${id}`,
       [
+        names.get(of),
         `${cluster}, ${workers} ${workers === 1 ? "worker" : "workers"}`,
         `seed ${seed}`,
         stateLook(state).label,
-        ...(accuracy === null ? [] : [formatPercent(accuracy, 1)]),
-      ].join(" · "),
+        accuracy !== null && formatPercent(accuracy, 1),
+      ]
+        .filter(Boolean)
+        .join(" · "),
     ),
   );
 }
