@@ -49,6 +49,16 @@ describe("what each role finds", () => {
   });
 });
 
+it("an experiment is begun in the project in view; the default one need not be said", () => {
+  const begun = (project?: string) => actions(me("researcher"), "dark", project)[0];
+  expect(begun("vision")).toMatchObject({
+    ...{ label: "New experiment", more: "in the project vision" },
+    target: { kind: "page", to: "/new?project=vision" },
+  });
+  for (const project of [undefined, "default"])
+    expect(begun(project)).toMatchObject({ more: undefined, target: { kind: "page", to: "/new" } });
+});
+
 describe("the experiment of the page", () => {
   it.each([
     ["/experiments/exp_7", "exp_7"],

@@ -48,6 +48,7 @@ const PAUSE = 200;
 export function useGroups(words: string) {
   const me = useMe();
   const scheme = useComputedColorScheme("light");
+  const project = useProject();
   const here = useHere(me);
   const run = useHereRun(me);
   const experiments = useExperiments(words);
@@ -66,7 +67,7 @@ export function useGroups(words: string) {
       ),
     },
     { label: "This run", entries: withWords(run, words) },
-    { label: "Actions", entries: withWords(actions(me, scheme), words) },
+    { label: "Actions", entries: withWords(actions(me, scheme, project), words) },
     { label: "Saved views", entries: some(ofViews(views.data?.items ?? [])) },
     { label: "Pages", entries: withWords(pages(me), words) },
     { label: named ? "Experiments" : "Latest experiments", entries: some(experiments.entries) },
@@ -82,6 +83,12 @@ export function useGroups(words: string) {
       experiments.searching || runs.searching || (named && (algorithms.isPending || clusters.isPending)),
     fault: failed && explain(failed.error),
   };
+}
+
+/** The project that the list of experiments, or the form of a new one, shows; undefined: none, or all. */
+function useProject(): string | undefined {
+  const { search } = useLocation();
+  return "project" in search ? search.project : undefined;
 }
 
 /** The experiment whose page is shown, and its number once the page knows it. */
