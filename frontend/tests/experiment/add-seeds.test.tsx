@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import { lackingSeeds, roomFor } from "@/features/experiment/extending";
 import type { ExperimentView } from "@/lib/client/types.gen";
@@ -66,6 +66,16 @@ describe("adding seeds", () => {
     expect(server.askedFor("POST /experiments/*/extension")[0]?.body).toEqual({ seeds: 4, version: 1 });
     expect(screen.getByTestId("version")).toHaveTextContent("version 2");
     expect(screen.queryByTestId("add-seeds")).toBeNull();
+  });
+
+  it("is not asked for any more by an address that came too early", async () => {
+    server.on("GET /experiments/*", experiment({ state: "running", finished_at: null }));
+    const { address, queries } = await openExperiment(server, "/experiments/exp_7?add=seeds&axis=samples");
+    await waitFor(() => expect(address()).toBe("/experiments/exp_7?axis=samples"));
+    server.on("GET /experiments/*", experiment(ENDED));
+    await act(() => queries.invalidateQueries());
+    expect(await screen.findByTestId("add-seeds")).toBeVisible();
+    expect(screen.queryByTestId("further-seeds")).toBeNull();
   });
 
   it("says why none were added", async () => {

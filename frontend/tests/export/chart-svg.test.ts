@@ -157,3 +157,18 @@ it("words of the axes that XML would read as marks leave as words", () => {
   expect(words).toEqual(expect.arrayContaining(["a &lt; b &amp; &quot;c&quot;", "&lt;x&gt;", "&amp;"]));
   expect(words).toHaveLength(svg.match(/<text/g)?.length ?? 0);
 });
+
+it("the values that a chart marks below are written there, as far as they are in view and have room", () => {
+  const below = (changes: Partial<Drawing>) =>
+    [...drawing(changes).matchAll(/y="332" text-anchor="middle">([^<]*)</g)].map(([, text]) => text);
+  const workers = { ...A, x: [2, 4, 16], low: undefined, high: undefined };
+  const marked = { series: [workers], marksX: [2, 4, 16], tickX: String };
+  expect(below(marked)).toEqual(["2", "4", "16"]);
+  expect(below({ ...marked, zoom: [1, 5] })).toEqual(["2", "4"]);
+  expect(below({ ...marked, marksX: undefined })).toEqual(["2", "4", "6", "8", "10", "12", "14", "16"]);
+  const many = Array.from({ length: 129 }, (_, i) => i + 2);
+  const kept = below({ ...marked, series: [{ ...workers, x: [2, 66, 130] }], marksX: many }).map(Number);
+  expect(kept.length).toBeGreaterThan(3);
+  expect(kept.length).toBeLessThan(40);
+  expect(many).toEqual(expect.arrayContaining(kept));
+});

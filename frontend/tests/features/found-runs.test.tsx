@@ -1,7 +1,8 @@
 import { screen, waitFor, within } from "@testing-library/react";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { RunSummary } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
+import { experiment } from "../support/fixtures/experiment";
 import { runSummary } from "../support/fixtures/run";
 import { apiServer, Refusal } from "../support/server";
 
@@ -11,6 +12,18 @@ const FOUND: RunSummary[] = [
   { ...runSummary(3), experiment_id: "exp_9", variant: "SlowMo", workers: 8, test_accuracy: null },
 ];
 
+const NAMES = new Map([
+  ["exp_7", experiment()],
+  ["exp_9", experiment({ id: "exp_9", number: 9, name: "Slow and fast" })],
+]);
+
+beforeEach(() => {
+  server.on(
+    "GET /experiments/*",
+    ({ path }) => NAMES.get(path.split("/").at(-1) ?? "") ?? new Refusal(404, "None."),
+  );
+});
+
 const rows = async () =>
   (await screen.findAllByTestId("found-run")).map((row) => row.textContent?.replaceAll(/\s+/g, " "));
 
@@ -18,18 +31,45 @@ describe("runs of all experiments", () => {
   it("are those that fit the filter of the address, with their columns, and lead on", async () => {
     server.on("GET /runs", { items: FOUND, next_cursor: null });
     openApp(server, "/runs?filter=workers%20%3D%208&columns=variant.test_accuracy");
-    expect(await rows()).toEqual(["#21Sync EASGD98.12%", "#3SlowMo–"]);
+    await screen.findAllByText(/^of #/);
+    expect(await rows()).toEqual([
+      "#21of #7 Digits, three waysSync EASGD98.12%",
+      "#3of #9 Slow and fastSlowMo–",
+    ]);
     const [asked] = server.asked.filter(({ operation }) => operation === "GET /runs");
     expect(Object.fromEntries(asked?.query ?? [])).toEqual({
       ...{ filter: "workers = 8", sort: "-created", limit: "100" },
     });
-    expect(screen.getByRole("link", { name: "Run 21, Sync EASGD" })).toHaveAttribute("href", "/runs/run_21");
+    expect(screen.getByRole("link", { name: "Run 21, Sync EASGD, #7 Digits, three ways" })).toHaveAttribute(
+      "href",
+      "/runs/run_21",
+    );
     expect(screen.getByRole("link", { name: "All as CSV" })).toHaveAttribute(
       "href",
       "/api/v1/runs.csv?filter=workers+%3D+8&sort=-created",
     );
     const compare = screen.getByRole("link", { name: "Compare their variants" }).getAttribute("href");
     expect(decodeURIComponent(compare ?? "")).toContain(`exp_9/${FOUND[1]?.cluster}/8/SlowMo`);
+  });
+
+  it("have the experiments of their own column named, and one of an experiment that cannot be read", async () => {
+    const lost = { ...runSummary(4), experiment_id: "exp_0" };
+    server.on("GET /runs", { items: [...FOUND, lost], next_cursor: null });
+    openApp(server, "/runs?columns=variant.experiment");
+    await screen.findByRole("link", { name: "#9 Slow and fast" });
+    expect(await rows()).toEqual([
+      "#21Sync EASGD#7 Digits, three ways",
+      "#3SlowMo#9 Slow and fast",
+      "#4Sync EASGDits experiment",
+    ]);
+    expect(server.askedFor("GET /experiments/*")).toHaveLength(3);
+  });
+
+  it("of one experiment need no name beside their numbers", async () => {
+    server.on("GET /runs", { items: [runSummary(21), runSummary(22)], next_cursor: null });
+    openApp(server, "/runs?columns=variant");
+    await waitFor(() => expect(server.askedFor("GET /experiments/*")).toHaveLength(1));
+    expect(await rows()).toEqual(["#21Sync EASGD", "#22Sync EASGD"]);
   });
 
   it("are selected, and compared as rows of their own", async () => {

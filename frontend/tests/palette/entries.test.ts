@@ -49,6 +49,16 @@ describe("what each role finds", () => {
   });
 });
 
+it("an experiment is begun in the project in view; the default one need not be said", () => {
+  const begun = (project?: string) => actions(me("researcher"), "dark", project)[0];
+  expect(begun("vision")).toMatchObject({
+    ...{ label: "New experiment", more: "in the project vision" },
+    target: { kind: "page", to: "/new?project=vision" },
+  });
+  for (const project of [undefined, "default"])
+    expect(begun(project)).toMatchObject({ more: undefined, target: { kind: "page", to: "/new" } });
+});
+
 describe("the experiment of the page", () => {
   it.each([
     ["/experiments/exp_7", "exp_7"],
@@ -168,9 +178,14 @@ describe("runs", () => {
   });
 
   it("say where they ran, with which seed, and what came of them", () => {
-    const [entry] = ofRuns([{ ...runSummary(21), accuracy: 0.5, workers: 1, cluster: "local", seed: 3 }]);
+    const shown = { ...runSummary(21), accuracy: 0.5, workers: 1, cluster: "local", seed: 3 };
+    const [entry] = ofRuns([shown], new Map());
     expect(entry?.label).toBe(`Run #21, ${runSummary(21).variant}`);
     expect(entry?.more).toMatch(/^local, 1 worker · seed 3 · .+ · 50.0%$/);
+    const other = { ...shown, id: "run_x", experiment_id: "exp_8" };
+    const told = ofRuns([shown, other], new Map([["exp_8", "#8 Digits"]]));
+    expect(told.map(({ label }) => label)).toEqual([entry?.label, entry?.label]);
+    expect(told.map(({ more }) => more)).toEqual([entry?.more, `#8 Digits · ${entry?.more}`]);
   });
 
   it("of a filter have a page of their own", () => {

@@ -47,6 +47,34 @@ describe("what is done with the experiment that is shown", () => {
     expect(server.askedFor("POST /experiments").map(({ body }) => body)).toEqual([experiment().spec]);
   });
 
+  it("is run again with the same key until an answer comes, and with another one then", async () => {
+    const { user, address } = await openOn({ state: "succeeded", runs: { succeeded: 9 }, version: 4 });
+    const again = async () => {
+      await user.click(await option(/^Rerun this experiment/));
+      await user.click(await screen.findByTestId("palette-confirm"));
+    };
+    server.on("POST /experiments", new Refusal(503, "Later."));
+    await again();
+    expect(await screen.findByText(/Later\./)).toBeVisible();
+    server.on("POST /experiments", experiment({ id: "exp_7" }));
+    for (const times of [2, 3]) {
+      await user.keyboard("{Escape}");
+      await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+      await user.keyboard("{Control>}k{/Control}");
+      await again();
+      await waitFor(() => expect(server.askedFor("POST /experiments")).toHaveLength(times));
+      await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+    }
+    expect(address()).toBe("/experiments/exp_7");
+    const [first, second, third] = server
+      .askedFor("POST /experiments")
+      .map(({ headers }) => headers["idempotency-key"]);
+    expect(first).toMatch(/^[0-9a-f]{32}$/);
+    expect(second).toBe(first);
+    expect(third).toMatch(/^[0-9a-f]{32}$/);
+    expect(third).not.toBe(first);
+  });
+
   it("has its failed runs retried, each once", async () => {
     server.on("POST /runs/*/retry", run());
     const { user } = await openOn({ state: "failed", runs: { succeeded: 7, failed_user: 2 } });

@@ -1,10 +1,11 @@
-import { act, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { answerExperiment } from "../experiment/page";
 import { openApp } from "../support/app";
 import { algorithm, CATALOGUE, cluster } from "../support/fixtures/catalogue";
 import { comparison, experiment, summary } from "../support/fixtures/experiment";
 import { me } from "../support/fixtures/people";
-import { runSummary } from "../support/fixtures/run";
+import { run, runSummary } from "../support/fixtures/run";
 import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
@@ -29,6 +30,12 @@ async function openPalette() {
   const field = await screen.findByRole("combobox", { name: "Search" });
   await waitFor(() => expect(field).toHaveFocus());
   return { ...app, field };
+}
+
+/** Keys one after another with no time between them: on a busy machine a pause of its own would be a search. */
+function typeQuickly(field: HTMLElement, text: string) {
+  for (let end = 1; end <= text.length; end += 1)
+    fireEvent.change(field, { target: { value: text.slice(0, end) } });
 }
 
 const option = (name: RegExp) => screen.findByRole("option", { name });
@@ -106,7 +113,7 @@ describe("the command palette", () => {
 
   it("searches experiments on the server once nobody types, and algorithms by title", async () => {
     const { user, field, address } = await openPalette();
-    await user.type(field, "local");
+    typeQuickly(field, "local");
     const found = await option(/^Local SGD/);
     await waitFor(() =>
       expect(server.askedFor("GET /experiments").map(({ query }) => query.get("filter"))).toContain(
@@ -141,16 +148,29 @@ describe("the command palette", () => {
   });
 
   it("finds runs by a filter, and leads to all of them", async () => {
-    server.on("GET /runs", { items: [runSummary(21)], next_cursor: null });
-    const { user, field, address } = await openPalette();
-    await user.type(field, "state = failed");
-    await user.click(await option(/^Run #21/));
+    // the page of the run asks for its parts as soon as it is shown: at once where another test has loaded it
+    answerExperiment(server);
+    server
+      .on("GET /runs", { items: [runSummary(21)], next_cursor: null })
+      .on("GET /runs/*", run())
+      .on("GET /runs/*/logs", { lines: [], more: false, next_after: 0 });
+    const { user, field, address, router } = await openPalette();
+    typeQuickly(field, "state = failed");
+    await user.click(await option(/^Run #21, Sync EASGD#7 Digits, three ways · local/));
     await waitFor(() => expect(address()).toBe("/runs/run_21"));
     expect(server.askedFor("GET /runs").map(({ query }) => query.get("filter"))).toEqual(["state = failed"]);
+    await screen.findByRole("heading", { level: 1, name: /Run #21/ });
+
+    await user.keyboard("{Control>}k{/Control}");
+    typeQuickly(await screen.findByRole("combobox", { name: "Search" }), "state = failed");
+    await user.click(await option(/^All such runs/));
+    await waitFor(() => expect(router.state.location).toMatchObject({ pathname: "/runs" }));
+    expect(router.state.location.search).toMatchObject({ filter: "state = failed" });
   });
 
   it("imports the file that is chosen, and shows what it has", async () => {
-    server.on("POST /experiments/import", experiment()).on("GET /experiments/*", experiment());
+    answerExperiment(server);
+    server.on("POST /experiments/import", experiment());
     vi.spyOn(HTMLInputElement.prototype, "click").mockImplementation(function (this: HTMLInputElement) {
       Object.defineProperty(this, "files", { value: [new File(["PK"], "digits.zip")] });
       this.dispatchEvent(new Event("change"));

@@ -1,9 +1,10 @@
 import { Button, Group, Modal, NumberInput, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { extendExperimentMutation, readExperimentQueryKey } from "@/lib/client/@tanstack/react-query.gen";
 import type { Comparison, ExperimentView } from "@/lib/client/types.gen";
 import { formatCount } from "@/lib/format/numbers";
+import { whyNotExtended } from "@/lib/keeping/extensible";
 import { Allowed } from "@/lib/people/allowed";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { type Room, roomFor } from "./extending";
@@ -26,6 +27,11 @@ const seeds = (count: number) => `${count} ${count === 1 ? "seed" : "seeds"}`;
 export function AddSeeds({ experiment, comparison, more, small, asked, answered }: AddSeedsProps) {
   const [asking, setAsking] = useState(false);
   const room = roomFor(experiment, comparison);
+  // what an address asks for in vain would open the window later, unasked
+  const vain = asked && !room && (whyNotExtended(experiment) !== undefined || comparison !== undefined);
+  useEffect(() => {
+    if (vain) answered?.();
+  }, [vain, answered]);
   if (!room || (more !== undefined && more > room.most)) return null;
   return (
     <Allowed least="researcher" of={experiment.user}>

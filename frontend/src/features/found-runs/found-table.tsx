@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { RunSummary } from "@/lib/client/types.gen";
+import { useExperimentNames } from "@/lib/keeping/use-experiment-names";
 import { SelectBox } from "@/lib/ui/select-box";
 import { SortHead } from "@/lib/ui/sort-head";
 import { TableRegion } from "@/lib/ui/table-region";
@@ -19,6 +20,10 @@ interface FoundTableProps {
 
 export function FoundTable({ runs, shown, sort, selected, select, click }: FoundTableProps) {
   const columns = COLUMNS.filter(({ key }) => shown.has(key));
+  const names = useExperimentNames(runs);
+  // runs are numbered within their experiment: of several, a number alone means none
+  const several = runs.some(({ experiment_id: id }) => id !== runs[0]?.experiment_id);
+  const told = (run: RunSummary) => (several ? names.get(run.experiment_id) : undefined);
   return (
     <TableRegion label="Runs">
       <table className={`${ui.table} ${ui.sticky}`}>
@@ -38,14 +43,19 @@ export function FoundTable({ runs, shown, sort, selected, select, click }: Found
                 <Link
                   to="/runs/$runId"
                   params={{ runId: run.id }}
-                  aria-label={`Run ${run.number}, ${run.variant}`}
+                  aria-label={[`Run ${run.number}`, run.variant, told(run)].filter(Boolean).join(", ")}
                 >
                   #{run.number}
                 </Link>
+                {!shown.has("experiment") && told(run) && (
+                  <span className={styles.experiment} title={told(run)}>
+                    of {told(run)}
+                  </span>
+                )}
               </th>
               {columns.map((column) => (
                 <td key={column.key} className={column.number ? ui.number : undefined}>
-                  {column.cell(run)}
+                  {column.cell(run, names)}
                 </td>
               ))}
             </tr>

@@ -1,16 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { newKey } from "@/lib/api/new-key";
 import { createExperiment } from "@/lib/client/sdk.gen";
 import type { Json } from "@/lib/json/document";
 import { intoQuery } from "@/lib/projects/use-projects";
 import { asSpec } from "./use-plan";
-
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, "0"),
-  ).join("");
-}
 
 /**
  * Submit. Until the draft changes every request carries the same key, so that neither a double click nor a second

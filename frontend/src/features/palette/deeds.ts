@@ -1,3 +1,4 @@
+import { newKey } from "@/lib/api/new-key";
 import {
   cancelExperiment,
   cancelRun,
@@ -23,12 +24,14 @@ export interface Question {
 /** Something that is done with what the page shows. */
 export interface Deed {
   readonly label: string;
+  /** Tells more of it. */
+  readonly more?: string;
   readonly act: () => Promise<unknown>;
   /** Asked first. */
   readonly asks?: Question;
   /** What is said if it fails, where a part of it may be done then; otherwise that nothing was changed. */
   readonly fails?: string;
-  /** The page that is shown afterwards, or that of what came of it; undefined: this one stays. */
+  /** The page that is shown afterwards, or that of what came of it: none, where it was given up; undefined: this one. */
   readonly next?: string | ((answer: unknown) => string | undefined);
 }
 
@@ -52,15 +55,38 @@ async function retryFailed(experiment: string): Promise<void> {
   } while (cursor);
 }
 
-/** Ask for a file and import it; the question of the browser needs a key or a click just before. */
-export const IMPORT: Deed = {
-  label: "Import an experiment from a file",
-  act: async () => {
-    const file = await chosenFile(".zip,application/zip");
-    return file && (await importExperiment({ body: file, throwOnError: true })).data.id;
-  },
-  next: pageOfMade,
-};
+/** Ask for a file and import it into a project; the question of the browser needs a key or a click just before. */
+export function importInto(project: string | undefined): Deed {
+  const query = intoQuery(project);
+  return {
+    label: "Import an experiment from a file",
+    more: query && `into the project ${query.project}`,
+    act: async () => {
+      const file = await chosenFile(".zip,application/zip");
+      return file && (await importExperiment({ body: file, query, throwOnError: true })).data.id;
+    },
+    next: pageOfMade,
+  };
+}
+
+/** Keys of reruns that no answer has come to, by experiment and version: asked for again, they make no second one. */
+const unanswered = new Map<string, string>();
+
+/** Submit the specification of an experiment again. */
+async function rerun({ id, version, project, spec }: ExperimentView): Promise<string> {
+  const of = `${id} ${version}`;
+  const key = unanswered.get(of) ?? newKey();
+  unanswered.set(of, key);
+  const headers = { "Idempotency-Key": key };
+  const { data } = await createExperiment({
+    body: spec,
+    query: intoQuery(project),
+    headers,
+    throwOnError: true,
+  });
+  unanswered.delete(of);
+  return data.id;
+}
 
 function failedWords(count: number, tuned: boolean): string {
   if (tuned) return "the reported runs";
@@ -84,10 +110,7 @@ export function deedsOfExperiment(view: ExperimentView): Deed[] {
     },
     {
       label: "Rerun this experiment",
-      act: async () => {
-        const query = intoQuery(view.project);
-        return (await createExperiment({ body: view.spec, query, throwOnError: true })).data.id;
-      },
+      act: () => rerun(view),
       asks: {
         question: "Submit the same specification as a new experiment? To change it first, clone it.",
         confirm: "Rerun",

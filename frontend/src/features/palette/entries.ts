@@ -10,10 +10,12 @@ import type {
 } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
 import { whyNotExtended, whyNoVariants } from "@/lib/keeping/extensible";
+import type { ExperimentNames } from "@/lib/keeping/use-experiment-names";
 import { includes } from "@/lib/people/roles";
+import { intoQuery } from "@/lib/projects/use-projects";
 import { stateLook } from "@/lib/ui/states";
 import { pageOf } from "@/lib/views/pages";
-import { type Deed, IMPORT } from "./deeds";
+import { type Deed, importInto } from "./deeds";
 
 export type Target =
   | { readonly kind: "page"; readonly to: string }
@@ -59,19 +61,31 @@ export function pages(me: Me | undefined): Entry[] {
   ];
 }
 
-/** What can be done from anywhere. */
-export function actions(me: Me | undefined, scheme: "light" | "dark"): Entry[] {
+const newIn = (into: { project: string } | undefined) =>
+  into
+    ? page(
+        "New experiment",
+        `/new?project=${encodeURIComponent(into.project)}`,
+        `in the project ${into.project}`,
+      )
+    : page("New experiment", "/new");
+
+/** What can be done from anywhere; what is made goes into the project in view. */
+export function actions(me: Me | undefined, scheme: "light" | "dark", project?: string): Entry[] {
   const next = scheme === "dark" ? "light" : "dark";
   const submits = me === undefined || includes(me.role, "researcher");
   return [
-    ...(submits ? [page("New experiment", "/new"), ...ofDeeds([IMPORT])] : []),
+    ...(submits ? [newIn(intoQuery(project)), ...ofDeeds([importInto(project)])] : []),
     { key: "scheme", label: `Switch to ${next} colors`, target: { kind: "scheme", next } },
   ];
 }
 
 /** Each deed, known by its label: one page shows one experiment, or one run. */
 export function ofDeeds(deeds: readonly Deed[]): Entry[] {
-  return deeds.map((deed) => ({ key: deed.label, label: deed.label, target: { kind: "deed", deed } }));
+  return deeds.map((deed) => {
+    const { label, more } = deed;
+    return { key: label, label, more, target: { kind: "deed", deed } };
+  });
 }
 
 const RUN = /^\/runs\/([\w-]+)/;
@@ -123,17 +137,21 @@ export function aroundRun({ experiment_id: id }: RunView, me: Me | undefined): E
   ];
 }
 
-export function ofRuns(items: readonly RunSummary[]): Entry[] {
-  return items.map(({ id, number, variant, cluster, workers, seed, state, accuracy }) =>
+/** Runs, each with its experiment as far as its name is known: many have the same number and variant. */
+export function ofRuns(items: readonly RunSummary[], names: ExperimentNames): Entry[] {
+  return items.map(({ id, number, variant, cluster, workers, seed, state, accuracy, experiment_id: of }) =>
     page(
       `Run #${number}, ${variant}`,
       `/runs/${id}`,
       [
+        names.get(of),
         `${cluster}, ${workers} ${workers === 1 ? "worker" : "workers"}`,
         `seed ${seed}`,
         stateLook(state).label,
-        ...(accuracy === null ? [] : [formatPercent(accuracy, 1)]),
-      ].join(" · "),
+        accuracy !== null && formatPercent(accuracy, 1),
+      ]
+        .filter(Boolean)
+        .join(" · "),
     ),
   );
 }

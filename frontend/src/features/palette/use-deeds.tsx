@@ -16,7 +16,7 @@ export function useDeeds(): { begin: (deed: Deed) => void; window: ReactNode } {
     onSuccess: (answer, { next: to }) => {
       const next = typeof to === "function" ? to(answer) : to;
       if (next !== undefined) router.history.push(next);
-      else void client.invalidateQueries();
+      else if (typeof to !== "function") void client.invalidateQueries();
     },
   });
   const begin = (deed: Deed) => {

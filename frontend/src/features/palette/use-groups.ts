@@ -13,6 +13,7 @@ import {
 } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView, Me, RunView } from "@/lib/client/types.gen";
 import { nameFilter } from "@/lib/keeping/name-filter";
+import { useExperimentNames } from "@/lib/keeping/use-experiment-names";
 import { refusal } from "@/lib/people/roles";
 import { useMe } from "@/lib/people/use-me";
 import { useViews } from "@/lib/views/use-views";
@@ -47,6 +48,7 @@ const PAUSE = 200;
 export function useGroups(words: string) {
   const me = useMe();
   const scheme = useComputedColorScheme("light");
+  const project = useProject();
   const here = useHere(me);
   const run = useHereRun(me);
   const experiments = useExperiments(words);
@@ -65,7 +67,7 @@ export function useGroups(words: string) {
       ),
     },
     { label: "This run", entries: withWords(run, words) },
-    { label: "Actions", entries: withWords(actions(me, scheme), words) },
+    { label: "Actions", entries: withWords(actions(me, scheme, project), words) },
     { label: "Saved views", entries: some(ofViews(views.data?.items ?? [])) },
     { label: "Pages", entries: withWords(pages(me), words) },
     { label: named ? "Experiments" : "Latest experiments", entries: some(experiments.entries) },
@@ -81,6 +83,12 @@ export function useGroups(words: string) {
       experiments.searching || runs.searching || (named && (algorithms.isPending || clusters.isPending)),
     fault: failed && explain(failed.error),
   };
+}
+
+/** The project that the list of experiments, or the form of a new one, shows; undefined: none, or all. */
+function useProject(): string | undefined {
+  const { search } = useLocation();
+  return "project" in search ? search.project : undefined;
 }
 
 /** The experiment whose page is shown, and its number once the page knows it. */
@@ -118,8 +126,10 @@ function useRuns(words: string) {
     enabled: sought !== undefined,
   });
   const waits = runsSought(words) !== undefined && words !== settled;
+  const found = query.data?.items ?? [];
+  const names = useExperimentNames(found);
   return {
-    entries: sought && !waits ? ofRuns(query.data?.items ?? []) : [],
+    entries: sought && !waits ? ofRuns(found, names) : [],
     searching: waits || (sought !== undefined && query.isFetching),
     // a filter that is being typed is wrong for a while
     isError: query.isError && statusOf(query.error) !== 422,

@@ -7,6 +7,7 @@ import { colorOf } from "@/lib/theme/palette";
 import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
+import screen from "@/lib/ui/screen.module.css";
 import { Environment } from "./environment";
 import { FilesPart } from "./files-part";
 import { HeatMap } from "./heat-map";
@@ -35,7 +36,14 @@ export function RunScreen() {
   }, [title]);
   if (query.data) return <Page key={query.data.id} run={query.data} />; // nothing of one run stands on the page of the next
   if (statusOf(query.error) === 404) return <Missing />;
-  if (query.isError) return <LoadFault what="The run could not be loaded." query={query} />;
+  if (query.isError) {
+    return (
+      <>
+        <h1 className={screen.title}>Run</h1>
+        <LoadFault what="The run could not be loaded." query={query} />
+      </>
+    );
+  }
   return (
     <div aria-busy="true">
       <Skeleton height={28} width="42%" />

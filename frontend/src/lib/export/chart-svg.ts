@@ -8,7 +8,7 @@ import {
   yRange,
 } from "@/lib/charts/series";
 import { linearTicks, logTicks } from "@/lib/charts/space-scale";
-import { tickTexts } from "@/lib/charts/tick-texts";
+import { marksInView, tickTexts } from "@/lib/charts/tick-texts";
 import type { Zoom } from "@/lib/charts/zoom";
 import type { Vector } from "./picture";
 
@@ -23,6 +23,8 @@ export interface Drawing {
   readonly close?: "top" | "bottom";
   readonly log?: boolean;
   readonly logX?: boolean;
+  /** The values that have numbers below, as far as there is room; otherwise round ones. */
+  readonly marksX?: readonly number[];
   readonly zoom?: Zoom;
   readonly whole?: boolean;
   readonly target?: TargetLine;
@@ -88,7 +90,7 @@ function pieces(x: ArrayLike<number>, y: ArrayLike<number | null>): [number, num
 }
 
 function axes(
-  { xTitle, tickX, tickY, log, logX }: Drawing,
+  { xTitle, tickX, tickY, log, logX, marksX }: Drawing,
   { x, y, xs, ys, right, bottom }: Frame,
 ): string[] {
   const levels = log
@@ -99,9 +101,9 @@ function axes(
     `<line x1="${PLOT.left}" x2="${right}" y1="${px(y(tick))}" y2="${px(y(tick))}" stroke="${GRID}"/>`,
     `<text x="${PLOT.left - 8}" y="${px(y(tick) + 4)}" text-anchor="end">${escaped(texts[i] ?? "")}</text>`,
   ]);
-  const places = logX
-    ? logTicks(...xs).filter((tick) => tick >= xs[0] && tick <= xs[1])
-    : linearTicks(xs[0], xs[1], 7);
+  const inside = (tick: number) => tick >= xs[0] && tick <= xs[1];
+  const round = () => (logX ? logTicks(...xs).filter(inside) : linearTicks(xs[0], xs[1], 7));
+  const places = marksX ? marksInView(marksX)({ valToPos: x }, 0, ...xs) : round();
   const below = tickTexts(places, tickX);
   const columns = places.map(
     (tick, i) =>
