@@ -213,7 +213,7 @@ def test_the_index_has_the_ratios_of_every_table_on_hosts_with_a_peer():
     results = ROOT / "docs" / "results"
     text, records = (results / INDEX).read_text(), published(results)
     assert written_into(text, records) == text
-    lines = [line for line in overview(records).splitlines() if " hosts, " in line]
+    lines = [line for line in overview(records).splitlines() if " hosts on " in line]
     with_peer = [
         found for at, found in sections(records) if at[2] in ("8-hosts", "2-hosts") and POST_LOCAL.name in found
     ]
