@@ -91,7 +91,7 @@ def made(service):
 
 def test_the_shares_of_all_workers_and_seeds(service, made):
     answer = service.get(f"/experiments/{made}/phases", bins=8)
-    assert answer["phases"] == ["data", "compute", "communicate", "update", "evaluate", "idle"]
+    assert answer["phases"] == ["data", "compute", "rebuild", "communicate", "update", "evaluate", "idle"]
     [row] = answer["rows"]
     assert (row["variant"], row["cluster"], row["workers"], row["simulated"]) == ("sync", "local", 2, False)
     assert len(row["runs"]) == 2
