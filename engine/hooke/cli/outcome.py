@@ -213,7 +213,7 @@ def _phase_table(found: Mapping[str, Any]) -> str:
     server = found["server_phases"]
     rows = [("phase", "worker", "share", *(["server", "share"] if server else []))]
     for phase in PHASES:
-        if phase == Phase.REBUILD and not found["phases"][phase]:
+        if phase == Phase.REBUILD and not found["phases"].get(phase):
             continue  # few objectives have tables
         row = _cells(found["phases"], phase)
         rows.append((phase.value, *row, *(_cells(server, phase) if server else ())))
