@@ -4,8 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from hooke.catalogue.validation import validate_run
+from hooke.cli.document import load_run
 
+from benchmarks.evidence.store import ROOT
 from benchmarks.slide import running, wire, wire_page
 from benchmarks.slide.publishing import publish
 
@@ -177,3 +180,13 @@ def test_several_seeds_have_an_interval_of_the_mean_ratio():
     told = wire_page.table(found)
     assert "12x (7.58 to 19.1, n=3), goal of 10x not shown" in told
     assert "13.9x (n=1)" in wire_page.table([sent(cells[0][0], 10**9), sent(cells[1][0], int(13.9e9))])
+
+
+def test_hashing_with_elastic_averaging_on_2_and_8_hosts_is_one_experiment():
+    document = yaml.safe_load((ROOT / "benchmarks" / "netlab" / "slide.yaml").read_text())
+    assert document["clusters"][0]["workers"] == [2, 8]
+    for variant, rows in (("touched rows", "touched"), ("whole vectors", "all")):
+        for workers in (2, 8):
+            spec = load_run(document, variant, None, workers, "mpi", 0)
+            assert (spec.workers, spec.algorithm.name, spec.communication.rows) == (workers, "sync-easgd3", rows)
+            assert spec.workload_parameters["output"] == "slide"
