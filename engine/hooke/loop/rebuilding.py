@@ -12,10 +12,12 @@ from hooke.trace.phases import Ledger, Phase
 class Rebuilding(Protocol):
     """What `rebuild` reads of a rank."""
 
-    comm: Comm
     ledger: Ledger
     objective: Any
     spec: RunSpec
+
+    @property
+    def comm(self) -> Comm: ...  # noqa: D102
 
 
 def rebuild(r: Rebuilding) -> None:

@@ -123,7 +123,8 @@ def _of_clock(rank: _Rank, evaluations: Sequence[Evaluation], deciding: Done | N
         moments.append((deciding.clock, work, [*seconds, *rank.stops]))
     for clock, work, stops in moments:
         if clock < work * (1 - ROUNDING) - _slack(stops):
-            yield f"it spent {work:.3f} s on {', '.join(WORK[:-1])} and {WORK[-1]} when the clock of the run was {clock:.3f} s"
+            on = f"{', '.join(WORK[:-1])} and {WORK[-1]}"
+            yield f"it spent {work:.3f} s on {on} when the clock of the run was {clock:.3f} s"
             return
 
 

@@ -30,7 +30,7 @@ export function bandsOf({ shares, hidden }: Area): { phases: Band[]; behind: Ban
 /** The phases that are shown of these; see `phasesIn`. */
 export function phasesOver(areas: readonly Pick<Area, "shares">[]): readonly Phase[] {
   const most = areas.map(({ shares }) => shares.map((of) => Math.max(0, ...of)));
-  return phasesIn(most.map((of) => Object.fromEntries(PHASES.map((phase, at) => [phase, of[at]]))));
+  return phasesIn(most.map((of) => Object.fromEntries(PHASES.map((phase, at) => [phase, of[at] ?? 0]))));
 }
 
 /** The values of some phases among those of all, in the order of PHASES. */
