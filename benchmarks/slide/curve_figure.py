@@ -21,7 +21,8 @@ def draw(found: Sequence[Record], path: Path) -> None:
     own = sorted(found, key=lambda record: -last(record))
     subtitle = f"{PROBLEMS[REAL].title}: validation part, one learning rate, one seed each"
     described = "; ".join(
-        f"{title(record)} {last(record):.1%} after {record['points'][-1]['samples']:,.0f} samples" for record in own
+        f"{title(record)} {last(record):.1%} after {record['points'][-1]['samples']:,.0f} samples"
+        for record in own
     )
     with figure(path, "P@1 over samples, by output layer", subtitle, (8.2, 4.4), described) as (_, axes):
         colors = iter(PALETTE)

@@ -244,14 +244,18 @@ def test_curves_of_cores_replace_those_of_their_layer_alone(tmp_path):
 
 def test_curves_are_drawn_with_the_names_of_their_layers(tmp_path):
     layers = (FULL, "in-batch", "random-active", "sampled, uniform", "sampled, log-uniform")
-    alone = [of_curve(name, [0.01 * k + 0.001 * i for k in range(1, 17)], "cores") for i, name in enumerate(layers)]
+    alone = [
+        of_curve(name, [0.01 * k + 0.001 * i for k in range(1, 17)], "cores") for i, name in enumerate(layers)
+    ]
     alone.append(of_curve(SLIDE, [0.01 * k for k in range(1, 17)], "cores", hashed=TABLES))
     text = publish([], [], tmp_path, beside=[*RECORDS, *alone]).read_text()
     assert "(slide/curves.svg)" in text
     drawn = (tmp_path / DATA / "curves.svg").read_text()
     assert len(drawn.encode()) < 40_000
     named = ["".join(each.itertext()) for each in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
-    ends = [f"{name}, {100 * record['points'][-1]['p_at_1']:.1f}%" for name, record in zip(layers, alone)]
+    ends = [
+        f"{name}, {100 * record['points'][-1]['p_at_1']:.1f}%" for name, record in zip(layers, alone, strict=False)
+    ]
     assert {*ends, "slide, dwta, K 4, L 100, uniform 0.5, 16.0%", "samples, thousands", "P@1, %"} <= set(named)
     publish([], [], tmp_path)
     assert (tmp_path / DATA / "curves.svg").read_text() == drawn, "the same data give the same bytes"
@@ -260,7 +264,9 @@ def test_curves_are_drawn_with_the_names_of_their_layers(tmp_path):
 def test_every_published_curve_is_in_the_published_figure():
     results = ROOT / "docs" / "results" / DATA
     drawn = (results / "curves.svg").read_text()
-    curves = [each for each in read(results / "device.jsonl") if (each["kind"], each["place"]) == ("curve", "cores")]
+    curves = [
+        each for each in read(results / "device.jsonl") if (each["kind"], each["place"]) == ("curve", "cores")
+    ]
     assert len(curves) >= 6
     for record in curves:
         assert f">{curve_page.title(record)}, {100 * curve_page.last(record):.1f}%<" in drawn

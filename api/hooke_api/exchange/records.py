@@ -80,7 +80,7 @@ class Carried:
 RUN = "run"
 """Field of a record in place of the column `run_id`: the number of its run, which is the same on every server."""
 LATER: Mapping[str, float] = {"rebuild": 0.0}
-"""Columns that bundles of earlier versions lack, with their value there: where they have it, they do not travel."""
+"""Columns that earlier bundles lack, with their value there: where they have it, they do not travel."""
 _OWN = frozenset({"id", "project_id", "created_by", "experiment_id", "not_before", "cancel_requested"})
 CARRIED: Mapping[str, Carried] = {
     each.part: each

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from hooke.catalogue.workload import ALONE, Place, Score
-from hooke.comm.base import Slice, Vector
+from hooke.comm.base import Vector
 from hooke.comm.touched import Rows, Touched
 from hooke.errors import CheckpointError
 from hooke.objective import device as devices

@@ -133,7 +133,7 @@ class Done(Record):
     staleness: dict[int, int] = Field(default_factory=dict)
     """Staleness -> number of exchanges, where measured (server; every worker of a lock-free method)."""
     lost_mass: float | None = None
-    """Share lost of all updates pushed without locks, on rank 0: |S - S_expected| / sum |pushed|, L1 norms (P13)."""
+    """Share lost of updates pushed without locks, on rank 0: |S - S_expected| / sum |pushed|, L1 norms (P13)."""
     dropped: list[int] = Field(default_factory=list)
     """Workers dropped from the run; on the deciding rank."""
     returned: int = Field(0, ge=0, exclude_if=lambda value: not value)

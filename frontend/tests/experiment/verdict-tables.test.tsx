@@ -75,7 +75,13 @@ describe("phases as a table", () => {
   });
 
   it("over time have a row for each part in which something was recorded", () => {
-    const shares = [[0, 0, 0], [0.75, 0, 1], [0, 0, 0], [0.25, 0, 0], ...Array.from({ length: 3 }, () => [0, 0, 0])];
+    const shares = [
+      [0, 0, 0],
+      [0.75, 0, 1],
+      [0, 0, 0],
+      [0.25, 0, 0],
+      ...Array.from({ length: 3 }, () => [0, 0, 0]),
+    ];
     const place = { cluster: "local", workers: 2, simulated: false, runs: ["run_1"] };
     const { head, rows } = overTimeSheet([
       { ...place, variant: "Sync EASGD", span: 30, end: 30, shares, hidden: [0.1, 0, 0] },

@@ -5,8 +5,8 @@ import {
   frameOf,
   gatesOf,
   hitAt,
-  roomFor,
   phasesInView,
+  roomFor,
   rowTop,
   sharesOf,
   sliceAt,
@@ -224,7 +224,9 @@ it("shares of a window count only what is in it", () => {
     0,
     0,
   ]);
-  expect(sharesOf(rankTimeline(0, { began: [], ended: [], phase: [] }), answer)).toEqual([0, 0, 0, 0, 0, 0, 0]);
+  expect(sharesOf(rankTimeline(0, { began: [], ended: [], phase: [] }), answer)).toEqual([
+    0, 0, 0, 0, 0, 0, 0,
+  ]);
 });
 
 it("the phases in view have rebuild only where some rank builds tables in the window", () => {

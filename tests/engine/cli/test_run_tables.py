@@ -2,7 +2,14 @@
 
 from hooke.spec.journal import records
 
-PARAMETERS = {"labels": 3000, "features": 500, "items": 1500, "hidden": 32, "validation_items": 50, "test_items": 5}
+PARAMETERS = {
+    "labels": 3000,
+    "features": 500,
+    "items": 1500,
+    "hidden": 32,
+    "validation_items": 50,
+    "test_items": 5,
+}
 PARAMETERS |= {"output": "slide", "active": 100, "first_rebuild": 5, "rebuild_growth": 0.0}
 
 

@@ -95,7 +95,10 @@ def test_a_clock_that_runs_less_than_a_worker_is_found(tmp_path):
     write(tmp_path, 0, steps=[(1.0, 1.0, 1.0), (2.0, 2.0, 1.0)], done=(2.0, 2.0, 2.0))
     write(tmp_path, 1, "server", scores=[(4, 0.1, 1.1, 1.9)], done=(0.11, 2.0, 0.0))
     found = "; ".join(faults(tmp_path))
-    assert "rank 0: it spent 1.000 s on data, compute, rebuild and update when the clock of the run was 0.100 s" in found
+    assert (
+        "rank 0: it spent 1.000 s on data, compute, rebuild and update when the clock of the run was 0.100 s"
+        in found
+    )
     assert "rank 0: its step that ended at 2.000 s worked for 1.000 s" in found
 
 

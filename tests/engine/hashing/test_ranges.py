@@ -37,7 +37,7 @@ def entries_of(each, seed=0):
 
 @pytest.mark.parametrize(("each", "most"), [(1, 3), (60, 12), (900, 64)])
 def test_sorting_begins_as_many_ranges_as_there_are_entries_for(each, most):
-    """16 threads began 64 for any number: 16 to count, 16 to move, 32 to sort. Beginning one takes microseconds."""
+    """16 threads began 64 for any number: 16 to count, 16 to move, 32 to sort; one takes microseconds to begin."""
     lists, values = entries_of(each)
     threads = Counted(16)
     found, alone = by_row(lists, values, ROWS, threads), by_row(lists, values, ROWS, ONE)

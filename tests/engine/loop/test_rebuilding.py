@@ -1,4 +1,4 @@
-"""The phase in which hash tables are built: in virtual time against its price by hand, and in traces and journals."""
+"""The phase in which hash tables are built: its price in virtual time by hand, its slices, its columns."""
 
 import json
 
@@ -14,8 +14,22 @@ from hooke.trace.reading import read
 from hooke.trace.records import file_of
 
 LABELS, HIDDEN, TABLES, STEPS, GRADIENT = 120, 8, 6, 20, 8 * 1e-4
-PROBLEM = {"labels": LABELS, "features": 90, "items": 400, "hidden": HIDDEN, "validation_items": 20, "test_items": 5}
-HASHED = {"output": "slide", "active": 40, "hashes": 3, "tables": TABLES, "first_rebuild": 4, "rebuild_growth": 0.0}
+PROBLEM = {
+    "labels": LABELS,
+    "features": 90,
+    "items": 400,
+    "hidden": HIDDEN,
+    "validation_items": 20,
+    "test_items": 5,
+}
+HASHED = {
+    "output": "slide",
+    "active": 40,
+    "hashes": 3,
+    "tables": TABLES,
+    "first_rebuild": 4,
+    "rebuild_growth": 0.0,
+}
 BUILDS = 1 + (STEPS - 1) // 4
 """Before the first step, and before steps 4, 8, 12 and 16 of those that are numbered from 0."""
 BANDWIDTH = 1e6

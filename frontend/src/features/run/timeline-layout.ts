@@ -192,7 +192,9 @@ export function sliceAt(rank: RankTimeline, time: number): number | undefined {
 /** The phases that are shown of the window of an answer; see `phasesIn`. */
 export function phasesInView(answer: TimelineView): readonly Phase[] {
   const all = answer.ranks.map((rank) => sharesOf(rank, answer));
-  return phasesIn(all.map((shares) => Object.fromEntries(answer.phases.map((name, at) => [name, shares[at] ?? 0]))));
+  return phasesIn(
+    all.map((shares) => Object.fromEntries(answer.phases.map((name, at) => [name, shares[at] ?? 0]))),
+  );
 }
 
 /** The share of each phase in the window of an answer, of the time that a rank has recorded there. */
