@@ -17,7 +17,7 @@ import numpy as np
 from audit.journal import PHASES, Journal
 
 SLACK, SLACK_EACH, VIRTUAL_SLACK = 0.010, 0.005, 1e-4
-WORK = ("data", "compute", "update")
+WORK = ("data", "compute", "rebuild", "update")
 INSIDE = 0.015
 """Minimum distance in seconds of a step's end from both ends of a standstill to count as inside."""
 ROUNDING = 1e-6
@@ -50,14 +50,14 @@ def off_for(journal: Journal, seconds: float) -> float:
 
 
 def work(journal: Journal) -> float:
-    """Return the seconds that a rank worked: data, compute and update."""
-    return float(sum(journal.done["phases"][phase] for phase in WORK))
+    """Return the seconds that a rank worked: data, compute, rebuild and update."""
+    return float(sum(journal.done["phases"].get(phase, 0.0) for phase in WORK))
 
 
 def work_until(journal: Journal, wall: float) -> float:
     """Return the seconds that a rank had worked in the steps completed by then."""
     ended = journal.rows["wall"] <= wall if journal.rows else slice(0)
-    return float(sum(journal.rows[phase][ended].sum() for phase in WORK if journal.rows))
+    return float(sum(journal.rows[phase][ended].sum() for phase in WORK if phase in journal.rows))
 
 
 def margin(journals: list[Journal]) -> float:
@@ -127,9 +127,9 @@ def _alone(journal: Journal) -> list[str]:
     if abs(total - done["wall"]) > ROUNDING:
         found.append(f"its phases sum to {total:.6f} s, its wall time is {done['wall']:.6f} s")
     for phase in PHASES if journal.rows and not journal.start.get("restored_step") else ():
-        rows = float(journal.rows[phase].sum())
-        if abs(rows - done["phases"][phase]) > ROUNDING + 1e-5 * done["wall"]:
-            found.append(f"its rows say {rows:.6f} s of {phase}, its end {done['phases'][phase]:.6f} s")
+        rows = float(journal.rows[phase].sum()) if phase in journal.rows else 0.0
+        if abs(rows - done["phases"].get(phase, 0.0)) > ROUNDING + 1e-5 * done["wall"]:
+            found.append(f"its rows say {rows:.6f} s of {phase}, its end {done['phases'].get(phase, 0.0):.6f} s")
     return found
 
 

@@ -21,7 +21,8 @@ TYPES = {"step": "<i8", "samples": "<i8", "payload": "<i8", "wire": "<i8", "mess
     name: "<f8" for name in ("clock", "wall")
 }
 """Types of columns; all others are float32."""
-PHASES = ("data", "compute", "communicate", "update", "evaluate", "idle")
+PHASES = ("data", "compute", "rebuild", "communicate", "update", "evaluate", "idle")
+"""Rows have no column `rebuild` where nothing was rebuilt."""
 
 
 @dataclass

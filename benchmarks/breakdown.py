@@ -83,7 +83,7 @@ def categories(result: Result) -> tuple[float, dict[str, float | None]] | None:
         "device_parameters": 0.0 if served else phases["communicate"],
         "host_data": phases["data"],
         "host_parameters": phases["communicate"] if served else 0.0,
-        "gradient": phases["compute"],
+        "gradient": phases["compute"] + phases.get("rebuild", 0.0),
         "worker_update": phases["update"],
         "other": phases["idle"],
         "server_update": server["update"] if server else 0.0,

@@ -24,8 +24,9 @@ from benchmarks.core._api import Api, running_api
 
 Result = tuple[str, float, str, float | None]
 ATTEMPTS, RANKS, REQUESTS = 4, 4, 25
-COLUMNS = len(STEP_COLUMNS) - 1
-"""All but staleness, which only asynchronous methods have."""
+NAMES = [name for name in STEP_COLUMNS if name not in ("rebuild", "worker")]
+"""Columns of a step that most runs have."""
+COLUMNS = len(NAMES)
 
 
 def attempts(api: Api) -> list[str]:
@@ -77,7 +78,7 @@ def bodies(run: str, steps: int) -> list[bytes]:
     for number in range(REQUESTS):
         ranks = []
         for rank in range(RANKS):
-            columns = {name: pack(name, _values(name, steps, number, random)) for name in list(STEP_COLUMNS)[:-1]}
+            columns = {name: pack(name, _values(name, steps, number, random)) for name in NAMES}
             records: list[Start | Steps] = [Steps(seq=number + 1, n=steps, columns=columns)]
             if number == 0:
                 records.insert(0, _start())

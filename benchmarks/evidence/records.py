@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hooke.trace.phases import PHASES
+from hooke.trace.phases import PHASES, Phase
 
 from benchmarks.evidence.conditions import PLACES
 from benchmarks.evidence.search import Trial
@@ -121,7 +121,7 @@ def flatten(key: str, stored: Mapping[str, Any]) -> Run:
     evaluations = result.get("evaluations") or []
     found = {field.name: result.get(field.name) for field in fields(Run)}
     found |= {name: cell[name] for name in ("kind", "place", "label", "rate", "seed")}
-    found |= {str(phase): phases.get(str(phase)) for phase in PHASES}
+    found |= {str(phase): phases.get(str(phase)) for phase in PHASES if phase is not Phase.REBUILD}
     found |= {
         "key": key,
         "program": result["algorithm"] if "settings" not in document else f"peer {result['algorithm']}",

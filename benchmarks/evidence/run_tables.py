@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hooke.trace.phases import PHASES
+from hooke.trace.phases import PHASES, Phase
 
 from benchmarks.breakdown import breakdown, markdown
 from benchmarks.evidence import spread
@@ -14,6 +14,9 @@ from benchmarks.evidence.records import Run
 from benchmarks.evidence.search import LADDER, rate_of
 from benchmarks.evidence.view import View
 from benchmarks.evidence.wording import seconds, table
+
+SHOWN = tuple(phase for phase in PHASES if phase is not Phase.REBUILD)
+"""Phases of the runs of these pages, none of which builds hash tables."""
 
 
 def shares(view: View, place: str) -> Iterable[str]:
@@ -77,7 +80,7 @@ def categories(view: View, place: str) -> Iterable[str]:
     results = [
         {
             "label": label,
-            "phases": {} if run.compute is None else {str(phase): getattr(run, str(phase)) for phase in PHASES},
+            "phases": {} if run.compute is None else {str(phase): getattr(run, str(phase)) for phase in SHOWN},
             "servers": run.servers,
             "server_phases": {"update": run.server_update} if run.server_update is not None else None,
             "hidden_seconds": run.hidden_seconds,

@@ -18,7 +18,7 @@ SHOWN = ("p_at_1", "p_at_3", "p_at_5", "psp_at_1", "psp_at_5")
 
 def by_samples(found: Sequence[Record]) -> str:
     """Return the section of curves whose times say nothing, because other programs ran beside them."""
-    own = sorted(found, key=lambda record: -_last(record))
+    own = sorted(found, key=lambda record: -last(record))
     passed = max(record["points"][-1]["samples"] for record in own)
     first = own[0]["points"][0]["samples"]
     marks = [*(mark for k in range(12) if (mark := first * 2**k) < passed), passed]
@@ -35,6 +35,8 @@ def by_samples(found: Sequence[Record]) -> str:
         f"{_noise(top):.1f} points (two standard errors of a share of {ITEMS:,} items) say nothing; the spread "
         f"over seeds was not measured. {_ended(own, passed)}"
         f"Commit {', '.join(sorted({r['commit'] for r in own}))}.",
+        "",
+        "![P@1 over samples, a line for each output layer](slide/curves.svg)",
         "",
         f"| layer | {' | '.join(heads)} | best labels in the tables |",
         f"|---|{'---|' * len(heads)}---|",
@@ -53,12 +55,12 @@ def said_by_samples(found: Sequence[Record]) -> str:
     of = {name: [r for r in found if r["layer"] == name] for name in (SLIDE, RANDOM)}
     if not all(of.values()):
         return ""
-    hashed, drawn = (max(records, key=_last) for records in of.values())
-    last = _last(hashed)
+    hashed, drawn = (max(records, key=last) for records in of.values())
+    end = last(hashed)
     return (
         f"Over {hashed['points'][-1]['samples']:,.0f} samples of the real records, at one learning rate, P@1 "
-        f"reaches {last:.1%} with hashing and {_last(drawn):.1%} with {RANDOM} of the same size (differences "
-        f"below {_noise(last):.1f} points say nothing)."
+        f"reaches {end:.1%} with hashing and {last(drawn):.1%} with {RANDOM} of the same size (differences "
+        f"below {_noise(end):.1f} points say nothing)."
     )
 
 
@@ -122,7 +124,7 @@ def bests(found: Sequence[Record]) -> dict[str, Record]:
     for record in found:
         if record["kind"] == "curve" and record["points"]:
             name = title(record)
-            if name not in best or _last(record) > _last(best[name]):
+            if name not in best or last(record) > last(best[name]):
                 best[name] = record
     return best
 
@@ -199,7 +201,8 @@ def _rates(found: Sequence[Record], name: str) -> set[float]:
     return tried[name]
 
 
-def _last(record: Record) -> float:
+def last(record: Record) -> float:
+    """Return P@1 at the end of a curve."""
     return float(record["points"][-1]["p_at_1"])
 
 

@@ -51,6 +51,10 @@ def publish(
     for name, found in files.items():
         if found:
             (results / DATA / name).write_text("".join(f"{json.dumps(each)}\n" for each in found))
+    if curves := [each for each in of_gpu if each["kind"] == "curve" and each["place"] == "cores"]:
+        from benchmarks.slide import curve_figure  # imports matplotlib
+
+        curve_figure.draw(curves, results / DATA / curve_figure.NAME)
     path = results / PAGE
     path.write_text(text(results / DATA))
     return path

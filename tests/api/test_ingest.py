@@ -147,6 +147,22 @@ def test_totals_are_sums_until_the_rank_says_its_own(service):
     assert service.run(supervisor.id)["communication_fraction"] == pytest.approx(2 / 9.5)
 
 
+def test_the_phase_in_which_tables_are_built_may_be_missing(service):
+    """Of a rank without tables, or of an engine of before it existed: it has spent no time in it."""
+    supervisor = service.launch()
+    supervisor.send(rank(0, start(), steps(1, n=2)), rank(1, start(), steps(1, n=2, rebuild=[0.5, 0.25])))
+    supervisor.send(rank(1, steps(2, n=1, first=3)))
+    totals = service.run(supervisor.id)["phases"]
+    assert [each["rebuild"] for each in totals] == [0, 0.75]
+    assert totals[0]["compute"] == pytest.approx(0.012)
+    phases = {"data": 1.0, "compute": 4.0, "communicate": 2.0, "update": 0.5, "evaluate": 0.5, "idle": 0.0}
+    supervisor.send(rank(0, done(2)), rank(1, done(3, phases=phases | {"rebuild": 2.0})))
+    totals = service.run(supervisor.id)["phases"]
+    assert [(each["compute"], each["rebuild"]) for each in totals] == [(6, 0), (4, 2)]
+    # exposed communication over the time without evaluations is what it was
+    assert service.run(supervisor.id)["communication_fraction"] == pytest.approx(2 / 9.5)
+
+
 @ONE_KIND
 def test_a_server_does_not_count_in_the_communication_fraction(service):
     supervisor = service.launch(variants=SPEC["variants"][1:], baseline="original")

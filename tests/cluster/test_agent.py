@@ -74,8 +74,7 @@ def test_a_server_that_puts_its_work_on_the_broker_is_refused():
     line = SimpleNamespace(hello=lambda _: AgentWelcome(protocol=4, oldest=1, version="0.1.9"))
     heartbeat = Heartbeat(line, lambda _: None)
     told = (
-        "the server speaks protocol 4; this version understands 6 to 7: upgrade the server, or install "
-        "hooke 0.1.9 here"
+        "the server speaks protocol 4; this version understands 8: upgrade the server, or install hooke 0.1.9 here"
     )
     with pytest.raises(Refused, match=told):
         heartbeat._hello(None)

@@ -1,6 +1,7 @@
 """Output layers on a GPU beside cores: what a step is, in which order, within which time, and the page."""
 
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ from benchmarks.slide.device import Bench, measure
 from benchmarks.slide.learner import Held, Learner, Where, rate, until
 from benchmarks.slide.page import page
 from benchmarks.slide.plan import FIRST, Rate, Scale, Train, plan
-from benchmarks.slide.publishing import DATA, PAGE, device_results, publish, text
+from benchmarks.slide.publishing import DATA, PAGE, device_results, publish, read, text
 
+SVG = "{http://www.w3.org/2000/svg}"
 SMALL = {"labels": 60, "features": 90, "items": 400, "hidden": 6, "validation_items": 40}
 PARTS = Planted(60, 90, 400, seed=3).parts()
 COMMON = {
@@ -238,6 +240,36 @@ def test_curves_of_cores_replace_those_of_their_layer_alone(tmp_path):
     assert "| full | 10.0% | 20.0% | 25.0% |" in text_of and "| in-batch | 10.0% | 15.0% | 30.0% |" in text_of
     assert "## Beside a GPU" in text_of and "Ended early" not in text_of
     assert "## Precisions over samples" not in publish([], [], tmp_path, beside=RECORDS).read_text()
+
+
+def test_curves_are_drawn_with_the_names_of_their_layers(tmp_path):
+    layers = (FULL, "in-batch", "random-active", "sampled, uniform", "sampled, log-uniform")
+    alone = [
+        of_curve(name, [0.01 * k + 0.001 * i for k in range(1, 17)], "cores") for i, name in enumerate(layers)
+    ]
+    alone.append(of_curve(SLIDE, [0.01 * k for k in range(1, 17)], "cores", hashed=TABLES))
+    text = publish([], [], tmp_path, beside=[*RECORDS, *alone]).read_text()
+    assert "(slide/curves.svg)" in text
+    drawn = (tmp_path / DATA / "curves.svg").read_text()
+    assert len(drawn.encode()) < 40_000
+    named = ["".join(each.itertext()) for each in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
+    ends = [
+        f"{name}, {100 * record['points'][-1]['p_at_1']:.1f}%" for name, record in zip(layers, alone, strict=False)
+    ]
+    assert {*ends, "slide, dwta, K 4, L 100, uniform 0.5, 16.0%", "samples, thousands", "P@1, %"} <= set(named)
+    publish([], [], tmp_path)
+    assert (tmp_path / DATA / "curves.svg").read_text() == drawn, "the same data give the same bytes"
+
+
+def test_every_published_curve_is_in_the_published_figure():
+    results = ROOT / "docs" / "results" / DATA
+    drawn = (results / "curves.svg").read_text()
+    curves = [
+        each for each in read(results / "device.jsonl") if (each["kind"], each["place"]) == ("curve", "cores")
+    ]
+    assert len(curves) >= 6
+    for record in curves:
+        assert f">{curve_page.title(record)}, {100 * curve_page.last(record):.1f}%<" in drawn
 
 
 def test_the_published_page_follows_from_its_records():

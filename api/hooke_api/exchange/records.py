@@ -79,6 +79,8 @@ class Carried:
 
 RUN = "run"
 """Field of a record in place of the column `run_id`: the number of its run, which is the same on every server."""
+LATER: Mapping[str, float] = {"rebuild": 0.0}
+"""Columns that earlier bundles lack, with their value there: where they have it, they do not travel."""
 _OWN = frozenset({"id", "project_id", "created_by", "experiment_id", "not_before", "cancel_requested"})
 CARRIED: Mapping[str, Carried] = {
     each.part: each
@@ -96,7 +98,11 @@ CARRIED: Mapping[str, Carried] = {
 
 def written(carried: Carried, row: Mapping[str, Any], run: int) -> bytes:
     """Return a row as a line; `run`: number of its run."""
-    record = {column.name: _plain(row[column.name]) for column in carried.columns}
+    record = {
+        column.name: _plain(row[column.name])
+        for column in carried.columns
+        if column.name not in LATER or row[column.name] != LATER[column.name]
+    }
     if carried.model is Run:
         record["host"] = str(record["host"]).removeprefix(HERE)
     else:
@@ -178,6 +184,8 @@ def read(carried: Carried, line: bytes, runs: Mapping[int, str]) -> dict[str, An
     if unknown := sorted(record.keys() - names):
         raise BundleError(f"it has {unknown[0][:60]!r}, which this version does not know")
     for column in carried.columns:
+        if column.name not in record and column.name in LATER:
+            record[column.name] = LATER[column.name]
         if column.name not in record:
             raise BundleError(f"{column.name!r} is missing")
         try:

@@ -188,7 +188,7 @@ class Figures:
         )
         self.points = True
         if totals.ended is None:
-            for name in SUMMED:
+            for name in (each for each in SUMMED if each in columns):  # `rebuild` only where there was any
                 kind = np.int64 if columns[name].dtype.kind == "i" else np.float64
                 setattr(totals, name, getattr(totals, name) + columns[name].sum(dtype=kind).item())
             for name, target in (("step", "steps"), ("samples", "samples"), ("clock", "clock"), ("wall", "wall")):

@@ -33,9 +33,9 @@ class RankSeconds:
     """The seconds of one rank until each edge of the parts, as far as its steps go."""
 
     found: Floats
-    """Until each edge that a step has ended behind, in the order of MEASURED. Shape (7, edges)."""
+    """Until each edge that a step has ended behind, in the order of MEASURED. Shape (8, edges)."""
     so_far: Floats
-    """Of all steps, shape (7,)."""
+    """Of all steps, shape (8,)."""
     ended: float = 0.0
     """The latest end of a step, s."""
     wall: float = 0.0
@@ -59,7 +59,7 @@ class RankSeconds:
         return RankSeconds(np.hstack((self.found, more)), so_far[:, -1], float(ended[-1]), float(wall[-1]))
 
     def in_parts(self, edges: int) -> Floats:
-        """Return the seconds in each part between so many edges. Shape (7, edges - 1)."""
+        """Return the seconds in each part between so many edges. Shape (8, edges - 1)."""
         rest = np.repeat(self.so_far[:, np.newaxis], edges - self.found.shape[1], axis=1)
         return np.diff(np.hstack((self.found, rest)))
 

@@ -79,6 +79,7 @@ class RankTotals(Base):
     wall: Mapped[float] = mapped_column(default=0.0)
     data: Mapped[float] = mapped_column(default=0.0)
     compute: Mapped[float] = mapped_column(default=0.0)
+    rebuild: Mapped[float] = mapped_column(default=0.0)
     communicate: Mapped[float] = mapped_column(default=0.0)
     update: Mapped[float] = mapped_column(default=0.0)
     evaluate: Mapped[float] = mapped_column(default=0.0)

@@ -56,11 +56,13 @@ class PhaseTotals(View):
     steps: int
     """Steps that it has taken."""
     wall: float
-    """Wall time, s: the sum of the six phases."""
+    """Wall time, s: the sum of the phases."""
     data: float
     """Time spent on reading batches, s."""
     compute: float
     """Time spent on computing gradients, s."""
+    rebuild: float
+    """Time spent on building the hash tables of a wide output layer, s."""
     communicate: float
     """Exposed communication, s: time blocked in the communicator."""
     update: float

@@ -18,6 +18,7 @@ Indices = NDArray[np.int64]
 COMPUTE = PHASES.index("compute")
 DATA = PHASES.index("data")
 EVALUATE = PHASES.index("evaluate")
+REBUILD = PHASES.index("rebuild")
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,10 @@ def columns(traces: Sequence[RankTrace], ranks: int) -> Trace:
 def _rank(trace: RankTrace, origin: float, names: dict[str, int]) -> RankColumns:
     number = {str(phase): i for i, phase in enumerate(PHASES)}
     phase = np.array([number[each.phase] for each in trace.phases], dtype=np.int64)
-    step = np.cumsum(phase == COMPUTE) + (phase == DATA)  # a batch is selected for the gradient that follows
+    before = (phase == DATA) | (
+        phase == REBUILD
+    )  # a batch and tables are made ready for the gradient that follows
+    step = np.cumsum(phase == COMPUTE) + before
     operations = sorted(trace.operations, key=lambda each: each.began)
     transfers = sorted(trace.transfers, key=lambda each: each.posted)
     return RankColumns(

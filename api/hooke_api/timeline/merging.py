@@ -7,7 +7,7 @@ from hooke.trace.phases import PHASES
 
 from hooke_api.timeline.columns import Floats, Indices, RankColumns
 
-BUSY = [PHASES.index(phase) for phase in PHASES if phase in ("data", "compute", "update")]
+BUSY = [PHASES.index(phase) for phase in PHASES if phase in ("data", "compute", "rebuild", "update")]
 """Phases in which a rank is in no operation."""
 
 

@@ -15,7 +15,7 @@ from hooke.cli.text import columns, percent, seconds, size
 from hooke.spec.events import Done, Evaluation, Start, StateReport
 from hooke.spec.specification import RunSpec, canonical, fingerprint
 from hooke.spec.states import DIVERGED
-from hooke.trace.phases import PHASES, communication_fraction
+from hooke.trace.phases import PHASES, Phase, communication_fraction
 
 MANY = 16
 """Maximum number of workers whose steps are listed individually; above, minimum and maximum."""
@@ -213,6 +213,8 @@ def _phase_table(found: Mapping[str, Any]) -> str:
     server = found["server_phases"]
     rows = [("phase", "worker", "share", *(["server", "share"] if server else []))]
     for phase in PHASES:
+        if phase == Phase.REBUILD and not found["phases"].get(phase):
+            continue  # few objectives have tables
         row = _cells(found["phases"], phase)
         rows.append((phase.value, *row, *(_cells(server, phase) if server else ())))
     return columns(rows, indent="  ")

@@ -35,7 +35,7 @@ class _Rank:
             self.evaluations.append(record)
         elif isinstance(record, Done):
             self.done = record
-            self.seconds = dict(record.phases)
+            self.seconds = {phase: record.phases[phase] for phase in self.seconds}
             self.samples, self.clock, self.wall = record.samples, record.clock, record.wall
             self.hidden, self.wire = record.hidden, record.wire
         elif isinstance(record, Steps):
@@ -43,7 +43,7 @@ class _Rank:
 
     def _add_steps(self, columns: dict[str, list[float]]) -> None:
         for phase in self.seconds:
-            self.seconds[phase] += math.fsum(columns[phase])
+            self.seconds[phase] += math.fsum(columns.get(phase, ()))
         self.hidden += math.fsum(columns["hidden"])
         self.wire += math.fsum(columns["wire"])
         self.samples = max(self.samples, int(max(columns["samples"])))

@@ -58,9 +58,9 @@ def gradients(
 ) -> tuple[Ints, Real]:  # fmt: skip
     """Return the active rows of all samples, without order, and their gradients; see `RowOptimizer.gradients`."""
     entries = by_row(sets.own.lists, output.delta, len(weight), threads)
-    rows, own = optimizer.gradients(entries, vectors, weight, threads)
-    drawn = drawn_gradients(output.shared, vectors, optimizer.biased, threads)
-    return np.concatenate([rows, sets.drawn]), np.concatenate([own, drawn])
+    rows, found = optimizer.gradients(entries, vectors, weight, threads, len(sets.drawn))
+    _write_drawn(output.shared, vectors, found[len(rows) :], threads)
+    return np.concatenate([rows, sets.drawn]), found
 
 
 def train(
@@ -89,8 +89,12 @@ def train(
 def drawn_gradients(shared: Real, vectors: Real, biased: bool, threads: Threads = ONE) -> Real:
     """Return the gradients of the drawn rows, (drawn, width), with that of the bias last if `biased`."""
     sums = np.empty((shared.shape[1], vectors.shape[1] + biased), vectors.dtype)
-    threads.over(len(sums), lambda begin, end: shared_gradients(begin, end, shared, vectors, sums), 32)
+    _write_drawn(shared, vectors, sums, threads)
     return sums
+
+
+def _write_drawn(shared: Real, vectors: Real, sums: Real, threads: Threads) -> None:
+    threads.over(len(sums), lambda begin, end: shared_gradients(begin, end, shared, vectors, sums), 32)
 
 
 def _of_several(lists: Lists, delta: Real, many: Flags, threads: Threads) -> Entries:

@@ -16,6 +16,8 @@ from hooke.hashing.threads import ONE, Threads
 _CHUNKS = 16
 _KEYS = 4096
 """Rows of a part at most: their counters stay in the first-level cache."""
+_LEAST = 2048
+"""Entries of a range of threads, on average: to begin one takes about as long as to sort so many."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,10 @@ class Entries:
         """The place of each part's first row in `touched`."""
         return np.cumsum(self.distinct) - self.distinct
 
+    def grain(self, least: int) -> int:
+        """Return the number of parts that have about so many entries."""
+        return max(1, least * len(self.distinct) // max(1, len(self.samples)))
+
     @property
     def touched(self) -> Ints:
         """The different rows."""
@@ -55,7 +61,7 @@ def by_row(lists: Lists, values: Real, rows: int, threads: Threads = ONE) -> Ent
         raise ArgumentError(f"{len(values)} values given for {n} entries")
     shift = max(6, (max(rows - 1, 1) // _KEYS).bit_length())
     mask, keys = (1 << shift) - 1, (max(rows - 1, 0) >> shift) + 1
-    chunks = max(1, min(_CHUNKS, samples))
+    chunks = max(1, min(_CHUNKS, samples, n // _LEAST))
     bounds = np.arange(chunks + 1) * samples // chunks
     counts = np.zeros((chunks, mask + 1), np.int64)
     threads.over(
@@ -80,7 +86,7 @@ def by_row(lists: Lists, values: Real, rows: int, threads: Threads = ONE) -> Ent
         )  # fmt: skip
 
     threads.over(chunks, scatter)
-    threads.over(mask + 1, sort)
+    threads.over(mask + 1, sort, entries.grain(_LEAST))
     return entries
 
 

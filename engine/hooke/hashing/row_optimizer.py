@@ -19,6 +19,8 @@ Kind = Literal["sgd", "adagrad", "row-adam", "lazy-adam"]
 
 _KINDS = {"sgd": SGD, "adagrad": ADAGRAD, "row-adam": ROW_ADAM, "lazy-adam": LAZY_ADAM}
 _GIVEN_AT_ONCE = 256
+_LEAST = 128
+"""Entries of a range of threads, on average."""
 _SECOND = {"sgd": 0, "adagrad": 1, "row-adam": 3}
 
 
@@ -113,11 +115,14 @@ class RowOptimizer:
         self.apply(entries, gradients, weight, bias, threads, touched=touched)
 
     def gradients(
-        self, entries: Entries, vectors: Real, weight: Real, threads: Threads = ONE
+        self, entries: Entries, vectors: Real, weight: Real, threads: Threads = ONE, more: int = 0
     ) -> tuple[Ints, Real]:
-        """Return the touched rows and their gradients (rows, width); the last column is the bias's if `biased`."""
+        """Return the touched rows and their gradients (rows, width); the last column is the bias's if `biased`.
+
+        The gradients have so many rows `more`, behind those, for the caller to write.
+        """
         rows = entries.touched
-        into = np.empty((len(rows), weight.shape[1] + self.biased), weight.dtype)
+        into = np.empty((len(rows) + more, weight.shape[1] + self.biased), weight.dtype)
         if len(rows):
             self.apply(entries, vectors, weight, None, threads, gradients=into)
         return rows, into
@@ -144,7 +149,7 @@ class RowOptimizer:
                 entries.values, vectors, weight, b, first, second, bias_moments, kind, hyper, flags, into, places,
             )  # fmt: skip
 
-        threads.over(len(entries.distinct), work)
+        threads.over(len(entries.distinct), work, entries.grain(_LEAST))
 
     def _hyper(self, dtype: Any) -> Real:
         """Return the numbers that `step_rows` uses."""

@@ -148,5 +148,5 @@ def restore(r: RecordedRank, place: Path) -> None:
     if r.dispatch is not None:
         r.dispatch.restore(meta["dispatch"])
     r.compute_time.restore(meta, r.comm.traffic.payload)
-    r.restored_seconds = {Phase(name): seconds for name, seconds in meta["seconds"].items()}
+    r.restored_seconds = {phase: meta["seconds"].get(phase, 0.0) for phase in Phase}  # old ones lack `rebuild`
     r.recorder.restore(meta.get("counted", {}), meta.get("staleness", {}))

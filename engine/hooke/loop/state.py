@@ -28,6 +28,7 @@ from hooke.loop.dispatch import Dispatch
 from hooke.loop.flag import Flag
 from hooke.loop.governor import Governor
 from hooke.loop.passes import Passes
+from hooke.loop.rebuilding import rebuild
 from hooke.loop.replay import ExchangeOrder
 from hooke.loop.threads import virtual_seconds
 from hooke.objective.batches import Batches
@@ -224,12 +225,13 @@ class RankState(Rank):
     def _next_gradient(self, of: int = 1) -> float:
         """Write the gradient of the next batch, or the sum of a pass, to the bound vector; return the loss."""
         batch, count = self.passes.take(self.objective, self.batches, of)
-        self.ledger.enter(Phase.COMPUTE)
-        if self.spec.virtual is not None:
-            now, sent = self.ledger.wall(), self.comm.traffic.payload
-            draw = partial(self.compute_time.seconds, now, sent, self._joined)
-            self.comm.charge(virtual_seconds(self.objective, self.group, batch, draw))
         with nullcontext() if self.governor is None else self.governor.pace():
+            rebuild(self)
+            self.ledger.enter(Phase.COMPUTE)
+            if self.spec.virtual is not None:
+                now, sent = self.ledger.wall(), self.comm.traffic.payload
+                draw = partial(self.compute_time.seconds, now, sent, self._joined)
+                self.comm.charge(virtual_seconds(self.objective, self.group, batch, draw))
             if self.objective.independent:
                 loss = self.comm.alongside(lambda: self.objective.gradient(batch))
             else:

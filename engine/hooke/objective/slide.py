@@ -62,11 +62,28 @@ class Rebuilt:
         self._assembler, self._rebuilds, self._steps = assembler, rebuilds, 0
         self._builds, self._seconds, self._hashed = 0, 0.0, 0
         self._sums: Sums | None = None
+        self._ready = -1
+        """The step for which `prepare` has built the tables."""
+
+    def build_bytes(self, weights: Tensor) -> int:
+        """Return the bytes that a rebuild before the next step moves, 0 if none is due.
+
+        It reads these rows once and writes the number of each row, 4 bytes, to every table.
+        """
+        due = self.tables.rows != len(weights) or self._rebuilds.is_rebuild(self._steps)
+        if not due or self._ready == self._steps:
+            return 0
+        return weights.numel() * weights.element_size() + 4 * self.tables.tables * len(weights)
+
+    def prepare(self, weights: Tensor) -> None:
+        """Rebuild the tables of these rows, (C, d), if it is time; the next step then does not."""
+        if self.build_bytes(weights):
+            self.rebuild(weights)
+            self._ready = self._steps
 
     def advance(self, weights: Tensor) -> int:
         """Begin a step with these rows, (C, d): rebuild the tables if it is time; return its number, from 0."""
-        if self.tables.rows != len(weights) or self._rebuilds.is_rebuild(self._steps):
-            self.rebuild(weights)
+        self.prepare(weights)
         self._steps += 1
         return self._steps - 1
 
@@ -126,7 +143,7 @@ class Rebuilt:
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from the result of `state`."""
         held = {name.removeprefix(STATE): np.asarray(array) for name, array in state.items()}
-        self._steps = int(held.pop("steps")[0])
+        self._steps, self._ready = int(held.pop("steps")[0]), -1
         if (sums := held.pop("sums", None)) is not None:
             self._sums = sums.view(np.uint64) if len(sums) else None
         if held["codes"].shape[1]:

@@ -19,16 +19,16 @@ import torch
 from torch import Tensor
 
 from hooke.catalogue.workload import ALONE, Place, Score
-from hooke.comm.base import Slice, Vector
+from hooke.comm.base import Vector
 from hooke.comm.touched import Rows, Touched
 from hooke.errors import CheckpointError
 from hooke.objective import device as devices
 from hooke.objective.active_labels import Active, Kept, Layer
 from hooke.objective.bags import Bags, Subset, divided
 from hooke.objective.returned import Returned, clear, zeros
-from hooke.objective.wide_input import gradient_rows, hidden_units
+from hooke.objective.wide_input import gradient_rows, hidden_units, layout_of
 from hooke.objective.wide_loss import all_outputs, hits, losses, softmax
-from hooke.objective.wide_metrics import WideMetrics
+from hooke.objective.wide_metrics import Hashed, WideMetrics
 from hooke.spec.further import FurtherMetric
 from hooke.spec.specification import Part
 
@@ -91,7 +91,7 @@ class WideObjective:
             "output.weight": (train.label_count, hidden),
             "output.bias": (train.label_count,),
         }
-        self.layout = _layout(shapes)
+        self.layout = layout_of(shapes)
         self._narrow = narrow
         self._returned = Returned() if narrow else None
         if narrow:
@@ -169,6 +169,15 @@ class WideObjective:
     def synchronize(self) -> None:
         """Wait until the device has completed all work; returns at once on a CPU."""
         devices.synchronize(self.device)
+
+    def rebuild_bytes(self) -> int:
+        """Return the bytes that building hash tables before the next gradient moves; 0: it is not time."""
+        return self._layer.build_bytes(self.rows) if isinstance(self._layer, Hashed) else 0
+
+    def rebuild(self) -> None:
+        """Build them now, if it is time: the next gradient then does not."""
+        if isinstance(self._layer, Hashed):
+            self._layer.prepare(self.rows)
 
     def gradient(self, batch: Bags) -> float:
         """Write the gradient of the mean loss of a batch to the bound vector; return the loss."""
@@ -288,13 +297,3 @@ class WideObjective:
 
     def _lowered(self) -> AbstractContextManager[Any]:
         return torch.autocast(self.device.type, torch.bfloat16) if self._low else nullcontext()
-
-
-def _layout(shapes: dict[str, tuple[int, ...]]) -> tuple[Slice, ...]:
-    parts: list[Slice] = []
-    start = 0
-    for name, shape in shapes.items():
-        stop = start + int(np.prod(shape))
-        parts.append(Slice(name, start, stop, shape, hidden=False))
-        start = stop
-    return tuple(parts)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from hooke.comm.base import Slice
 from hooke.objective.bags import Bags
 from hooke.objective.device import moved
 
@@ -66,3 +67,14 @@ def _summed(rows: Tensor, ids: NDArray[np.int64], starts: NDArray[Any], factors:
 
 def _values(batch: Bags) -> NDArray[np.float32]:
     return np.asarray(batch.features.values, dtype=np.float32)
+
+
+def layout_of(shapes: dict[str, tuple[int, ...]]) -> tuple[Slice, ...]:
+    """Return where the tensors of these shapes are in one vector, one after the other."""
+    parts: list[Slice] = []
+    start = 0
+    for name, shape in shapes.items():
+        stop = start + int(np.prod(shape))
+        parts.append(Slice(name, start, stop, shape, hidden=False))
+        start = stop
+    return tuple(parts)

@@ -91,7 +91,7 @@ TABLES = (
         name="table_seconds",
         title="Building the tables",
         unit="s",
-        description="Time of these builds, a part of the phase `compute`; since the start of the attempt.",
+        description="Time of these builds, the phase `rebuild`; since the start of the attempt.",
         better="lower",
         measured=True,
     ),
@@ -121,6 +121,12 @@ class Hashed(Protocol):
 
         Both are 0 before the first build.
         """
+
+    def build_bytes(self, weights: Tensor) -> int:
+        """Return the bytes that a rebuild before the next step moves; 0: none is due."""
+
+    def prepare(self, weights: Tensor) -> None:
+        """Rebuild the tables if it is time; the next step then does not."""
 
 
 NO_TABLES = (0.0,) * 7

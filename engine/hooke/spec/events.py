@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hooke.spec.files import FilePart
 from hooke.spec.frozen import Name
 from hooke.spec.further import FurtherMetric, FurtherValues
+from hooke.spec.phases import Phases
 from hooke.spec.retry import RetryCause
 from hooke.spec.specification import Part
 
@@ -27,6 +28,7 @@ STEP_COLUMNS: dict[str, str] = {
     "loss": "<f4",  # mean loss of the step's batch; NaN on a server
     "data": "<f4",  # phases, s per step
     "compute": "<f4",
+    "rebuild": "<f4",
     "communicate": "<f4",
     "update": "<f4",
     "evaluate": "<f4",
@@ -39,7 +41,7 @@ STEP_COLUMNS: dict[str, str] = {
     "worker": "<i4",  # server: the worker of the exchange, for a replay; -1 where not applicable
 }
 
-ABSENT: dict[str, float] = {"staleness": math.nan, "worker": -1}
+ABSENT: dict[str, float] = {"rebuild": 0.0, "staleness": math.nan, "worker": -1}
 """Optional columns of a block, with the value of all of its steps if missing."""
 TRAINING_ITEMS = "training items"  # the note of rank 0 that has their number: samples over it are epochs
 
@@ -114,7 +116,7 @@ class Done(Record):
     samples: int
     clock: float
     wall: float
-    phases: dict[str, float]
+    phases: Phases
     hidden: float
     payload: int
     wire: int
@@ -131,8 +133,7 @@ class Done(Record):
     staleness: dict[int, int] = Field(default_factory=dict)
     """Staleness -> number of exchanges, where measured (server; every worker of a lock-free method)."""
     lost_mass: float | None = None
-    """Updates without locks, of a shared center and by threads of workers, on rank 0: |S - S_expected| / sum
-    |pushed|, L1 norms, of all updates pushed (P13)."""
+    """Share lost of updates pushed without locks, on rank 0: |S - S_expected| / sum |pushed|, L1 norms (P13)."""
     dropped: list[int] = Field(default_factory=list)
     """Workers dropped from the run; on the deciding rank."""
     returned: int = Field(0, ge=0, exclude_if=lambda value: not value)
@@ -291,8 +292,7 @@ class AgentHello(Record):
     machines: list[Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]] = Field([], max_length=4096)
     """Identities of the machines that its ranks run on; empty: unknown."""
     missing_data: dict[str, str] | None = None
-    """Built-in workload -> what it lacks of its data with its default parameters, and what to do; none is listed
-    that is complete."""
+    """Built-in workload -> what it lacks of its data with its default parameters, and what to do."""
     algorithms: list[Described] | None = None
     """Catalogue entries (`hooke.catalogue.discovery`); only in the first hello of an agent and after changes."""
     workloads: list[Described] | None = None

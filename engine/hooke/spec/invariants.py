@@ -28,7 +28,7 @@ LEAST_PER_STOP, SHARE_PER_STOP, SLACK_PER_STOP = 0.002, 0.25, 0.02
 """For every evaluation and checkpoint: seconds, the share of its own seconds that is added, and the maximum."""
 ROUNDING = 1e-5
 """Relative rounding error: seconds of phases are stored as float32."""
-WORK = ("data", "compute", "update")
+WORK = ("data", "compute", "rebuild", "update")
 
 
 @dataclass
@@ -44,7 +44,7 @@ class _Rank:
     walls: list[float] = field(default_factory=list)
     clocks: list[float] = field(default_factory=list)
     work: list[float] = field(default_factory=list)
-    """Seconds of data, compute and update in each step."""
+    """Seconds of the phases of WORK in each step."""
 
 
 def faults(folder: Path, ranks_of_run: int | None = None) -> list[str]:
@@ -90,7 +90,7 @@ def _read(path: Path) -> _Rank:
             case Steps():
                 rank.walls += unpack("wall", record.columns["wall"])
                 rank.clocks += unpack("clock", record.columns["clock"])
-                columns = [unpack(name, record.columns[name]) for name in WORK]
+                columns = [unpack(name, record.columns[name]) for name in WORK if name in record.columns]
                 rank.work += [sum(row) for row in zip(*columns, strict=True)]
     return rank
 
@@ -123,7 +123,8 @@ def _of_clock(rank: _Rank, evaluations: Sequence[Evaluation], deciding: Done | N
         moments.append((deciding.clock, work, [*seconds, *rank.stops]))
     for clock, work, stops in moments:
         if clock < work * (1 - ROUNDING) - _slack(stops):
-            yield f"it spent {work:.3f} s on data, compute and update when the clock of the run was {clock:.3f} s"
+            on = f"{', '.join(WORK[:-1])} and {WORK[-1]}"
+            yield f"it spent {work:.3f} s on {on} when the clock of the run was {clock:.3f} s"
             return
 
 

@@ -128,7 +128,7 @@ class VirtualCluster(MeasuredConstants, UnequalWorkers):
         100e9,
         ge=1,
         title="Memory bandwidth",
-        description="Bytes per second; determines the time of vector updates.",
+        description="Bytes per second; determines the time of vector updates and of building hash tables.",
     )
 
     @model_validator(mode="after")

@@ -14,6 +14,8 @@ class Phase(StrEnum):
     """Selecting a batch and moving it to the device."""
     COMPUTE = "compute"
     """Forward and backward."""
+    REBUILD = "rebuild"
+    """Building the hash tables of a wide output layer."""
     COMMUNICATE = "communicate"
     """Blocked inside the communicator: the exposed part of every transfer."""
     UPDATE = "update"

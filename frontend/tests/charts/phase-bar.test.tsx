@@ -1,7 +1,7 @@
 import { screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { PhaseBar, PhaseKey } from "@/lib/charts/phase-bar";
-import { PHASES } from "@/lib/theme/palette";
+import { PHASES, phasesIn } from "@/lib/theme/palette";
 import { show } from "../support/app";
 
 const parts = () =>
@@ -38,9 +38,17 @@ describe("a bar of phases", () => {
   });
 });
 
-it("the key names every phase once, in the order of the bars, and says what it means", () => {
-  show(<PhaseKey />);
+it("the key names the phases once, in the order of the bars, and says what they mean", () => {
+  show(<PhaseKey phases={PHASES} />);
   const items = within(screen.getByRole("list", { name: "Phases" })).getAllByRole("listitem");
   expect(items.map((item) => item.textContent)).toEqual([...PHASES]);
   for (const item of items) expect(item.title).not.toBe("");
+});
+
+it("the phase in which tables are built is shown only where a run has spent time in it", () => {
+  show(<PhaseKey />);
+  expect(screen.queryByText("rebuild")).toBeNull();
+  expect(screen.getByText("compute")).toBeVisible();
+  expect(phasesIn([{ compute: 1, rebuild: 0 }, {}])).not.toContain("rebuild");
+  expect(phasesIn([{ compute: 1 }, { compute: 1, rebuild: 1e-9 }])).toEqual(PHASES);
 });

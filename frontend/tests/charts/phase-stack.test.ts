@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { areaPath, bandsOf, pieces } from "@/lib/charts/phase-stack";
+import { among, areaPath, bandsOf, phasesOver, pieces } from "@/lib/charts/phase-stack";
+import { PHASES } from "@/lib/theme/palette";
 
-/** data, compute, communicate, update, evaluate, idle in three parts; in the last one nothing is recorded. */
+/** data, compute, rebuild, communicate, update, evaluate, idle in three parts; in the last one nothing is recorded. */
 const SHARES = [
   [0.1, 0, 0],
   [0.5, 0.8, 0],
+  [0, 0, 0],
   [0.2, 0.2, 0],
   [0.1, 0, 0],
   [0, 0, 0],
@@ -16,7 +18,7 @@ describe("the bands of phases", () => {
   const { phases, behind } = bandsOf(AREA);
 
   it("lie on one another, and fill what was recorded", () => {
-    expect(phases).toHaveLength(6);
+    expect(phases).toHaveLength(7);
     for (const [i, band] of phases.entries())
       for (const [part, [low, high]] of band.entries()) {
         expect(high - low).toBeCloseTo(SHARES[i]?.[part] ?? 0, 9);
@@ -44,13 +46,28 @@ describe("the bands of phases", () => {
 describe("pieces of the time", () => {
   it("are means over the parts in which something was recorded", () => {
     const [first, second] = pieces(AREA, 2);
-    expect(first).toEqual({ shares: [0.1, 0.5, 0.2, 0.1, 0, 0.1], hidden: 0.05 });
-    expect(second).toEqual({ shares: [0, 0.8, 0.2, 0, 0, 0], hidden: 0.9 });
+    expect(first).toEqual({ shares: [0.1, 0.5, 0, 0.2, 0.1, 0, 0.1], hidden: 0.05 });
+    expect(second).toEqual({ shares: [0, 0.8, 0, 0.2, 0, 0, 0], hidden: 0.9 });
     const [whole] = pieces(AREA, 1);
     expect(whole?.shares[1]).toBeCloseTo(0.65, 9);
   });
 
   it("of nothing are nothing", () => {
-    expect(pieces({ shares: [[0], [0], [0], [0], [0], [0]], hidden: [0] }, 3)[2]?.hidden).toBe(0);
+    expect(pieces({ shares: [[0], [0], [0], [0], [0], [0], [0]], hidden: [0] }, 3)[2]?.hidden).toBe(0);
+  });
+});
+
+describe("the phases that are shown", () => {
+  const built = { shares: SHARES.map((of, at) => (at === 2 ? [0, 0.01, 0] : of)) };
+
+  it("have rebuild only where some part of the time has it", () => {
+    expect(phasesOver([AREA])).not.toContain("rebuild");
+    expect(phasesOver([AREA, built])).toEqual(PHASES);
+    expect(phasesOver([])).toHaveLength(PHASES.length - 1);
+  });
+
+  it("keep the figures of the others in their places", () => {
+    expect(among(phasesOver([AREA]), [1, 2, 3, 4, 5, 6, 7])).toEqual([1, 2, 4, 5, 6, 7]);
+    expect(among(PHASES, [1, 2, 3, 4, 5, 6, 7])).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 });

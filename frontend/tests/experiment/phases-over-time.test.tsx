@@ -19,7 +19,7 @@ function phasesRow(variant: string, changes: Partial<PhasesRow> = {}): PhasesRow
   return {
     ...{ variant, cluster: "local", workers: 2, simulated: false, span: 60, end: 60 },
     runs: ["run_1", "run_2", "run_3"],
-    shares: [even(0), halves(0.5, 0.9), halves(0.5, 0.1), even(0), even(0), even(0)],
+    shares: [even(0), halves(0.5, 0.9), even(0), halves(0.5, 0.1), even(0), even(0), even(0)],
     hidden: halves(0, 0.25),
     ...changes,
   };

@@ -75,7 +75,13 @@ describe("phases as a table", () => {
   });
 
   it("over time have a row for each part in which something was recorded", () => {
-    const shares = [[0, 0, 0], [0.75, 0, 1], [0.25, 0, 0], ...Array.from({ length: 3 }, () => [0, 0, 0])];
+    const shares = [
+      [0, 0, 0],
+      [0.75, 0, 1],
+      [0, 0, 0],
+      [0.25, 0, 0],
+      ...Array.from({ length: 3 }, () => [0, 0, 0]),
+    ];
     const place = { cluster: "local", workers: 2, simulated: false, runs: ["run_1"] };
     const { head, rows } = overTimeSheet([
       { ...place, variant: "Sync EASGD", span: 30, end: 30, shares, hidden: [0.1, 0, 0] },
@@ -85,6 +91,12 @@ describe("phases as a table", () => {
       ["Sync EASGD", "20 s", "30 s", "0.0%", "100.0%", "0.0%", "0.0%", "0.0%", "0.0%", "0.0%"],
     ]);
     expect(head).toHaveLength(10);
+    const building = shares.map((of, at) => (at === 2 ? [0.5, 0, 0] : at === 1 ? [0.25, 0, 1] : of));
+    const built = overTimeSheet([
+      { ...place, variant: "SLIDE", span: 30, end: 30, shares: building, hidden: [0, 0, 0] },
+    ]);
+    expect(built.head.slice(3, 7)).toEqual(["data", "compute", "rebuild", "communicate"]);
+    expect(built.rows[0]?.slice(3, 7)).toEqual(["0.0%", "25.0%", "50.0%", "25.0%"]);
   });
 });
 
@@ -101,7 +113,7 @@ describe("phases for a paper", () => {
   });
 
   it("over time have hidden communication over compute", () => {
-    const shares = [[0], [0.6], [0.4], [0], [0], [0]];
+    const shares = [[0], [0.6], [0], [0.4], [0], [0], [0]];
     const { svg } = areasSvg([{ name: "A", words: "", shares, hidden: [0.2] }], "Phases");
     expect(svg).toMatch(/<path d="M0 0.6V0.4H1V0.6H0Z" fill="[^"]*" fill-opacity="0.5"\/>/);
     expect(svg).toContain(">communicate, hidden<");

@@ -23,6 +23,12 @@ describe("the heat map", () => {
     ).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
+  it("has the phase in which tables are built where a rank has spent time in it", () => {
+    const [first, second] = heatRows([phases(0), phases(1, { rebuild: 12 })]);
+    expect(first?.cells[2]).toEqual({ phase: "rebuild", share: 0, apart: false });
+    expect(second?.cells[2]?.share).toBe(0.5);
+  });
+
   it("marks what differs from the others of its role, and not a server from workers", () => {
     const ranks = [
       phases(0),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from hooke.cli.group import app
-from hooke_api.models import CatalogueEntry, Experiment, Removal, Run, TrailEntry
+from hooke_api.models import CatalogueEntry, Experiment, RankTotals, Removal, Run, TrailEntry
 from sqlalchemy import select, update
 from typer.testing import CliRunner
 
@@ -36,6 +36,21 @@ def test_an_import_shows_what_the_original_shows(service):
         mine = (TrailEntry.subject == view["id"], TrailEntry.action == "import_experiment")
         told = session.scalars(select(TrailEntry).where(*mine)).one()
     assert told.after["imported_from"]["experiment"] == made["id"]
+
+
+def test_time_in_which_tables_were_built_travels_and_is_missing_where_there_was_none(service):
+    """So bundles of earlier versions and of runs without tables are the same."""
+    made = measured(service)
+    first = service.runs(experiment=made["id"])[0]["id"]
+    with service.database.write() as session:
+        session.execute(update(RankTotals).where(RankTotals.run_id == first).values(rebuild=0.25))
+    bundle = exported(service, made["id"])
+    told = [json.loads(line) for line in parts_of(bundle)["totals.jsonl"].splitlines()]
+    assert sorted(row.get("rebuild", "none") == 0.25 for row in told) == [False] * (len(told) - 2) + [True] * 2
+    assert all("rebuild" in row or row["compute"] > 0 for row in told)
+    imported(service, bundle)
+    with service.database.read() as session:
+        assert sorted(session.scalars(select(RankTotals.rebuild)))[-5:] == [0, 0.25, 0.25, 0.25, 0.25]
 
 
 def test_the_same_measurement_is_imported_once(service):

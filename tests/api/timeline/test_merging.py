@@ -28,6 +28,21 @@ def test_slices_have_their_phases_times_and_steps():
     assert rank.step.tolist() == [1, 1, 1, 1, 2, 2]
 
 
+def test_tables_are_built_for_the_gradient_that_follows():
+    made = Made(0).spend("data", 1).spend("rebuild", 2).spend("compute", 3).spend("update", 1)
+    rank = only(made.spend("data", 1).spend("compute", 3))
+    assert [PHASES[i] for i in rank.phase] == ["data", "rebuild", "compute", "update", "data", "compute"]
+    assert rank.step.tolist() == [1, 1, 1, 1, 2, 2]
+    assert shares(rank, 1, 3, 1)[PHASES.index("rebuild")].tolist() == [1]
+
+
+def test_a_trace_of_before_that_phase_is_read_by_the_names_of_its_own(monkeypatch):
+    six = ("data", "compute", "communicate", "update", "evaluate", "idle")
+    monkeypatch.setattr("tests.api.timeline.traces.PHASES", six)
+    rank = only(Made(0).spend("data", 1).spend("compute", 2).spend("update", 4))
+    assert [PHASES[i] for i in rank.phase] == ["data", "compute", "update"]
+
+
 def test_each_bin_has_the_shares_of_what_happened_in_it():
     rank = only(Made(0).spend("compute", 3).spend("update", 1).spend("compute", 2))
     found = shares(rank, 0, 6, 3)  # bins of 2 s: compute; half compute, half update; compute

@@ -6,7 +6,7 @@ from typing import Any
 from hooke.trace.reading import RankTrace, parse
 from hooke.trace.records import CHANGE, IS_CHANGE, IS_END, IS_OPERATION, NOBODY, OPERATION, OPERATIONS, SCHEMA
 
-PHASES = ("data", "compute", "communicate", "update", "evaluate", "idle")
+PHASES = ("data", "compute", "rebuild", "communicate", "update", "evaluate", "idle")
 
 
 class Made:

@@ -44,6 +44,8 @@ PRICED = 200
 GRADIENT = BATCH * 1e-4
 """Mean seconds of a gradient; a message of all weights takes a quarter of it, an update about a twentieth."""
 SIZE = 4 * Quadratics().size
+SHOWN = tuple(phase for phase in PHASES if phase is not Phase.REBUILD)
+"""Phases of the methods' drawings, in which no table is built."""
 NETWORK = (
     ("latency", 0.05 * GRADIENT),
     ("seconds_per_byte", 0.2 * GRADIENT / SIZE),
@@ -122,7 +124,7 @@ def show(case: Case) -> Shown:
         assert spec.virtual is not None
         run_virtual(case.ranks, spec.virtual, main, case.collective, case.kind.servers)
         traces = [read(file_of(folder, rank)) for rank in range(case.ranks)]
-    rows = [[(PHASES.index(Phase(p.phase)), p.began, p.ended) for p in each.phases] for each in traces]
+    rows = [[(SHOWN.index(Phase(p.phase)), p.began, p.ended) for p in each.phases] for each in traces]
     objectives.sort(key=lambda each: each.comm.rank)
     start = min(each.header["began"] for each in traces)  # before it the initial weights are sent, off the clock
     places = [
@@ -135,7 +137,7 @@ def show(case: Case) -> Shown:
 
 def _drawn(case: Case, rows: list[Row], carried: list[Carried]) -> dict[str, Any]:
     """Return phases and messages between the first and the last gradient, update or message; evaluations apart."""
-    evaluate = PHASES.index(Phase.EVALUATE)
+    evaluate = SHOWN.index(Phase.EVALUATE)
     apart = [[(began, ended) for phase, began, ended in row if phase == evaluate] for row in rows]
     stop = [_stop(row, apart[rank]) for rank, row in enumerate(rows)]
     messages = [
@@ -143,7 +145,7 @@ def _drawn(case: Case, rows: list[Row], carried: list[Carried]) -> dict[str, Any
         for each in carried
         if not any(rank < case.ranks and _within(each[2], [*apart[rank], stop[rank]]) for rank in each[:2])
     ]
-    working = [PHASES.index(Phase.COMPUTE), PHASES.index(Phase.UPDATE)]
+    working = [SHOWN.index(Phase.COMPUTE), SHOWN.index(Phase.UPDATE)]
     slices = [each for row in rows[: case.workers] for each in row if each[0] in working]
     origin = min([*(each[1] for each in slices), *(each[2] for each in messages)])
     end = max([*(each[2] for each in slices), *(each[3] for each in messages)])
@@ -166,7 +168,7 @@ def _drawn(case: Case, rows: list[Row], carried: list[Carried]) -> dict[str, Any
 
 def _stop(row: Row, apart: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return the time from a rank's last evaluation on, in which the test part is scored: off the clock."""
-    last = max((ended for phase, _, ended in row if phase == PHASES.index(Phase.COMPUTE)), default=0.0)
+    last = max((ended for phase, _, ended in row if phase == SHOWN.index(Phase.COMPUTE)), default=0.0)
     return min((began for began, _ in apart if began >= last), default=math.inf), math.inf
 
 
@@ -256,7 +258,7 @@ def facts(name: str, kind: type[Algorithm]) -> dict[str, Any]:
 def found() -> dict[str, Any]:
     """Return the content of the file."""
     methods = {name: facts(name, item.cls) for name, item in built_in("algorithm").items()}
-    return {"phases": [str(phase) for phase in PHASES], "weights": SIZE, "methods": methods}
+    return {"phases": [str(phase) for phase in SHOWN], "weights": SIZE, "methods": methods}
 
 
 def main() -> None:

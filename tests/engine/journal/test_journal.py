@@ -130,7 +130,7 @@ def test_staleness_is_left_out_only_where_it_has_no_meaning(path, clock):
     journal.step(row(3, staleness=4.0))
     journal.close()
     without, with_it = records(path)
-    assert set(STEP_COLUMNS) - set(without.columns) == {"staleness", "worker"}
+    assert set(STEP_COLUMNS) - set(without.columns) == {"rebuild", "staleness", "worker"}
     values = unpack("staleness", with_it.columns["staleness"])
     assert math.isnan(values[0])
     assert values[1] == 4.0

@@ -172,3 +172,36 @@ def test_what_has_no_value_is_left_out_and_names_are_free():
     for name in ("validation_p", "throughput", "bytes_sent", "P@3"):
         with pytest.raises(ValidationError):
             FurtherMetric(name=name, title="x")
+
+
+def trained(data, ahead):
+    """Return the gradients of six steps, what each has told of its build before, and the number of builds."""
+    layer = slide()
+    objective, gradients, due = WideObjective(*data, HIDDEN, layer), [], []
+    weights, gradient = objective.initial(SEED), objective.allocate()
+    objective.bind(weights, gradient)
+    for step in range(6):  # tables are built at steps 0, 2 and 4
+        due.append(objective.rebuild_bytes())
+        if ahead:
+            objective.rebuild()
+            objective.rebuild()
+            assert objective.rebuild_bytes() == 0
+        objective.gradient(objective.pick([step, step + 1]))
+        weights.sub_(gradient)
+        gradients.append(gradient.clone())
+    return gradients, due, layer.table_sums()[4], layer.tables.tables
+
+
+def test_tables_that_are_built_ahead_are_not_built_again_by_the_gradient(data):
+    (ahead, *others), (within, *same) = trained(data, ahead=True), trained(data, ahead=False)
+    assert all(torch.equal(one, other) for one, other in zip(ahead, within, strict=True))
+    due, builds, tables = others
+    build = 4 * LABELS * HIDDEN + 4 * LABELS * tables
+    assert due == [build, 0, build, 0, build, 0] and builds == 3
+    assert others == same
+
+
+def test_other_layers_have_no_tables_to_build(data):
+    objective = WideObjective(*data, HIDDEN, Full())
+    objective.rebuild()
+    assert objective.rebuild_bytes() == 0

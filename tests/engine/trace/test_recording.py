@@ -68,7 +68,15 @@ def test_the_ledger_charges_alike_with_and_without_a_trace(tmp_path, bare):
     assert ledger.train() == 17.0 - 3.0
     assert ledger.wall() == 17.0
     seconds = {str(p): s for p, s in ledger.seconds.items()}
-    assert seconds == {"data": 1, "compute": 2, "communicate": 1, "update": 2, "evaluate": 3, "idle": 8}
+    assert seconds == {
+        "data": 1,
+        "compute": 2,
+        "rebuild": 0,
+        "communicate": 1,
+        "update": 2,
+        "evaluate": 3,
+        "idle": 8,
+    }
     if not bare:
         end(ledger)
         found = read(tmp_path / "trace.0.bin")

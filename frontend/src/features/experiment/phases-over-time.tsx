@@ -4,7 +4,7 @@ import { useState } from "react";
 import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import { PhaseArea } from "@/lib/charts/phase-area";
 import { PhaseKey } from "@/lib/charts/phase-bar";
-import { type Area, pieces } from "@/lib/charts/phase-stack";
+import { type Area, phasesOver, pieces } from "@/lib/charts/phase-stack";
 import { readPhasesOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView, PhasesRow } from "@/lib/client/types.gen";
 import { areasSvg } from "@/lib/export/phases-svg";
@@ -73,7 +73,7 @@ export function PhasesOverTime({ experiment, group }: { experiment: ExperimentVi
   return (
     <>
       <Row justify="space-between" align="start" wrap="nowrap" mih={24}>
-        <PhaseKey hidden />
+        <PhaseKey phases={phasesOver(rows)} hidden />
         {rows.length > 0 && (
           <DrawingMenu
             of="Where the time went, over time"

@@ -1,7 +1,6 @@
-import { pieces } from "@/lib/charts/phase-stack";
+import { among, phasesOver, pieces } from "@/lib/charts/phase-stack";
 import type { PhasesRow } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
-import { PHASES } from "@/lib/theme/palette";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
 import answer from "./answer.module.css";
@@ -10,6 +9,7 @@ const THIRDS = ["first", "middle", "last"];
 
 /** Phases over time in numbers: of the first, the middle and the last third of what was recorded. */
 export function PhasesTable({ rows }: { rows: readonly PhasesRow[] }) {
+  const shown = phasesOver(rows);
   return (
     <details className={answer.full}>
       <summary>Means of thirds</summary>
@@ -19,7 +19,7 @@ export function PhasesTable({ rows }: { rows: readonly PhasesRow[] }) {
             <tr>
               <th scope="col">Variant</th>
               <th scope="col">Third</th>
-              {[...PHASES, "hidden"].map((phase) => (
+              {[...shown, "hidden"].map((phase) => (
                 <th key={phase} scope="col" data-number className={ui.number}>
                   {phase}
                 </th>
@@ -32,8 +32,8 @@ export function PhasesTable({ rows }: { rows: readonly PhasesRow[] }) {
                 <tr key={`${row.variant} ${THIRDS[i]}`}>
                   <th scope="row">{row.variant}</th>
                   <td>{THIRDS[i]}</td>
-                  {[...shares, hidden].map((share, phase) => (
-                    <td key={PHASES[phase] ?? "hidden"} className={ui.number}>
+                  {[...among(shown, shares), hidden].map((share, phase) => (
+                    <td key={shown[phase] ?? "hidden"} className={ui.number}>
                       {formatPercent(share)}
                     </td>
                   ))}

@@ -6,7 +6,7 @@ import type { ExperimentView } from "@/lib/client/types.gen";
 import { phasesSvg } from "@/lib/export/phases-svg";
 import { formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
-import { colorOf } from "@/lib/theme/palette";
+import { colorOf, phasesIn } from "@/lib/theme/palette";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
 import ui from "@/lib/ui/ui.module.css";
@@ -82,7 +82,7 @@ function Sums({ experiment, group }: { experiment: ExperimentView; group: Group 
   return (
     <>
       <Row justify="space-between" align="start" wrap="nowrap" mih={24}>
-        <PhaseKey />
+        <PhaseKey phases={phasesIn((group?.rows ?? []).map(({ phases }) => phases))} />
         {group && <DrawingMenu of={TITLE} host={() => pictureOf(group)} sheet={() => phasesSheet(group)} />}
       </Row>
       <div className={styles.phases}>

@@ -1,8 +1,9 @@
+import { among, phasesOver } from "@/lib/charts/phase-stack";
 import type { Sheet } from "@/lib/charts/sheet-table";
 import type { PhasesRow } from "@/lib/client/types.gen";
 import { formatCount, formatNumber, formatPercent, formatRatio, NONE } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
-import { PHASES } from "@/lib/theme/palette";
+import { PHASES, phasesIn } from "@/lib/theme/palette";
 import { claimOf } from "./claim";
 import type { Group } from "./groups";
 
@@ -22,11 +23,12 @@ export function forestSheet({ rows }: Pick<Group, "rows">): Sheet {
 
 /** The bars of phases in figures: shares of wall time, and beside them the communication fraction and what was hidden. */
 export function phasesSheet({ rows }: Pick<Group, "rows">): Sheet {
+  const shown = phasesIn(rows.map(({ phases }) => phases));
   return {
-    head: ["Variant", ...PHASES, "communication fraction", "hidden"],
+    head: ["Variant", ...shown, "communication fraction", "hidden"],
     rows: rows.map(({ variant, phases, communication_fraction, hidden }) => {
       const whole = PHASES.reduce((sum, phase) => sum + (phases[phase] ?? 0), 0);
-      const shares = PHASES.map((phase) => (whole > 0 ? formatPercent((phases[phase] ?? 0) / whole) : NONE));
+      const shares = shown.map((phase) => (whole > 0 ? formatPercent((phases[phase] ?? 0) / whole) : NONE));
       return [variant, ...shares, formatPercent(communication_fraction.mean), formatSeconds(hidden.mean)];
     }),
   };
@@ -34,14 +36,15 @@ export function phasesSheet({ rows }: Pick<Group, "rows">): Sheet {
 
 /** Phases over time in figures: a row for each part of the time in which a variant recorded something. */
 export function overTimeSheet(rows: readonly PhasesRow[]): Sheet {
+  const shown = phasesOver(rows);
   return {
-    head: ["Variant", "From", "To", ...PHASES, "communicate, hidden"],
+    head: ["Variant", "From", "To", ...shown, "communicate, hidden"],
     rows: rows.flatMap(({ variant, shares, hidden, span }) =>
       hidden.flatMap((behind, part) => {
         const mine = shares.map((of) => of[part] ?? 0);
         if (mine.every((share) => share === 0)) return [];
         const ends = [part, part + 1].map((end) => formatSeconds((end / hidden.length) * span));
-        return [[variant, ...ends, ...[...mine, behind].map((share) => formatPercent(share))]];
+        return [[variant, ...ends, ...[...among(shown, mine), behind].map((share) => formatPercent(share))]];
       }),
     ),
   };

@@ -3,11 +3,11 @@ import { px } from "@/lib/export/chart-svg";
 import type { Vector } from "@/lib/export/picture";
 import { rowsSvg } from "@/lib/export/rows-svg";
 import { formatPercent } from "@/lib/format/numbers";
-import { PHASES } from "@/lib/theme/palette";
 import { type HeatRow, strength } from "./phase-heat";
 
 const [CELL, ROW] = [88, 26];
 
+const phasesOf = (rows: readonly HeatRow[]) => rows[0]?.cells.map(({ phase }) => phase) ?? [];
 const nameOf = ({ role, rank }: HeatRow) => `${role} ${rank}`;
 const inkOf = (phase: string) =>
   getComputedStyle(document.documentElement).getPropertyValue(`--phase-${phase}`).trim() || "#808b95";
@@ -15,7 +15,7 @@ const inkOf = (phase: string) =>
 /** The shares as a table. */
 export function heatSheet(rows: readonly HeatRow[]): Sheet {
   return {
-    head: ["rank", ...PHASES],
+    head: ["rank", ...phasesOf(rows)],
     rows: rows.map((row) => [nameOf(row), ...row.cells.map(({ share }) => formatPercent(share))]),
   };
 }
@@ -35,8 +35,9 @@ export function heatSvg(title: string, rows: readonly HeatRow[]): Vector {
         ];
       }),
   }));
-  return rowsSvg(title, { width: PHASES.length * CELL, height: ROW }, drawn, (left, bottom) =>
-    PHASES.map(
+  const phases = phasesOf(rows);
+  return rowsSvg(title, { width: phases.length * CELL, height: ROW }, drawn, (left, bottom) =>
+    phases.map(
       (phase, at) =>
         `<text x="${px(left + (at + 1) * CELL - 8)}" y="${bottom - 4}" text-anchor="end">${phase}</text>`,
     ),

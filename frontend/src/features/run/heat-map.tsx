@@ -2,7 +2,6 @@ import { Text } from "@mantine/core";
 import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import type { RunView } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
-import { PHASES } from "@/lib/theme/palette";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import { heatSheet, heatSvg } from "./heat-export";
@@ -27,7 +26,7 @@ export function HeatMap({ run }: { run: RunView }) {
           <thead>
             <tr>
               <th scope="col">rank</th>
-              {PHASES.map((phase) => (
+              {rows[0]?.cells.map(({ phase }) => (
                 <th key={phase} scope="col">
                   {phase}
                 </th>

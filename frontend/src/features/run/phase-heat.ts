@@ -1,5 +1,5 @@
 import type { PhaseTotals } from "@/lib/client/types.gen";
-import { PHASES, type Phase } from "@/lib/theme/palette";
+import { PHASES, type Phase, phasesIn } from "@/lib/theme/palette";
 
 /** Distance from the median from which on a share stands out. */
 export const APART = 0.05;
@@ -24,18 +24,23 @@ export interface HeatRow {
   readonly cells: readonly HeatCell[];
 }
 
+/** Seconds of a rank in each phase. */
+export const secondsOf = (rank: PhaseTotals): Record<Phase, number> =>
+  Object.fromEntries(PHASES.map((phase) => [phase, rank[phase]])) as Record<Phase, number>;
+
 /** The shares of all phases of all ranks; ranks without any time have zeros. */
 export function heatRows(ranks: readonly PhaseTotals[]): HeatRow[] {
+  const shown = phasesIn(ranks.map(secondsOf));
   const shares = ranks.map((rank) => {
     const whole = PHASES.reduce((sum, phase) => sum + rank[phase], 0);
-    return PHASES.map((phase) => (whole > 0 ? rank[phase] / whole : 0));
+    return shown.map((phase) => (whole > 0 ? rank[phase] / whole : 0));
   });
   return ranks.map((rank, i) => {
     const alike = shares.filter((_, k) => ranks[k]?.role === rank.role);
     return {
       rank: rank.rank,
       role: rank.role,
-      cells: PHASES.map((phase, p) => {
+      cells: shown.map((phase, p) => {
         const share = shares[i]?.[p] ?? 0;
         const usual = median(alike.map((each) => each[p] ?? 0));
         return { phase, share, apart: alike.length > 2 && Math.abs(share - usual) > APART };

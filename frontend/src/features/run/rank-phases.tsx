@@ -6,15 +6,12 @@ import type { PhaseTotals, RunView } from "@/lib/client/types.gen";
 import { phasesSvg } from "@/lib/export/phases-svg";
 import { formatBytes, formatCount, formatPercent } from "@/lib/format/numbers";
 import { formatSeconds } from "@/lib/format/time";
-import { PHASES } from "@/lib/theme/palette";
+import { phasesIn } from "@/lib/theme/palette";
 import { Section } from "@/lib/ui/section";
 import { isTerminal } from "@/lib/ui/states";
 import outcome from "./outcome.module.css";
+import { secondsOf } from "./phase-heat";
 import styles from "./run.module.css";
-
-function shares(rank: PhaseTotals): Record<string, number> {
-  return Object.fromEntries(PHASES.map((phase) => [phase, rank[phase]]));
-}
 
 /** Seconds below which a difference of two virtual clocks is rounding. */
 const NOTHING = 1e-7;
@@ -46,11 +43,12 @@ const TITLE = "Phases by rank";
 /** The bars in figures: seconds of each phase, and beside them what is said of the rank. */
 export function ranksSheet(ranks: readonly PhaseTotals[]): Sheet {
   const totals = ["wall time", "steps", "communication fraction", "hidden", "sent", "messages"];
+  const shown = phasesIn(ranks.map(secondsOf));
   return {
-    head: ["Rank", ...PHASES, ...totals],
+    head: ["Rank", ...shown, ...totals],
     rows: ranks.map((rank) => [
       `${rank.role} ${rank.rank}`,
-      ...[...PHASES.map((phase) => rank[phase]), rank.wall].map(formatSeconds),
+      ...[...shown.map((phase) => rank[phase]), rank.wall].map(formatSeconds),
       formatCount(rank.steps),
       formatPercent(fraction(rank)),
       formatSeconds(rank.hidden),
@@ -64,7 +62,7 @@ function pictureOf(run: RunView) {
   const bars = run.phases.map((rank) => ({
     name: `${rank.role} ${rank.rank}`,
     words: `${formatPercent(fraction(rank))} communication`,
-    shares: shares(rank),
+    shares: secondsOf(rank),
   }));
   return phasesSvg(
     bars,
@@ -85,7 +83,7 @@ export function RankPhases({ run }: { run: RunView }) {
         )
       }
     >
-      <PhaseKey />
+      <PhaseKey phases={phasesIn(run.phases.map(secondsOf))} />
       <div className={styles.ranks}>
         {run.phases.map((rank) => (
           <div key={rank.rank} className={styles.rank} data-testid="rank-phase" data-rank={rank.rank}>
@@ -96,7 +94,7 @@ export function RankPhases({ run }: { run: RunView }) {
                 {formatSeconds(rank.wall)} {seconds} · {formatCount(rank.steps)} steps
               </span>
             </span>
-            <PhaseBar shares={shares(rank)} label={`${rank.role} ${rank.rank}`} />
+            <PhaseBar shares={secondsOf(rank)} label={`${rank.role} ${rank.rank}`} />
             <span>
               <strong>{formatPercent(fraction(rank))}</strong> communication
               <span className={styles.quiet}>

@@ -5,7 +5,7 @@ import type { Vector } from "@/lib/export/picture";
 import { formatPercent } from "@/lib/format/numbers";
 import { PHASES } from "@/lib/theme/palette";
 import type { Window } from "./asked-window";
-import { arrowsOf, boxesOf, frameOf, rowTop, xOf } from "./timeline-layout";
+import { arrowsOf, boxesOf, frameOf, phasesInView, rowTop, xOf } from "./timeline-layout";
 import { nameOf } from "./timeline-words";
 
 /** Rows of a table of a window: of more, the first ones, and how many there are. */
@@ -109,9 +109,9 @@ export function timelineSvg(answer: TimelineView, window: Window, title: string)
       `<text x="${px(xOf(frame, window, time))}" y="${down + 18}" text-anchor="${at === 0 ? "start" : "end"}">${seconds(time)}${unit}</text>`,
   );
   const bottom = down + frame.height;
-  const key = PHASES.map((phase, at) => {
+  const key = phasesInView(answer).map((phase, at) => {
     const x = frame.left + at * 110;
-    return `<rect x="${x}" y="${bottom + 8}" width="10" height="10" fill="${ink[at]}"/><text x="${x + 14}" y="${bottom + 17}">${phase}</text>`;
+    return `<rect x="${x}" y="${bottom + 8}" width="10" height="10" fill="${ink[PHASES.indexOf(phase)]}"/><text x="${x + 14}" y="${bottom + 17}">${phase}</text>`;
   });
   return titled(title, 16, WIDTH, bottom + 30, [...rows, ...arrows, ...ends, ...key]);
 }

@@ -1,4 +1,5 @@
 import type { RankTimeline, TimelineView } from "@/lib/client/types.gen";
+import { type Phase, phasesIn } from "@/lib/theme/palette";
 import type { Window } from "./asked-window";
 
 /** Where the rows of a timeline stand, px. */
@@ -186,6 +187,14 @@ export function sliceAt(rank: RankTimeline, time: number): number | undefined {
     else low = middle + 1;
   }
   return (rank.began[low] ?? Number.POSITIVE_INFINITY) <= time ? low : undefined;
+}
+
+/** The phases that are shown of the window of an answer; see `phasesIn`. */
+export function phasesInView(answer: TimelineView): readonly Phase[] {
+  const all = answer.ranks.map((rank) => sharesOf(rank, answer));
+  return phasesIn(
+    all.map((shares) => Object.fromEntries(answer.phases.map((name, at) => [name, shares[at] ?? 0]))),
+  );
 }
 
 /** The share of each phase in the window of an answer, of the time that a rank has recorded there. */

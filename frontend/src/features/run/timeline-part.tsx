@@ -2,6 +2,7 @@ import { Button, Group, NumberInput, Skeleton, Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import { PhaseKey } from "@/lib/charts/phase-bar";
+import { among } from "@/lib/charts/phase-stack";
 import type { RunView, TimelineView } from "@/lib/client/types.gen";
 import { formatCount, formatPercent } from "@/lib/format/numbers";
 import { LoadFault } from "@/lib/ui/load-fault";
@@ -15,7 +16,7 @@ import type { RunSearch } from "./search";
 import styles from "./timeline.module.css";
 import { TimelineCanvas } from "./timeline-canvas";
 import { timelineSheet, timelineSvg } from "./timeline-export";
-import { sharesOf } from "./timeline-layout";
+import { phasesInView, sharesOf } from "./timeline-layout";
 import { zoomed } from "./timeline-window";
 import { nameOf, stragglerWords } from "./timeline-words";
 import { arriving, useMovingWindow, useTimeline } from "./use-timeline";
@@ -38,7 +39,11 @@ export function TimelinePart({ run }: { run: RunView }) {
   };
   const answer = query.data;
   return (
-    <Section title="Timeline" testId="timeline" aside={answer && answer.ranks.length > 0 && <PhaseKey />}>
+    <Section
+      title="Timeline"
+      testId="timeline"
+      aside={answer && answer.ranks.length > 0 && <PhaseKey phases={phasesInView(answer)} />}
+    >
       {answer && answer.ranks.length > 0 ? (
         <Drawn run={run} answer={answer} stale={query.isPlaceholderData} />
       ) : query.isError ? (
@@ -161,6 +166,7 @@ function Drawn({ run, answer, stale }: { run: RunView; answer: TimelineView; sta
 
 /** The window as a table: what a reader of the drawing sees at a glance. */
 function WindowTable({ answer }: { answer: TimelineView }) {
+  const shown = phasesInView(answer);
   return (
     <details className={styles.table}>
       <summary>Table of the part in view</summary>
@@ -169,7 +175,7 @@ function WindowTable({ answer }: { answer: TimelineView }) {
           <thead>
             <tr>
               <th scope="col">rank</th>
-              {answer.phases.map((phase) => (
+              {shown.map((phase) => (
                 <th key={phase} scope="col">
                   {phase}
                 </th>
@@ -180,8 +186,8 @@ function WindowTable({ answer }: { answer: TimelineView }) {
             {answer.ranks.map((rank) => (
               <tr key={rank.rank}>
                 <th scope="row">{nameOf(rank)}</th>
-                {sharesOf(rank, answer).map((share, i) => (
-                  <td key={answer.phases[i]}>{formatPercent(share)}</td>
+                {among(shown, sharesOf(rank, answer)).map((share, i) => (
+                  <td key={shown[i]}>{formatPercent(share)}</td>
                 ))}
               </tr>
             ))}

@@ -1,5 +1,5 @@
 import { formatPercent } from "@/lib/format/numbers";
-import { PHASES, type Phase } from "@/lib/theme/palette";
+import { PHASES, type Phase, phasesIn } from "@/lib/theme/palette";
 import styles from "./phase-bar.module.css";
 
 /** Where wall time went, as one stacked bar: shares of a whole, in the order of the key. */
@@ -27,6 +27,7 @@ export function PhaseBar({ shares, label }: { shares: Partial<Record<string, num
 const MEANINGS: Record<Phase, string> = {
   data: "Selecting a batch and moving it to the device",
   compute: "Forward and backward",
+  rebuild: "Building the hash tables of a wide output layer",
   communicate: "Blocked inside the communicator",
   update: "Vector arithmetic of the algorithm",
   evaluate: "Scoring the center; not on the clock",
@@ -36,11 +37,20 @@ const MEANINGS: Record<Phase, string> = {
 /** Of communication that ran behind compute. */
 export const HIDDEN = "color-mix(in srgb, var(--phase-communicate) 50%, var(--phase-compute))";
 
+const USUAL = phasesIn([]);
+
+interface PhaseKeyProps {
+  /** Those that are drawn, if they are others than of most runs. */
+  phases?: readonly Phase[];
+  /** Whether hidden communication is drawn. */
+  hidden?: boolean;
+}
+
 /** The colours of the phases, and of hidden communication where that is drawn. */
-export function PhaseKey({ hidden }: { hidden?: boolean }) {
+export function PhaseKey({ phases = USUAL, hidden }: PhaseKeyProps) {
   return (
     <ul className={styles.key} aria-label="Phases">
-      {PHASES.map((phase) => (
+      {phases.map((phase) => (
         <li key={phase} title={MEANINGS[phase]}>
           <span className={`${styles.swatch} ${styles[phase]}`} />
           {phase}

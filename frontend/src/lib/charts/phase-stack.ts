@@ -1,4 +1,4 @@
-import { PHASES } from "@/lib/theme/palette";
+import { PHASES, type Phase, phasesIn } from "@/lib/theme/palette";
 
 /** Shares of phases, in the order of PHASES, and of communication behind compute, in equal parts of a time. */
 export interface Area {
@@ -26,6 +26,16 @@ export function bandsOf({ shares, hidden }: Area): { phases: Band[]; behind: Ban
   });
   return { phases, behind };
 }
+
+/** The phases that are shown of these; see `phasesIn`. */
+export function phasesOver(areas: readonly Pick<Area, "shares">[]): readonly Phase[] {
+  const most = areas.map(({ shares }) => shares.map((of) => Math.max(0, ...of)));
+  return phasesIn(most.map((of) => Object.fromEntries(PHASES.map((phase, at) => [phase, of[at] ?? 0]))));
+}
+
+/** The values of some phases among those of all, in the order of PHASES. */
+export const among = <T>(phases: readonly Phase[], values: readonly T[]): T[] =>
+  values.filter((_, at) => phases.some((phase) => phase === PHASES[at]));
 
 const y = (level: number) => Number((1 - level).toFixed(4));
 

@@ -4688,6 +4688,12 @@ export type PhaseTotals = {
      */
     rank: number;
     /**
+     * Rebuild
+     *
+     * Time spent on building the hash tables of a wide output layer, s.
+     */
+    rebuild: number;
+    /**
      * Role
      *
      * `worker` or `server`.
@@ -4708,7 +4714,7 @@ export type PhaseTotals = {
     /**
      * Wall
      *
-     * Wall time, s: the sum of the six phases.
+     * Wall time, s: the sum of the phases.
      */
     wall: number;
     /**
@@ -7828,7 +7834,7 @@ export type VirtualCluster = {
     /**
      * Memory bandwidth
      *
-     * Bytes per second; determines the time of vector updates.
+     * Bytes per second; determines the time of vector updates and of building hash tables.
      */
     memory_bandwidth?: number;
     /**

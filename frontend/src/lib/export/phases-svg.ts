@@ -1,5 +1,5 @@
-import { type Area, areaPath, bandsOf } from "@/lib/charts/phase-stack";
-import { PHASES } from "@/lib/theme/palette";
+import { type Area, areaPath, bandsOf, phasesOver } from "@/lib/charts/phase-stack";
+import { PHASES, type Phase, phasesIn } from "@/lib/theme/palette";
 import type { Vector } from "./picture";
 import { rowsSvg } from "./rows-svg";
 
@@ -17,8 +17,8 @@ const inkOf = (phase: string) =>
 /** Hidden communication is drawn over compute. */
 const BEHIND = 'fill-opacity="0.5"';
 
-function keyOf(hidden: boolean) {
-  const items: { phase: string; words: string; look: string }[] = PHASES.map((phase) => ({
+function keyOf(phases: readonly Phase[], hidden: boolean) {
+  const items: { phase: string; words: string; look: string }[] = phases.map((phase) => ({
     phase,
     words: phase,
     look: "",
@@ -42,12 +42,13 @@ export function phasesSvg(
   bars: readonly (Row & { shares: Partial<Record<string, number>> })[],
   title: string,
 ): Vector {
+  const shown = phasesIn(bars.map(({ shares }) => shares));
   const drawn = bars.map(({ shares, ...row }) => ({
     ...row,
     parts: (left: number, middle: number) => {
       const whole = PHASES.reduce((sum, phase) => sum + (shares[phase] ?? 0), 0);
       let from = left;
-      return PHASES.map((phase) => {
+      return shown.map((phase) => {
         const width = whole > 0 ? ((shares[phase] ?? 0) / whole) * WIDTH : 0;
         const bar = `<rect x="${from}" y="${middle - 9}" width="${width}" height="18" fill="${inkOf(phase)}"/>`;
         from += width;
@@ -55,7 +56,7 @@ export function phasesSvg(
       });
     },
   }));
-  return rowsSvg(title, { width: WIDTH, height: 26 }, drawn, keyOf(false));
+  return rowsSvg(title, { width: WIDTH, height: 26 }, drawn, keyOf(shown, false));
 }
 
 /** Phases over time, one on the other, with their key, for a paper. */
@@ -75,5 +76,5 @@ export function areasSvg(areas: readonly (Row & Area)[], title: string): Vector 
       ];
     },
   }));
-  return rowsSvg(title, { width: WIDTH, height: height + 8 }, drawn, keyOf(true));
+  return rowsSvg(title, { width: WIDTH, height: height + 8 }, drawn, keyOf(phasesOver(areas), true));
 }

@@ -48,5 +48,10 @@ export function partStyle(index: number, part: number): VariantStyle {
 }
 
 /** Phases in the order in which every bar stacks them. */
-export const PHASES = ["data", "compute", "communicate", "update", "evaluate", "idle"] as const;
+export const PHASES = ["data", "compute", "rebuild", "communicate", "update", "evaluate", "idle"] as const;
 export type Phase = (typeof PHASES)[number];
+
+/** Those that are shown of some sums of seconds or shares: `rebuild`, which few runs have, only if one of these has it. */
+export function phasesIn(all: readonly Partial<Record<string, number>>[]): readonly Phase[] {
+  return PHASES.filter((phase) => phase !== "rebuild" || all.some((each) => (each[phase] ?? 0) > 0));
+}
