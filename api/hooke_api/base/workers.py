@@ -124,6 +124,16 @@ class Workers:
             worker.stop()
 
 
+def still_working() -> None:
+    """Note a sign of life of the thread that calls this, if it is one of those that are watched.
+
+    For what takes long of one thing, such as reading all steps of a run: it may also be done by a request.
+    """
+    thread = threading.current_thread()
+    if isinstance(thread, Repeating):
+        thread.lives()
+
+
 class Repeating(threading.Thread):
     """A `Worker` that looks every `seconds`; a look that fails is logged, once for each reason."""
 

@@ -20,6 +20,7 @@ from typing import Any
 from sqlalchemy import Text, or_, select, type_coerce
 from sqlalchemy.orm import Session
 
+from hooke_api.base.workers import still_working
 from hooke_api.metrics.attempts import Begun, limits_of
 from hooke_api.metrics.table import COLUMNS, Column
 from hooke_api.models import Chunk
@@ -209,6 +210,7 @@ def read(
         return
     begin, count = 0, steps.ROWS
     while some := pieces[begin : begin + count]:
+        still_working()
         begin += count
         rows = _stored(session, [piece.source for piece in some if isinstance(piece.source, int)])
         read_steps = sum(n for n, *_ in rows.values())
