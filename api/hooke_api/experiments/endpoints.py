@@ -224,6 +224,7 @@ def move_experiment(
     409 if the project is archived, or if the experiment continues the tuning of another one, or is continued.
     """
     with database.read() as session:
+        service.check_owner(session, experiment_id, actor)
         open_project(session, asked.project)  # whether it has room is summed before others wait
     with database.write() as session:
         service.check_owner(session, experiment_id, actor)
