@@ -175,8 +175,8 @@ def test_the_first_use_of_a_renewed_token_and_its_revocation_do_not_wait_for_eac
 
 def test_tokens_and_sessions_that_ended_long_ago_are_removed(service):
     old, recent, going_on = (make(service, "hpc")["id"] for _ in range(3))
-    asked = {"label": "script", "scope": "read", "days": 1}
-    personal = [service.client.post("/tokens", json=asked).json()["id"] for _ in range(2)]
+    asked = {"scope": "read", "days": 1, "machine": True}
+    personal = [service.client.post("/tokens", json={"label": n, **asked}).json()["id"] for n in ("old", "new")]
     at = datetime.now(UTC)
     with service.database.write() as session:
         session.get_one(ClusterToken, old).revoked_at = at - timedelta(days=91)
