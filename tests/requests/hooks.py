@@ -1,4 +1,4 @@
-"""What Schemathesis is not to send: values that fit no schema as JSON, and fit it as the text that addresses hold."""
+"""What Schemathesis is not to send: values that are no text in a document, and one in an address."""
 
 from __future__ import annotations
 

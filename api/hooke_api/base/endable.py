@@ -1,7 +1,7 @@
 """Work of a thread that another thread can end: where its time is over, nobody waits for it any more.
 
-Python ends it before its next line. A single call of C, such as the whole of a body whose models have no validators
-of their own, is not interrupted: it ends with that call.
+Python ends it before its next line. A single call of C, such as the whole of a body whose models have no
+validators of their own, is not interrupted: it ends with that call.
 """
 
 from __future__ import annotations

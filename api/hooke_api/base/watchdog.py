@@ -2,8 +2,8 @@
 
 A thread looks for the signs of life of the loop. Time in which it does not run itself is not counted: the process
 was stopped (SIGSTOP, a paused container) or the machine was, and nothing hangs. Code that holds the interpreter
-keeps this thread from looking, too, but uses the processor: a timer of the kernel, of processor time, which does not
-go on while the process is stopped, then ends the process without any line of Python.
+keeps this thread from looking, too, but uses the processor: a timer of the kernel, of processor time, which does
+not go on while the process is stopped, then ends the process without any line of Python.
 """
 
 from __future__ import annotations

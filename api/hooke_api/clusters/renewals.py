@@ -82,7 +82,9 @@ def former(session: Session, token: str) -> ClusterToken | None:
 
     Rows of a chain of renewals are locked the oldest first, or two transactions might wait for each other.
     """
-    row = session.execute(select(ClusterToken.renews, ClusterToken.used_at).where(ClusterToken.id == token)).first()
+    row = session.execute(
+        select(ClusterToken.renews, ClusterToken.used_at).where(ClusterToken.id == token)
+    ).first()
     if row is None or row.renews is None or row.used_at is not None:
         return None
     return session.get(ClusterToken, row.renews, with_for_update=True)

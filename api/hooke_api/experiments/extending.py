@@ -120,9 +120,7 @@ def _checked(session: Session, experiment_id: str, asked: Extension) -> tuple[Ex
     return experiment, _prepare(session, experiment, asked)
 
 
-def _check_extensible(
-    session: Session, experiment: Experiment, asked: Extension, *, counted: bool = True
-) -> None:
+def _check_extensible(session: Session, experiment: Experiment, asked: Extension, *, counted: bool = True) -> None:
     number, version = experiment.number, len(experiment.earlier) + 1
     if asked.version is not None and asked.version != version:
         raise Conflict(f"experiment {number} was extended meanwhile: it is version {version}, not {asked.version}")

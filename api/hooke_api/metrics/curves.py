@@ -114,7 +114,7 @@ class CurveStore:
         return found
 
     def _after(self, session: Session, runs: Sequence[Facts], keys: Mapping[str, Key]) -> dict[str, int]:
-        """Return, of those runs whose new rows are read together, the ids behind which these are; 0: all are new."""
+        """Return, of runs whose new rows are read together, the ids behind which these are; 0: all are new."""
         known = {run.id: old.key for run in runs if (old := self._growing(run.id)) is not None}
         fresh = [run for run in runs if run.id not in known]
         alone: set[str] = set()

@@ -70,7 +70,7 @@ class Ahead:
     """The new rows of several runs, which few queries read for all of them; runs of very many steps are left out.
 
     A query of each run takes longer than the computation: its thread waits for the interpreter after each one.
-    Runs are asked for in the order in which they are given, and are read for as many steps at a time as `FEW_STEPS`.
+    Runs are asked for in the order in which they are given, and are read for `FEW_STEPS` at a time.
     """
 
     def __init__(self, session: Session, after: Mapping[str, int]) -> None:

@@ -141,7 +141,7 @@ def test_what_would_be_put_into_it_is_refused_with_the_numbers_and_running_runs_
 
 @ONE_KIND
 def test_nobody_waits_for_its_sums(service, filled):
-    """They take a while where a project holds much, and on SQLite everybody waits for a transaction that writes."""
+    """They take a while where a project holds much, and others wait for a transaction that writes."""
     name, experiment = filled
     elsewhere, summed = submit(service, "default"), []
 
