@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated
 
 import httpx
@@ -11,6 +12,7 @@ from fastapi.routing import APIRoute
 from hooke_api.app import ROOMS
 from hooke_api.base import checked
 from hooke_api.base.checked import SMALL, THREADS, CheckedRoute, Checks
+from hooke_api.base.endable import Endable
 from hooke_api.base.errors import MOST_FAULTS, TooLarge, Unavailable
 from pydantic import AfterValidator, BaseModel
 
@@ -121,6 +123,37 @@ def test_what_takes_too_long_is_refused_and_what_cannot_begin_may_be_sent_again(
         assert [type(result) for result in results] == [TooLarge] * THREADS + [Unavailable]
 
     asyncio.run(both())
+
+
+def test_what_takes_too_long_leaves_its_thread_to_others():
+    def endless() -> None:
+        while True:
+            pass
+
+    async def after() -> object:
+        checks = Checks(seconds=0.2)
+        try:
+            results = await asyncio.gather(*(checks.run(endless) for _ in range(THREADS)), return_exceptions=True)
+            assert [type(result) for result in results] == [TooLarge] * THREADS
+            checks._seconds = LIMIT
+            return await checks.run(lambda: "answer")
+        finally:
+            checks.close()
+
+    assert asyncio.run(after()) == "answer"
+
+
+def test_ending_what_is_over_does_not_reach_the_next_work_of_the_thread():
+    """Ended at any moment around its end, whatever the thread does next is left alone."""
+    with ThreadPoolExecutor(1) as threads:
+        for turn in range(300):
+            piece = Endable(lambda turn=turn: sum(range(turn * 20)))
+            running = threads.submit(piece)
+            while turn % 2 and not running.done():
+                pass
+            piece.end()
+            assert running.result(LIMIT) in (None, sum(range(turn * 20)))
+            assert threads.submit(lambda turn=turn: turn).result(LIMIT) == turn
 
 
 @pytest.mark.parametrize("body", [b'{"text": "\xff"}', b"[" + b"1" * 5_000 + b"]"], ids=["not UTF-8", "digits"])

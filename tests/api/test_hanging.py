@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import httpx
 import pytest
@@ -47,6 +49,29 @@ async def life():
 asyncio.run(life())
 """
 
+STOPPED = """
+import asyncio
+
+from hooke_api.base.workers import Repeating, Workers
+
+class Quick(Repeating):
+    def look(self):
+        pass
+
+async def life():
+    found = Workers(1)
+    found.guard()
+    found.add("quick", lambda: Quick("quick", 0.1))
+    watching = asyncio.create_task(found.watch())
+    await asyncio.sleep(0.5)
+    print("works", flush=True)
+    await asyncio.sleep(1)
+    await asyncio.sleep(0.5)
+    print("goes on")
+
+asyncio.run(life())
+"""
+
 
 def test_a_process_whose_event_loop_stands_still_ends_and_says_where():
     done = subprocess.run(
@@ -54,6 +79,30 @@ def test_a_process_whose_event_loop_stands_still_ends_and_says_where():
     )
     assert (done.returncode, done.stdout) == (1, "works\n")
     assert "Timeout (0:00:00.300000)!" in done.stderr and "in life" in done.stderr
+
+
+def test_code_that_never_lets_go_of_the_interpreter_is_ended_and_said_where():
+    code = STANDS_STILL.replace("time.sleep(1000)", "re.match(r'(a+)+$', 'a' * 60 + 'b')")
+    done = subprocess.run(
+        [sys.executable, "-c", "import re" + code], capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    assert (done.returncode, done.stdout) == (-signal.SIGPROF, "works\n")
+    assert "in life" in done.stderr
+
+
+def test_a_process_that_was_stopped_goes_on():
+    """Neither it nor its threads had time for a sign of life; of no thread it is said that it hangs."""
+    process = subprocess.Popen([sys.executable, "-c", STOPPED], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "works\n"
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(2)
+        process.send_signal(signal.SIGCONT)
+        assert process.communicate("", LIMIT)[0] == "goes on\n"
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_a_process_that_hangs_says_so_ends_and_is_started_again(tmp_path, socket):

@@ -1,5 +1,7 @@
 """Tokens of agents expire, and their agents renew them without being cut off."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -9,14 +11,20 @@ from hooke.cluster.agent_token import NAME
 from hooke.cluster.hello import Heartbeat
 from hooke.spec.events import AgentHello
 from hooke.spec.protocol import RENEW
+from hooke_api.base.errors import Unauthorized
+from hooke_api.clusters import renewals, tokens
 from hooke_api.clusters.renewals import GRACE
-from hooke_api.models import ClusterToken
-from sqlalchemy import delete, update
+from hooke_api.clusters.tokens import AgentCaller
+from hooke_api.clusters.tokens import make as make_token
+from hooke_api.experiments.purging import Purger
+from hooke_api.models import AccessToken, BrowserSession, ClusterToken
+from hooke_api.storage.database import Database
+from sqlalchemy import delete, select, text, update
 
-from tests.api.databases import ONE_KIND
+from tests.api.databases import ONE_KIND, fresh_database
 from tests.api.hands import HELLO
 from tests.api.test_joining import ONE, detail, hello, make
-from tests.waiting import LIMIT
+from tests.waiting import LIMIT, wait_for
 
 
 def shift(service, token: str, days: float) -> None:
@@ -135,6 +143,57 @@ def test_an_agent_goes_on_with_its_former_token_where_the_server_was_restored(se
         client.hello(said)
     assert (tmp_path / NAME).read_text() == stored
     client.close()
+
+
+@pytest.mark.needs("postgres")
+def test_the_first_use_of_a_renewed_token_and_its_revocation_do_not_wait_for_each_other(request, tmp_path):
+    """Both change both rows. In another order than the other, PostgreSQL ends one of them after a second."""
+    with fresh_database(request, "postgres", tmp_path) as url, closing(Database(url)) as database:
+        with database.write() as session:
+            first = make_token(session, "hpc", "", "owner", 90)
+            row, _ = renewals.renew(session, session.get_one(ClusterToken, first.id))
+            second = row.id
+
+        def use() -> None:
+            with database.write() as session:
+                tokens.confirm(session, AgentCaller("hpc", second), None)
+
+        def waits() -> bool:
+            with database.read() as session:
+                waiting = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+                return session.scalar(waiting) == 1
+
+        with ThreadPoolExecutor(1) as threads:
+            with database.write() as session:
+                session.get_one(ClusterToken, first.id, with_for_update=True)
+                using = threads.submit(use)
+                wait_for(waits, "the first use, for the row of the former token")
+                tokens.revoke(session, first.id)
+            with pytest.raises(Unauthorized):
+                using.result(LIMIT)
+
+
+def test_tokens_and_sessions_that_ended_long_ago_are_removed(service):
+    old, recent, going_on = (make(service, "hpc")["id"] for _ in range(3))
+    asked = {"scope": "read", "days": 1, "machine": True}
+    personal = [service.client.post("/tokens", json={"label": n, **asked}).json()["id"] for n in ("old", "new")]
+    at = datetime.now(UTC)
+    with service.database.write() as session:
+        session.get_one(ClusterToken, old).revoked_at = at - timedelta(days=91)
+        session.get_one(ClusterToken, recent).expires_at = at - timedelta(days=89)
+        session.get_one(AccessToken, personal[0]).expires_at = at - timedelta(days=91)
+        for number, days in enumerate((91, 29)):
+            began = at - timedelta(days=days)
+            marks = {"id": f"ses_{number}", "session_sha256": str(number), "created_at": began, "used_at": began}
+            session.add(BrowserSession(**marks))
+    purger = Purger(service.database, service.settings)
+    purger.look()
+    purger.close()
+    with service.database.read() as session:
+        assert set(session.scalars(select(ClusterToken.id))) >= {recent, going_on}
+        assert session.get(ClusterToken, old) is None
+        assert [session.get(AccessToken, each) is not None for each in personal] == [False, True]
+        assert [session.get(BrowserSession, f"ses_{n}") is not None for n in range(2)] == [False, True]
 
 
 @ONE_KIND

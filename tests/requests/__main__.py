@@ -85,6 +85,7 @@ def configuration(server: Server, attempt: Attempt, examples: int) -> dict[str, 
         return {"Authorization": f"Bearer {token}"}
 
     return {
+        "hooks": str(Path(__file__).with_name("hooks.py")),
         "headers": bearer(server.token),
         "request-timeout": 30.0,
         "max-stream-events": 2,

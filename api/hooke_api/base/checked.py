@@ -19,6 +19,7 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from hooke_api.base.endable import Endable
 from hooke_api.base.errors import MOST_FAULTS, Malformed, TooLarge, Unavailable
 
 SMALL = 1024
@@ -41,12 +42,14 @@ class Checks:
 
         Raises TooLarge if it takes too long, and Unavailable if it has not begun by then: others do.
         """
-        running = self._threads.submit(work)
+        piece = Endable(work)
+        running = self._threads.submit(piece)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(running), self._seconds)
         except TimeoutError:
             if running.cancelled():  # by the end of the wait: no thread had begun it
                 raise Unavailable("too many large requests at a time; try again", seconds=1) from None
+            piece.end()  # its thread is there for others
             raise TooLarge(
                 f"the body takes longer than {self._seconds:g} s to validate: send less at a time"
             ) from None

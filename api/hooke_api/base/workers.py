@@ -1,14 +1,14 @@
 """Long-lived threads: started again if they end, and part of readiness; a process in which one hangs is ended.
 
 A thread cannot be ended from outside, and a second one beside it might do the same work twice. So the process ends
-itself, and its keeper (`hooke up`, systemd, the container engine) starts it again. The watchdog that does so is a
-thread of the C library's, which needs no lock of Python: it also notices an event loop that stands still.
+itself (`hooke_api.base.watchdog`), and its keeper (`hooke up`, systemd, the container engine) starts it again. Time
+in which the process was stopped is not counted.
 """
 
 from __future__ import annotations
 
 import asyncio
-import faulthandler
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +18,7 @@ from typing import Protocol
 import structlog
 
 from hooke_api.base.causes import LOG, cause
+from hooke_api.base.watchdog import Watchdog
 
 LOOK_SECONDS = 1.0
 """Interval between two looks at the threads, s."""
@@ -56,6 +57,10 @@ class Workers:
         self._hangs_seconds = hangs_seconds
         self._guarded = False
         """Whether this process ends when it hangs."""
+        self._watchdog: Watchdog | None = None
+        self._looked = time.monotonic()
+        self._resumed = -math.inf
+        """When the process went on that had been stopped; by the clock that never jumps, like the last look."""
         self._told: set[str] = set()
         """Threads that were said to hang."""
 
@@ -84,7 +89,7 @@ class Workers:
         return found
 
     def _hangs(self, worker: Worker) -> bool:
-        return worker.overdue() > self._hangs_seconds
+        return min(worker.overdue(), time.monotonic() - self._resumed) > self._hangs_seconds
 
     def guard(self) -> None:
         """Have this process end, with the places of all threads in its log, when it hangs.
@@ -96,12 +101,20 @@ class Workers:
     def unguard(self) -> None:
         """End that: the process ends by another way. May be called by a handler of a signal."""
         self._guarded = False
+        if self._watchdog is not None:
+            self._watchdog.end()
 
     def _put_off(self) -> None:
         """Put off the end of this process, unless a thread hangs."""
+        before, self._looked = self._looked, time.monotonic()
+        if self._looked - before > self._hangs_seconds / 2:
+            self._resumed = self._looked  # threads had no time either
         hanging = [name for name, (_, worker) in self._made.items() if self._hangs(worker)]
-        if self._guarded and not hanging:
-            faulthandler.dump_traceback_later(self._hangs_seconds, exit=True)
+        if self._guarded and self._watchdog is None:
+            self._watchdog = Watchdog(self._hangs_seconds)
+            self._watchdog.start()
+        if self._watchdog is not None and not hanging:
+            self._watchdog.beat()
         for name in set(hanging) - self._told:
             log.error("a thread hangs: this process ends unless it goes on", worker=name)
         self._told = set(hanging)
@@ -115,13 +128,22 @@ class Workers:
                     self.look()
                 await asyncio.sleep(min(LOOK_SECONDS, self._hangs_seconds / 4))
         finally:
-            if self._guarded:
-                faulthandler.cancel_dump_traceback_later()
+            self.unguard()
 
     def stop(self) -> None:
         """End every thread."""
         for _, worker in self._made.values():
             worker.stop()
+
+
+def still_working() -> None:
+    """Note a sign of life of the thread that calls this, if it is one of those that are watched.
+
+    For what takes long of one thing, such as reading all steps of a run: it may also be done by a request.
+    """
+    thread = threading.current_thread()
+    if isinstance(thread, Repeating):
+        thread.lives()
 
 
 class Repeating(threading.Thread):

@@ -77,10 +77,22 @@ def renew(session: Session, token: ClusterToken) -> tuple[ClusterToken, str]:
     return made, secret
 
 
-def begun(session: Session, token: ClusterToken, at: datetime) -> None:
-    """Have the token end soon in whose place this one is used for the first time."""
-    former = session.get(ClusterToken, token.renews, with_for_update=True) if token.renews else None
-    if former is not None and (former.expires_at is None or former.expires_at > at + GRACE):
+def former(session: Session, token: str) -> ClusterToken | None:
+    """Return the token, locked, in whose place another one is to be used for the first time; None: there is none.
+
+    Rows of a chain of renewals are locked the oldest first, or two transactions might wait for each other.
+    """
+    row = session.execute(
+        select(ClusterToken.renews, ClusterToken.used_at).where(ClusterToken.id == token)
+    ).first()
+    if row is None or row.renews is None or row.used_at is not None:
+        return None
+    return session.get(ClusterToken, row.renews, with_for_update=True)
+
+
+def begun(former: ClusterToken, at: datetime) -> None:
+    """Have the token end soon in whose place another one is used for the first time."""
+    if former.expires_at is None or former.expires_at > at + GRACE:
         former.expires_at = at + GRACE
 
 

@@ -93,11 +93,12 @@ def confirm(session: Session, who: AgentCaller, cluster: str | None) -> None:
         if cluster is not None:
             _check_own(session, cluster)
         return
+    former = renewals.former(session, who.token)  # locked first, as by who revokes it
     found, at = session.get(ClusterToken, who.token, with_for_update=True), database_time(session)
     if found is None or _ended(found, at):
         raise Unauthorized("this token has just been revoked, or has expired")
-    if found.used_at is None:
-        renewals.begun(session, found, at)
+    if found.used_at is None and former is not None:
+        renewals.begun(former, at)
     if found.used_at is None or found.used_at < at - _TOUCH:
         found.used_at = at
 

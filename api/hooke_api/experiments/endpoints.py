@@ -28,6 +28,7 @@ from hooke_api.filters.language import MOST_CHARACTERS
 from hooke_api.filters.views import FilterLanguage
 from hooke_api.queue.settings import Priority
 from hooke_api.storage.database import DatabaseOf
+from hooke_api.storage.reach import open_project
 from hooke_api.waiting.endpoints import silence_of
 from hooke_api.waiting.schemas import PriorityChange
 
@@ -222,6 +223,9 @@ def move_experiment(
 
     409 if the project is archived, or if the experiment continues the tuning of another one, or is continued.
     """
+    with database.read() as session:
+        service.check_owner(session, experiment_id, actor)
+        open_project(session, asked.project)  # whether it has room is summed before others wait
     with database.write() as session:
         service.check_owner(session, experiment_id, actor)
         moved = moving.move(session, experiment_id, asked.project)

@@ -83,7 +83,7 @@ def extend(
         experiment = present_experiment(session, experiment_id)
         session.refresh(experiment, with_for_update={"key_share": True})
         present_experiment(session, experiment_id)  # it may have been deleted or moved meanwhile
-        _check_extensible(session, experiment, asked)
+        _check_extensible(session, experiment, asked, counted=False)
         if experiment.fingerprint != prepared.before:
             raise Conflict(f"experiment {experiment.number} was extended meanwhile: read it again")
         _store(session, experiment, prepared, trials, asked, who)
@@ -120,7 +120,7 @@ def _checked(session: Session, experiment_id: str, asked: Extension) -> tuple[Ex
     return experiment, _prepare(session, experiment, asked)
 
 
-def _check_extensible(session: Session, experiment: Experiment, asked: Extension) -> None:
+def _check_extensible(session: Session, experiment: Experiment, asked: Extension, *, counted: bool = True) -> None:
     number, version = experiment.number, len(experiment.earlier) + 1
     if asked.version is not None and asked.version != version:
         raise Conflict(f"experiment {number} was extended meanwhile: it is version {version}, not {asked.version}")
@@ -129,7 +129,8 @@ def _check_extensible(session: Session, experiment: Experiment, asked: Extension
             f"experiment {number} was imported: its runs were made on another server's clusters, so new ones "
             "would not be comparable; clone it to run it here"
         )
-    open_project(session, names_of(session, [experiment.project_id])[experiment.project_id])
+    name = names_of(session, [experiment.project_id])[experiment.project_id]
+    open_project(session, name, counted=counted)
     open_runs = select(func.count()).where(Run.experiment_id == experiment.id, Run.state.not_in(TERMINAL))
     if experiment.finished_at is None or experiment.planning or session.execute(open_runs).scalar_one():
         raise Conflict(f"experiment {number} has not ended: wait for its runs or cancel them first")

@@ -18,9 +18,10 @@ def move(session: Session, experiment_id: str, project: str) -> Experiment:
     """Put an experiment into another project, whose members reach it from now on; no effect if it is there.
 
     Raises ResourceNotFound, Forbidden and Conflict as `open_project`, and Conflict for one that continues another
-    one or is continued, whose trials stay together, and where the project has the same imported experiment.
+    one or is continued, whose trials stay together, and where the project has the same imported experiment. The
+    caller has looked before whether the project has room.
     """
-    into = open_project(session, project)
+    into = open_project(session, project, counted=False)
     experiment = present_experiment(session, experiment_id)
     if experiment.project_id == into:
         return experiment

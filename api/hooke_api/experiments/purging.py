@@ -7,6 +7,7 @@ then removed by their agents (`hooke_api.scheduling.forgetting`).
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -32,6 +33,7 @@ from hooke_api.experiments.deleting import retire
 from hooke_api.models import Attempt, AttemptToken, Base, Experiment, Project, Removal, Run, database_time
 from hooke_api.scheduling import fetches
 from hooke_api.scheduling.leader import Leadership
+from hooke_api.storage import ended_tokens
 from hooke_api.storage.compacting import discard_of
 from hooke_api.storage.database import Database
 from hooke_api.storage.fetched import FetchedFiles
@@ -42,6 +44,8 @@ ROWS, LARGE_ROWS = 500, 40
 RETIRED = 20
 """Experiments that one transaction of retention deletes."""
 TERM = timedelta(seconds=60)
+TOKENS_SECONDS = 3600.0
+"""Interval between two looks for tokens that ended long ago, s."""
 
 log = structlog.get_logger("hooke.purge")
 
@@ -55,11 +59,15 @@ class Purger(Repeating):
         self.settings = settings
         self.fetched = FetchedFiles(settings)
         self.leadership = Leadership(database, TERM, "purger")
+        self._tokens_at = 0.0
 
     def look(self) -> None:
         """Delete what retention says, then purge every experiment whose undo period is over."""
         if not self.leadership.hold():
             return
+        if self._tokens_at <= time.monotonic():
+            ended_tokens.remove(self.database)
+            self._tokens_at = time.monotonic() + TOKENS_SECONDS
         self._retire()
         for experiment_id, number in self._due():
             if not self._purge(experiment_id):

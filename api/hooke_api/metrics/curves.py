@@ -31,11 +31,14 @@ from hooke_api.metrics.loading import (
     without_steps,
 )
 from hooke_api.metrics.pieces import Ahead
+from hooke_api.storage import steps
 
 LOCKS = 64
 """For runs: of one of them, one request at a time reads new steps, and those that wait need not."""
 MANY = 1000
 """Evaluations of a run from which on they are read when it is its turn."""
+FEW_ROWS = 1000
+"""New rows of a run up to which they are read together with those of others."""
 _Key = tuple[str, str]
 """What it is, id of the run."""
 
@@ -102,13 +105,24 @@ class CurveStore:
             elif kept is None or grown is not None:  # None: irregular
                 behind.append(run)
         told = self._told(session, behind, keys)
-        last = {run.id: old.key[1] for run in behind if (old := self._growing(run.id)) is not None}
-        ahead = Ahead(session, last) if len(last) > 1 else None
+        after = self._after(session, behind, keys)
+        ahead = Ahead(session, after) if len(after) > 1 else None
         for run in behind:
             fresh = self._grow(session, run, keys[run.id], told[run.id], most, ahead=ahead)
             if fresh is not None:
                 found[run.id] = fresh
         return found
+
+    def _after(self, session: Session, runs: Sequence[Facts], keys: Mapping[str, Key]) -> dict[str, int]:
+        """Return, of runs whose new rows are read together, the ids behind which these are; 0: all are new."""
+        known = {run.id: old.key for run in runs if (old := self._growing(run.id)) is not None}
+        fresh = [run for run in runs if run.id not in known]
+        alone: set[str] = set()
+        for ids in parts(fresh):
+            alone |= stored_growth.stored(session, ids) | steps.compacted(session, ids)
+        few = {run.id for run in runs if keys[run.id][0] - known.get(run.id, (0,))[0] <= FEW_ROWS}
+        last = {name: key[1] for name, key in known.items()} | {run.id: 0 for run in fresh if run.id not in alone}
+        return {run.id: last[run.id] for run in runs if run.id in last and run.id in few}
 
     def watching(self, session: Session, grown: Growing, keys: Mapping[str, Key], places: Places) -> Growing:
         """Return the same curves with the points beside further places of bands; `keys`: as `read_keys` tells."""
@@ -138,7 +152,7 @@ class CurveStore:
                 return old  # another request has read the same meanwhile
             if told.evaluations is None and (old is None or old.key[2] != told.of):  # it was another one before
                 told = replace(told, evaluations=read_evaluations(session, [[run.id]])[run.id])
-            if old is None:
+            if old is None and not (ahead is not None and ahead.whole(run.id)):
                 old = stored_growth.load(session, run)
             grown: Growing | None = None
             with suppress(Irregular):

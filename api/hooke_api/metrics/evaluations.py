@@ -15,6 +15,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Text, or_, select, type_coerce
 from sqlalchemy.orm import Session
 
+from hooke_api.base.workers import still_working
 from hooke_api.metrics.table import Floats
 from hooke_api.models import StoredEvaluation
 
@@ -108,6 +109,7 @@ def _rows(session: Session, those: ColumnElement[bool]) -> Iterator[tuple[str, l
     query = query.order_by(of.run_id, of.attempt, of.samples, of.seq).execution_options(yield_per=ROWS)
     with closing(session.execute(query)) as rows:
         for run, own in groupby(rows, key=itemgetter(0)):
+            still_working()
             yield run, [(*row[1:7], _named(row[7]), row[8], row[9]) for row in own]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Literal
 
@@ -68,11 +69,17 @@ def grow(
     for place, some in (old.settled.watched if old is not None else {}).items():
         watched[place] = watched.get(place, frozenset()) | some
     most = max(most, old.most if old is not None else 0)
-    with steps.opened(session, run.id) as file:
+    known = ahead if ahead is not None and ahead.whole(run.id) else None
+    with _object(session, run.id, known) as file:
         try:
-            return _Growth(session, run, key, told, None, file).grown(_beginning(run, watched), most)
+            return _Growth(session, run, key, told, None, file, known).grown(_beginning(run, watched), most)
         except Anew as error:
             raise Irregular from error
+
+
+def _object(session: Session, run: str, known: Ahead | None) -> AbstractContextManager[StepsFile | None]:
+    """Open the object of a run; a run of which all rows are known has none."""
+    return nullcontext() if known is not None else steps.opened(session, run)
 
 
 def _beginning(run: Facts, watched: Places) -> Settled:
@@ -99,7 +106,7 @@ class _Growth:
         self.session, self.run, self.key, self.told, self.old, self.file = session, run, key, told, old, file
         self.ahead = ahead
         self.pieces = listed(session, run.id, old.key[1] if old is not None else None, file, ahead)
-        if old is not None and old.key[0] + len(self.pieces) != key[0]:
+        if old is not None and old.key[0] + sum(piece.rows for piece in self.pieces) != key[0]:
             raise Anew  # chunks have other ids now
         ranks, known = range(run.workers + run.servers), old.counting if old is not None else None
         self.counting = counting(session, self.pieces, told.begun, ranks, known, file)

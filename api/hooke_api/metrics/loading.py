@@ -14,6 +14,7 @@ from hooke.spec.states import TERMINAL, RunState
 from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session, aliased
 
+from hooke_api.base.workers import still_working
 from hooke_api.metrics.attempts import Begun, keep_evaluations, keep_steps
 from hooke_api.metrics.evaluations import Evaluations, evaluations_by_run, joined, read_evaluations
 from hooke_api.metrics.table import (
@@ -201,6 +202,7 @@ def read_columns(session: Session, run: str, names: Sequence[str] = COLUMNS) -> 
     # few rows at a time, and copies of what is needed of them: otherwise all columns of a run would be in memory
     with closing(session.execute(query.execution_options(yield_per=steps.ROWS))) as rows:
         for attempt, rank, n, header, data in rows:
+            still_working()
             found = blocks.read(n, header, data, names)
             parts[attempt, rank].append({name: column.copy() for name, column in found.items()})
     return {

@@ -20,6 +20,7 @@ from typing import Any
 from sqlalchemy import Text, or_, select, type_coerce
 from sqlalchemy.orm import Session
 
+from hooke_api.base.workers import still_working
 from hooke_api.metrics.attempts import Begun, limits_of
 from hooke_api.metrics.table import COLUMNS, Column
 from hooke_api.models import Chunk
@@ -39,7 +40,9 @@ class Piece:
     attempt: int
     rank: int
     source: int | Segment
-    """Id of a row, or where it is in an object."""
+    """Id of a row, of several of them that of the first; or where it is in an object."""
+    rows: int = 1
+    """How many rows it stands for, which were read together."""
 
 
 class Anew(Exception):
@@ -59,28 +62,40 @@ class Counting:
 
 
 Columns = dict[str, Column]
+_Stored = tuple[int, Mapping[str, Any], bytes]
+"""Number of steps, header and data of a row."""
 
 
 class Ahead:
-    """The new rows of several runs, which few queries read for all of them; those of very many steps are left out.
+    """The new rows of several runs, which few queries read for all of them; runs of very many steps are left out.
 
     A query of each run takes longer than the computation: its thread waits for the interpreter after each one.
+    Runs are asked for in the order in which they are given, and are read for `FEW_STEPS` at a time.
     """
 
     def __init__(self, session: Session, after: Mapping[str, int]) -> None:
-        """`after`: run -> id, above which its rows are new."""
-        self.pieces: dict[str, list[Piece]] = {}
+        """`after`: run -> id, above which its rows are new; 0: all are, and there is no object of it."""
         self.columns: dict[int, Columns] = {}
-        """Id of a row -> what it holds; to be taken out."""
-        held = 0
-        for run, own in self._listed(session, after):
-            held += sum(row[4] for row in own)
-            if held > FEW_STEPS:
-                break
-            self.pieces[run] = [Piece(attempt, rank, number) for _, number, attempt, rank, _ in own]
-        ids = [piece.source for own in self.pieces.values() for piece in own if isinstance(piece.source, int)]
-        for begin in range(0, len(ids), IDS):
-            self.columns |= _rows(session, ids[begin : begin + IDS], COLUMNS)
+        """Id of the first row of a piece -> what it holds; to be taken out."""
+        self._session, self._after = session, after
+        self._rows: dict[str, dict[tuple[int, int], list[int]]] = {}
+        """Run -> (attempt, rank) -> ids of its new rows, in the order of its steps."""
+        self._groups: dict[str, list[str]] = {}
+        """Run -> those that are read with it."""
+        listed, group, held = dict(self._listed(session, after)), list[str](), 0
+        for run in (run for run in after if run in listed):
+            count = sum(row[4] for row in listed[run])
+            if count > FEW_STEPS:
+                continue
+            if held + count > FEW_STEPS:
+                group, held = [], 0
+            held += count
+            group.append(run)
+            self._groups[run] = group
+            own: dict[tuple[int, int], list[int]] = defaultdict(list)
+            for _, number, attempt, rank, _ in listed[run]:
+                own[attempt, rank].append(number)
+            self._rows[run] = own
 
     def _listed(self, session: Session, after: Mapping[str, int]) -> Iterator[tuple[str, list[Any]]]:
         """Yield runs with what is said of their new rows."""
@@ -94,10 +109,30 @@ class Ahead:
                 if run != cut:
                     yield run, list(own)
 
+    def whole(self, run: str) -> bool:
+        """Return whether it has all steps of a run."""
+        return self._after.get(run) == 0 and run in self._rows
+
     def known(self, run: str, after: int) -> list[Piece] | None:
-        """Return the pieces of a run behind an id, or None if they were not read, or taken out."""
-        own = [p for p in self.pieces.pop(run, ()) if isinstance(p.source, int) and p.source > after]
-        return own or None
+        """Return the pieces of a run behind an id, or None if they are not to be had, or were taken out."""
+        if run in self._rows and self._after[run] == after and run in self._groups:
+            self._read(self._groups[run])
+        own = self._rows.pop(run, None)
+        if own is None or self._after[run] != after:
+            return None
+        return [Piece(attempt, rank, ids[0], len(ids)) for (attempt, rank), ids in own.items()]
+
+    def _read(self, runs: Sequence[str]) -> None:
+        """Read the new rows of runs that were not asked for yet."""
+        places = [ids for run in runs for ids in self._rows.get(run, {}).values()]
+        ids = [number for own in places for number in own]
+        found: dict[int, _Stored] = {}
+        for begin in range(0, len(ids), IDS):
+            found |= _stored(self._session, ids[begin : begin + IDS])
+        for own in places:
+            self.columns[own[0]] = blocks.read_joined([found[number] for number in own], COLUMNS)
+        for run in runs:
+            self._groups.pop(run, None)
 
 
 def listed(
@@ -107,7 +142,7 @@ def listed(
     found: dict[tuple[int, int], list[Piece]] = defaultdict(list)
     for segment in file.segments if file is not None and after is None else ():
         found[segment.attempt, segment.rank].append(Piece(segment.attempt, segment.rank, segment))
-    known = ahead.known(run, after) if ahead is not None and after is not None else None
+    known = ahead.known(run, after or 0) if ahead is not None and file is None else None
     for piece in _of_rows(session, run, after) if known is None else known:
         found[piece.attempt, piece.rank].append(piece)
     placed = [
@@ -164,22 +199,38 @@ def read(
     names: Sequence[str] = COLUMNS,
     ahead: Ahead | None = None,
 ) -> Iterator[tuple[Piece, Columns]]:
-    """Yield pieces with their columns, of which few are in memory at a time; `ahead`: with all of `COLUMNS`."""
+    """Yield pieces with their columns, of which few are in memory at a time; `ahead`: with all of `COLUMNS`.
+
+    Rows of one rank that are read together are one piece, the first one: each array of its own takes more time and
+    memory than the few steps in it.
+    """
     known = ahead.columns if ahead is not None else {}
     if known and all(isinstance(piece.source, int) and piece.source in known for piece in pieces):
         yield from ((piece, known.pop(piece.source)) for piece in pieces if isinstance(piece.source, int))
         return
     begin, count = 0, steps.ROWS
     while some := pieces[begin : begin + count]:
+        still_working()
         begin += count
-        rows = _rows(session, [piece.source for piece in some if isinstance(piece.source, int)], names)
-        read_steps = sum(len(columns["step"]) for columns in rows.values())
+        rows = _stored(session, [piece.source for piece in some if isinstance(piece.source, int)])
+        read_steps = sum(n for n, *_ in rows.values())
         count = steps.ROWS * min(MOST_ROWS, max(1, len(some) * FEW_STEPS // max(read_steps, 1) // steps.ROWS))
-        for piece in some:
-            if isinstance(piece.source, int):
-                yield piece, rows.pop(piece.source)
-            elif file is not None:
+        for piece, own in _together(some):
+            if own:
+                yield piece, blocks.read_joined([rows.pop(number) for number in own], names)
+            elif file is not None and not isinstance(piece.source, int):
                 yield piece, file.columns(piece.source, names)
+
+
+def _together(pieces: Sequence[Piece]) -> list[tuple[Piece, list[int]]]:
+    """Return the first of those pieces of a rank that are rows, with the ids of these; others without any."""
+    found: dict[tuple[int, int, int], tuple[Piece, list[int]]] = {}
+    for n, piece in enumerate(pieces):
+        of_row = isinstance(piece.source, int)
+        _, own = found.setdefault((piece.attempt, piece.rank, -1 if of_row else n), (piece, []))
+        if isinstance(piece.source, int):
+            own.append(piece.source)
+    return list(found.values())
 
 
 def that_count(counts: Counting, piece: Piece, columns: dict[str, Column]) -> dict[str, Column]:
@@ -188,15 +239,12 @@ def that_count(counts: Counting, piece: Piece, columns: dict[str, Column]) -> di
     return columns if below.all() else {name: column[below] for name, column in columns.items()}
 
 
-def _rows(session: Session, ids: Sequence[int], names: Sequence[str]) -> dict[int, Columns]:
-    """Return the columns of some rows, by their ids: copies, as the rows have others, too."""
+def _stored(session: Session, ids: Sequence[int]) -> dict[int, _Stored]:
+    """Return some rows, by their ids."""
     if not ids:
         return {}
     query = select(Chunk.id, Chunk.n, type_coerce(Chunk.header, Text), Chunk.data).where(Chunk.id.in_(ids))
-    return {
-        number: {name: column.copy() for name, column in blocks.read(n, _header(header), data, names).items()}
-        for number, n, header, data in session.execute(query)
-    }
+    return {number: (n, _header(header), data) for number, n, header, data in session.execute(query)}
 
 
 def _header(header: Any) -> Mapping[str, Any]:

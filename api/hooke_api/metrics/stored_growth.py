@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,12 @@ def save(database: Database, run_id: str, most: int) -> bool:
         session.execute(delete(ThinnedSeries).where(*mine))
         session.execute(insert(ThinnedSeries), [{**row, "gaps": False, "data": data}])
     return True
+
+
+def stored(session: Session, runs: Sequence[str]) -> set[str]:
+    """Return those of some runs of which something is stored."""
+    of = ThinnedSeries
+    return set(session.scalars(select(of.run_id).where(of.run_id.in_(runs), of.most == LIMIT)))
 
 
 def load(session: Session, run: Facts) -> Growing | None:

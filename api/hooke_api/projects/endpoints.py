@@ -32,14 +32,18 @@ def list_projects(request: Request, actor: ActorOf, database: DatabaseOf) -> Pro
 def create_project(asked: NewProject, actor: ActorOf, database: DatabaseOf) -> ProjectView:
     """Make a project; administrators reach it, and members once they are added. 409: a name in use."""
     with database.write() as session:
-        return service.create(session, asked, actor)
+        made = service.create(session, asked, actor)
+    with database.read() as session:
+        return service.told(session, made, actor)
 
 
 @router.patch("/{project}", operation_id="change_project")
 def change_project(project: str, asked: ProjectChange, actor: ActorOf, database: DatabaseOf) -> ProjectView:
     """Rename or archive a project, change its description, its retention or its quota. 409 for a name in use."""
     with database.write() as session:
-        return service.change(session, project, asked, actor)
+        changed = service.change(session, project, asked)
+    with database.read() as session:  # what it holds is summed while nobody waits
+        return service.told(session, changed, actor)
 
 
 @router.get("/{project}/members", operation_id="list_members")

@@ -61,13 +61,14 @@ def _view(project: Project, actor: Actor, points: int | None, size: int | None) 
     )
 
 
-def _one(session: Session, project: Project, actor: Actor) -> ProjectView:
+def told(session: Session, project: Project, actor: Actor) -> ProjectView:
+    """Return a project with what it holds of its quotas."""
     points = None if project.quota is None else points_of(session, [project.id])[project.id]
     size = None if project.quota_bytes is None else bytes_of(session, [project.id])[project.id]
     return _view(project, actor, points, size)
 
 
-def create(session: Session, asked: NewProject, actor: Actor) -> ProjectView:
+def create(session: Session, asked: NewProject, actor: Actor) -> Project:
     """Make a project without members. Raises Conflict for a name in use, or if there are too many."""
     if session.execute(select(func.count()).select_from(Project)).scalar_one() >= MOST:
         raise Conflict(f"there are {MOST} projects, the maximum")
@@ -85,7 +86,7 @@ def create(session: Session, asked: NewProject, actor: Actor) -> ProjectView:
     session.add(project)
     _flush(session, asked.name)
     trail.tell(session, subject=project.name, after=_state(project))
-    return _one(session, project, actor)
+    return project
 
 
 def _stored(keep_runs: str) -> str | None:
@@ -99,7 +100,7 @@ def _flush(session: Session, name: str) -> None:
         raise Conflict(f"the project {name!r} exists already: choose another name") from None
 
 
-def change(session: Session, name: str, asked: ProjectChange, actor: Actor) -> ProjectView:
+def change(session: Session, name: str, asked: ProjectChange) -> Project:
     """Change a project. Raises ResourceNotFound, and Conflict for a name in use, or of the default project."""
     project = get(session, name, lock=True)
     renamed = asked.name is not None and asked.name != project.name
@@ -117,7 +118,7 @@ def change(session: Session, name: str, asked: ProjectChange, actor: Actor) -> P
         project.quota_bytes = asked.quota_bytes or None
     _flush(session, project.name)
     trail.tell(session, before=before, after=_state(project))
-    return _one(session, project, actor)
+    return project
 
 
 def get(session: Session, name: str, *, lock: bool = False) -> Project:

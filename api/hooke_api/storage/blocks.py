@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -83,3 +85,25 @@ def read(n: int, header: Mapping[str, Any], data: bytes, names: Iterable[str]) -
         else:
             found[name] = np.full(n, ABSENT.get(name, np.nan), STEP_COLUMNS[name])
     return found
+
+
+def read_joined(chunks: Sequence[tuple[int, Mapping[str, Any], bytes]], names: Sequence[str]) -> dict[str, Column]:
+    """Return columns of consecutive chunks (steps, header, data), one behind the other, as copies.
+
+    Chunks of as many steps with the same header, which ingest makes, are read together and not one by one. Raises
+    ValueError for one that is damaged.
+    """
+    found: dict[str, list[Column]] = {name: [] for name in names}
+    for (n, header), same in groupby(chunks, key=itemgetter(0, 1)):
+        data = [chunk[2] for chunk in same]
+        if len({len(each) for each in data}) > 1:
+            raise ValueError("chunks of as many steps differ in size")
+        rows = np.frombuffer(b"".join(data), np.uint8).reshape(len(data), -1)
+        for name in names:
+            if name in header:
+                offset, dtype = header[name]
+                own = rows[:, offset : offset + n * np.dtype(dtype).itemsize].copy()
+                found[name].append(own.view(dtype).reshape(n * len(data)))
+            else:
+                found[name].append(np.full(n * len(data), ABSENT.get(name, np.nan), STEP_COLUMNS[name]))
+    return {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in found.items()}

@@ -34,6 +34,11 @@ def counts(session: Session, runs: Sequence[str]) -> dict[str, Count]:
     return found
 
 
+def compacted(session: Session, runs: Sequence[str]) -> set[str]:
+    """Return those of some runs that have an object."""
+    return set(session.scalars(select(CompactedRun.run_id).where(CompactedRun.run_id.in_(runs))))
+
+
 @contextmanager
 def opened(session: Session, run: str) -> Iterator[StepsFile | None]:
     """Yield the object of a run, or None.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from hooke.spec.states import RunState
-from sqlalchemy import select
+from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
@@ -121,38 +122,48 @@ def _seen(session: Session, cluster: Cluster, silence: timedelta) -> tuple[Queue
 
 def _queued_views(session: Session, queue: Queue, wanted: Sequence[Run]) -> dict[str, WaitingView]:
     state, found = queue.state, dict[str, WaitingView]()
-    ids = {run.id for run in wanted}
-    for outlook in outlooks(state) if ids else ():
+    own = {run.id: run for run in wanted}
+    last: dict[str, str] = {}
+    for run in wanted:
+        last[run.experiment_id] = max(run.id, last.get(run.experiment_id, ""))
+    about = _about(session, last)
+    until_last = _until_last(session, state.cluster, last)
+    for outlook in outlooks(state) if own else ():
         experiment = outlook.entry.experiment
-        if not any(run.experiment_id == experiment for run in wanted):
-            continue
-        about = session.execute(select(*ABOUT).where(Experiment.id == experiment)).one()
-        query = (
-            select(
-                Run.id,
-                Run.algorithm,
-                Run.simulated,
-                Run.workers,
-                Run.servers,
-                Run.budget,
-                Run.attempt,
-                Run.not_before,
-            )
-            .where(Run.host == state.cluster, Run.state == RunState.QUEUED, Run.experiment_id == experiment)
-            .order_by(Run.id)
-        )
         ahead: Counter[Prediction | None] = Counter()
-        for before, row in enumerate(session.execute(query)):
-            predicted = queue.known.durations.predict(kind_of(state.cluster, about, row))
-            if row.id in ids:
+        for before, row in enumerate(until_last.get(experiment, ())):
+            predicted = queue.known.durations.predict(kind_of(state.cluster, about[experiment], row))
+            run = own.get(row.id)
+            if run is not None:
                 start, reason = outlook.after(before, [(runs, kind) for kind, runs in ahead.items()], state.now)
-                if row.not_before is not None and (until := row.not_before.timestamp()) > state.now:
-                    start, reason = None, f"pauses until {clock(until, state.now)} before attempt {row.attempt}"
+                if run.not_before is not None and (until := run.not_before.timestamp()) > state.now:
+                    start, reason = None, f"pauses until {clock(until, state.now)} before attempt {run.attempt}"
                 end = _end(start, predicted, state.now)
-                found[row.id] = waiting_view(
+                found[run.id] = waiting_view(
                     outlook, state.cluster, outlook.runs_ahead + before, start, end, reason, 1
                 )
             ahead[predicted] += 1
+    return found
+
+
+def _about(session: Session, experiments: Collection[str]) -> dict[str, Row[Any]]:
+    """Return what predictions need of experiments, by id: one query for all, as a page may have a hundred."""
+    query = select(Experiment.id, *ABOUT).where(Experiment.id.in_(experiments))
+    return {row.id: row for row in session.execute(query)} if experiments else {}
+
+
+def _until_last(session: Session, host: str, last: Mapping[str, str]) -> dict[str, list[Row[Any]]]:
+    """Return the waiting runs of experiments on a cluster, in order, up to one run of each.
+
+    `last`: experiment -> id of that run. One query: for one experiment, in the order of ids, SQLite reads all that
+    waits on the cluster, and a page may have runs of a hundred.
+    """
+    columns = (Run.id, Run.experiment_id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget)
+    mine = (Run.host == host, Run.state == RunState.QUEUED, Run.experiment_id.in_(last))
+    found: dict[str, list[Row[Any]]] = {}
+    for row in session.execute(select(*columns).where(*mine).order_by(Run.experiment_id, Run.id)) if last else ():
+        if row.id <= last[row.experiment_id]:
+            found.setdefault(row.experiment_id, []).append(row)
     return found
 
 

@@ -47,6 +47,14 @@ FILTERS = (
     "loss.last < -1",
     "staleness.max > 1 and communication_fraction.min < 0.5",
     "state = succeeded and algorithm ~ nothing and accuracy.max > 0.5",
+    "state = cancelled",
+    "workload ~ nothing",
+    "project = nothing",
+    "archived",
+    "protected",
+    "created < 2001-01-01",
+    "number > 1e9",
+    "not clock.last < 1e9",
 )
 """Of the list of experiments."""
 QUERIES = (
@@ -57,6 +65,16 @@ QUERIES = (
     ("tag = paper and seed = 0", "-accuracy"),
     ("", "loss"),
     ("workers > 0", "-samples"),
+    ("variant ~ nothing or cluster ~ nothing", "-created"),
+    ("name ~ nothing", "-created"),
+    ("project = nothing", "-created"),
+    ("workload ~ nothing", "-created"),
+    ("archived", "-created"),
+    ("created < 2001-01-01", "-created"),
+    ("experiment > 1e9", "-created"),
+    ("not reported and clock >= 0", "staleness"),
+    ("state in (running, lost) or seed > 1e9", "number"),
+    ("not lost_mass < 1", "-communication_fraction"),
 )
 """Filter and order of the list of runs, over all experiments."""
 

@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from hooke.spec.events import RankRecords
 from hooke.spec.further import FurtherMetric
-from hooke_api.metrics import thinning
+from hooke_api.metrics import pieces, thinning
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.thinner import Thinner
-from hooke_api.models import Chunk, StoredEvaluation, ThinnedSeries
+from hooke_api.models import Chunk, RankTotals, StoredEvaluation, ThinnedSeries
 from sqlalchemy import select, update
 
 from tests.api.conftest import scored, start, steps
 from tests.api.databases import ONE_KIND
 from tests.api.metrics.delivered import AXES, Delivered, add_experiment, series, true_series
+from tests.waiting import wait_for
 
 N = 200
 METRICS = (
@@ -173,3 +174,26 @@ def test_evaluations_need_no_steps(database):
     assert [series(database, store, run.id, axis, 32, metrics) for axis in AXES[:4]] == expected
     run.score(128, 0.4)
     assert series(database, store, run.id, "samples", 32, metrics)[0][2] == [64.0, 128.0]
+
+
+@ONE_KIND
+def test_a_long_look_at_one_run_gives_signs_of_life(database, monkeypatch):
+    run, overdue, real = Delivered(database, add_experiment(database), "sync-sgd", 1), [], pieces._stored
+    run.write(0, 120, seed=1)
+    for _ in range(60):
+        run.deliver(0, 2)
+    run.end()
+    with database.write() as session:
+        session.execute(update(RankTotals).where(RankTotals.run_id == run.id).values(steps=120))
+    thinner = Thinner(database)
+
+    def slowly(*given):
+        overdue.append(thinner.overdue())
+        thinner._sign_at -= 1000  # so long each part takes
+        return real(*given)
+
+    monkeypatch.setattr(pieces, "_stored", slowly)
+    thinner.start()
+    wait_for(lambda: len(overdue) > 1, "the second part of the run")
+    thinner.stop()
+    assert max(overdue) < 500

@@ -82,10 +82,12 @@ def test_columns_are_those_of_the_chunks_joined():
         assert {(each.attempt, each.rank) for each in mine} == {(segment.attempt, segment.rank)}
         found = file.columns(segment, names)
         parts = [blocks.read(each.n, each.header, each.data, names) for each in mine]
+        together = blocks.read_joined([(each.n, each.header, each.data) for each in mine], names)
         for name in names:
             wanted = np.concatenate([part[name] for part in parts])
-            assert found[name].dtype == wanted.dtype
-            assert found[name].tobytes() == wanted.tobytes()
+            for given in (found[name], together[name]):
+                assert given.dtype == wanted.dtype
+                assert given.tobytes() == wanted.tobytes()
     assert left == []
 
 

@@ -4,7 +4,7 @@ import pytest
 from hooke.spec.events import RankRecords
 from hooke_api.models import Chunk, CompactedRun, LogBlock, Run, StoredFilePart
 from hooke_api.storage.objects import FOLDER
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from tests.api.conftest import done, scored, start, steps
 from tests.api.databases import ONE_KIND
@@ -137,6 +137,31 @@ def test_what_would_be_put_into_it_is_refused_with_the_numbers_and_running_runs_
     give(service, name, 0)
     assert project(service, name)["points"] is None
     submit(service, name)
+
+
+@ONE_KIND
+def test_nobody_waits_for_its_sums(service, filled):
+    """They take a while where a project holds much, and others wait for a transaction that writes."""
+    name, experiment = filled
+    elsewhere, summed = submit(service, "default"), []
+
+    def note(connection, _cursor, statement, *_rest):
+        if "sum(" in statement and "project_id" in statement:
+            summed.append(bool(connection.get_execution_options().get("hooke_write")))
+
+    event.listen(service.database.engine, "before_cursor_execute", note)
+    try:
+        answers = [
+            service.client.post(f"/experiments?project={name}", json=SPEC | ALONE),
+            service.client.put(f"/experiments/{elsewhere['id']}/project", json={"project": name}),
+            service.client.post(f"/experiments/{experiment['id']}/extension", json={"seeds": 1}),
+            service.client.patch(f"/projects/{name}", json={"quota": 10**6}),
+        ]
+    finally:
+        event.remove(service.database.engine, "before_cursor_execute", note)
+    assert [answer.is_success for answer in answers] == [True] * len(answers)
+    assert len(summed) >= len(answers)
+    assert not any(summed)
 
 
 @ONE_KIND

@@ -10,7 +10,7 @@ import pytest
 from hooke.spec.states import RunState
 from hooke_api.models import Attempt, Cluster, Experiment, Run, now
 from hooke_api.waiting.limits import check_limits
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 
 from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE, SPEC, Supervisor
@@ -320,3 +320,18 @@ def test_two_submissions_at_once_count_each_other(service):
     second.join()
     assert answers[0].status_code == 422
     assert "owner has 2 waiting runs" in answers[0].text
+
+
+@ONE_KIND
+def test_a_page_of_waiting_runs_takes_as_many_queries_for_many_experiments(service):
+    service.hello()
+    asked, taken = [], []
+    event.listen(service.database.engine, "before_cursor_execute", lambda *told: asked.append(told[2]))
+    for more in (2, 5):
+        for number in range(more):
+            submit(service, f"{more} {number}", seeds=2)
+        asked.clear()
+        waiting = [run["waiting"]["runs_ahead"] for run in service.runs()]
+        taken.append(sum(statement.startswith("SELECT") for statement in asked))
+        assert sorted(waiting) == list(range(len(waiting)))
+    assert taken[0] == taken[1]
