@@ -113,7 +113,7 @@ describe("runs of all experiments", () => {
     server.on("GET /runs", { items: [{ ...runSummary(21), state: "running" }], next_cursor: null });
     openApp(server, "/runs?columns=state");
     expect(await screen.findByText("running")).toBeVisible();
-    await waitFor(() => expect(server.streams()).toBe(1));
+    await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
     server.on("GET /runs", { items: [{ ...runSummary(21), state: "succeeded" }], next_cursor: null });
     server.send("run", { id: "run_21", experiment_id: "exp_7", state: "succeeded", attempt: 1 }, 5);
     expect(await screen.findByText("finished", {}, { timeout: 8000 })).toBeVisible();
