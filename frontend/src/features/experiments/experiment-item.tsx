@@ -38,7 +38,8 @@ function hint(item: ExperimentSummary): string {
 export interface RowProps {
   shown: Shown;
   now: number;
-  choose: (item: ExperimentSummary, chosen: boolean) => void;
+  /** `through`: with those between it and the one that was pressed before. */
+  choose: (item: ExperimentSummary, chosen: boolean, through: boolean) => void;
   act: (action: Action, item: ExperimentSummary) => void;
   edit: (id: string) => void;
 }
@@ -81,7 +82,9 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
           className={styles.check}
           aria-label={`Select ${item.name}`}
           checked={chosen}
-          onChange={(event) => choose(item, event.currentTarget.checked)}
+          onChange={({ currentTarget, nativeEvent }) =>
+            choose(item, currentTarget.checked, nativeEvent instanceof MouseEvent && nativeEvent.shiftKey)
+          }
         />
         <Unless why={refused}>
           <Star

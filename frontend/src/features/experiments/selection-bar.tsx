@@ -18,11 +18,13 @@ interface SelectionBarProps {
   /** Why the user may not change all of them; undefined: they may. */
   refused?: string;
   act: (action: Action, items: readonly ExperimentSummary[]) => void;
+  /** Selects all that are listed; undefined: they are. */
+  all?: () => void;
   clear: () => void;
 }
 
 /** What can be done with the chosen experiments together. */
-export function SelectionBar({ chosen, projects = [], busy, refused, act, clear }: SelectionBarProps) {
+export function SelectionBar({ chosen, projects = [], busy, refused, act, all, clear }: SelectionBarProps) {
   const into = targetsOf(
     projects,
     chosen.map(({ project }) => project),
@@ -75,6 +77,11 @@ export function SelectionBar({ chosen, projects = [], busy, refused, act, clear 
           )}
           {button(ended.length === chosen.length ? "Delete" : `Delete ${ended.length}`, "delete", ended)}
         </Unless>
+        {all && (
+          <Button size="compact-sm" variant="subtle" onClick={all} data-testid="select-all">
+            Select all
+          </Button>
+        )}
         <Button size="compact-sm" variant="subtle" onClick={clear}>
           Clear
         </Button>
