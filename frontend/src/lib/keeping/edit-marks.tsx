@@ -25,7 +25,6 @@ export function EditMarks({ experiment, known = [], onClose }: EditMarksProps) {
       onClose={onClose}
       closeOnClickOutside={!typed}
       closeOnEscape={!typed}
-      closeButtonProps={{ "aria-label": "Close" }}
       title="Tags and note"
       size="lg"
     >
