@@ -40,6 +40,15 @@ describe("experiments are selected", () => {
     expect(selected()).toEqual([9, 6]);
   });
 
+  it("and compared, as rows of one table", async () => {
+    const { user } = openApp(server, "/");
+    await screen.findAllByTestId("experiment-item");
+    await user.click(box(9));
+    await user.click(box(7));
+    const compare = await screen.findByTestId("selected-compare");
+    expect(decodeURIComponent(compare.getAttribute("href") ?? "")).toBe('/compare?rows=["9","7"]');
+  });
+
   it("all that are listed at once", async () => {
     const { user } = openApp(server, "/");
     await screen.findAllByTestId("experiment-item");

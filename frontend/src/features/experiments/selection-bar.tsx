@@ -5,10 +5,14 @@ import { Unless } from "@/lib/people/allowed";
 import { MoveWindow } from "@/lib/projects/move-window";
 import { targetsOf } from "@/lib/projects/targets";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
+import { LinkButton } from "@/lib/ui/link-button";
 import { isTerminal } from "@/lib/ui/states";
 import { moved } from "./moved";
 import styles from "./selection-bar.module.css";
 import type { Action, ActionName } from "./use-actions";
+
+/** Experiments that a comparison takes. */
+const MOST_COMPARED = 20;
 
 interface SelectionBarProps {
   chosen: readonly ExperimentSummary[];
@@ -49,6 +53,17 @@ export function SelectionBar({ chosen, projects = [], busy, refused, act, all, c
     <div className={styles.selection} data-testid="selection">
       <span>{chosen.length} selected</span>
       <Group gap={6}>
+        {chosen.length <= MOST_COMPARED && (
+          <LinkButton
+            to="/compare"
+            search={{ rows: chosen.map(({ number }) => String(number)) }}
+            size="compact-sm"
+            variant="default"
+            data-testid="selected-compare"
+          >
+            Compare
+          </LinkButton>
+        )}
         <Unless why={refused}>
           {button("Star", "star", chosen)}
           {chosen.every((item) => item.archived)
