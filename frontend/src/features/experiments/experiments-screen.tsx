@@ -34,6 +34,8 @@ const Note = lazily(() => import("./outcome-note").then((part) => part.OutcomeNo
 const SelectionBar = lazily(() => import("./selection-bar").then((part) => part.SelectionBar));
 const EditMarks = lazily(() => import("@/lib/keeping/edit-marks").then((part) => part.EditMarks));
 const route = getRouteApi("/");
+/** Experiments that a comparison takes. */
+const MOST_COMPARED = 20;
 
 /** All experiments, or those that fit a filter, in an order. */
 export function ExperimentsScreen() {
@@ -105,6 +107,7 @@ function Present() {
               selection.clear();
               void run(action, some);
             }}
+            compare={chosen.length <= MOST_COMPARED && <CompareChosen chosen={chosen} />}
             all={chosen.length < items.length ? selection.all : undefined}
             clear={selection.clear}
           />
@@ -208,6 +211,21 @@ function Head({ act, project }: { act: Import; project: string | undefined }) {
       </Group>
       <ImportFault act={act} />
     </>
+  );
+}
+
+function CompareChosen({ chosen }: { chosen: readonly ExperimentSummary[] }) {
+  const rows = chosen.map(({ number }) => String(number));
+  return (
+    <LinkButton
+      to="/compare"
+      search={{ rows }}
+      size="compact-sm"
+      variant="default"
+      data-testid="selected-compare"
+    >
+      Compare
+    </LinkButton>
   );
 }
 

@@ -1,18 +1,14 @@
 import { Button, Group } from "@mantine/core";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { ExperimentSummary, ProjectView } from "@/lib/client/types.gen";
 import { Unless } from "@/lib/people/allowed";
 import { MoveWindow } from "@/lib/projects/move-window";
 import { targetsOf } from "@/lib/projects/targets";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
-import { LinkButton } from "@/lib/ui/link-button";
 import { isTerminal } from "@/lib/ui/states";
 import { moved } from "./moved";
 import styles from "./selection-bar.module.css";
 import type { Action, ActionName } from "./use-actions";
-
-/** Experiments that a comparison takes. */
-const MOST_COMPARED = 20;
 
 interface SelectionBarProps {
   chosen: readonly ExperimentSummary[];
@@ -22,13 +18,15 @@ interface SelectionBarProps {
   /** Why the user may not change all of them; undefined: they may. */
   refused?: string;
   act: (action: Action, items: readonly ExperimentSummary[]) => void;
+  /** Leads to their comparison. */
+  compare?: ReactNode;
   /** Selects all that are listed; undefined: they are. */
   all?: () => void;
   clear: () => void;
 }
 
 /** What can be done with the chosen experiments together. */
-export function SelectionBar({ chosen, projects = [], busy, refused, act, all, clear }: SelectionBarProps) {
+export function SelectionBar({ chosen, projects = [], busy, refused, act, compare, all, clear }: SelectionBarProps) {
   const into = targetsOf(
     projects,
     chosen.map(({ project }) => project),
@@ -53,17 +51,7 @@ export function SelectionBar({ chosen, projects = [], busy, refused, act, all, c
     <div className={styles.selection} data-testid="selection">
       <span>{chosen.length} selected</span>
       <Group gap={6}>
-        {chosen.length <= MOST_COMPARED && (
-          <LinkButton
-            to="/compare"
-            search={{ rows: chosen.map(({ number }) => String(number)) }}
-            size="compact-sm"
-            variant="default"
-            data-testid="selected-compare"
-          >
-            Compare
-          </LinkButton>
-        )}
+        {compare}
         <Unless why={refused}>
           {button("Star", "star", chosen)}
           {chosen.every((item) => item.archived)
