@@ -51,8 +51,12 @@ describe("a failure", () => {
     const why = "the wall limit was reached";
     const view = run({ state: "timed_out", history: [transition("timed_out", 9, { why })] });
     expect(failureOf(view)).toMatchObject({ cause: why, advice: expect.stringMatching(/longer wall limit/) });
-    const scheduled = transition("timed_out", 9, { why: "the time limit of the job; its ranks ended together" });
-    expect(failureOf({ ...view, history: [scheduled] })?.advice).toMatch(/latest checkpoint, retry the run\.$/);
+    const scheduled = transition("timed_out", 9, {
+      why: "the time limit of the job; its ranks ended together",
+    });
+    expect(failureOf({ ...view, history: [scheduled] })?.advice).toMatch(
+      /latest checkpoint, retry the run\.$/,
+    );
   });
 
   it.each<[Partial<TransitionView>, string]>([

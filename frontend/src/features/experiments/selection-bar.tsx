@@ -26,7 +26,16 @@ interface SelectionBarProps {
 }
 
 /** What can be done with the chosen experiments together. */
-export function SelectionBar({ chosen, projects = [], busy, refused, act, compare, all, clear }: SelectionBarProps) {
+export function SelectionBar({
+  chosen,
+  projects = [],
+  busy,
+  refused,
+  act,
+  compare,
+  all,
+  clear,
+}: SelectionBarProps) {
   const into = targetsOf(
     projects,
     chosen.map(({ project }) => project),

@@ -22,7 +22,10 @@ export function touchZoom(plot: Plot, showAll: () => void): () => void {
   };
   const mark = (heard: boolean) => {
     const [left, right] = marked ?? [0, 0];
-    plot.setSelect({ left, width: right - left, top: 0, height: right > left ? over.clientHeight : 0 }, heard);
+    plot.setSelect(
+      { left, width: right - left, top: 0, height: right > left ? over.clientHeight : 0 },
+      heard,
+    );
   };
   const begin = (event: PointerEvent) => {
     if (event.pointerType !== "touch") return;

@@ -29,7 +29,9 @@ export function EditMarks({ experiment, known = [], onClose }: EditMarksProps) {
       size="lg"
     >
       <LoadFault what="The experiment could not be loaded." query={query} />
-      {query.data && <Fields view={query.data} known={known} typed={() => setTyped(true)} onClose={onClose} />}
+      {query.data && (
+        <Fields view={query.data} known={known} typed={() => setTyped(true)} onClose={onClose} />
+      )}
     </Modal>
   );
 }
