@@ -125,7 +125,7 @@ describe("runs of all experiments", () => {
     server.on("GET /views", { items: [view] });
     const { user, address } = openApp(server, "/runs");
     await user.click(await screen.findByTestId("views"));
-    await user.click(await screen.findByRole("menuitem", { name: "FailedRuns" }));
+    await user.click(await screen.findByRole("menuitem", { name: /^Failed/ }));
     await waitFor(() => expect(address()).toBe("/runs?filter=state+%3D+failed"));
   });
 

@@ -50,7 +50,10 @@ describe("a failure", () => {
   it("at its wall limit is told, and that it may have a longer one", () => {
     const why = "the wall limit was reached";
     const view = run({ state: "timed_out", history: [transition("timed_out", 9, { why })] });
-    expect(failureOf(view)).toMatchObject({ cause: why, advice: expect.stringMatching(/longer wall limit/) });
+    expect(failureOf(view)).toMatchObject({
+      cause: "The wall limit was reached",
+      advice: expect.stringMatching(/longer wall limit/),
+    });
     const scheduled = transition("timed_out", 9, {
       why: "the time limit of the job; its ranks ended together",
     });

@@ -23,13 +23,16 @@ export function failureOf(run: RunView): Failure | undefined {
   if (!last || !FAILED.has(last.state)) return undefined;
   const [head = "", ...quoted] = last.why.split("\n");
   return {
-    cause: head.replace(/^(a rank|rank \d+) raised (?!and )/, ""),
+    cause:
+      last.state === "timed_out" ? sentence(head) : head.replace(/^(a rank|rank \d+) raised (?!and )/, ""),
     where: placeOf(last),
     advice: adviceFor(last, run),
     quoted: quoted.join("\n"),
     rank: last.rank ?? undefined,
   };
 }
+
+const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The first line of a reason: what follows it is a traceback. */
 export function firstLine(why: string): string {
