@@ -77,6 +77,8 @@ def test_only_pages_of_the_dashboard_can_be_saved(service):
         "/experiments/../login",
         "/experiments/",
         "/compare/x",
+        "/runs/run_1",
+        "/leaderboards",
         "/?a=b#c",
         "/?a b",
         '/?"',
@@ -88,6 +90,7 @@ def test_only_pages_of_the_dashboard_can_be_saved(service):
     ):
         assert pointers(save(service.client, path=path)) == {"/path"}, path
     fine = ["/", "/compare", "/experiments/exp_1", "/experiments/exp_1?x=1.5_3.2&more=p_at_3"]
+    fine += ["/leaderboard?workload=digits-mlp", "/runs", "/runs?filter=state+%3D+failed"]
     for path in fine:
         assert save(service.client, path, path).status_code == 201
     assert save(service.client, "long", f"/?{'x' * 7998}").status_code == 201

@@ -16,7 +16,8 @@ ViewName = Annotated[
 LocalPath = Annotated[
     str,
     StringConstraints(
-        pattern=r"^/(experiments/[A-Za-z0-9_-]{1,64}|compare)?(\?[!\x24-\x5b\x5d-\x7e]*)?$", max_length=8000
+        pattern=r"^/(experiments/[A-Za-z0-9_-]{1,64}|compare|runs|leaderboard)?(\?[!\x24-\x5b\x5d-\x7e]*)?$",
+        max_length=8000,
     ),
 ]
 """A page of the dashboard that has views, and its query: printable ASCII without `"`, `#` and backslashes."""
@@ -29,7 +30,8 @@ class NewView(View):
 
     name: ViewName
     path: LocalPath = Field(
-        description="Path and query of the dashboard: `/?...`, `/experiments/ID?...` or `/compare?...`."
+        description="Path and query of the dashboard: `/?...`, `/experiments/ID?...`, `/compare?...`, `/runs?...` or "
+        "`/leaderboard?...`."
     )
 
 

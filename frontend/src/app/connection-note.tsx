@@ -1,4 +1,4 @@
-import { useConnection, useLastHeard } from "@/lib/events/use-stream";
+import { useConnection, useKeptStream, useLastHeard } from "@/lib/events/use-stream";
 import { formatAge } from "@/lib/format/time";
 import { useHint } from "@/lib/ui/use-hint";
 import { useNow } from "@/lib/ui/use-now";
@@ -14,6 +14,7 @@ const MEANINGS = {
 
 /** Whether what is on screen is live. Its place is reserved, so nothing moves when the word changes. */
 export function ConnectionNote() {
+  useKeptStream();
   const connection = useConnection();
   const away = connection === "reconnecting" || connection === "offline";
   const [about, note] = useHint<HTMLSpanElement>(MEANINGS[connection]);

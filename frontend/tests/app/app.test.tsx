@@ -107,6 +107,13 @@ describe("the frame", () => {
     expect(await screen.findByRole("tooltip")).toHaveTextContent(/training is not affected/i);
   });
 
+  it("says so on a page that follows nothing, too", async () => {
+    server.on("GET /algorithms", CATALOGUE);
+    openApp(server, "/algorithms");
+    const live = () => expect(screen.getByTestId("connection")).toHaveTextContent("live");
+    await waitFor(live, { timeout: 8000 });
+  });
+
   it("tells a stranger how to sign in, and nothing else, until the server knows them", async () => {
     server.on("GET /experiments", new Refusal(401, "Who are you?"));
     server.on("GET /me", new Refusal(401, "Who are you?"));

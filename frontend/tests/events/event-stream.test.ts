@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { backOff, EventStream, SILENCE } from "@/lib/events/event-stream";
+import { backOff, EventStream, SILENCE, UNASKED } from "@/lib/events/event-stream";
 import type { StreamEvent } from "@/lib/events/stream-event";
 import { FakeSource } from "../support/fake-source";
 
@@ -56,6 +56,25 @@ describe("subscriptions", () => {
     stream.subscribe({ experiment: "e2" }, () => undefined);
     await turn();
     expect(opened).toHaveLength(2);
+  });
+
+  it("are none on a page that listens to nothing, which is connected all the same, once", async () => {
+    const leave = stream.keep();
+    await vi.advanceTimersByTimeAsync(UNASKED - 1);
+    expect(opened).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(opened.map((source) => source.url)).toEqual(["/api/v1/events"]);
+    stream.keep();
+    await vi.advanceTimersByTimeAsync(UNASKED);
+    expect(opened).toHaveLength(1);
+    leave();
+  });
+
+  it("come before the connection of a page that listens to nothing", async () => {
+    stream.keep();
+    stream.subscribe({ run: "r1" }, () => undefined);
+    await vi.advanceTimersByTimeAsync(2 * UNASKED);
+    expect(opened.map((source) => source.url)).toEqual(["/api/v1/events?run=r1"]);
   });
 
   it("hear what concerns them", async () => {

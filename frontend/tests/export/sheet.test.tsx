@@ -79,7 +79,7 @@ describe("a table as it is shown", () => {
     ]);
     const lines = latexOf(sheet).split("\n");
     expect(lines[0]).toBe("\\begin{tabular}{lrl}");
-    expect(lines[4]).toBe("a | b, c & 2.4 s (3 of 3 reached) & 1$\\times$ \\\\");
+    expect(lines[4]).toBe("a $|$ b, c & 2.4 s (3 of 3 reached) & 1$\\times$ \\\\");
     expect(lines[5]).toBe("50\\% \\& more & did not run &  \\\\");
   });
 });
@@ -110,6 +110,8 @@ describe("a cell that another program would read otherwise", () => {
     ["C:\\x~y^2", "C:\\textbackslash{}x\\textasciitilde{}y\\textasciicircum{}2"],
     ["3 µs, τ = ∞", "3 $\\mu$s, $\\tau$ = $\\infty$"],
     ["−4", "$-$4"],
+    ["0.5 |W|", "0.5 $|$W$|$"],
+    ["> 0, < 1, ≤ 2, ≥ 3", "$>$ 0, $<$ 1, $\\le$ 2, $\\ge$ 3"],
     ["–", "--"],
   ])("%j is %j in LaTeX", (text, expected) => {
     const lines = latexOf({ head: ["a"], numeric: [false], rows: [[text]] }).split("\n");

@@ -55,6 +55,13 @@ describe("one line of the list", () => {
       "1 / 1 runs",
       "1 run failed",
     ],
+    [
+      "failed",
+      { runs: { timed_out: 2 }, headlines: ["No target: final figures on local"] },
+      "failed",
+      "2 / 2 runs",
+      "2 runs timed out",
+    ],
   ])("counts the runs of one that is %s: %o", async (state, changes, word, count, hint) => {
     server.on("GET /experiments", page([summary(1, { state, ...changes })]));
     openApp(server, "/");

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { RunSummary } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
 import { experiment } from "../support/fixtures/experiment";
+import { savedView } from "../support/fixtures/people";
 import { runSummary } from "../support/fixtures/run";
 import { apiServer, Refusal } from "../support/server";
 
@@ -106,6 +107,26 @@ describe("runs of all experiments", () => {
       "href",
       "/api/v1/runs.csv?sort=-test_accuracy",
     );
+  });
+
+  it("are as they are now: what goes on and ends is told without a click", async () => {
+    server.on("GET /runs", { items: [{ ...runSummary(21), state: "running" }], next_cursor: null });
+    openApp(server, "/runs?columns=state");
+    expect(await screen.findByText("running")).toBeVisible();
+    await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+    server.on("GET /runs", { items: [{ ...runSummary(21), state: "succeeded" }], next_cursor: null });
+    server.send("run", { id: "run_21", experiment_id: "exp_7", state: "succeeded", attempt: 1 }, 5);
+    expect(await screen.findByText("finished", {}, { timeout: 8000 })).toBeVisible();
+  });
+
+  it("are kept as a view under a name", async () => {
+    server.on("GET /runs", { items: FOUND, next_cursor: null });
+    const view = savedView("viw_1", "Failed", "/runs?filter=state+%3D+failed");
+    server.on("GET /views", { items: [view] });
+    const { user, address } = openApp(server, "/runs");
+    await user.click(await screen.findByTestId("views"));
+    await user.click(await screen.findByRole("menuitem", { name: /^Failed/ }));
+    await waitFor(() => expect(address()).toBe("/runs?filter=state+%3D+failed"));
   });
 
   it("whose filter cannot be read say so at the field, and an empty list says that too", async () => {

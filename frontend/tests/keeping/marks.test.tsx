@@ -54,6 +54,22 @@ describe("the window of tags and note", () => {
     await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
   });
 
+  it("is closed by Escape until something is typed, which Escape and a click beside it then leave there", async () => {
+    const { user, dialog } = await openEditor();
+    await user.type(dialog.getByLabelText("Note"), ", with much more");
+    await user.keyboard("{Escape}");
+    await user.click(document.querySelector(".mantine-Modal-inner") as Element);
+    expect(dialog.getByLabelText("Note")).toHaveValue("as it was, with much more");
+    await user.click(dialog.getByRole("button", { name: "Close" }));
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+    expect(saved()).toEqual([]);
+    await user.click(await screen.findByRole("button", { name: "Actions for Comparison 7" }));
+    await user.click(await screen.findByRole("menuitem", { name: "Tags and note" }));
+    await screen.findByLabelText("Note");
+    await user.keyboard("{Escape}");
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  });
+
   it("is left without a change", async () => {
     const { user, dialog } = await openEditor();
     await user.type(dialog.getByLabelText("Note"), " never saved");

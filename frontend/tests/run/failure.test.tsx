@@ -30,12 +30,36 @@ describe("a failure", () => {
     [
       { why: "rank 0 raised hooke.errors.DataMissing: put x" },
       "failed_user",
-      /workload.s data is not on local/,
+      /workload.s data is not on local.*then retry the run\.$/,
     ],
     [{ signal: 9, why: "rank 0 on a was killed by SIGKILL (9)" }, "failed_infra", /too much memory/],
-    [{ why: "mpirun ended with status 1" }, "failed_infra", /clone the experiment to run it again/],
+    [{ why: "mpirun ended with status 1" }, "failed_infra", /of the host, then retry the run\.$/],
   ])("%o comes with an advice", (changes, state, advice) => {
     expect(failureOf(failed(changes, state))?.advice).toMatch(advice);
+  });
+
+  it("of a run that gets no further attempt is advised to be cloned", () => {
+    const view = failed({ why: "mpirun ended with status 1" }, "failed_infra");
+    for (const one of [
+      { ...view, rung: 0 },
+      { ...view, host: "~elsewhere" },
+    ])
+      expect(failureOf(one)?.advice).toMatch(/then clone the experiment\.$/);
+  });
+
+  it("at its wall limit is told, and that it may have a longer one", () => {
+    const why = "the wall limit was reached";
+    const view = run({ state: "timed_out", history: [transition("timed_out", 9, { why })] });
+    expect(failureOf(view)).toMatchObject({
+      cause: "The wall limit was reached",
+      advice: expect.stringMatching(/longer wall limit/),
+    });
+    const scheduled = transition("timed_out", 9, {
+      why: "the time limit of the job; its ranks ended together",
+    });
+    expect(failureOf({ ...view, history: [scheduled] })?.advice).toMatch(
+      /latest checkpoint, retry the run\.$/,
+    );
   });
 
   it.each<[Partial<TransitionView>, string]>([

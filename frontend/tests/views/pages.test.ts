@@ -7,6 +7,8 @@ describe("the page of a view", () => {
     ["/", "Experiments"],
     ["/?filter=starred", "Experiments"],
     ["/compare?rows=%5B%2212%22%5D", "Compare"],
+    ["/runs?filter=state+%3D+failed", "Runs"],
+    ["/leaderboard?workload=digits-mlp", "Leaderboard"],
     ["/experiments/exp_7?axis=step", "Experiment"],
   ])("%s is %s", (path, word) => {
     expect(pageOf(path)).toBe(word);

@@ -23,12 +23,14 @@ import type { Action } from "./use-actions";
 const MOST_VARIANTS = 6;
 
 const failures = ({ runs }: ExperimentSummary) => (runs.failed_user ?? 0) + (runs.failed_infra ?? 0);
+const count = (runs: number) => `${runs} ${runs === 1 ? "run" : "runs"}`;
 
 /** What can be said of the outcome where there is no answer yet, and beside an answer if runs have failed. */
 function hint(item: ExperimentSummary): string {
   const { state, baseline } = item;
   const failed = failures(item);
-  if (failed > 0) return `${failed} run${failed > 1 ? "s" : ""} failed`;
+  if (failed > 0) return `${count(failed)} failed`;
+  if (item.runs.timed_out) return `${count(item.runs.timed_out)} timed out`;
   if (state === "succeeded") return `verdict ready, against ${baseline}`;
   if (state === "cancelled") return "cancelled before its verdict";
   return `baseline ${baseline}`;
@@ -38,7 +40,8 @@ function hint(item: ExperimentSummary): string {
 export interface RowProps {
   shown: Shown;
   now: number;
-  choose: (item: ExperimentSummary, chosen: boolean) => void;
+  /** `through`: with those between it and the one that was pressed before. */
+  choose: (item: ExperimentSummary, chosen: boolean, through: boolean) => void;
   act: (action: Action, item: ExperimentSummary) => void;
   edit: (id: string) => void;
 }
@@ -81,7 +84,9 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
           className={styles.check}
           aria-label={`Select ${item.name}`}
           checked={chosen}
-          onChange={(event) => choose(item, event.currentTarget.checked)}
+          onChange={({ currentTarget, nativeEvent }) =>
+            choose(item, currentTarget.checked, nativeEvent instanceof MouseEvent && nativeEvent.shiftKey)
+          }
         />
         <Unless why={refused}>
           <Star
@@ -106,7 +111,7 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
           <span>#{item.number}</span>
           <span>{item.workload}</span>
           <span>{item.clusters.join(", ")}</span>
-          {(!answer || failures(item) > 0) && <span>{hint(item)}</span>}
+          {(!answer || failures(item) > 0 || item.runs.timed_out) && <span>{hint(item)}</span>}
           <time dateTime={item.created_at} title={formatMoment(item.created_at)}>
             {formatAge(item.created_at, now)}
           </time>

@@ -22,6 +22,7 @@ import { orderIn, sorted, sortOf } from "./order";
 import { OrderRow } from "./order-row";
 import type { ExperimentsSearch } from "./search";
 import { type Action, type Outcome, useActions } from "./use-actions";
+import { useChosen } from "./use-chosen";
 import { useExperiments } from "./use-experiments";
 
 const ProjectPicker = lazily(() =>
@@ -33,6 +34,8 @@ const Note = lazily(() => import("./outcome-note").then((part) => part.OutcomeNo
 const SelectionBar = lazily(() => import("./selection-bar").then((part) => part.SelectionBar));
 const EditMarks = lazily(() => import("@/lib/keeping/edit-marks").then((part) => part.EditMarks));
 const route = getRouteApi("/");
+/** Experiments that a comparison takes. */
+const MOST_COMPARED = 20;
 
 /** All experiments, or those that fit a filter, in an order. */
 export function ExperimentsScreen() {
@@ -56,19 +59,10 @@ function Present() {
   const me = useMe();
   const now = useNow();
   const items = useMemo(() => sorted(read, order, now), [read, order, now]);
-  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const { ids, chosen, ...selection } = useChosen(items);
   const [edited, setEdited] = useState<string>();
   const tags = useFilterFields().find((field) => field.name === "tag")?.values;
 
-  const chosen = items.filter((item) => ids.has(item.id));
-  const choose = useCallback(({ id }: ExperimentSummary, wanted: boolean) => {
-    setIds((before) => {
-      const next = new Set(before);
-      if (wanted) next.add(id);
-      else next.delete(id);
-      return next;
-    });
-  }, []);
   const act = useCallback((action: Action, item: ExperimentSummary) => void run(action, [item]), [run]);
   const look = (part: ExperimentsSearch, replace = false) =>
     void navigate({ search: (before) => ({ ...before, ...part }), replace });
@@ -110,10 +104,12 @@ function Present() {
             busy={busy}
             refused={chosen.map((item) => refusal(me, "researcher", item.user)).find(Boolean)}
             act={(action, some) => {
-              setIds(new Set());
+              selection.clear();
               void run(action, some);
             }}
-            clear={() => setIds(new Set())}
+            compare={chosen.length <= MOST_COMPARED && <CompareChosen chosen={chosen} />}
+            all={chosen.length < items.length ? selection.all : undefined}
+            clear={selection.clear}
           />
         </Suspense>
       )}
@@ -140,7 +136,7 @@ function Present() {
           shown={shown}
           me={me}
           chosen={ids}
-          choose={choose}
+          choose={selection.choose}
           act={act}
           edit={setEdited}
         />
@@ -215,6 +211,21 @@ function Head({ act, project }: { act: Import; project: string | undefined }) {
       </Group>
       <ImportFault act={act} />
     </>
+  );
+}
+
+function CompareChosen({ chosen }: { chosen: readonly ExperimentSummary[] }) {
+  const rows = chosen.map(({ number }) => String(number));
+  return (
+    <LinkButton
+      to="/compare"
+      search={{ rows }}
+      size="compact-sm"
+      variant="default"
+      data-testid="selected-compare"
+    >
+      Compare
+    </LinkButton>
   );
 }
 

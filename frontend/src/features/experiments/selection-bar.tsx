@@ -1,5 +1,5 @@
 import { Button, Group } from "@mantine/core";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { ExperimentSummary, ProjectView } from "@/lib/client/types.gen";
 import { Unless } from "@/lib/people/allowed";
 import { MoveWindow } from "@/lib/projects/move-window";
@@ -18,11 +18,24 @@ interface SelectionBarProps {
   /** Why the user may not change all of them; undefined: they may. */
   refused?: string;
   act: (action: Action, items: readonly ExperimentSummary[]) => void;
+  /** Leads to their comparison. */
+  compare?: ReactNode;
+  /** Selects all that are listed; undefined: they are. */
+  all?: () => void;
   clear: () => void;
 }
 
 /** What can be done with the chosen experiments together. */
-export function SelectionBar({ chosen, projects = [], busy, refused, act, clear }: SelectionBarProps) {
+export function SelectionBar({
+  chosen,
+  projects = [],
+  busy,
+  refused,
+  act,
+  compare,
+  all,
+  clear,
+}: SelectionBarProps) {
   const into = targetsOf(
     projects,
     chosen.map(({ project }) => project),
@@ -47,6 +60,7 @@ export function SelectionBar({ chosen, projects = [], busy, refused, act, clear 
     <div className={styles.selection} data-testid="selection">
       <span>{chosen.length} selected</span>
       <Group gap={6}>
+        {compare}
         <Unless why={refused}>
           {button("Star", "star", chosen)}
           {chosen.every((item) => item.archived)
@@ -75,6 +89,11 @@ export function SelectionBar({ chosen, projects = [], busy, refused, act, clear 
           )}
           {button(ended.length === chosen.length ? "Delete" : `Delete ${ended.length}`, "delete", ended)}
         </Unless>
+        {all && (
+          <Button size="compact-sm" variant="subtle" onClick={all} data-testid="select-all">
+            Select all
+          </Button>
+        )}
         <Button size="compact-sm" variant="subtle" onClick={clear}>
           Clear
         </Button>

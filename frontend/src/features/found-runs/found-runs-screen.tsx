@@ -5,6 +5,8 @@ import { useEffect } from "react";
 import { explain } from "@/lib/api/problem";
 import { listRuns } from "@/lib/client/sdk.gen";
 import type { RunSummary } from "@/lib/client/types.gen";
+import { useStream } from "@/lib/events/use-stream";
+import { useThrottled } from "@/lib/events/use-throttled";
 import { FilterField } from "@/lib/filter/filter-field";
 import { columnsIn, columnsText } from "@/lib/ui/columns";
 import { CompareSelected } from "@/lib/ui/compare-selected";
@@ -14,6 +16,7 @@ import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { MOST_COMPARED, useSelected } from "@/lib/ui/use-selected";
 import { WhenPressed } from "@/lib/ui/when-pressed";
+import { ViewsMenu } from "@/lib/views/views-menu";
 import { COLUMNS } from "./columns";
 import styles from "./found-runs.module.css";
 import { FoundTable } from "./found-table";
@@ -24,6 +27,8 @@ const route = getRouteApi("/runs");
 const PAGE = 100;
 /** The order without another one. */
 const NEWEST = "-created";
+/** From one reading to the next, ms at least. */
+const AGAIN = 4000;
 
 /** Runs of all experiments that fit a filter. */
 export function FoundRunsScreen() {
@@ -41,7 +46,10 @@ export function FoundRunsScreen() {
   const ofFilter = query.isError && filter ? explain(query.error) : undefined;
   return (
     <>
-      <h1 className={screen.title}>Runs</h1>
+      <Group justify="space-between" align="flex-start">
+        <h1 className={screen.title}>Runs</h1>
+        <ViewsMenu />
+      </Group>
       <p className={`${screen.intro} ${styles.intro}`}>
         Of all experiments, trials of searches among them: a filter with <code>reported</code> leaves these
         out.
@@ -112,8 +120,9 @@ export function FoundRunsScreen() {
   );
 }
 
+/** Those that were read, read again as runs begin, go on and end. */
 function useRuns(filter: string | undefined, sort: string | undefined) {
-  return useInfiniteQuery({
+  const query = useInfiniteQuery({
     queryKey: ["found-runs", filter, sort],
     queryFn: async ({ pageParam, signal }) => {
       const query = { filter, sort: sort ?? NEWEST, limit: PAGE, cursor: pageParam };
@@ -123,6 +132,11 @@ function useRuns(filter: string | undefined, sort: string | undefined) {
     getNextPageParam: (last) => last.next_cursor ?? undefined,
     placeholderData: keepPreviousData,
   });
+  const refresh = useThrottled(() => query.refetch({ cancelRefetch: false }), AGAIN);
+  useStream({}, (event) => {
+    if (event.kind !== "logs" && event.kind !== "clusters") refresh();
+  });
+  return query;
 }
 
 /** The rows of a comparison that some runs belong to. */

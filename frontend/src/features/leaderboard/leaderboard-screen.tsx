@@ -1,4 +1,4 @@
-import { Skeleton } from "@mantine/core";
+import { Group, Skeleton } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useEffect } from "react";
@@ -11,6 +11,7 @@ import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
+import { ViewsMenu } from "@/lib/views/views-menu";
 import { BoardPart } from "./board-part";
 import { ChooseBoard } from "./choose-board";
 import styles from "./leaderboard.module.css";
@@ -49,7 +50,10 @@ export function LeaderboardScreen() {
   if (query.data && query.data.boards.length === 0 && !chosen) return <Empty leaderboard={query.data} />;
   return (
     <>
-      <h1 className={screen.title}>Leaderboard</h1>
+      <Group justify="space-between" align="flex-start">
+        <h1 className={screen.title}>Leaderboard</h1>
+        <ViewsMenu />
+      </Group>
       <p className={screen.intro}>
         Which algorithm is fast on all workloads of a cluster. The score is the area under an algorithm's
         performance profile, as in AlgoPerf: 1 if it is the fastest on every workload, 0 if it is never within

@@ -6,13 +6,17 @@ import { LinkButton } from "@/lib/ui/link-button";
 import { failureOf } from "./failure";
 import own from "./failure.module.css";
 
-/** Of a failed run first of all: what failed, where, and what to try; the traceback is folded away. */
+/** Of a failed run first of all: what failed, where, and what to try; the traceback is folded away. So of one without time left. */
 export function FailurePart({ run }: { run: RunView }) {
   const failure = failureOf(run);
   if (!failure) return null;
   const { cause, where, advice, quoted, rank } = failure;
   return (
-    <section className={own.failure} aria-label="Why it failed" data-testid="failure">
+    <section
+      className={own.failure}
+      aria-label={run.state === "timed_out" ? "Why it ended" : "Why it failed"}
+      data-testid="failure"
+    >
       <p className={own.cause}>{withCode(cause)}</p>
       {where && <p className={own.where}>{where}</p>}
       <p className={own.advice}>{withCode(advice)}</p>

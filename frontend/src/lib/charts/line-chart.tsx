@@ -25,6 +25,7 @@ import {
   type Evaluations,
   seenThrough,
 } from "./series";
+import { touchZoom } from "./touch-zoom";
 import { useNear } from "./use-near";
 import type { Zoom } from "./zoom";
 
@@ -170,6 +171,7 @@ export function LineChart(props: LineChartProps) {
     );
     if (now.zoom) inView(chart, now.zoom);
     chart.over.addEventListener("dblclick", () => change(undefined));
+    const endTouch = touchZoom(chart, () => change(undefined));
     const show = oncePerFrame(() => newest.current.zoom && inView(chart, newest.current.zoom));
     const endPan = panBy(chart, {
       log: () => newest.current.logX,
@@ -185,6 +187,7 @@ export function LineChart(props: LineChartProps) {
     const destroy = () => {
       observer.disconnect();
       endPan();
+      endTouch();
       show.cancel();
       chart.destroy();
     };

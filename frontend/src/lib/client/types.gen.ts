@@ -4411,7 +4411,7 @@ export type NewView = {
     /**
      * Path
      *
-     * Path and query of the dashboard: `/?...`, `/experiments/ID?...` or `/compare?...`.
+     * Path and query of the dashboard: `/?...`, `/experiments/ID?...`, `/compare?...`, `/runs?...` or `/leaderboard?...`.
      */
     path: string;
 };

@@ -24,6 +24,8 @@ const FIRST_DELAY = 500; // ms
 const LONGEST_DELAY = 30_000; // ms
 /** Without a sign for so long, ms, a connection is taken for broken: the server sends a heartbeat every 5 s. */
 export const SILENCE = 16_000;
+/** On a page that listens to nothing the stream is opened after so long, ms: any other page subscribes before. */
+export const UNASKED = 3000;
 
 /** Delay before try number `failures`, ms: doubling, capped, with jitter so that tabs do not return as one. */
 export function backOff(failures: number, random: number): number {
@@ -44,6 +46,7 @@ export class EventStream {
   private failures = 0;
   private retry: ReturnType<typeof setTimeout> | undefined;
   private pending = false;
+  private kept = 0;
   private silence: ReturnType<typeof setTimeout> | undefined;
   private heardAt: number | undefined;
   private state: Connection = "connecting";
@@ -63,6 +66,16 @@ export class EventStream {
     return () => {
       this.listeners.delete(listener);
       this.renew();
+    };
+  }
+
+  /** Be connected even if nobody listens, for those who show whether the server answers; returns what ends it. */
+  keep(): () => void {
+    this.kept += 1;
+    const later = setTimeout(() => this.renew(), UNASKED);
+    return () => {
+      this.kept -= 1;
+      clearTimeout(later);
     };
   }
 
@@ -109,10 +122,10 @@ export class EventStream {
     });
   }
 
-  /** The query string of all topics; undefined while nobody listens (the old connection then simply stays). */
+  /** The query string of all topics; undefined while nobody listens (an old connection then simply stays). */
   private subscriptions(): string | undefined {
     const topics = [...this.listeners.values()];
-    if (topics.length === 0) return undefined;
+    if (topics.length === 0) return this.kept > 0 && this.url === "" ? "all" : undefined;
     if (topics.some((topic) => !topic.experiment && !topic.run)) return "all";
     const query = new URLSearchParams();
     for (const id of new Set(topics.flatMap((topic) => topic.experiment ?? [])))

@@ -24,6 +24,12 @@ export function useStream(
   );
 }
 
+/** Be connected also on pages that listen to nothing, so that what is shown of the connection is true there. */
+export function useKeptStream(): void {
+  const stream = useEventStream();
+  useEffect(() => stream.keep(), [stream]);
+}
+
 /** Whether the tab is live, and re-render when that changes. */
 export function useConnection(): Connection {
   const stream = useEventStream();

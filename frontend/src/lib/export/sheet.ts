@@ -79,11 +79,17 @@ const LATEX: Record<string, string> = {
   τ: "$\\tau$",
   "∞": "$\\infty$",
   "−": "$-$",
+  // letters of their own in the encoding that documents have unless they choose another one
+  "|": "$|$",
+  "<": "$<$",
+  ">": "$>$",
+  "≤": "$\\le$",
+  "≥": "$\\ge$",
   [NONE]: "--",
 };
 
 function latexText(text: string): string {
-  return text.replace(/[&%$#_{}]|[\\~^×µτ∞−–]/g, (found) => LATEX[found] ?? `\\${found}`);
+  return text.replace(/[&%$#_{}]|[\\~^×µτ∞−–|<>≤≥]/g, (found) => LATEX[found] ?? `\\${found}`);
 }
 
 /** For a paper, with booktabs. */

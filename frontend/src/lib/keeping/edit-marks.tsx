@@ -15,13 +15,23 @@ interface EditMarksProps {
   onClose: () => void;
 }
 
-/** A window in which tags and note of an experiment are edited. */
+/** A window in which tags and note of an experiment are edited. What was typed is not lost by a click beside it or by Escape. */
 export function EditMarks({ experiment, known = [], onClose }: EditMarksProps) {
   const query = useQuery(readExperimentOptions({ path: { experiment_id: experiment } }));
+  const [typed, setTyped] = useState(false);
   return (
-    <Modal opened onClose={onClose} title="Tags and note" size="lg">
+    <Modal
+      opened
+      onClose={onClose}
+      closeOnClickOutside={!typed}
+      closeOnEscape={!typed}
+      title="Tags and note"
+      size="lg"
+    >
       <LoadFault what="The experiment could not be loaded." query={query} />
-      {query.data && <Fields view={query.data} known={known} onClose={onClose} />}
+      {query.data && (
+        <Fields view={query.data} known={known} typed={() => setTyped(true)} onClose={onClose} />
+      )}
     </Modal>
   );
 }
@@ -30,10 +40,13 @@ export function EditMarks({ experiment, known = [], onClose }: EditMarksProps) {
 function Fields({
   view,
   known,
+  typed,
   onClose,
 }: {
   view: ExperimentView;
   known: readonly string[];
+  /** Told when something is typed. */
+  typed: () => void;
   onClose: () => void;
 }) {
   const [before] = useState(view);
@@ -61,7 +74,10 @@ function Fields({
         label="Tags"
         description="Enter adds one; letters, digits and . : / + _ -"
         value={tags}
-        onChange={setTags}
+        onChange={(next) => {
+          typed();
+          setTags(next);
+        }}
         data={[...known]}
         maxTags={20}
         clearable
@@ -75,7 +91,10 @@ function Fields({
         maxRows={18}
         maxLength={10_000}
         value={note}
-        onChange={(event) => setNote(event.currentTarget.value)}
+        onChange={(event) => {
+          typed();
+          setNote(event.currentTarget.value);
+        }}
       />
       {change.isError && (
         <ErrorPanel

@@ -3,11 +3,16 @@ import type { SavedView } from "@/lib/client/types.gen";
 /** Names may be this long. */
 export const LONGEST_NAME = 80;
 
+const PAGES = new Map([
+  ["/", "Experiments"],
+  ["/compare", "Compare"],
+  ["/leaderboard", "Leaderboard"],
+  ["/runs", "Runs"],
+]);
+
 /** The page of a view in a word, which tells views of several pages apart. */
 export function pageOf(path: string): string {
-  const page = pathnameOf(path);
-  if (page === "/") return "Experiments";
-  return page === "/compare" ? "Compare" : "Experiment";
+  return PAGES.get(pathnameOf(path)) ?? "Experiment";
 }
 
 /** The part of an address before its query. */

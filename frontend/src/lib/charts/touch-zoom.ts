@@ -1,0 +1,71 @@
+import type uPlot from "./plot-type";
+
+/** Movement from which on a touch is no tap, px. */
+const DRAG = 8;
+/** Between two taps that show all, ms at most. */
+const TWICE = 350;
+
+type Plot = Pick<uPlot, "over" | "setSelect" | "setCursor">;
+
+/**
+ * A finger that moves sideways marks the part that is zoomed to, as a mouse does; two taps show all. Up and down
+ * scrolls the page: the browser then takes the pointer away. The function that is returned ends it.
+ */
+export function touchZoom(plot: Plot, showAll: () => void): () => void {
+  const { over } = plot;
+  let begun: number | undefined;
+  let marked: readonly [number, number] | undefined;
+  let tapped = Number.NEGATIVE_INFINITY;
+  const leftOf = ({ clientX }: PointerEvent) => {
+    const box = over.getBoundingClientRect();
+    return Math.min(Math.max(0, clientX - box.left), over.clientWidth);
+  };
+  const mark = (heard: boolean) => {
+    const [left, right] = marked ?? [0, 0];
+    plot.setSelect(
+      { left, width: right - left, top: 0, height: right > left ? over.clientHeight : 0 },
+      heard,
+    );
+  };
+  const begin = (event: PointerEvent) => {
+    if (event.pointerType !== "touch") return;
+    if (marked) leave(); // a second finger is for the page
+    begun = event.isPrimary ? leftOf(event) : undefined;
+  };
+  const move = (event: PointerEvent) => {
+    if (begun === undefined || event.pointerType !== "touch") return;
+    const left = leftOf(event);
+    if (!marked && Math.abs(left - begun) < DRAG) return;
+    marked = [Math.min(begun, left), Math.max(begun, left)];
+    plot.setCursor({ left, top: 0 });
+    mark(false);
+  };
+  const end = (event: PointerEvent) => {
+    if (begun === undefined || event.pointerType !== "touch") return;
+    begun = undefined;
+    if (marked) {
+      mark(true);
+      marked = undefined;
+      tapped = Number.NEGATIVE_INFINITY;
+      return;
+    }
+    if (event.timeStamp - tapped < TWICE) showAll();
+    tapped = event.timeStamp;
+  };
+  const leave = () => {
+    begun = undefined;
+    if (!marked) return;
+    marked = undefined;
+    mark(false);
+  };
+  over.addEventListener("pointerdown", begin);
+  over.addEventListener("pointermove", move);
+  over.addEventListener("pointerup", end);
+  over.addEventListener("pointercancel", leave);
+  return () => {
+    over.removeEventListener("pointerdown", begin);
+    over.removeEventListener("pointermove", move);
+    over.removeEventListener("pointerup", end);
+    over.removeEventListener("pointercancel", leave);
+  };
+}
