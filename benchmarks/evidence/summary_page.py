@@ -34,8 +34,10 @@ CAME_OUT: dict[Outcome, str] = {
 }
 """Outcomes of the paper's statements, in the sentence of the conclusion."""
 CROWDED = f"{STAR} oversubscribed: with its server it has one rank more than there are cores."
-
-
+SCALE = (
+    "Sync EASGD3's samples/s over those of the same ranks that never exchange. The paper's 91.5% are time on one "
+    "node over time on N nodes, each with its own processors, which hosts on a few shared cores cannot repeat."
+)
 BEHIND = "paper.md"
 """The page behind the index."""
 TITLE = "# The SC17 paper's methods as published"
@@ -45,20 +47,26 @@ Section = tuple[str, str, Iterable[str], Iterable[str]]
 
 def page(summary: Summary) -> Iterable[str]:
     """Yield the lines of the index."""
-    yield from _conclusion(summary)
-    yield ""
-    yield from _limits(summary)
     tables = summary_tables
     yield from _sections(
-        summary,
         (
             "How much communication?",
             summary_figures.COMMUNICATION,
-            _shares(summary),
-            tables.communication(summary),
+            (_about(), *_shares(summary)),
+            tables.communication_in_short(summary),
         ),
-        ("Does it scale?", summary_figures.SCALE, _efficiency(summary), tables.scaling(summary, EASGD3.label)),
-        ("What did not reproduce?", summary_figures.PAPERS, _reading(summary), tables.papers(summary)),
+        (
+            "Does it scale?",
+            summary_figures.SCALE,
+            (f"*Efficiency*: {SCALE}",),
+            tables.scaling_in_short(summary, EASGD3.label),
+        ),
+        (
+            "What did not reproduce?",
+            summary_figures.PAPERS,
+            (_counted(summary), "", *_reading(summary)),
+            tables.papers_in_short(summary),
+        ),
     )
     yield ""
     yield "## Machines and pages"
@@ -80,7 +88,6 @@ def behind(summary: Summary) -> Iterable[str]:
     yield from _all_limits(summary)
     tables = summary_tables
     yield from _sections(
-        summary,
         ("Which method?", summary_figures.WHICH, _which(summary), tables.times(summary)),
         (
             "How much communication?",
@@ -93,7 +100,7 @@ def behind(summary: Summary) -> Iterable[str]:
     )
 
 
-def _sections(summary: Summary, *sections: Section) -> Iterable[str]:
+def _sections(*sections: Section) -> Iterable[str]:
     for title, figure, text, lines in sections:
         yield ""
         yield f"## {title}"
@@ -104,29 +111,34 @@ def _sections(summary: Summary, *sections: Section) -> Iterable[str]:
             continue
         yield from told
         yield ""
-        yield f"![{title} Ratios or shares with 95% intervals; {_alt(summary)}]({FIGURES}/{figure}.svg)"
+        yield f"![{title} Ratios or shares with 95% intervals]({FIGURES}/{figure}.svg)"
         yield ""
         yield from rows
 
 
-def _conclusion(summary: Summary) -> Iterable[str]:
+def _counted(summary: Summary) -> str:
     counts = Counter(outcome(finding) for finding in summary.stated)
     stated = len({finding.claim.what for finding in summary.stated})
     words = ", ".join(f"{counts[kind]} {text}" for kind, text in CAME_OUT.items() if counts[kind])
+    return (
+        f"**Of {sum(counts.values())} tests of {stated} statements of the SC17 paper on elastic averaging (EASGD, "
+        f"arXiv 1708.02983), {words}.**"
+    )
+
+
+def _conclusion(summary: Summary) -> Iterable[str]:
     faster = [finding for finding in summary.which if finding.measured and finding.said == "faster"]
     yield (
-        f"**Of {sum(counts.values())} tests of {stated} statements of the SC17 paper on elastic averaging (EASGD, "
-        f"arXiv 1708.02983), {words}.** Shown to be faster, at the settings that were chosen: "
+        f"{_counted(summary)} Shown to be faster, at the settings that were chosen: "
         f"{_listed(summary, faster) or 'none'}."
     )
 
 
-def _limits(summary: Summary) -> Iterable[str]:
-    yield (
-        f"**Limits.** These are verdicts on settings, not on methods: {_tried(summary)}. One model and data set "
-        f"(LeNet on MNIST, to {TARGET:.0%}), emulated hosts; where they outnumber cores (*oversubscribed*), a "
-        f"rank waits for a core as well as for the network. "
-        f"[Times of all methods, settings, how to read the tables]({BEHIND})."
+def _about() -> str:
+    return (
+        f"From here on: the SC17 paper's methods as published, LeNet on MNIST to {TARGET:.0%}, emulated hosts "
+        f"([times, settings, limits]({BEHIND})). Where hosts outnumber cores (*oversubscribed*), a rank waits for "
+        "a core as well as for the network."
     )
 
 
@@ -198,11 +210,14 @@ def _which(summary: Summary) -> Iterable[str]:
 
 
 def _communication(summary: Summary) -> Iterable[str]:
-    yield from _shares(summary)
+    yield from _shares(summary, packing=True)
+    if any(summary.views[share.machine].crowded(share.place, share.label) for share in summary.shares):
+        yield CROWDED
     yield "Schedule, period and wire are as published but for period 16, which was not searched."
 
 
-def _shares(summary: Summary) -> Iterable[str]:
+def _shares(summary: Summary, *, packing: bool = False) -> Iterable[str]:
+    """Yield how long workers are blocked; `packing`: also what one message for all layers gains."""
     for place in dict.fromkeys(share.place for share in summary.shares):
         there = [share for share in summary.shares if share.place == place]
         often = [share for share in there if METHODS[share.label].period == 1]
@@ -210,12 +225,10 @@ def _shares(summary: Summary) -> Iterable[str]:
         told = [f"{_range(often)} of a worker's time with an exchange in every step"] if often else []
         told += [f"{_range(seldom)} with one every {METHODS[seldom[0].label].period} steps"] if seldom else []
         yield f"{summary.place(place).capitalize()}: blocked in communication for {', '.join(told)}."
-    packed = [f for f in summary.of(PACKING) if f.measured]
+    packed = [f for f in summary.of(PACKING) if f.measured and packing]
     if packed:
         told = "; ".join(f"{summary.place(f.place)}: {f.text}, {f.said}" for f in packed)
         yield f"One message for all layers, over one per layer, in samples/s: {told}."
-    if any(summary.views[share.machine].crowded(share.place, share.label) for share in summary.shares):
-        yield CROWDED
 
 
 def _range(shares: Sequence[Share]) -> str:
@@ -233,21 +246,16 @@ def _scaling(summary: Summary) -> Iterable[str]:
 
 def _efficiency(summary: Summary) -> Iterable[str]:
     told = "; ".join(f"{summary.place(f.place)}: {f.text}" for f in summary.of(SCALING) if f.measured)
-    yield (
-        f"Sync EASGD3's samples/s over those of the same ranks that never exchange: {told or 'not measured'}. The "
-        "paper's 91.5% are time on one node over time on N nodes, each with its own processors, which hosts on a "
-        "few shared cores cannot repeat."
-    )
+    ratio, _, papers = SCALE.partition(". ")
+    yield f"{ratio}: {told or 'not measured'}. {papers}"
 
 
 def _reading(summary: Summary) -> Iterable[str]:
     yield (
-        "Methods as published. *Abstract* and *account*: where a statement was found. *Open*: the slower method "
-        "may have a better rate than those tried. A statement that does not hold here is not refuted for the "
-        "paper's machines."
+        f"*Open*: the slower method may have a better rate than those tried ({_tried(summary)}). A statement that "
+        "does not hold here is not refuted for the paper's machines. [Where each was found]"
+        f"({BEHIND}#what-did-not-reproduce)."
     )
-    if any(summary_tables.crowded(summary, finding) for finding in summary.stated if finding.measured):
-        yield CROWDED
 
 
 def _papers(summary: Summary) -> Iterable[str]:
@@ -271,10 +279,6 @@ def _papers(summary: Summary) -> Iterable[str]:
                 "second of Original EASGD, ordered."
             )
             return
-
-
-def _alt(summary: Summary) -> str:
-    return "; ".join(processor(view) for view in summary.views.values())
 
 
 def _links(summary: Summary, name: str) -> tuple[str, str, str]:

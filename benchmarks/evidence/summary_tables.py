@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from benchmarks.evidence import spread
 from benchmarks.evidence.claim import Claim
@@ -13,7 +13,7 @@ from benchmarks.evidence.pools import PooledFinding
 from benchmarks.evidence.records import Run
 from benchmarks.evidence.replication import EXPOSED
 from benchmarks.evidence.settings import settings_of
-from benchmarks.evidence.summary import OUTCOMES, Share, Summary, outcome, time_of
+from benchmarks.evidence.summary import OUTCOMES, Efficiency, Share, Summary, outcome, time_of
 from benchmarks.evidence.view import STAR, View
 from benchmarks.evidence.wording import seconds, table
 
@@ -68,8 +68,23 @@ def _time(view: View, place: str, label: str) -> str:
 def communication(summary: Summary) -> Iterable[str]:
     """Yield step, blocked time and bytes of a few methods, by place and machine."""
     header = ("method", "where", "step, ms", "blocked, ms", "blocked, 95%", "MB per step on links")
-    found = [share for label in SHOWN for share in summary.shares if share.label == label]
-    yield from table(header, (_shared(summary, share) for share in found))
+    yield from table(header, (_shared(summary, share) for share in _few(summary)))
+
+
+def communication_in_short(summary: Summary) -> Iterable[str]:
+    """Yield shares of blocked time beside the paper's, and bytes, for the index."""
+    header = ("method", "where", "blocked, 95%", "the paper's", "MB per step on links")
+    rows = []
+    for share in _few(summary):
+        method, where, *_, blocked, sent = _shared(summary, share)
+        paper, crowded_here = EXPOSED.get(share.label), ", oversubscribed" if STAR in method else ""
+        told = f"{paper:.0%}" if paper else ""
+        rows.append((share.label, f"{where}{crowded_here}", blocked, told, sent))
+    yield from table(header, rows)
+
+
+def _few(summary: Summary) -> list[Share]:
+    return [share for label in SHOWN for share in summary.shares if share.label == label]
 
 
 def _shared(summary: Summary, share: Share) -> tuple[str, ...]:
@@ -92,42 +107,80 @@ def _per_step(runs: Iterable[Run], name: str, factor: float, form: str) -> str:
     return f"{found.median.value:{form}}" if found else ""
 
 
-def scaling(summary: Summary, only: str = "") -> Iterable[str]:
-    """Yield throughput with and without communication, by method, hosts and machine; `only`: of one method."""
+def scaling(summary: Summary) -> Iterable[str]:
+    """Yield throughput with and without communication, by method, hosts and machine."""
     header = ("method", "where", "samples/s", "without communication", "efficiency, 95%", "of the limit")
     lines = []
     for one in summary.efficiencies:
-        if only not in ("", one.label):
-            continue
         rates = [spread.of(run.throughput for run in side.values()) for side in (one.runs, one.alone)]
         lines.append(
             (
                 one.label,
                 _place(summary, one.machine, one.place),
                 *(rate.text(",.0f") if rate else "" for rate in rates),
-                f"{one.mean:.1%} [{one.low:.1%}, {one.high:.1%}]",
+                _efficiency(one),
                 one.of_limit.text(".0%") if one.of_limit and PACES[one.label].method == EASGD3 else "",
             )
         )
     yield from table(header, lines)
 
 
+def scaling_in_short(summary: Summary, label: str) -> Iterable[str]:
+    """Yield the throughput of one method with and without communication, for the index: medians."""
+    lines = []
+    for one in summary.efficiencies:
+        if one.label == label:
+            rates = [spread.of(run.throughput for run in side.values()) for side in (one.runs, one.alone)]
+            where = _place(summary, one.machine, one.place)
+            medians = (f"{rate.median.value:,.0f}" if rate else "" for rate in rates)
+            lines.append((where, *medians, _efficiency(one)))
+    yield from table(("where", "samples/s", "without communication", "efficiency, 95%"), lines)
+
+
+def _efficiency(one: Efficiency) -> str:
+    return f"{one.mean:.1%} [{one.low:.1%}, {one.high:.1%}]"
+
+
 def papers(summary: Summary) -> Iterable[str]:
     """Yield each statement of the paper with what became of it, by place."""
-    places = list(dict.fromkeys(finding.place for finding in summary.stated))
-    claims = list(dict.fromkeys(finding.claim.what for finding in summary.stated))
+    places = _stated(summary)
     header = ("statement", "paper", *map(summary.place, places))
-    rows = []
-    for what in claims:
-        found = [finding for finding in summary.stated if finding.claim.what == what]
-        cells = ("; ".join(_became(summary, f) for f in found if f.place == place) for place in places)
-        rows.append((_name(found[0].claim), str(found[0].claim.paper), *cells))
+    rows = _statements(summary, _became)
     for label, paper in EXPOSED.items():
         cells = (
             "; ".join(_exposed(s, paper) for s in _at(summary, label, place)) or "not measured" for place in places
         )
         rows.append((f"blocked in communication, {label}", f"{paper:.0%} (abstract)", *cells))
     yield from table(header, rows)
+
+
+def papers_in_short(summary: Summary) -> Iterable[str]:
+    """Yield each tested statement with what became of it, for the index: of what is open no ratio."""
+    header = ("statement", "paper", *map(summary.place, _stated(summary)))
+    rows = _statements(summary, _became_in_short)
+    yield from table(header, ((what, _without_source(paper), *cells) for what, paper, *cells in rows))
+
+
+def _stated(summary: Summary) -> list[str]:
+    return list(dict.fromkeys(finding.place for finding in summary.stated))
+
+
+def _statements(summary: Summary, told: Callable[[Summary, PooledFinding], str]) -> list[tuple[str, ...]]:
+    """Return the row of each statement: name, paper, and what became of it at each place."""
+    rows = list[tuple[str, ...]]()
+    for what in dict.fromkeys(finding.claim.what for finding in summary.stated):
+        found = [finding for finding in summary.stated if finding.claim.what == what]
+        cells = ("; ".join(told(summary, f) for f in found if f.place == place) for place in _stated(summary))
+        rows.append((_name(found[0].claim), str(found[0].claim.paper), *cells))
+    return rows
+
+
+def _became_in_short(summary: Summary, finding: PooledFinding) -> str:
+    return _became(summary, finding) if outcome(finding) != "open" else OUTCOMES["open"]
+
+
+def _without_source(paper: str) -> str:
+    return paper.partition(" (")[0].replace("; no figure found", "")
 
 
 def _name(claim: Claim) -> str:

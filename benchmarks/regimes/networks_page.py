@@ -79,6 +79,23 @@ def answer(records: Sequence[Record]) -> str:
     )
 
 
+def in_short(records: Sequence[Record]) -> str:
+    """Return for the index of results where elastic averaging is ahead on simulated networks, in a sentence."""
+    found = {source: cells(source, records) for source in sources(records)}
+    every = [cell for own in found.values() for cell in own]
+    ahead, near, behind = balance(every)
+    claims = Counter(verdict.claim for own in found.values() for verdict in judged(own).values())
+    by_length = [(name, balance(own)) for name, own in _groups(every)["length of an exchange"].items()]
+    (least, (few, *rest)), (most, (many, *others)) = by_length[0], by_length[-1]
+    return (
+        f"**Where elastic averaging wins**, [simulated](regimes.md): it is ahead by more than 5% in {many} of "
+        f"{many + sum(others)} conditions in which an exchange takes as long as {most}, in {few} of "
+        f"{few + sum(rest)} with {least}, and in {ahead} of all {ahead + near + behind}; behind in {behind}. The "
+        f"rule calls it faster in {claims['faster'] + claims['at least']} of {sum(claims.values())}, slower in "
+        f"{claims['slower'] + claims['at most']}."
+    )
+
+
 def _first(ahead: int, near: int, behind: int) -> str:
     if behind > ahead + near:
         return "Elastic averaging loses in most conditions"

@@ -1,13 +1,15 @@
-"""The part of the index of results that says which method was the fastest at equal tuning."""
+"""The beginning of the index of results: which entry was the fastest at equal tuning; where elastic ones win."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from hooke.comparison.verdict import Verdict
 from hooke.comparison.wording import figure
 
+from benchmarks.regimes.networks_page import in_short
 from benchmarks.tuned import field
 from benchmarks.tuned.conditions import AT, TASKS
 from benchmarks.tuned.entries import DDP_BF16, POST_LOCAL
@@ -15,83 +17,120 @@ from benchmarks.tuned.forest import NAME, TITLE
 from benchmarks.tuned.page import DECISION, IN_WORDS, sections
 from benchmarks.tuned.records import Record
 from benchmarks.tuned.rows import Row, elastic_verdict, verdicts
-from benchmarks.tuned.rules import WORDS, note
+from benchmarks.tuned.rules import STAR, note_beside
+from benchmarks.tuned.whole import largest_table
 
 BEGIN, END = "<!-- written by `python -m benchmarks.tuned publish` -->", "<!-- end of the tuned comparison -->"
 OVER = (DDP_BF16, POST_LOCAL)
-HEADER = (
-    "| workload, where | fastest of those entered | seeds | over DDP, bf16 hook | over post-local SGD | "
-    "fastest elastic method entered, over the fastest other |\n"
-    "|---|---|---|---|---|---|"
+QUESTION = "## Which method?"
+READING = (
+    "*Tables of hosts*: workers of one machine with emulated links of 1 Gb/s between them; the time to a "
+    "validation accuracy, each entry at the best of as many trials. *Elastic* methods pull workers toward a "
+    "common center; slowmo averages them every few steps, and gives the average a momentum."
 )
-LEGEND = "Ratios of times, above 1: less time; 95% intervals; in bold type what the rule shows."
+HEADER = (
+    "| workload, target, where | fastest method entered | over DDP, bf16 hook | over post-local SGD | "
+    "fastest elastic method entered, over the fastest other entry |\n"
+    "|---|---|---|---|---|"
+)
+LEGEND = (
+    "Ratios of times, above 1: less time; ≥ and ≤: bounds; 95% intervals; bold: shown by the "
+    "[rule](../decisions/0020-one-rule-of-verdict.md). Seconds, settings and limits: [all tables](tuned.md)."
+)
 OPEN = {"no claim", "not shown"}
+IN_INDEX = IN_WORDS | {"not shown": "neither", "no claim": "open"}
+"""Claims in a count."""
+CHOSEN = (field.entered, field.elastic_entered)
+"""Methods of a table, and its elastic ones."""
 
 
-def written_into(text: str, records: Sequence[Record]) -> str:
-    """Return the index with its part renewed. Raises ValueError without the two lines that enclose it."""
+def written_into(text: str, records: Sequence[Record], networks: Sequence[Mapping[str, Any]]) -> str:
+    """Return the index with its part renewed; `networks`: the records of the map over networks.
+
+    Raises ValueError without the two lines that enclose it.
+    """
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"the index of results lacks one of the lines {BEGIN!r} and {END!r}")
-    return f"{head}{begin}\n{overview(records)}\n{end}{tail}"
+    return f"{head}{begin}\n{overview(records, networks)}\n{end}{tail}"
 
 
-def overview(records: Sequence[Record]) -> str:
-    """Return the answer, the figure, and a table of each comparison on hosts with a peer and a method."""
-    real = [(at, found) for at, found in sections(records) if AT[at[2]].world != "virtual"]
-    shown = [(at, found) for at, found in real if _is_shown(found)]
+def overview(records: Sequence[Record], networks: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Return the answer, the figure, a row for each table of hosts with a peer, and what all methods show."""
+    tables = sections(records)
+    shown = [(at, found) for at, found in tables if AT[at[2]].world != "virtual" and _is_shown(found)]
     rows = "\n".join([HEADER, *(_line(*at[:3], found) for at, found in shown)])
     picture = f"![{TITLE}](tuned/{NAME})"
-    last = [note(DECISION)] if WORDS in rows else []
-    return "\n\n".join([*_answer([found for _, found in shown]), picture, LEGEND, rows, *last])
+    last = [note_beside(DECISION)] if STAR in rows else []
+    answer = _answer([found for _, found in shown], networks)
+    return "\n\n".join([*answer, QUESTION, READING, picture, LEGEND, rows, *last, *largest_table(tables)])
 
 
-def _answer(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
-    """Yield how often the fastest method entered is faster than a peer, and an elastic one than all others."""
-    parts = []
+def _answer(tables: Sequence[Mapping[str, Row]], networks: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+    """Yield which entry was the fastest, whether elastic averaging wins and where, and on what that rests."""
+    if tables:
+        first, *others = Counter(next(iter(found)) for found in tables).most_common()
+        fastest = f"{first[0]} in {first[1]} of {len(tables)} tables of hosts"
+        fastest += "".join(f"; {name} in {number}" for name, number in others)
+        claims = [verdict[2].claim for found in tables if (verdict := elastic_verdict(found))]
+        yield (
+            f"**Which entry is the fastest depends on workload, network and machine: {fastest}. Elastic "
+            f"averaging, its fastest method entered over the fastest other entry: {_counted(claims)}.**"
+        )
+    if networks:
+        yield in_short(networks)
+    if tables:
+        of, elastic = (_span(len(chosen(found)) for found in tables) for chosen in CHOSEN)
+        yield (
+            f"These are verdicts on entries: a table of hosts has {of} of the catalogue's {field.methods()} "
+            f"methods ({elastic} elastic), and not all peers. The fastest method, "
+            f"{'; '.join(_over_peers(tables))}."
+        )
+
+
+def _span(numbers: Iterable[int]) -> str:
+    found = sorted(numbers)
+    return f"{found[0]} to {found[-1]}" if found[0] < found[-1] else str(found[0])
+
+
+def _over_peers(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
     for peer in OVER:
         claims = [
             said[best].claim
             for found in tables
             if (best := field.entered(found)[0]) in (said := verdicts(found, peer.name))
         ]
-        parts.append(f"over {peer.name}: {_counted(claims)}")
-    elastic = [verdict[2].claim for found in tables if (verdict := elastic_verdict(found))]
-    parts.append(f"an elastic one, over all others: {_counted(elastic)}")
-    numbers = sorted({len(field.entered(found)) for found in tables})
-    if tables:
-        of = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
-        yield (
-            f"**The fastest method entered, in {len(tables)} tables, {'; '.join(parts)}.** A table has "
-            f"{of} of the {field.methods()} methods of the catalogue, and "
-            "[not all peers](tuned.md): these are verdicts on entries, not on the catalogue."
-        )
+        yield f"over {peer.name}: {_counted(claims)}"
 
 
 def _counted(claims: Iterable[str]) -> str:
-    counts = Counter(sorted(IN_WORDS.get(claim, claim) for claim in claims))
-    return ", ".join(f"{number} {claim}" for claim, number in counts.items()) or "not measured"
+    counts = Counter(sorted(IN_INDEX.get(claim, claim) for claim in claims))
+    return ", ".join(f"{claim} in {number}" for claim, number in counts.items()) or "not measured"
 
 
 def _is_shown(found: Mapping[str, Row]) -> bool:
     return any(peer.name in found for peer in OVER) and bool(field.entered(found))
 
 
-def _line(machine: str, task: str, place: str, found: dict[str, Row]) -> str:
+def _line(machine: str, task: str, place: str, found: Mapping[str, Row]) -> str:
     best, number = field.entered(found)[0], len(field.entered(found))
-    processor, cores = machine.partition(" (")[0].replace("(R)", ""), machine.rpartition(", ")[2]
+    processor = machine.partition(" (")[0].replace("(R)", "").partition(" ")[0]
+    where = f"{AT[place].hosts} hosts on {machine.rpartition(', ')[2]}, {processor}"
     cells = [
-        f"{TASKS[task].title} to {TASKS[task].target:.1%}; {AT[place].hosts} hosts on {cores}, {processor}",
-        f"{found[best].title}, of {number}",
-        str(len(found[best].runs)),
+        f"{TASKS[task].title.rstrip(',')}, {100 * TASKS[task].target:.3g}%; {where}",
+        f"{_marked(found[best])}, of {number}",
         *(_over(peer.name, best, found) for peer in OVER),
-        _elastic(found),
+        _elastic(best, found),
     ]
     return f"| {' | '.join(cells)} |"
 
 
-def _over(peer: str, best: str, found: dict[str, Row]) -> str:
+def _marked(row: Row) -> str:
+    return f"{row.name}{STAR}" if row.outdated else row.name
+
+
+def _over(peer: str, best: str, found: Mapping[str, Row]) -> str:
     said = verdicts(found, peer)
     return _told(said[best]) if best in said else "not measured"
 
@@ -107,11 +146,12 @@ def _told(said: Verdict) -> str:
     return end if said.claim in OPEN else f"**{end}**"
 
 
-def _elastic(found: dict[str, Row]) -> str:
+def _elastic(best: str, found: Mapping[str, Row]) -> str:
+    """Return the verdict on the fastest elastic method; its name or that of the other entry is not `best`."""
     verdict = elastic_verdict(found)
     if verdict is None:
         return "not measured"
     first, other, said = verdict
-    number = len(field.elastic_entered(found))
-    who = "the only one entered" if number == 1 else f"of {number}"
-    return f"{_told(said)}: {found[first].title}, {who}, over {found[other].title}"
+    over = "" if other == best else f" over {_marked(found[other])}"
+    who = "" if first == best else f" {_marked(found[first])}"
+    return f"{_told(said)}{who}{over}"

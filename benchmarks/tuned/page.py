@@ -15,6 +15,7 @@ from benchmarks.tuned.records import Record
 from benchmarks.tuned.repeated_page import repeated_section
 from benchmarks.tuned.rows import ORIGINAL, Row, elastic_verdict, original_verdict, rows, told, verdicts
 from benchmarks.tuned.rules import WORDS, marked, note
+from benchmarks.tuned.whole import counted, entered, heading, is_whole
 
 HEADER = (
     "| entry | chosen setting | trials on the hosts that met the target | seconds, by seed | thousand samples | "
@@ -135,7 +136,7 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
     simulated = AT[place].world == "virtual"
     crowded = ", oversubscribed" if AT[place].hosts > records[0]["hardware"]["cores"] else ""
     lines = [
-        f"## {task.title} to {task.target:.1%}: {AT[place].title}{' (simulated)' if simulated else crowded}",
+        f"## {heading((machine, task_name, place, effort))}{'' if simulated else crowded}",
         "",
         f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. "
         f"{_step(task, found, simulated)}{_cost(records)}",
@@ -205,6 +206,8 @@ def _cost(records: Sequence[Record]) -> str:
 
 def _findings(found: Mapping[str, Row]) -> Iterable[str]:
     """Yield what is asked of the table: the fastest over each peer, and elastic over other methods."""
+    if is_whole(found):
+        yield f"{entered(found)} {counted(found)}"
     for peer in PEER_NAMES:
         said = verdicts(found, peer)
         if best := next((name for name in found if name in said and name not in PEER_NAMES), None):

@@ -13,11 +13,17 @@ from benchmarks.tuned.page import page, sections
 from benchmarks.tuned.records import Record
 
 PAGE, DATA, INDEX = "tuned.md", "tuned", "README.md"
+NETWORKS = Path("regimes") / "networks.jsonl"
 
 
 def published(results: Path) -> list[Record]:
     """Return all records in version control."""
     return [record for path in sorted((results / DATA).glob("*.jsonl")) for record in records.read(path)]
+
+
+def networks(results: Path) -> list[Record]:
+    """Return the records of the map over networks, of which the index tells; none without it."""
+    return records.read(results / NETWORKS) if (results / NETWORKS).exists() else []
 
 
 def publish(measured: Iterable[Record], results: Path) -> Path:
@@ -48,5 +54,5 @@ def publish(measured: Iterable[Record], results: Path) -> Path:
 
     draw(sections(published(results)), results / DATA / NAME)
     if index.exists():
-        index.write_text(written_into(index.read_text(), published(results)))
+        index.write_text(written_into(index.read_text(), published(results), networks(results)))
     return path

@@ -27,6 +27,10 @@ NOTE = (
     "way: the entry may take less, by at most one exchange per evaluation."
 )
 
+STAR = "†"
+"""The mark in the index, where there is no room for words."""
+NOTE_BESIDE = f"{STAR} timed by an [earlier rule](LINK): it may take less, by at most one exchange per evaluation."
+
 
 def overlaps(method: str, parameters: Mapping[str, Any]) -> bool:
     """Return whether a method has transfers under way between two steps; a peer has none."""
@@ -54,3 +58,8 @@ def marked(name: str, is_outdated: bool) -> str:
 def note(link: str) -> str:
     """Return what the mark means; `link`: where the decision is."""
     return NOTE.replace("LINK", link)
+
+
+def note_beside(link: str) -> str:
+    """Return what the mark in the index means; `link`: where the decision is."""
+    return NOTE_BESIDE.replace("LINK", link)

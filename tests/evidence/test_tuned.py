@@ -13,9 +13,9 @@ from hooke.catalogue.validation import validate_run
 from benchmarks.peers.settings import Settings
 from benchmarks.tuned.conditions import AT, TASKS, TRIALS
 from benchmarks.tuned.entries import DDP, POST_LOCAL, TORCHFT, Entry, entries
-from benchmarks.tuned.overview import overview, written_into
+from benchmarks.tuned.overview import QUESTION, overview, written_into
 from benchmarks.tuned.page import page, sections, table
-from benchmarks.tuned.publishing import DATA, INDEX, PAGE, publish, published
+from benchmarks.tuned.publishing import DATA, INDEX, PAGE, networks, publish, published
 from benchmarks.tuned.records import collect
 from benchmarks.tuned.rounds import Proposed, Rounds
 from benchmarks.tuned.rows import rows
@@ -211,18 +211,46 @@ def test_the_published_page_is_that_of_its_raw_data():
 def test_the_index_has_the_ratios_of_every_table_on_hosts_with_a_peer():
     """And is left as it is around them; a page that lacks the lines around them is an error."""
     results = ROOT / "docs" / "results"
-    text, records = (results / INDEX).read_text(), published(results)
-    assert written_into(text, records) == text
+    text, records, of_map = (results / INDEX).read_text(), published(results), networks(results)
+    assert written_into(text, records, of_map) == text
     lines = [line for line in overview(records).splitlines() if " hosts on " in line]
     with_peer = [
         found for at, found in sections(records) if at[2] in ("8-hosts", "2-hosts") and POST_LOCAL.name in found
     ]
     assert len(lines) == len(with_peer) >= 6
     (cifar,) = (line for line in lines if "CIFAR-10" in line)
-    assert "slowmo, of 2 | 3 | 1.1x (0.43 to 3.2) | " in cifar
-    assert "| **≤ 0.86x**: sync-easgd (earlier rule), the only one entered, over slowmo |" in cifar
+    assert "slowmo, of 2 | 1.1x (0.43 to 3.2) | " in cifar
+    assert cifar.endswith("| **≤ 0.86x** sync-easgd† |"), "over the fastest method, which the row names"
+    (two,) = (line for line in lines if "2 hosts on" in line)
+    assert two.endswith("| 0.96x (0.63 to 1.5) over PyTorch post-local SGD |")
     with pytest.raises(ValueError, match="lacks one of the lines"):
-        written_into(text.replace("<!-- end of the tuned comparison -->", ""), records)
+        written_into(text.replace("<!-- end of the tuned comparison -->", ""), records, of_map)
+
+
+def test_the_index_begins_with_which_entry_is_the_fastest_and_whether_elastic_averaging_wins():
+    """Counted in the tables of the page itself: the first row, and the sentence about elastic methods."""
+    results = ROOT / "docs" / "results"
+    parts = [
+        part
+        for part in (results / PAGE).read_text().split("\n## ")[1:]
+        if " emulated hosts" in part.partition("\n")[0] and "published settings" not in part.partition("\n")[0]
+    ]
+    first, said = Counter[str](), Counter[str]()
+    for part in parts:
+        if not (claim := re.search(r"^- The .*, the fastest of all others: ([a-z ]+): ", part, re.M)):
+            continue  # of peers alone
+        name = next(line for line in part.splitlines() if line.startswith("| ") and "| entry |" not in line)
+        first[name.split("|")[1].strip().removesuffix(" (earlier rule)")] += 1
+        said[{"at least": "faster", "at most": "slower", "not shown": "neither"}.get(claim[1], claim[1])] += 1
+    answer, where = overview(published(results), networks(results)).partition(QUESTION)[0].split("\n\n")[:2]
+    assert sum(first.values()) == int(re.search(r"of (\d+) tables of hosts", answer)[1])
+    for name, number in first.items():
+        assert re.search(rf"\b{re.escape(name)} in {number}\b", answer), name
+    assert answer.endswith(", ".join(f"{claim} in {number}" for claim, number in sorted(said.items())) + ".**")
+    assert where.startswith("**Where elastic averaging wins**, [simulated](regimes.md): ")
+    regimes = (results / "regimes.md").read_text()
+    for told in (r"in (\d+ of \d+) conditions in which", r"in (\d+ of \d+) with less than"):
+        assert f"({re.search(told, where)[1]})" in regimes, "as that page counts them"
 
 
 def test_the_first_sentence_counts_what_the_tables_say_of_elastic_averaging():

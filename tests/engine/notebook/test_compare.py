@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import hooke
@@ -12,8 +13,10 @@ import numpy as np
 import pytest
 import torch
 from hooke.comparison.effort import AS_GIVEN
+from hooke.notebook.plotting import draw
 from hooke.spec.specification import ExperimentSpec, canonical
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from torch.nn import functional
 
 from tests.engine.notebook.data import GIVEN, METHODS, QUICK, TEST, TRAIN
@@ -127,6 +130,17 @@ def test_the_figure_has_every_evaluation(found):
     assert len({to_hex(line.get_color()) for line in drawn}) == 2
     assert ax.get_xlabel() == "train time, simulated seconds"
     assert found.plot(ax) is ax.figure and len(ax.lines) > len(drawn) + 1
+
+
+def test_more_methods_than_colors_differ_in_their_lines(found):
+    (first, *_), names = [run for run in found.runs if run.evaluations], [f"method {k}" for k in range(25)]
+    variant = found.specification.variants[0]
+    of_all = {"variants": [variant.model_copy(update={"name": name}) for name in names]}
+    runs = [replace(first, figures=replace(first.figures, variant=name)) for name in names]
+    ax = Figure().subplots()
+    draw(ax, found.specification.model_copy(update=of_all), runs)
+    drawn = [line for line in ax.lines if line.get_marker() == "."]
+    assert len({(to_hex(line.get_color()), line.get_linestyle()) for line in drawn}) == len(drawn) == len(names)
 
 
 def test_what_is_saved_can_be_run(found, tmp_path):
