@@ -39,6 +39,7 @@ METHODS: dict[str, Method] = {
     "onebit-adam": together.onebit_adam,
     "original-easgd": apart.original_easgd,
     "overlap-local-sgd": together.overlap_local_sgd,
+    "pipe-sgd": together.pipe_sgd,
     "post-local-sgd": together.post_local_sgd,
     "powersgd": together.powersgd,
     "sgd": apart.sgd,

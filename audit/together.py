@@ -2,8 +2,8 @@
 
 All right-hand sides are old values. Sources: arXiv 1708.02983 (Sync SGD, Sync EASGD, chips), 1901.02244 (SMA),
 1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2002.09539 (Overlap Local SGD), 2401.16265 (CO2),
-2311.08105 (DiLoCo), 2501.18512 (Streaming DiLoCo), 1905.13727 (PowerSGD), 2102.02888 (1-bit Adam);
-OpenReview stFPf3gzq1 (SPARTA).
+2311.08105 (DiLoCo), 2501.18512 (Streaming DiLoCo), 1905.13727 (PowerSGD), 2102.02888 (1-bit Adam), 1811.03619
+(Pipe-SGD); OpenReview stFPf3gzq1 (SPARTA).
 """
 
 from __future__ import annotations
@@ -24,6 +24,15 @@ def sync_sgd(seen: Seen, p: Parameters) -> Finals:
     for _ in range(seen.rounds):
         g = np.sum([seen.gradient(i, step.at(x)) for i in range(seen.workers)], axis=0)
         x = x + step.move(g / (seen.workers if p["reduction"] == "mean" else 1))
+    return x, [x] * seen.workers
+
+
+def pipe_sgd(seen: Seen, p: Parameters) -> Finals:
+    """x_t+1 = x_t - lr mean_i g_i(x_t-d), where the first d means are 0; momentum as in Sync SGD."""
+    x, step, late = seen.start, Step(p), [np.zeros_like(seen.start)] * p["delay"]
+    for _ in range(seen.rounds):
+        late = [*late, np.mean([seen.gradient(i, step.at(x)) for i in range(seen.workers)], axis=0)]
+        x, late = x + step.move(late[0]), late[1:]
     return x, [x] * seen.workers
 
 

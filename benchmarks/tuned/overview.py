@@ -59,7 +59,7 @@ def _answer(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
         parts.append(f"over {peer.name}: {_counted(claims)}")
     elastic = [verdict[2].claim for found in tables if (verdict := elastic_verdict(found))]
     parts.append(f"an elastic one, over all others: {_counted(elastic)}")
-    numbers = sorted({len(field.entered(found)) for found in tables})
+    numbers = sorted({len(field.methods_entered(found)) for found in tables})
     if tables:
         of = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
         yield (
@@ -79,7 +79,7 @@ def _is_shown(found: Mapping[str, Row]) -> bool:
 
 
 def _line(machine: str, task: str, place: str, found: dict[str, Row]) -> str:
-    best, number = field.entered(found)[0], len(field.entered(found))
+    best, number = field.entered(found)[0], len(field.methods_entered(found))
     processor, cores = machine.partition(" (")[0].replace("(R)", ""), machine.rpartition(", ")[2]
     cells = [
         f"{TASKS[task].title} to {TASKS[task].target:.1%}; {AT[place].hosts} hosts on {cores}, {processor}",

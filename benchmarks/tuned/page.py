@@ -50,6 +50,10 @@ PINNED = (
     "what it computes and times is the same. Other programs ran on the machine's other cores for a part of the "
     "time ([decision 116](../decisions/0116-hosts-with-a-core-each.md))."
 )
+SHARED = (
+    "Virtual time chose the settings by the clock of hosts with a core each, which these have not: of the trials "
+    "others may be the fastest here ([decision 126](../decisions/0126-gradients-one-exchange-late.md))."
+)
 At = tuple[str, str, str, str]
 """Machine, which is empty in virtual time, task, place and effort of the search."""
 ORIGINAL_HEADER = (
@@ -138,7 +142,7 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
         f"## {task.title} to {task.target:.1%}: {AT[place].title}{' (simulated)' if simulated else crowded}",
         "",
         f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. "
-        f"{_step(task, found, simulated)}{_cost(records)}",
+        f"{_step(task, found, simulated, crowded=bool(crowded))}{_cost(records)}",
         "",
         *(f"- {sentence}" for sentence in (*_findings(found), *field.notes(effort, found, task.collective))),
         "",
@@ -159,7 +163,7 @@ def _computed(records: Sequence[Record]) -> str:
     return f"Computed on {runs}: they round sums differently, which may move a target by an evaluation"
 
 
-def _step(task: Task, found: Iterable[str], simulated: bool) -> str:
+def _step(task: Task, found: Iterable[str], simulated: bool, *, crowded: bool) -> str:
     of = [entry_of(name) for name in found]
     served = any(not entry.peer and algorithm(entry.method).servers for entry in of)
     without = (
@@ -171,7 +175,7 @@ def _step(task: Task, found: Iterable[str], simulated: bool) -> str:
         )
     )
     halving = "All-reduces by recursive halving instead of a tree: the same bits. "
-    halving += without if simulated else f"{PINNED} "
+    halving += without if simulated else f"{SHARED if crowded else PINNED} "
     return _batch(task) + (halving if task.collective == "halving" else "")
 
 

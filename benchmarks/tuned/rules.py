@@ -13,6 +13,7 @@ OVERLAPPED: Mapping[str, str | None] = {
     "co2": None,
     "elastic-slowmo": "delay",
     "overlap-local-sgd": None,
+    "pipe-sgd": "delay",
     "stochastic-gradient-push": "delay",
     "streaming-diloco": "delay",
     "sync-easgd": "pipelined",

@@ -68,6 +68,7 @@ HELD: Mapping[str, Held] = {
     "onebit-adam": Held(5),
     "original-easgd": Held(1, 1),
     "overlap-local-sgd": Held(3),
+    "pipe-sgd": Held(2),
     "post-local-sgd": Held(1),
     "powersgd": Held(3),
     "sgd": Held(0),

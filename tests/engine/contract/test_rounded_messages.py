@@ -106,6 +106,7 @@ class Narrow(Case):
         "post-local-sgd",
         "co2",
         "elastic-slowmo",
+        "pipe-sgd",
         "streaming-diloco",
         "sparta",
         "noloco",
