@@ -23,6 +23,7 @@ METHODS: dict[str, Method] = {
     "async-sgd": apart.async_sgd,
     "chip-easgd": together.chip_easgd,
     "co2": together.co2,
+    "delayed-gradient-averaging": together.delayed_gradient_averaging,
     "demo": sparse.demo,
     "diloco": together.diloco,
     "elastic-slowmo": together.elastic_slowmo,

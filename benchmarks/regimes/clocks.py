@@ -174,6 +174,7 @@ def _elastic(m: Any, c: Clock, t: int) -> None:
 STEPS: Mapping[str, Callable[[Any, Clock, int], None]] = {
     "sync-sgd": _together,
     "pipe-sgd": _late,
+    "delayed-gradient-averaging": _late,
     "local-sgd": _after_steps,
     "slowmo": _after_steps,
     "post-local-sgd": _post_local,

@@ -1,8 +1,8 @@
 """Chosen settings on reported seeds in simulated time: what hosts or trajectories have learnt, and its clocks.
 
 What a synchronous method learns depends on no clock. The samples after which an entry met the target are therefore
-those of its published runs on hosts with a core each, if it has any, else of trajectories. All clocks are computed in
-closed form, with the link and the gradients of the virtual time that chose the settings.
+those of its published runs on hosts with a core each, if it has any, else of trajectories. All clocks are computed
+in closed form, with the link and the gradients of the virtual time that chose the settings.
 """
 
 from __future__ import annotations

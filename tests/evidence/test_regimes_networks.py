@@ -34,6 +34,7 @@ SETTINGS = [
     ("pipe-sgd", {}),
     ("pipe-sgd", {"accumulation": 3, "delay": 0}),
     ("pipe-sgd", {"delay": 2}),
+    ("delayed-gradient-averaging", {"accumulation": 2}),
     ("local-sgd", {"period": 5}),
     ("slowmo", {"period": 3}),
     ("post-local-sgd", {"period": 4, "switch": 5}),

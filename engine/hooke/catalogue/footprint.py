@@ -52,6 +52,7 @@ HELD: Mapping[str, Held] = {
     "async-sgd": Held(2, 1),
     "chip-easgd": Held(2),
     "co2": Held(4),
+    "delayed-gradient-averaging": Held(5),
     "demo": Held(2),
     "diloco": Held(3),
     "downpour": Held(2, 1),

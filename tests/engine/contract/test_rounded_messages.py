@@ -107,6 +107,7 @@ class Narrow(Case):
         "co2",
         "elastic-slowmo",
         "pipe-sgd",
+        "delayed-gradient-averaging",
         "streaming-diloco",
         "sparta",
         "noloco",
