@@ -33,7 +33,7 @@ from benchmarks.evidence.store import ROOT
 from benchmarks.regimes import reported, store
 from benchmarks.regimes.bounded import bounded
 from benchmarks.regimes.cells import Cell
-from benchmarks.regimes.conditions import BESIDE, FULL, LAB, METHODS, PEERS, TASKS, plan_of
+from benchmarks.regimes.conditions import FULL, FURTHER, LAB, METHODS, PEERS, TASKS, plan_of
 from benchmarks.regimes.learnt import SOURCES, trials
 from benchmarks.regimes.networks import computed
 from benchmarks.regimes.networks_page import FIGURE
@@ -101,7 +101,7 @@ def main() -> int:
     parser.add_argument("do", choices=("run", "propose", "reported", "networks", "publish"))
     parser.add_argument("--task", choices=TASKS, help="of run, propose and reported")
     parser.add_argument("--workers", nargs="+", type=int, help="propose: 8 alone, if not given")
-    names = (*METHODS, *BESIDE, *PEERS)
+    names = (*METHODS, *FURTHER, *PEERS)
     parser.add_argument("--methods", nargs="+", choices=names, default=METHODS, metavar="NAME")
     parser.add_argument("--bounded", action="store_true", help="propose: end trials that take longer than another")
     parser.add_argument("--first", nargs="+", type=int, default=(), help="propose: trials before all others")

@@ -23,7 +23,7 @@ METHODS = (
     "elastic-slowmo",
 )
 """Synchronous methods: what they learn does not depend on any clock. The map has these."""
-BESIDE = ("pipe-sgd", "delayed-gradient-averaging", *(entry.name for entry in ACCUMULATING))
+FURTHER = ("pipe-sgd", "delayed-gradient-averaging", *(entry.name for entry in ACCUMULATING))
 """Further ones for which settings can be proposed."""
 PEERS = ("PyTorch DDP", "PyTorch DDP, bf16 hook", "PyTorch post-local SGD", "mpi4py loop")
 """Entries of the tuned comparison for which settings can be proposed, beside the methods."""
