@@ -2,8 +2,8 @@
 
 All right-hand sides are old values. Sources: arXiv 1708.02983 (Sync SGD, Sync EASGD, chips), 1901.02244 (SMA),
 1805.09767 and 1808.07217 (Local SGD), 1910.00643 (SlowMo), 2002.09539 (Overlap Local SGD), 2401.16265 (CO2),
-2311.08105 (DiLoCo), 2501.18512 (Streaming DiLoCo), 1905.13727 (PowerSGD), 2102.02888 (1-bit Adam);
-OpenReview stFPf3gzq1 (SPARTA).
+2311.08105 (DiLoCo), 2501.18512 (Streaming DiLoCo), 1905.13727 (PowerSGD), 2102.02888 (1-bit Adam), 1811.03619
+(Pipe-SGD); OpenReview stFPf3gzq1 (SPARTA).
 """
 
 from __future__ import annotations
@@ -25,6 +25,31 @@ def sync_sgd(seen: Seen, p: Parameters) -> Finals:
         g = np.sum([seen.gradient(i, step.at(x)) for i in range(seen.workers)], axis=0)
         x = x + step.move(g / (seen.workers if p["reduction"] == "mean" else 1))
     return x, [x] * seen.workers
+
+
+def pipe_sgd(seen: Seen, p: Parameters) -> Finals:
+    """x_t+1 = x_t - lr mean_i g_i(x_t-d), where the first d means are 0; momentum as in Sync SGD."""
+    x, step, late = seen.start, Step(p), [np.zeros_like(seen.start)] * p["delay"]
+    for _ in range(seen.rounds):
+        late = [*late, np.mean([seen.gradient(i, step.at(x)) for i in range(seen.workers)], axis=0)]
+        x, late = x + step.move(late[0]), late[1:]
+    return x, [x] * seen.workers
+
+
+def delayed_gradient_averaging(seen: Seen, p: Parameters) -> Finals:
+    """u_i = -lr g_i,  v_i = mu v_i + u_i,  x_i = x_i + v_i;  d steps later the mean of the u in place of u_i."""
+    workers, mu, d = range(seen.workers), p["momentum"], p["delay"]
+    xs, vs, sent = [seen.start for _ in workers], [np.zeros_like(seen.start) for _ in workers], []
+    ahead = mu if p["momentum_kind"] == "nesterov" else 0.0
+    for t in range(seen.rounds):
+        sent.append([-p["lr"] * seen.gradient(i, xs[i] + ahead * vs[i]) for i in workers])
+        vs = [mu * v + u for v, u in zip(vs, sent[t], strict=True)]
+        xs = [x + v for x, v in zip(xs, vs, strict=True)]
+        if t >= d:
+            missing = [np.mean(sent[t - d], axis=0) - u for u in sent[t - d]]
+            xs = [x + sum(mu**k for k in range(d + 1)) * e for x, e in zip(xs, missing, strict=True)]
+            vs = [v + mu**d * e for v, e in zip(vs, missing, strict=True)]
+    return np.mean(xs, axis=0), xs
 
 
 def sync_easgd(seen: Seen, p: Parameters, mu: float = 0.0) -> Finals:

@@ -22,7 +22,8 @@ from hooke.spec.spaces import Space
 
 from benchmarks.evidence.store import ROOT
 from benchmarks.tuned.conditions import AT, CLAIM_SEEDS, TASKS
-from benchmarks.tuned.entries import ADAMW, ADAMW_SPACES, HIDDEN, Entry
+from benchmarks.tuned.entries import HIDDEN, Entry
+from benchmarks.tuned.peer_spaces import ADAMW, ADAMW_SPACES
 from benchmarks.tuned.records import Record, collect, read, write
 from benchmarks.tuned.rounds import Rounds
 from benchmarks.tuned.running import run_in_turn

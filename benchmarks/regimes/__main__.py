@@ -3,13 +3,17 @@
     python -m benchmarks.regimes run --task fashion [--workers 2 8] [--methods slowmo] [--minutes 60]
     python -m benchmarks.regimes run --task digits --processes 1      a coarse map, less than an hour of one core
     python -m benchmarks.regimes propose --task fashion --methods slowmo "PyTorch DDP, bf16 hook"
+    python -m benchmarks.regimes propose --task fashion-halving --methods pipe-sgd --bounded --first 4 2 --seeds 3
+    python -m benchmarks.regimes reported --task fashion-halving     chosen settings on reported seeds, simulated
     python -m benchmarks.regimes networks       the published trials of the tuned comparison on other networks
     python -m benchmarks.regimes publish        write docs/results/regimes.md and its raw data
 
 Virtual time does not depend on the load of the machine. `run` needs HOOKE_DATA for all but digits, continues an
 earlier one, and uses all cores at the lowest priority if no number of processes is given. `propose` makes the
 trials alone, also of peers (by the methods of the catalogue with their equations), from which `benchmarks.tuned
---proposals` takes the best. `networks` computes clocks alone, of what is published: a minute of one core.
+--proposals` takes the best; with `--bounded` a trial ends where its clock passes that of the fastest so far, with
+`--first` these are made first, with `--seeds` the chosen one is also run on reported seeds. `networks` computes
+clocks alone, of what is published: a minute of one core.
 """
 
 from __future__ import annotations
@@ -18,17 +22,18 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.common import records as kept
 from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.store import ROOT
-from benchmarks.regimes import store
+from benchmarks.regimes import reported, store
+from benchmarks.regimes.bounded import bounded
 from benchmarks.regimes.cells import Cell
-from benchmarks.regimes.conditions import FULL, LAB, METHODS, PEERS, TASKS, plan_of
+from benchmarks.regimes.conditions import FULL, FURTHER, LAB, METHODS, PEERS, TASKS, plan_of
 from benchmarks.regimes.learnt import SOURCES, trials
 from benchmarks.regimes.networks import computed
 from benchmarks.regimes.networks_page import FIGURE
@@ -42,8 +47,22 @@ PAGE, DATA = RESULTS / "regimes.md", RESULTS / "regimes" / "records.jsonl"
 NETWORKS, BESIDE = DATA.with_name("networks.jsonl"), DATA.with_name("beside-hosts.jsonl")
 
 
-def run_all(cells: Sequence[Cell], proposing: bool, path: Path, minutes: float, processes: int) -> None:
-    """Carry out what is missing until nothing is or `minutes` are over.
+@dataclass(frozen=True)
+class Proposing:
+    """How settings are proposed."""
+
+    bound: bool = False
+    """Whether trials end where their clock passes that of the fastest so far."""
+    first: Sequence[int] = ()
+    """Trials that are made before the others."""
+    seeds: int = 0
+    """Reported seeds of the chosen trial."""
+
+
+def run_all(
+    cells: Sequence[Cell], proposing: Proposing | None, path: Path, minutes: float, processes: int
+) -> None:
+    """Carry out what is missing until nothing is or `minutes` are over; `proposing` None: of the whole map.
 
     `cells` have one table of records, which is extended.
     """
@@ -56,16 +75,22 @@ def run_all(cells: Sequence[Cell], proposing: bool, path: Path, minutes: float, 
     carry_out(lambda busy, room: _following(cells, proposing, busy, room), carried_out, keep, minutes, processes)
 
 
-def _following(cells: Sequence[Cell], proposing: bool, busy: Sequence[Todo], room: int) -> list[Todo]:
+def _following(cells: Sequence[Cell], proposing: Proposing | None, busy: Sequence[Todo], room: int) -> list[Todo]:
     found, runs = list[Todo](), {todo[0] for todo in busy}
     for cell in cells:
-        for todo in cell.missing((LAB,), 0) if proposing else cell.missing():
+        for todo in _missing(cell, proposing):
+            if len(found) == room:
+                break
             if todo[0] not in runs:
                 runs.add(todo[0])
-                found.append(todo)
-            if len(found) == room:
-                return found
+                found.append(bounded(cell, todo) if proposing and proposing.bound else todo)
     return found
+
+
+def _missing(cell: Cell, proposing: Proposing | None) -> Iterable[Todo]:
+    if proposing is None:
+        return cell.missing()
+    return sorted(cell.missing((LAB,), proposing.seeds), key=lambda todo: todo[0].trial not in proposing.first)
 
 
 def main() -> int:
@@ -73,10 +98,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="benchmarks.regimes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "propose", "networks", "publish"))
-    parser.add_argument("--task", choices=TASKS, help="of run and propose")
+    parser.add_argument("do", choices=("run", "propose", "reported", "networks", "publish"))
+    parser.add_argument("--task", choices=TASKS, help="of run, propose and reported")
     parser.add_argument("--workers", nargs="+", type=int, help="propose: 8 alone, if not given")
-    parser.add_argument("--methods", nargs="+", choices=(*METHODS, *PEERS), default=METHODS, metavar="NAME")
+    names = (*METHODS, *FURTHER, *PEERS)
+    parser.add_argument("--methods", nargs="+", choices=names, default=METHODS, metavar="NAME")
+    parser.add_argument("--bounded", action="store_true", help="propose: end trials that take longer than another")
+    parser.add_argument("--first", nargs="+", type=int, default=(), help="propose: trials before all others")
+    parser.add_argument("--seeds", type=int, default=0, help="propose: reported seeds of the chosen trial")
     parser.add_argument("--minutes", type=float, default=600.0, help="start no run after so many minutes")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="one per core, if not given")
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "regimes.jsonl")
@@ -89,12 +118,16 @@ def main() -> int:
             parser.error(f"{options.do} needs --task: {' or '.join(TASKS)}")
         if options.do == "run" and TASKS[options.task].searches_batch:
             parser.error(f"the map has one batch per worker, but {options.task} searches it")
-        if TASKS[options.task].gradient and options.workers not in (None, [*FULL.workers], [8]):
+        if options.do == "reported":
+            print(reported.table(options.task, published(RESULTS)))
+            return 0
+        if TASKS[options.task].searches_batch and options.workers not in (None, [*FULL.workers], [8]):
             parser.error(f"the price of a gradient of {options.task} is that of 8 workers on 2 cores")
-        proposing, records = options.do == "propose", store.read(options.store)
-        counts = options.workers or ((8,) if proposing else plan_of(options.task).workers)
+        how = Proposing(options.bounded, options.first, options.seeds) if options.do == "propose" else None
+        records = store.read(options.store)
+        counts = options.workers or ((8,) if how else plan_of(options.task).workers)
         cells = [Cell(options.task, count, method, records) for method in options.methods for count in counts]
-        run_all(cells, proposing, options.store, options.minutes, options.processes)
+        run_all(cells, how, options.store, options.minutes, options.processes)
         return 0
     networks, beside = read_lines(NETWORKS), beside_hosts()
     kept.publish(PAGE, DATA, options.store, store.run_of, lambda records: page(records, networks, beside))

@@ -64,7 +64,7 @@ class Cell:
     def crossings(self, regime: Regime) -> dict[int, Crossing]:
         """Return the times to the target of the chosen setting, by reported seed."""
         trial, found = self.chosen(regime), {}
-        for seed in range(self.plan.seeds) if trial is not None else ():
+        for seed in self._seeds(self.plan.seeds) if trial is not None else ():
             learnt = self.records.get(self.run(trial, seed))
             timed = self.records.get(self.run(trial, seed, regime))
             if learnt is not None and learnt["diverged"]:
@@ -86,10 +86,14 @@ class Cell:
             clocks = [self._times(k, FIRST_TUNING_SEED, regime) for k in met]
             yield from (each for each in clocks if each and each[0] not in self.records)
             trial = self.chosen(regime)
-            for seed in range(self.plan.seeds if seeds is None else seeds) if trial is not None else ():
+            for seed in self._seeds(self.plan.seeds if seeds is None else seeds) if trial is not None else ():
                 following = self._times(trial, seed, regime) or self._trajectory(trial, seed)
                 if following[0] not in self.records:
                     yield following
+
+    def _seeds(self, count: int) -> range:
+        first = TASKS[self.task].first_seed
+        return range(first, first + count)
 
     @property
     def _trials(self) -> dict[int, Record]:

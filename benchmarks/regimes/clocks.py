@@ -133,6 +133,12 @@ def _after_steps(m: Any, c: Clock, t: int) -> None:
         c.exchange()
 
 
+def _late(m: Any, c: Clock, t: int) -> None:
+    c.compute(t)
+    c.begin()
+    c.wait(but=m.delay)
+
+
 def _post_local(m: Any, c: Clock, t: int) -> None:
     c.compute(t)
     if t < m.switch or (t + 1 - m.switch) % m.period == 0:
@@ -167,6 +173,8 @@ def _elastic(m: Any, c: Clock, t: int) -> None:
 
 STEPS: Mapping[str, Callable[[Any, Clock, int], None]] = {
     "sync-sgd": _together,
+    "pipe-sgd": _late,
+    "delayed-gradient-averaging": _late,
     "local-sgd": _after_steps,
     "slowmo": _after_steps,
     "post-local-sgd": _post_local,

@@ -8,6 +8,7 @@ from itertools import product
 from benchmarks.evidence.conditions import NETWORK, Place
 from benchmarks.tuned.conditions import PROPOSING, SEEDS, Task
 from benchmarks.tuned.conditions import TASKS as TUNED
+from benchmarks.tuned.entries import ACCUMULATING
 
 LINKS = {"100 Mb/s": (50e-6, 80e-9), "1 Gb/s": (10e-6, 8e-9), "10 Gb/s": (10e-6, 0.8e-9)}
 """Seconds per message and per byte, one direction of a link."""
@@ -22,8 +23,8 @@ METHODS = (
     "elastic-slowmo",
 )
 """Synchronous methods: what they learn does not depend on any clock. The map has these."""
-
-
+FURTHER = ("pipe-sgd", "delayed-gradient-averaging", *(entry.name for entry in ACCUMULATING))
+"""Further ones for which settings can be proposed."""
 PEERS = ("PyTorch DDP", "PyTorch DDP, bf16 hook", "PyTorch post-local SGD", "mpi4py loop")
 """Entries of the tuned comparison for which settings can be proposed, beside the methods."""
 

@@ -68,10 +68,11 @@ def document(source: Source, run: Learnt, collective: Any = "halving") -> dict[s
 
 def elements(source: Source) -> int:
     """Return the number of weights of a source's model."""
-    return _weights(source.of.workload)
+    return weights(source.of.workload)
 
 
-def _weights(name: str) -> int:
+def weights(name: str) -> int:
+    """Return the number of weights of a workload's model."""
     sizes = workload(name)().memory_sizes()
     assert sizes is not None  # noqa: S101 - of the workloads of SOURCES it is known
     return sizes.weights

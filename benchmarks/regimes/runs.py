@@ -49,10 +49,15 @@ target; of a trajectory its budget and 0."""
 
 
 def carried_out(todo: Todo) -> dict[str, Any]:
-    """Carry out one half of a run in this process; return its record."""
+    """Carry out one half of a run in this process; return its record.
+
+    `ended`: the samples of a trial that would have taken longer than another one (`bounded`).
+    """
     run, parameters, end, before = todo
     document = run.document(parameters, end)
     found = times(document, before) if run.timed else trajectory(document)
+    if end < TASKS[run.task].samples and not run.timed and not found["diverged"] and found["met"] is None:
+        found["ended"] = end
     return asdict(run) | {"parameters": dict(parameters)} | found
 
 

@@ -1,8 +1,8 @@
 """The entries: methods of the catalogue and peers, each with the space in which its settings are searched.
 
-Every entry gets the same number of trials. A peer's space covers what its library offers: accumulation of DDP
-(less where batches are searched), which is an entry for each of its communication hooks; period and warm-up of
-post-local SGD.
+Every entry gets the same number of trials. A peer's space covers what its library offers (`peer_spaces`):
+accumulation of DDP (less where batches are searched), which is an entry for each of its communication hooks;
+period and warm-up of post-local SGD. Some methods of the catalogue are entered again, with DDP's accumulation.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any
 
 from hooke.catalogue.algorithm import Algorithm, algorithm
 from hooke.catalogue.discovery import built_in
@@ -21,80 +21,10 @@ from hooke.tuning.settings import free_spaces, settings
 from pydantic import Field
 
 from benchmarks.tuned.conditions import AT, BATCH, Place, Task
+from benchmarks.tuned.peer_spaces import ACCUMULATION, ADAMW, ADAMW_SPACES, PEERS
 
 NARROW = {"wire": "bf16"}
 """Wire type of all methods of the catalogue, with error feedback."""
-ADAMW = {"optimizer": "adamw", "weight_decay": 0.01}
-ADAMW_SPACES: Mapping[str, Space | None] = {
-    "lr": Space(low=0.0003, high=0.03, scale="log"),
-    "momentum": None,
-    "momentum_kind": None,
-}
-"""Of a task with AdamW, for every entry."""
-
-
-class PeerSgd(Algorithm):
-    """PyTorch's SGD with Nesterov momentum, or its AdamW."""
-
-    search = {
-        "lr": Space(low=0.003, high=1.0, scale="log"),
-        "momentum": Space(low=0.0, high=0.97, scale="reverse-log"),
-    }
-
-    lr: float = Field(0.1, gt=0, description="Learning rate.")
-    momentum: float = Field(0.0, ge=0, lt=1, description="Nesterov momentum.")
-    optimizer: Literal["sgd", "adamw"] = Field("sgd", description="Optimizer.")
-    weight_decay: float = Field(0.0, ge=0, description="Of AdamW.")
-
-
-class PeerDdp(PeerSgd):
-    """DistributedDataParallel with a communication hook and `no_sync`."""
-
-    search = {"accumulation": Space(choices=[1, 2, 4, 8])}
-
-    wire: Literal["fp32", "bf16", "powersgd"] = Field("fp32", description="Communication hook.")
-    accumulation: int = Field(1, ge=1, description="Gradients per step.")
-
-
-class PeerPostLocal(PeerSgd):
-    """PostLocalSGDOptimizer with PeriodicModelAverager."""
-
-    search = {
-        "period": Space(low=1, high=64, scale="log", integer=True),
-        "warmup": Space(low=1, high=1000, scale="log", integer=True),
-    }
-
-    period: int = Field(10, ge=1, description="Local steps per average.")
-    warmup: int = Field(100, ge=0, description="Steps with all-reduced gradients.")
-
-
-class PeerHierarchical(PeerPostLocal):
-    """PostLocalSGDOptimizer with HierarchicalModelAverager: two levels."""
-
-    search = {"group": Space(choices=[2, 4]), "factor": Space(choices=[2, 4, 8])}
-
-    group: int = Field(2, ge=1, description="Workers in a group.")
-    factor: int = Field(4, ge=2, description="Averages of a group per average of all workers.")
-
-
-class PeerTorchftLocal(PeerSgd):
-    """torchft's LocalSGD."""
-
-    search = {"period": Space(low=1, high=64, scale="log", integer=True)}
-
-    period: int = Field(10, ge=1, description="Local steps per average.")
-
-
-class PeerTorchftDiloco(PeerTorchftLocal):
-    """torchft's DiLoCo, with AdamW inside: the spaces of the catalogue's method."""
-
-    search = ADAMW_SPACES | {
-        "outer_lr": Space(low=0.2, high=1.2),
-        "outer_momentum": Space(low=0.0, high=0.95, scale="reverse-log"),
-    }
-
-    outer_lr: float = Field(0.7, gt=0, description="Learning rate of the outer steps.")
-    outer_momentum: float = Field(0.9, ge=0, lt=1, description="Nesterov momentum of the outer steps.")
 
 
 @dataclass(frozen=True)
@@ -114,9 +44,12 @@ class Entry:
 
     def on(self, task: Task) -> Entry:
         """Return it with the batches and the optimizer of a task."""
+        spaces = self.spaces
+        if task.searches_batch and spaces.get("accumulation") == ACCUMULATION["accumulation"]:
+            spaces = {**spaces, **FEWER}
         if task.optimizer == "sgd":
-            return replace(self, batches=task.batches)
-        spaces = {**self.spaces, **ADAMW_SPACES}
+            return replace(self, batches=task.batches, spaces=spaces)
+        spaces = {**spaces, **ADAMW_SPACES}
         return replace(self, batches=task.batches, given={**self.given, **ADAMW}, spaces=spaces)
 
     @property
@@ -189,7 +122,7 @@ class Entry:
 
 
 FEWER = {"accumulation": Space(choices=[1, 2])}
-"""DDP's accumulation where it searches its batch, too: more would make steps of thousands of samples."""
+"""Accumulation where the batch is searched, too: more would make steps of thousands of samples."""
 
 
 def _with_batches(kind: type[Algorithm], batches: Sequence[int]) -> type[Algorithm]:
@@ -199,7 +132,7 @@ def _with_batches(kind: type[Algorithm], batches: Sequence[int]) -> type[Algorit
         "__doc__": kind.__doc__,
         "__annotations__": {"batch": int},
         "batch": Field(BATCH, ge=1, description="Samples per worker and step."),
-        "search": {"batch": Space(choices=list(batches))} | (FEWER if issubclass(kind, PeerDdp) else {}),
+        "search": {"batch": Space(choices=list(batches))} | (FEWER if "accumulation" in kind.search else {}),
     }
     return type(kind)(kind.__name__, (kind,), own)
 
@@ -210,14 +143,6 @@ def _constants(task: Task, place: Place, batch: int) -> dict[str, Any]:
     return usual | {"compute_seconds_per_sample": per_sample}
 
 
-PEERS: dict[str, type[Algorithm]] = {
-    "ddp": PeerDdp,
-    "post-local": PeerPostLocal,
-    "hierarchical": PeerHierarchical,
-    "torchft-local": PeerTorchftLocal,
-    "torchft-diloco": PeerTorchftDiloco,
-    "mpi4py": PeerSgd,
-}
 ACCUMULATED = {"accumulation": Space(choices=[2, 4, 8])}
 DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL, HIERARCHICAL, MPI4PY = (
     Entry("PyTorch DDP", "ddp", peer=True, given={"wire": "fp32"}),
@@ -263,6 +188,11 @@ FIRST = (
 """Methods that are measured first; the others follow in alphabetical order."""
 HIDDEN: Mapping[str, Mapping[str, Any]] = {"sync-easgd": {"overlap": True, "pipelined": True}}
 """Not searched: settings that hide communication and change no bit of the result, as DDP does by default."""
+ACCUMULATING = tuple(
+    Entry(f"{name}, accumulation", name, given=HIDDEN.get(name, {}), spaces=ACCUMULATION)
+    for name in ("sync-easgd", "slowmo", "sync-sgd")
+)
+"""Methods with DDP's choices of accumulation, which their own entries leave at 1 (decision 126)."""
 LATER: Mapping[str, Mapping[str, Space | None]] = {"co2": {"clip": None}}
 """Not searched: parameters whose spaces were declared after tables had been measured without them."""
 SECOND_TO_NONE = ("sgd", "chip-easgd")
@@ -281,16 +211,22 @@ def entries(place: Place) -> list[Entry]:
     names = [*FIRST, *(name for name in here().algorithms if name not in (*FIRST, *SECOND_TO_NONE))]
     ours = [Entry(name, name, given=HIDDEN.get(name, {}), spaces=LATER.get(name, {})) for name in names]
     if place.world == "virtual":
-        return ours
+        return [*ours, *ACCUMULATING]
     peers = [DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL]
     levels = [HIERARCHICAL] if place.hosts > TWO_LEVELS else []
     replicas = TORCHFT if find_spec("torchft") else ()
-    return [*peers, *ours[: len(FIRST)], *levels, *replicas, MPI4PY, *DDP_APART, *ours[len(FIRST) :]]
+    first, others = ours[: len(FIRST)], ours[len(FIRST) :]
+    return [*peers, *first, *levels, *replicas, MPI4PY, *DDP_APART, *others, *ACCUMULATING]
+
+
+def method_of(name: str) -> str:
+    """Return the method of the catalogue of an entry that is no peer."""
+    return next((each.method for each in ACCUMULATING if each.name == name), name)
 
 
 def elastic(name: str) -> bool:
     """Return whether an entry is a method of elastic averaging."""
-    return name not in PEER_NAMES and built_in("algorithm")[name].cls.family == "Elastic averaging"
+    return name not in PEER_NAMES and built_in("algorithm")[method_of(name)].cls.family == "Elastic averaging"
 
 
 def baseline_at(place: Place) -> str:

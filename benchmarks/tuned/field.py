@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hooke.catalogue.discovery import built_in
 
-from benchmarks.tuned.entries import DDP, DDP_BF16, DDP_POWERSGD, PEER_NAMES, elastic
+from benchmarks.tuned.entries import DDP, DDP_BF16, DDP_POWERSGD, PEER_NAMES, elastic, method_of
 from benchmarks.tuned.rows import Row
 
 PROPOSED = "virtual time"
@@ -38,18 +38,23 @@ def elastic_methods() -> int:
 
 
 def entered(found: Iterable[str]) -> list[str]:
-    """Return the methods of the catalogue in a table."""
+    """Return the entries of a table that are methods of the catalogue."""
     return [name for name in found if name not in PEER_NAMES]
+
+
+def methods_entered(found: Iterable[str]) -> set[str]:
+    """Return the methods of the catalogue in a table, of which some have two entries."""
+    return {method_of(name) for name in entered(found)}
 
 
 def elastic_entered(found: Iterable[str]) -> list[str]:
     """Return the elastic methods in a table."""
-    return [name for name in entered(found) if elastic(name)]
+    return [name for name in methods_entered(found) if elastic(name)]
 
 
 def fastest_of(found: Iterable[str]) -> str:
     """Return who the fastest method of a table is the fastest of."""
-    number = len(entered(found))
+    number = len(methods_entered(found))
     if number == 1:
         return f"The only method of the catalogue entered (of {methods()})"
     return f"The fastest of the {number} methods of the catalogue entered (of {methods()})"

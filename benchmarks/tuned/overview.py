@@ -40,7 +40,7 @@ LEGEND = (
 OPEN = {"no claim", "not shown"}
 IN_INDEX = IN_WORDS | {"not shown": "neither", "no claim": "open"}
 """Claims in a count."""
-CHOSEN = (field.entered, field.elastic_entered)
+CHOSEN = (field.methods_entered, field.elastic_entered)
 """Methods of a table, and its elastic ones."""
 
 
@@ -114,7 +114,7 @@ def _is_shown(found: Mapping[str, Row]) -> bool:
 
 
 def _line(machine: str, task: str, place: str, found: Mapping[str, Row]) -> str:
-    best, number = field.entered(found)[0], len(field.entered(found))
+    best, number = field.entered(found)[0], len(field.methods_entered(found))
     processor = machine.partition(" (")[0].replace("(R)", "").partition(" ")[0]
     where = f"{AT[place].hosts} hosts on {machine.rpartition(', ')[2]}, {processor}"
     cells = [

@@ -48,8 +48,13 @@ decisions [38](../decisions/0038-virtual-time-proposes.md) and [82](../decisions
 
 PINNED = (
     "Every rank has a core, to which it is pinned, and begins as a fork of a process that has imported PyTorch; "
-    "what it computes and times is the same. Other programs ran on the machine's other cores for a part of the "
-    "time ([decision 116](../decisions/0116-hosts-with-a-core-each.md))."
+    "what it computes and times is the same ([decision 116](../decisions/0116-hosts-with-a-core-each.md))."
+)
+OTHERS = {8: " Other programs ran on the machine's other cores for a part of the time."}
+"""By the number of hosts with a core each."""
+SHARED = (
+    "Virtual time chose the settings by the clock of hosts with a core each, which these have not: of the trials "
+    "others may be the fastest here ([decision 126](../decisions/0126-gradients-one-exchange-late.md))."
 )
 At = tuple[str, str, str, str]
 """Machine, which is empty in virtual time, task, place and effort of the search."""
@@ -139,7 +144,7 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
         f"## {heading((machine, task_name, place, effort))}{'' if simulated else crowded}",
         "",
         f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. "
-        f"{_step(task, found, simulated)}{_cost(records)}",
+        f"{_step(task, found, '' if simulated else _placed(AT[place].hosts, bool(crowded)))}{_cost(records)}",
         "",
         *(f"- {sentence}" for sentence in (*_findings(found), *field.notes(effort, found, task.collective))),
         "",
@@ -160,7 +165,13 @@ def _computed(records: Sequence[Record]) -> str:
     return f"Computed on {runs}: they round sums differently, which may move a target by an evaluation"
 
 
-def _step(task: Task, found: Iterable[str], simulated: bool) -> str:
+def _placed(hosts: int, crowded: bool) -> str:
+    """Return in words how ranks share the cores, and what that means for settings that virtual time has chosen."""
+    return f"{SHARED if crowded else PINNED + OTHERS.get(hosts, '')} "
+
+
+def _step(task: Task, found: Iterable[str], placed: str) -> str:
+    """Return how the entries step and exchange; `placed`: how ranks share the cores, empty in virtual time."""
     of = [entry_of(name) for name in found]
     served = any(not entry.peer and algorithm(entry.method).servers for entry in of)
     without = (
@@ -172,7 +183,7 @@ def _step(task: Task, found: Iterable[str], simulated: bool) -> str:
         )
     )
     halving = "All-reduces by recursive halving instead of a tree: the same bits. "
-    halving += without if simulated else f"{PINNED} "
+    halving += placed or without
     return _batch(task) + (halving if task.collective == "halving" else "")
 
 

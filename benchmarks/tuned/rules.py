@@ -11,8 +11,10 @@ RULE = 2
 """1: at an evaluation a method waited on the clock for what it had under way; 2: it does not (decision 96)."""
 OVERLAPPED: Mapping[str, str | None] = {
     "co2": None,
+    "delayed-gradient-averaging": "delay",
     "elastic-slowmo": "delay",
     "overlap-local-sgd": None,
+    "pipe-sgd": "delay",
     "stochastic-gradient-push": "delay",
     "streaming-diloco": "delay",
     "sync-easgd": "pipelined",

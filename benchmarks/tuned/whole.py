@@ -22,7 +22,7 @@ At = tuple[str, str, str, str]
 
 def is_whole(found: Iterable[str]) -> bool:
     """Return whether a table has almost all methods of the catalogue."""
-    return len(field.entered(found)) >= MOST * field.methods()
+    return len(field.methods_entered(found)) >= MOST * field.methods()
 
 
 def heading(at: At) -> str:
@@ -39,12 +39,12 @@ def anchor(title: str) -> str:
 
 def entered(found: Mapping[str, Row]) -> str:
     """Return how much of the catalogue is in a table, and what is not."""
-    absent = sorted(set(built_in("algorithm")) - set(field.entered(found)))
+    absent = sorted(set(built_in("algorithm")) - set(field.methods_entered(found)))
     known = [name for name in absent if name in SECOND_TO_NONE]
     others = [name for name in absent if name not in SECOND_TO_NONE]
     why = [f"{' and '.join(known)}, of one worker and of parts of a chip"] if known else []
     why += [", ".join(others)] if others else []
-    said = f"{len(field.entered(found))} of the {field.methods()} methods of the catalogue were entered"
+    said = f"{len(field.methods_entered(found))} of the {field.methods()} methods of the catalogue were entered"
     return f"{said}; not {'; '.join(why)}." if why else f"{said}."
 
 
@@ -72,7 +72,7 @@ def largest_table(tables: Sequence[tuple[At, Mapping[str, Row]]]) -> Iterator[st
     said = told(elastic[0], elastic[2]) if elastic else "not measured"
     yield (
         f"**Most methods in one table**, [simulated](tuned.md#{anchor(heading(at))}): "
-        f"{len(field.entered(found))} of the {field.methods()} methods; {task.title.split(', all-reduces')[0]}, "
+        f"{len(field.methods_entered(found))} of the {field.methods()} methods; {task.title.split(', all-reduces')[0]}, "
         f"{AT[at[2]].title}, {at[3]}, {seeds} seeds. {counted(found)} The fastest: {first}. The fastest elastic "
         f"one, over the fastest other: {said}. It is of a small model, and says little of others."
     )

@@ -31,6 +31,10 @@ from benchmarks.tuned.publishing import published
 SETTINGS = [
     ("sync-sgd", {}),
     ("sync-sgd", {"accumulation": 2}),
+    ("pipe-sgd", {}),
+    ("pipe-sgd", {"accumulation": 3, "delay": 0}),
+    ("pipe-sgd", {"delay": 2}),
+    ("delayed-gradient-averaging", {"accumulation": 2}),
     ("local-sgd", {"period": 5}),
     ("slowmo", {"period": 3}),
     ("post-local-sgd", {"period": 4, "switch": 5}),

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from hooke.catalogue.validation import validate_run
+from hooke.tuning.search import FIRST_TUNING_SEED
 
 from benchmarks.regimes.cells import Cell
 from benchmarks.regimes.conditions import LAB
@@ -25,8 +26,8 @@ TASK, PLACE = TASKS["fashion-halving"], AT["8-hosts"]
 FILE = SETTINGS / f"{TASK.name}-{PLACE.name}-chosen.json"
 
 
-def entries_of_the_file():
-    return json.loads(FILE.read_text())["entries"]
+def entries_of_the_file(place=PLACE):
+    return json.loads((SETTINGS / f"{TASK.name}-{place.name}-chosen.json").read_text())["entries"]
 
 
 @pytest.fixture
@@ -61,20 +62,45 @@ class _Kept:
         return self._results
 
 
-def test_the_published_settings_are_trials_of_their_entries():
-    for each in entries_of_the_file():
-        settings = entry_of(each["entry"]).on(TASK).settings(16, PLACE.hosts)
+PLACES = [AT["8-hosts"], AT["2-hosts"]]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
+def test_the_published_settings_are_trials_of_their_entries(place):
+    for each in entries_of_the_file(place):
+        settings = entry_of(each["entry"]).on(TASK).settings(16, place.hosts)
         assert each["parameters"] == settings[each["trial"] - 1], each["entry"]
 
 
-def test_a_setting_is_the_fastest_in_virtual_time_that_nothing_has_refuted():
-    records = read(SETTINGS / f"{TASK.name}-8-workers.jsonl")
-    for each in entries_of_the_file():
-        if not (each.get("unfair") or each.get("fewer")):
-            ranking = Cell(TASK.name, PLACE.hosts, each["entry"], records).ranking(LAB)
+def test_other_entries_on_two_hosts_have_the_settings_of_the_table_by_a_tree():
+    there = {
+        record["entry"]: (record["trial"], record["parameters"])
+        for record in published(FILE.parents[2])
+        if (record["task"], record["place"], record["rung"]) == ("fashion", "2-hosts", None)
+    }
+    own = {run.method for run in read(SETTINGS / f"{TASK.name}-2-workers.jsonl")}
+    others = [each for each in entries_of_the_file(AT["2-hosts"]) if each["entry"] not in own]
+    assert len(others) == 5
+    for each in others:
+        trial, parameters = there[each["entry"]]
+        assert each["trial"] == trial
+        assert parameters == {name: each["parameters"][name] for name in parameters}, each["entry"]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
+def test_a_setting_is_the_fastest_in_virtual_time_that_nothing_has_refuted(place):
+    records = read(SETTINGS / f"{TASK.name}-{place.hosts}-workers.jsonl")
+    tried = {run.method for run in records}
+    for each in entries_of_the_file(place):
+        if not (each.get("unfair") or each.get("fewer")) and (place == PLACE or each["entry"] in tried):
+            ranking = Cell(TASK.name, place.hosts, each["entry"], records).ranking(LAB)
             left = [trial for trial in ranking if trial not in each.get("refuted", [])]
             assert each["trial"] == left[0], each["entry"]
-            own = [record for run, record in records.items() if run.method == each["entry"] and not run.timed]
+            own = [
+                record
+                for run, record in records.items()
+                if run.method == each["entry"] and not run.timed and run.seed == FIRST_TUNING_SEED
+            ]
             assert len(own) == len({record["trial"] for record in own}) == 16, each["entry"]
 
 

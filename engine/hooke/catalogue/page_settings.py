@@ -20,9 +20,9 @@ READINGS = """\
   each milestone. The moving rate a = lr rho, its bound and its warning use `lr` itself, the largest rate.
 - **Velocity.** v' = mu v - lr_t g holds every gradient with the rate of its step. torch.optim.SGD multiplies its
   velocity by the current rate instead; the two differ while the rate changes.
-- **Clipping.** The gradient that is applied is clipped: in Sync SGD, in PowerSGD, inside a chip and before the
-  switch of post-local SGD the mean (or sum) over workers; elsewhere each worker's own. Weight decay is added
-  afterwards.
+- **Clipping.** The gradient that is applied is clipped: in Sync SGD, Pipe-SGD and PowerSGD, inside a chip and
+  before the switch of post-local SGD the mean (or sum) over workers; elsewhere each worker's own. Weight decay is
+  added afterwards.
 - **Weight decay.** With SGD, w x is part of the gradient, at the point of the gradient (torch.optim.SGD); with
   AdamW and Muon it shrinks the weights that the step finds, in elastic methods after the pull
   (torch.optim.AdamW).

@@ -106,6 +106,8 @@ class Narrow(Case):
         "post-local-sgd",
         "co2",
         "elastic-slowmo",
+        "pipe-sgd",
+        "delayed-gradient-averaging",
         "streaming-diloco",
         "sparta",
         "noloco",

@@ -203,7 +203,9 @@ def test_few_touched_rows_are_few_bytes():
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters"), [("slowmo", {"period": 3}), ("diloco", {"period": 2}), ("co2", {"period": 2})]
+    ("name", "parameters"),
+    [("slowmo", {"period": 3}), ("diloco", {"period": 2}), ("co2", {"period": 2}), ("pipe-sgd", {"delay": 2})]
+    + [("delayed-gradient-averaging", {})],
 )
 def test_updates_are_summed_where_they_are_not_zero(name, parameters):
     parameters |= {"optimizer": "row-adagrad"}
