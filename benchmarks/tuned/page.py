@@ -133,12 +133,13 @@ def _elastic_outdated(found: Mapping[str, Row]) -> bool:
 def _section(machine: str, task_name: str, place: str, effort: str, records: Sequence[Record]) -> str:
     task, found = TASKS[task_name], rows(records)
     simulated = AT[place].world == "virtual"
+    pinned = all(record.get("pinned") for record in records)
     crowded = ", oversubscribed" if AT[place].hosts > records[0]["hardware"]["cores"] else ""
     lines = [
         f"## {task.title} to {task.target:.1%}: {AT[place].title}{' (simulated)' if simulated else crowded}",
         "",
         f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. "
-        f"{_step(task, found, simulated)}{_cost(records)}",
+        f"{_step(task, found, simulated, pinned)}{_cost(records)}",
         "",
         *(f"- {sentence}" for sentence in (*_findings(found), *field.notes(effort, found, task.collective))),
         "",
@@ -159,7 +160,7 @@ def _computed(records: Sequence[Record]) -> str:
     return f"Computed on {runs}: they round sums differently, which may move a target by an evaluation"
 
 
-def _step(task: Task, found: Iterable[str], simulated: bool) -> str:
+def _step(task: Task, found: Iterable[str], simulated: bool, pinned: bool) -> str:
     of = [entry_of(name) for name in found]
     served = any(not entry.peer and algorithm(entry.method).servers for entry in of)
     without = (
@@ -171,8 +172,8 @@ def _step(task: Task, found: Iterable[str], simulated: bool) -> str:
         )
     )
     halving = "All-reduces by recursive halving instead of a tree: the same bits. "
-    halving += without if simulated else f"{PINNED} "
-    return _batch(task) + (halving if task.collective == "halving" else "")
+    halving += without if simulated else ""
+    return _batch(task) + (halving if task.collective == "halving" else "") + (f"{PINNED} " if pinned else "")
 
 
 def _batch(task: Task) -> str:
