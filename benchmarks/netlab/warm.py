@@ -96,7 +96,10 @@ def serve(path: str, core: int, parent: int) -> dict[str, Any]:
         ready, _, _ = select.select([awake, asking, *clients.values()], [], [])
         if asking in ready:
             there, _ = asking.accept()
-            asked, descriptors = _received(there)
+            if (request := _received(there)) is None:
+                there.close()
+                continue
+            asked, descriptors = request
             server = os.getpid()
             pid = os.fork()
             if pid == 0:
@@ -108,17 +111,32 @@ def serve(path: str, core: int, parent: int) -> dict[str, Any]:
                 os.close(each)
         for pid, one in list(clients.items()):
             if one in ready:
-                for number in one.recv(64) or bytes([signal.SIGKILL]):
+                for number in _signals(one):
                     os.kill(pid, number)  # not yet waited for: its pid cannot have been reused
         _ended(awake, clients)
 
 
-def _received(there: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    head, descriptors, _, _ = socket.recv_fds(there, LENGTH, 8)
-    left, text = int.from_bytes(head, "big"), b""
-    while len(text) < left:
-        text += there.recv(left - len(text))
-    return json.loads(text), descriptors
+def _received(there: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """Return what a client asks for, and its descriptors; None if it ended before it had asked."""
+    descriptors: list[int] = []
+    with contextlib.suppress(OSError):
+        head, descriptors, _, _ = socket.recv_fds(there, LENGTH, 8)
+        left, text = int.from_bytes(head, "big"), b""
+        while len(text) < left and (more := there.recv(left - len(text))):
+            text += more
+        if text and len(text) == left:
+            return json.loads(text), descriptors
+    for each in descriptors:
+        os.close(each)
+    return None
+
+
+def _signals(one: socket.socket) -> bytes:
+    """Return the signals that a client forwards; SIGKILL of one that has ended, also if it left words unread."""
+    try:
+        return one.recv(64) or bytes([signal.SIGKILL])
+    except OSError:
+        return bytes([signal.SIGKILL])
 
 
 def _ended(awake: int, clients: dict[int, socket.socket]) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hooke.comparison.verdict import Verdict
-from hooke.comparison.wording import count, estimate, figure, short
+from hooke.comparison.wording import count, estimate, figure, listed, short
 
 from benchmarks.evidence.wording import table
 from benchmarks.regimes.networks import (
@@ -99,6 +99,8 @@ def in_short(records: Sequence[Record]) -> str:
 def _first(ahead: int, near: int, behind: int) -> str:
     if behind > ahead + near:
         return "Elastic averaging loses in most conditions"
+    if behind == ahead:
+        return "Elastic averaging wins as often as it loses"
     if behind > ahead:
         return "Elastic averaging loses more often than it wins"
     return "Elastic averaging wins more often than it loses"
@@ -116,13 +118,18 @@ def _groups(of: Sequence[Cell]) -> dict[str, dict[str, list[Cell]]]:
 
 
 def _most(of: Sequence[Cell]) -> str:
-    """Return for each kind of condition the one in which elastic averaging is ahead most often, and least."""
+    """Return for each kind of condition those in which elastic averaging is ahead most often, and least."""
     told = []
     for kind, groups in _groups(of).items():
         counts = {name: balance(own) for name, own in groups.items()}
-        order = sorted(counts, key=lambda name: -counts[name][0] / max(1, sum(counts[name])))
-        ends = (f"{name} ({counts[name][0]} of {sum(counts[name])})" for name in (order[0], order[-1]))
-        told.append(f"by {kind} {', least '.join(ends)}")
+        shares = {name: count[0] / max(1, sum(count)) for name, count in counts.items()}
+        both = max(shares.values()), min(shares.values())
+        ends = [[name for name in shares if shares[name] == end] for end in both]
+        if ends[0] != ends[1]:
+            each = (listed([f"{name} ({counts[name][0]} of {sum(counts[name])})" for name in end]) for end in ends)
+            told.append(f"by {kind} {', least '.join(each)}")
+        elif len(groups) > 1:
+            told.append(f"by {kind} equally often")
     return "; ".join(told)
 
 

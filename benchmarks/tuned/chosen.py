@@ -44,7 +44,7 @@ class Chosen:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     effort: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
-    """`unfair`, `fewer` and `group` of its runs (`rounds.Play`)."""
+    """`unfair`, `fewer`, `pinned` and `group` of its runs (`rounds.Play`)."""
     seeds: int = SEEDS
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields of its runs' documents, where these are of the catalogue."""
@@ -80,11 +80,11 @@ def chosen(
     of = {each["entry"]: each for each in found["entries"]}
     if lacking := [name for name in names if name not in of]:
         raise CannotChoose(f"{', '.join(lacking)}: not in {path.name}; there are: {', '.join(of)}")
-    extra = PLACED if pinned else {}
+    extra, about = (PLACED, {"pinned": True}) if pinned else ({}, {})
     made = [
         Chosen(
             task, place, entry_of(name).on(task), each["trial"], each["parameters"], found["effort"],
-            {part: each[part] for part in ABOUT if part in each}, seeds, extra,
+            {part: each[part] for part in ABOUT if part in each} | about, seeds, extra,
         )
         for name, each in of.items()
         if not names or name in names

@@ -139,12 +139,13 @@ def _elastic_outdated(found: Mapping[str, Row]) -> bool:
 def _section(machine: str, task_name: str, place: str, effort: str, records: Sequence[Record]) -> str:
     task, found = TASKS[task_name], rows(records)
     simulated = AT[place].world == "virtual"
+    pinned = all(record.get("pinned") for record in records)
     crowded = ", oversubscribed" if AT[place].hosts > records[0]["hardware"]["cores"] else ""
     lines = [
         f"## {heading((machine, task_name, place, effort))}{'' if simulated else crowded}",
         "",
         f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. "
-        f"{_step(task, found, '' if simulated else _placed(AT[place].hosts, bool(crowded)))}{_cost(records)}",
+        f"{_step(task, found, '' if simulated else _placed(AT[place].hosts, bool(crowded), pinned))}{_cost(records)}",
         "",
         *(f"- {sentence}" for sentence in (*_findings(found), *field.notes(effort, found, task.collective))),
         "",
@@ -165,9 +166,10 @@ def _computed(records: Sequence[Record]) -> str:
     return f"Computed on {runs}: they round sums differently, which may move a target by an evaluation"
 
 
-def _placed(hosts: int, crowded: bool) -> str:
+def _placed(hosts: int, crowded: bool, pinned: bool) -> str:
     """Return in words how ranks share the cores, and what that means for settings that virtual time has chosen."""
-    return f"{SHARED if crowded else PINNED + OTHERS.get(hosts, '')} "
+    said = SHARED if crowded else (PINNED if pinned else "") + OTHERS.get(hosts, "")
+    return f"{said} " if said else ""
 
 
 def _step(task: Task, found: Iterable[str], placed: str) -> str:

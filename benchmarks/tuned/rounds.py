@@ -40,6 +40,8 @@ class Play:
     """Why there is no verdict on its entry (`benchmarks.tuned.chosen`)."""
     fewer: str = ""
     """How its entry was tuned less than the others, so that it is not called slower."""
+    pinned: bool = False
+    """Whether its ranks are forks, pinned to a core each (`netlab.warm`)."""
     group: int = 0
     """Reported runs of a lower group come first."""
 

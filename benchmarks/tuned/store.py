@@ -60,7 +60,7 @@ class Store:
             "machine_ms": machine_ms,
             "result": {name: result.get(name) for name in KEPT},
         } | ({"repeats": dict(play.repeats)} if play.repeats else {})
-        document |= {name: told for name in ("unfair", "fewer") if (told := getattr(play, name))}
+        document |= {name: told for name in ("unfair", "fewer", "pinned") if (told := getattr(play, name))}
         name = f"runs/{play.key}.json" if over(result) else f"failures/{play.key}-{time.time_ns()}.json"
         write(self.folder / name, document)
 

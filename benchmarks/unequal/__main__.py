@@ -31,6 +31,7 @@ from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.store import ROOT
 from benchmarks.unequal import derived, dispatching, few, for_real, planted, rates, real, runs
 from benchmarks.unequal.conditions import CONDITIONS, FEW, RATES, of_kind, use
+from benchmarks.unequal.entries import SIMULATED
 from benchmarks.unequal.page import page
 from benchmarks.unequal.runs import Run, run_of
 from benchmarks.unequal.tasks import TASKS
@@ -129,9 +130,7 @@ def main() -> int:
         return 0
     if options.do == "run":
         really = options.real or options.gpu
-        those = (
-            of_kind("gpu" if options.gpu else "real") if really else of_kind("cpus", "box", "devices", "spread")
-        )
+        those = of_kind("gpu" if options.gpu else "real") if really else of_kind(*SIMULATED)
         began = time.monotonic()
         if options.gpu:
             prepare(options)

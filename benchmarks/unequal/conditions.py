@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from hooke.spec.devices import PROFILES
@@ -28,6 +28,12 @@ SEEDS = (1, 2, 3)
 """Seeds of the results."""
 MANY = 8
 """Workers of the clusters whose speeds spread."""
+SLOW = 0.25
+"""Speed of the slow ones of MANY CPUs whose speeds change."""
+CROSSING = 0.08
+"""Virtual seconds in which the fast and the slow ones of MANY CPUs become each other."""
+TURN, TURNS = 0.02, 30
+"""Virtual seconds in which one of MANY CPUs is slow before the next one is, and how often: longer than runs."""
 THREADS = 8
 """Of a CPU whose threads share their weights."""
 LINK = {"latency": 10e-6, "seconds_per_byte": 0.8e-9}
@@ -36,7 +42,9 @@ COMPUTE = {"compute_seconds_per_sample": 20e-6, "compute_jitter": 0.05}
 OF_CPUS = {"compute_seconds_per_step": 50e-6}
 
 
-Kind = Literal["cpus", "box", "devices", "spread", "real", "gpu"]
+Kind = Literal["cpus", "box", "devices", "spread", "changing", "real", "gpu"]
+OF_MANY: tuple[Kind, ...] = ("spread", "changing")
+"""With MANY CPUs: their speeds spread, or change during a run."""
 
 
 class Timing(NamedTuple):
@@ -66,14 +74,15 @@ is not negligible, then the published networks."""
 @dataclass(frozen=True)
 class Condition:
     """A cluster: two CPUs, a box with a CPU and a device, one with several devices, many workers whose speeds
-    spread, two real CPUs, or a real device and the CPU beside it."""
+    spread or change, two real CPUs, or a real device and the CPU beside it."""
 
     title: str
     kind: Kind
     virtual: Mapping[str, Any]
     """Constants of the simulated cluster; empty if it is real."""
     speeds: tuple[float, ...]
-    """Samples per second of each worker at a batch of 256, relative to the slowest: what a measurement yields."""
+    """Samples per second of each worker at a batch of 256, relative to the slowest: what a measurement before the
+    run yields."""
     only: tuple[str, ...] = ()
     """Tasks, if not all of its kind."""
     rates: Rates | None = None
@@ -100,16 +109,17 @@ class Condition:
     def batches(self) -> tuple[int, ...]:
         """Return the batches of a worker among which entries choose; a device has an overhead per batch."""
         device = (32, 64, 128, 256)
-        own = {"box": device, "devices": device, "spread": (16, 32), "gpu": self.timing.batches}
-        return own.get(self.kind, (16, 32, 64))
+        own = {"box": device, "devices": device, "gpu": self.timing.batches}
+        return (16, 32) if self.kind in OF_MANY else own.get(self.kind, (16, 32, 64))
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """Return what is trained there."""
         those = {
             "spread": ("digits",),
+            "changing": ("digits",),
             "real": ("a9a-wide", "w8a-wide"),
-            "box": ("digits", "w8a", "a9a", derived.NAME),
+            "box": ("digits", "w8a", "a9a", derived.NAME, "w8a-6x512"),
             "devices": ("digits", "w8a"),
             "gpu": self.timing.tasks,
         }
@@ -197,6 +207,21 @@ def of_spread(title: str, speeds: tuple[float, ...] = (1.0,) * MANY, **virtual: 
     )
 
 
+def of_changes(
+    title: str, speeds: tuple[float, ...], changes: Iterable[tuple[float, int, float]], **more: float
+) -> Condition:
+    """Return MANY simulated CPUs whose speeds change: seconds, worker, and its speed then."""
+    told = [{"at": at, "worker": worker, "speed": speed / speeds[worker]} | more for at, worker, speed in changes]
+    found = of_spread(title, speeds)
+    return replace(found, kind="changing", virtual={**found.virtual, "speed_changes": told})
+
+
+def _turn(number: int) -> list[tuple[float, int, float]]:
+    """Return the changes at which another worker than before is the slow one."""
+    at = round(TURN * number, 6)
+    return [(at, (number - 1) % MANY, 1.0), (at, number % MANY, SLOW)]
+
+
 def of_real(ratio: int) -> Condition:
     """Return two processes of this machine with speeds 1 and 1 / ratio."""
     return Condition(f"two processes, speeds {ratio} : 1", "real", {}, (ratio, 1.0))
@@ -226,6 +251,17 @@ CONDITIONS = {
     "spread": of_spread("from 1 to a quarter", tuple(4 ** (-k / (MANY - 1)) for k in range(MANY))),
     "jitter": of_spread("jitter 0.5", compute_jitter=0.5),
     "straggling": of_spread("2% take 20 times", straggling=0.02, straggling_factor=20),
+    "crossing": of_changes(
+        "four slow down, four speed up",
+        (1.0,) * (MANY // 2) + (SLOW,) * (MANY // 2),
+        [(0.0, worker, SLOW if worker < MANY // 2 else 1.0) for worker in range(MANY)],
+        over=CROSSING,
+    ),
+    "moving": of_changes(
+        "each in turn at a quarter",
+        (SLOW,) + (1.0,) * (MANY - 1),
+        [each for turn in range(1, TURNS) for each in _turn(turn)],
+    ),
     "v100-threads": of_threads("v100"),
     "v100-4": of_devices("four V100 and a 28-core CPU", "devices", *["v100"] * 4, "cpu-28"),
     "mixed": of_devices("H100, V100 and K80", "devices", "h100", "v100", "k80"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from benchmarks.unequal.conditions import CONDITIONS, RANGE, Condition, Kind
+from benchmarks.unequal.conditions import CONDITIONS, OF_MANY, RANGE, Condition, Kind
 from benchmarks.unequal.tasks import TASKS
 
 LEAST_RATE, MOST_RATE = RANGE
@@ -52,7 +52,7 @@ class Draw:
         All together then take as many samples in it as a pair, but for rounding and the least length. Devices have
         that of a pair: a smaller batch would cost them their overhead more often.
         """
-        workers = self.where.workers if self.where.kind == "spread" else PAIR
+        workers = self.where.workers if self.where.kind in OF_MANY else PAIR
         return max(least, round(PAIR * drawn / workers))
 
 
@@ -141,7 +141,7 @@ def _merging(d: Draw) -> Settings:
     return found | {"mega_batch": between, "center_momentum": d.pick(0.0, 0.5, 0.9)}
 
 
-SIMULATED: tuple[Kind, ...] = ("cpus", "box", "devices", "spread")
+SIMULATED: tuple[Kind, ...] = ("cpus", "box", "devices", *OF_MANY)
 ALL: tuple[Kind, ...] = (*SIMULATED, "real", "gpu")
 SYNC, STATIC, ADAPTIVE = "Sync SGD", "CPU+GPU Hogbatch", "Adaptive Hogbatch"
 FASTEST, SLOWEST = "SGD, fastest worker alone", "SGD, slowest worker alone"
@@ -154,10 +154,10 @@ ENTRIES = {
     SPLIT: Entry("weighted-sync-sgd", _weighted, kinds=ALL),
     FASTEST: Entry("sgd", _plain, alone="fastest"),
     SLOWEST: Entry("sgd", _plain, alone="slowest", kinds=("box", "gpu")),
-    "Local SGD": Entry("local-sgd", _local, kinds=("spread",)),
-    "Sync EASGD": Entry("sync-easgd", _elastic, kinds=("spread",)),
+    "Local SGD": Entry("local-sgd", _local, kinds=OF_MANY),
+    "Sync EASGD": Entry("sync-easgd", _elastic, kinds=OF_MANY),
     "Async SGD": Entry("async-sgd", _plain, kinds=(*SIMULATED, "real")),
-    "Async EASGD": Entry("async-easgd", _elastic, kinds=("spread",)),
+    "Async EASGD": Entry("async-easgd", _elastic, kinds=OF_MANY),
     "Heterogeneous EASGD": Entry("heterogeneous-easgd", _elastic, kinds=ALL, heterogeneous=True),
     STATIC: Entry("hogbatch", _static, heterogeneous=True),
     ADAPTIVE: Entry("hogbatch", _adaptive, kinds=ALL, heterogeneous=True),

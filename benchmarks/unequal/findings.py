@@ -240,10 +240,12 @@ def shapes(records: Mapping[Run, Record]) -> Iterator[str]:
     yield from table(header, rows)
 
 
-def survival(records: Mapping[Run, Record]) -> Iterator[str]:
-    """Yield the seconds of every method on clusters whose speeds spread, and over those on the equal one."""
-    cells, noisy = found_in(records, "spread"), claims.noise(records)
-    equal = next((cell for cell in cells if cell.condition == "equal"), None)
+def survival(records: Mapping[Run, Record], kind: Kind) -> Iterator[str]:
+    """Yield the seconds of every method on clusters of a kind, and over those on the one with equal speeds."""
+    noisy = claims.noise(records)
+    equal = next((cell for cell in found_in(records, "spread") if cell.condition == "equal"), None)
+    there = found_in(records, kind)
+    cells = [equal, *there] if equal and equal not in there else there
     rows = []
     for entry in entries("equal"):
         times = [median(results(records, *cell, entry) or ()) for cell in cells]
@@ -252,7 +254,7 @@ def survival(records: Mapping[Run, Record]) -> Iterator[str]:
         rows.append((entry, *said))
     yield from table(("method", *(CONDITIONS[cell.condition].title for cell in cells)), rows)
     yield ""
-    for cell in cells:
+    for cell in there:
         times_of = {entry: median(results(records, *cell, entry) or ()) for entry in entries("equal")}
         met = {entry: s for entry, s in times_of.items() if s is not None}
         yield f"- {CONDITIONS[cell.condition].title}: {_least(records, cell, met, noisy)}."

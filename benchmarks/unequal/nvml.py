@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,15 +33,11 @@ class Watch:
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def find(self, folder: Path) -> None:
-        """Begin to read, if a rank in a run's folder has named its device."""
-        from hooke.comparison.journals import read
-        from hooke.hardware.gpus import DEVICE_ID
-
-        if self._device or not (folder / "journal.0.jsonl").exists():
+    def find(self, folders: Sequence[Path]) -> None:
+        """Begin to read, if a rank of a run has named its device; `folders`: of the runs, in their order."""
+        if self._device:
             return
-        (first,) = read(folder, 1)
-        self._device = first.start.notes.get(DEVICE_ID, "") if first.start is not None else ""
+        self._device = next(filter(None, map(_named, folders)), "")
         if self._device:
             self._thread = threading.Thread(target=self._go_on, daemon=True)
             self._thread.start()
@@ -77,6 +73,21 @@ class Watch:
                 self._readings.append(Reading(time.time(), *read(self._device)))
             except OSError:
                 return
+
+
+def _named(folder: Path) -> str:
+    """Return the device that a rank of a run has named; empty without one."""
+    from hooke.hardware.gpus import DEVICE_ID
+    from hooke.spec.events import Start
+    from hooke.spec.journal import parse
+
+    for journal in sorted(folder.glob("journal.*.jsonl")):
+        with journal.open() as lines:
+            line = lines.readline()
+        begun = parse(line) if line.endswith("\n") else None
+        if isinstance(begun, Start) and (name := begun.notes.get(DEVICE_ID)):
+            return name
+    return ""
 
 
 def _nvml() -> Callable[[str], tuple[float, float]] | None:

@@ -9,9 +9,9 @@ from benchmarks import speed
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
 from benchmarks.unequal import claims, dispatching, findings, for_real, short
-from benchmarks.unequal.conditions import CONDITIONS, MANY, SEEDS, TRIALS, Kind, of_kind
-from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SYNC, entries
-from benchmarks.unequal.panels import SURVIVED, figures, over_epochs
+from benchmarks.unequal.conditions import CONDITIONS, CROSSING, MANY, SEEDS, SLOW, TRIALS, TURN, Kind, of_kind
+from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SIMULATED, SPLIT, SYNC, entries
+from benchmarks.unequal.panels import CHANGED, SURVIVED, figures, over_epochs
 from benchmarks.unequal.runs import Run, best, complete, median, results
 from benchmarks.unequal.tasks import TASKS
 
@@ -77,6 +77,21 @@ OVER_SYNC = f"""\
 The figure does not show which method is best, as each is compared with {SYNC} alone, nor a real cluster, another
 task than digits, or speeds that drift during a run.
 """
+CHANGES = {
+    "crossing": f"one half begins at speed 1, the other at {SLOW:g}, and within {CROSSING:g} s each drifts, "
+    "linearly, to the speed at which the other began; all together are as fast as before",
+    "moving": f"one of them is slow at a time, every {TURN:g} s another one, at once",
+}
+CHANGING = f"""\
+{SPLIT} is split by the speeds at the beginning, as a measurement before the run tells them. Changes are at times
+of the clock: a method that meets the target early sees fewer of them. Trials are those of the other clusters of
+{MANY} CPUs. The cluster with one slow worker is in the figure for comparison.
+"""
+SEEN_CHANGING = (
+    f"Virtual seconds of {SYNC} over those of each method, with intervals, in clusters of {MANY} CPUs: one of "
+    f"them slow all the time, and speeds that change; filled: told apart from {SYNC}"
+)
+OF_CHANGES = f"![{SEEN_CHANGING}](heterogeneous/{CHANGED})\n"
 REAL = """\
 Two processes on this machine, of which one sleeps after its gradients so that it is slower by the given factor; a
 method with a server has a third process, which takes its time from the cores of the two. Seconds are real.
@@ -96,12 +111,22 @@ def page(records: Mapping[Run, Record], costs: dispatching.Costs) -> str:
     lines += ["", "### The papers' findings", "", SHAPES, *findings.shapes(records)]
     if findings.found_in(records, "spread"):
         lines += ["", "## Which method survives an unequal cluster best (simulated)", "", SURVIVAL, OVER_SYNC]
-        lines += findings.survival(records)
+        lines += findings.survival(records, "spread")
+    lines += _changing(records)
     lines += ["", *summary(records, "Two workers (simulated)", "cpus", "box"), *_several(records), *_real(records)]
     lines += [*for_real.section(records), "## How it was measured", "", HEAD]
     for task in TASKS:
         lines += _task(records, task)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _changing(records: Mapping[Run, Record]) -> list[str]:
+    if not (cells := findings.found_in(records, "changing")):
+        return []
+    told = [f"*{CONDITIONS[at].title}*: {CHANGES[at]}" for _, at in cells]
+    about = f"The speeds of {MANY} CPUs change. {'; '.join(told)}."
+    lines = ["", "### Speeds that change during a run (simulated)", "", about, "", CHANGING, OF_CHANGES]
+    return [*lines, *findings.survival(records, "changing")]
 
 
 def _several(records: Mapping[Run, Record]) -> list[str]:
@@ -158,7 +183,7 @@ def _mean_ratio(records: Mapping[Run, Record], condition: str, entry: str) -> st
 
 
 def _task(records: Mapping[Run, Record], task: str) -> Iterator[str]:
-    shown = [each for each in of_kind("cpus", "box", "devices", "spread", "real") if complete(records, task, each)]
+    shown = [each for each in of_kind(*SIMULATED, "real") if complete(records, task, each)]
     if not shown:
         return
     what, real = TASKS[task], CONDITIONS[shown[0]].kind == "real"

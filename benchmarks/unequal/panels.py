@@ -13,8 +13,8 @@ REAL = ("real", "gpu")
 """Kinds of conditions whose seconds are those of a clock on the wall."""
 COLUMNS = 2
 """Panels of a figure: more would make it larger than a page of the repository may have."""
-SURVIVED = "survival.svg"
-"""The figure of the methods over Sync SGD, by cluster."""
+SURVIVED, CHANGED = "survival.svg", "changing.svg"
+"""The figures of the methods over Sync SGD, by cluster: speeds that spread, and that change during a run."""
 
 
 def panels(records: Mapping[Run, Record], task: str) -> list[str]:
@@ -49,3 +49,10 @@ def survival(records: Mapping[Run, Record]) -> list[list[str]]:
     """Return the clusters in the figure of survival, by the spread of their speeds; none without those of many."""
     rows = [[at for at in of_kind(kind) if complete(records, "digits", at)] for kind in ("spread", "cpus")]
     return [row for row in rows if row] if rows[0] else []
+
+
+def changing(records: Mapping[Run, Record]) -> list[list[str]]:
+    """Return the clusters in the figure of changes, that with one slow worker first; none without changes."""
+    found = [at for at in of_kind("changing") if complete(records, "digits", at)]
+    still = [at for at in ("one-slow",) if complete(records, "digits", at)]
+    return [still + found] if found else []

@@ -94,7 +94,7 @@ def together(runs: Sequence[Run], place: Path, until: float, add: Callable[[Run,
     watch = Watch()
 
     def harvest(over: bool) -> None:
-        watch.find(folders[0])
+        watch.find(folders)
         for run, (folder, spec) in list(todo.items()):
             if not over and not all((folder / f"final.{rank}.npz").exists() for rank in range(ranks_of(spec))):
                 return  # they run in this order

@@ -13,7 +13,7 @@ from benchmarks.unequal.entries import ENTRIES, FASTEST, SPLIT, SYNC, entries
 from benchmarks.unequal.findings import Cell, found_in, gain
 from benchmarks.unequal.runs import Run
 
-KINDS: tuple[Kind, ...] = ("cpus", "spread", "box", "devices", "real")
+KINDS: tuple[Kind, ...] = ("cpus", "spread", "changing", "box", "devices", "real")
 GROUPS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     ("two CPUs (simulated)", ("cpus",)),
     ("a device and a CPU (simulated)", ("box",)),

@@ -1,4 +1,4 @@
-"""The figure of survival: Sync SGD's time to the target over each method's, a panel for each cluster."""
+"""The figures of survival: Sync SGD's time to the target over each method's, a panel for each cluster."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ from benchmarks.evidence.drawing import INK, LINES, PALETTE, STYLE, svg
 from benchmarks.unequal import claims
 from benchmarks.unequal.conditions import CONDITIONS
 from benchmarks.unequal.entries import SYNC, entries
-from benchmarks.unequal.panels import SURVIVED, survival
+from benchmarks.unequal.panels import CHANGED, SURVIVED, changing, survival
 from benchmarks.unequal.runs import Run
 from benchmarks.unequal.tasks import TASKS
 
-TITLE = "Which method survives an unequal cluster (simulated)"
+TITLES = {
+    SURVIVED: "Which method survives an unequal cluster (simulated)",
+    CHANGED: "Which method survives speeds that change during a run (simulated)",
+}
 COLORS = {1: PALETTE[2], -1: PALETTE[0], 0: INK}
 """Of what is faster than Sync SGD, what is slower, and what is not told apart from it."""
 LABELS = {1: "told apart from Sync SGD: less time", -1: "told apart: more time", 0: "not told apart"}
@@ -33,13 +36,15 @@ TICKS = {0.25: "¼x", 1.0: "1x", 4.0: "4x", 16.0: "16x"}
 Panel = Mapping[str, Verdict]
 
 
-def draw(records: Mapping[Run, Record], folder: Path) -> bool:
-    """Write the figure if its clusters are complete; return whether they are."""
-    grid = survival(records)
-    if grid:
-        said = {at: claims.over(records, ("digits", at), SYNC) for row in grid for at in row}
-        (folder / SURVIVED).write_text(_slim(_drawn(grid, said, claims.noise(records))))
-    return bool(grid)
+def draw(records: Mapping[Run, Record], folder: Path) -> list[str]:
+    """Write the figures whose clusters are complete; return their names."""
+    drawn = []
+    for name, grid in ((SURVIVED, survival(records)), (CHANGED, changing(records))):
+        if grid:
+            said = {at: claims.over(records, ("digits", at), SYNC) for row in grid for at in row}
+            (folder / name).write_text(_slim(_drawn(TITLES[name], grid, said, claims.noise(records))))
+            drawn.append(name)
+    return drawn
 
 
 def _slim(text: str) -> str:
@@ -49,7 +54,7 @@ def _slim(text: str) -> str:
     return re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", text)
 
 
-def _drawn(grid: Sequence[Sequence[str]], said: Mapping[str, Panel], noisy: float) -> str:
+def _drawn(title: str, grid: Sequence[Sequence[str]], said: Mapping[str, Panel], noisy: float) -> str:
     subtitle = (
         f"Digits, to {TASKS['digits'].target}: virtual seconds of Sync SGD over the method's (above 1x: less "
         "time), 95% interval of each by itself; arrow: a missed target"
@@ -66,10 +71,10 @@ def _drawn(grid: Sequence[Sequence[str]], said: Mapping[str, Panel], noisy: floa
                 else:
                     axes.set_axis_off()
         top = drawn.get_figheight()
-        drawn.text(0.008, 1 - 0.06 / top, TITLE, va="top", fontsize=12, fontweight="bold")
+        drawn.text(0.008, 1 - 0.06 / top, title, va="top", fontsize=12, fontweight="bold")
         drawn.text(0.008, 1 - 0.3 / top, subtitle, va="top", fontsize=9)
         _legend(drawn, noisy)
-        return svg(drawn, f"{TITLE}. {subtitle}. {' '.join(_told(grid, said, noisy))}")
+        return svg(drawn, f"{title}. {subtitle}. {' '.join(_told(grid, said, noisy))}")
 
 
 def _told(grid: Sequence[Sequence[str]], said: Mapping[str, Panel], noisy: float) -> Iterator[str]:

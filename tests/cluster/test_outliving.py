@@ -78,6 +78,7 @@ def test_a_launcher_that_has_ended_keeps_nobody_waiting(tmp_path, hydra):
     [
         ({"on_bad_worker": "drop", "workers": 2}, 1, 1, True),
         ({"on_bad_worker": "drop", "workers": 2}, 2, 1, False),  # the server
+        ({"on_bad_worker": "drop", "workers": 3}, 1, 1, False),  # no server: nobody would drop it
         ({"on_bad_worker": "fail", "workers": 2}, 1, 1, False),
         ({"on_bad_worker": "drop", "workers": 2}, 1, 2, False),  # others would need its process
         ([], 1, 1, False),

@@ -158,3 +158,17 @@ def test_the_page_says_what_it_rests_on():
     assert "All times are **simulated**" in text
     assert section([], []) == []
     assert command.NETWORKS.with_name("networks.svg").stat().st_size < 40_000
+
+
+def test_ties_are_told_as_ties():
+    """By hand: twice as fast on three networks, half as fast on the other three, whatever the spread of speeds."""
+    records = [record("slowmo", 1, (20,) * 6), record("elastic-slowmo", 4, (10, 10, 10, 40, 40, 40))]
+    told = answer(records)
+    assert told.startswith("**Elastic averaging wins as often as it loses: ")
+    most, least = told.partition("by network ")[2].partition(";")[0].split(", least ")
+    spreads, links = len(SPREADS), list(LINKS)
+    for said, names, ahead in ((most, links[:3], spreads), (least, links[3:], 0)):
+        assert said.count(" of ") == 3
+        assert all(f"{name} ({ahead} of {spreads})" in said for name in names)
+    assert "by spread of speeds equally often" in told
+    assert "by workers" not in told, "there is one number"

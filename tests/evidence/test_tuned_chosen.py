@@ -33,7 +33,11 @@ def entries_of_the_file(place=PLACE):
 @pytest.fixture
 def store(tmp_path):
     """Return a store with all runs of the published file: the first entry is the fastest."""
-    kept, plans = Store(tmp_path / "store"), chosen(TASK, PLACE, [])
+    return filled(tmp_path / "store", pinned=False)
+
+
+def filled(folder, pinned):
+    kept, plans = Store(folder), chosen(TASK, PLACE, [], pinned=pinned)
     order = [each["entry"] for each in entries_of_the_file()]
     while play := following(plans, kept, set()):
         kept.keep(play, result(10.0 + order.index(play.entry.name) + play.seed / 10) | {"wall_seconds": 1.0}, 3.0)
@@ -116,6 +120,14 @@ def test_entries_without_trials_of_their_own_have_no_verdict(store, tmp_path):
     (line,) = [line for line in told.splitlines() if line.startswith(f"| {fair[0]} |")]
     assert "no claim" not in line
     assert len(records) == 3 * len(entries_of_the_file())
+
+
+def test_a_table_says_that_ranks_were_pinned_only_where_they_were(store, tmp_path):
+    pinned = collect(filled(tmp_path / "pinned", pinned=True).stored().values())
+    free = collect(store.stored().values())
+    assert "to which it is pinned" in page(pinned)
+    assert "by recursive halving" in page(free) and "pinned" not in page(free)
+    assert "pinned" not in page([*free[:-1], pinned[-1]]), "not of all of them"
 
 
 def test_an_entry_with_fewer_trials_is_called_faster_but_not_slower():

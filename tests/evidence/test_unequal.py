@@ -75,7 +75,7 @@ def test_a_split_is_as_the_speeds_are(condition, ratio):
     assert max(fast / ratio, slow) <= MISFIT * (fast + slow) / (ratio + 1)
 
 
-@pytest.mark.parametrize("condition", of_kind("box", "devices", "spread"))
+@pytest.mark.parametrize("condition", of_kind("box", "devices", "spread", "changing"))
 def test_a_step_of_a_split_takes_hardly_longer_than_a_perfect_one(condition):
     speeds = CONDITIONS[condition].speeds
     sizes = split(speeds)
@@ -234,10 +234,21 @@ def test_a_derived_set_has_the_first_labels_and_features(tmp_path):
 def test_survival_is_over_the_same_method_with_equal_speeds():
     records = complete("equal", seconds=(2, 2, 2)) | complete("one-slow", seconds=(3, 5, 4))
     records |= made("Async SGD", [1, 1, 1], condition="one-slow")
-    told = list(findings.survival(records))
+    told = list(findings.survival(records, "spread"))
     assert "| Async SGD | 2 | 1; 0.50x (0.50 to 0.50) |" in told
     assert "| Sync SGD | 2 | 4; 2.0x (1.04 to 3.7) |" in told, "t interval of log(3/2), log(5/2), log(4/2)"
     assert told[-1].startswith("- one of 8 at a quarter: Async SGD has the least median, and is told apart from 0")
+
+
+def test_speeds_that_change_are_beside_equal_ones():
+    records = complete("equal", seconds=(2, 2, 2)) | complete("moving", seconds=(3, 5, 4))
+    told = list(findings.survival(records, "changing"))
+    assert "| Sync SGD | 2 | 4; 2.0x (1.04 to 3.7) |" in told
+    assert [line for line in told if line.startswith("- ")] == told[-1:], "one of the cluster that changes"
+    assert told[-1].startswith("- each in turn at a quarter: ")
+    text = page(records, COSTS)
+    assert "### Speeds that change during a run (simulated)" in text
+    assert "### Speeds that change" not in page(complete("equal"), COSTS)
 
 
 def test_real_seconds_are_told_with_their_machine():

@@ -6,6 +6,8 @@ from dataclasses import asdict, replace
 
 import pytest
 from hooke.catalogue.validation import validate_run
+from hooke.hardware.gpus import DEVICE_ID
+from hooke.loop.train import run_spec_virtual
 from hooke.spec.events import STEP_COLUMNS
 from hooke.spec.journal import JournalWriter
 
@@ -135,6 +137,26 @@ def test_what_a_device_does_in_a_run_is_read_meanwhile():
     watch._readings = [nvml.Reading(*each) for each in readings]
     assert watch.between(1.0, 2.0) == {"gpu_busy": 0.75, "gpu_watts": 100.0}
     assert watch.between(3.0, 4.0) == {}
+
+
+def test_the_device_is_that_which_any_rank_of_any_run_has_named(tmp_path):
+    """For real, but for the name: two runs in virtual time, of which the second knows a device, on rank 1."""
+    folders = [tmp_path / "first", tmp_path / "second"]
+    named = {"workers": 2, "budget": {"samples": 64}, "target": None, "batch": 16, "evaluation": {"every": 64}}
+    spec = validate_run(document("digits", "ratio-2", SYNC, {"batch": 16, "lr": 0.1}, 1) | named)
+    run_spec_virtual(spec, folders[0])
+    run_spec_virtual(spec, folders[1])
+    watch = nvml.Watch(read=lambda device: (0.5, len(device)))
+    watch.find(folders)
+    assert watch._device == ""
+    journal = folders[1] / "journal.1.jsonl"
+    first, _, rest = journal.read_text().partition("\n")
+    start = json.loads(first)
+    start["notes"] |= {DEVICE_ID: "GPU-7"}
+    journal.write_text(f"{json.dumps(start)}\n{rest}")
+    watch.find(folders)
+    watch.close()
+    assert watch._device == "GPU-7"
 
 
 @pytest.mark.usefixtures("device")

@@ -3,12 +3,13 @@
 import json
 
 import pytest
+from hooke.catalogue.validation import validate_run
 
 from benchmarks.common import records as kept
 from benchmarks.unequal import __main__ as command
 from benchmarks.unequal import runs
-from benchmarks.unequal.conditions import TRIALS, TUNING_SEED
-from benchmarks.unequal.entries import ADAPTIVE, MERGING, SYNC, trial
+from benchmarks.unequal.conditions import CONDITIONS, TRIALS, TUNING_SEED
+from benchmarks.unequal.entries import ADAPTIVE, MERGING, SPLIT, SYNC, document, entries, trial
 from benchmarks.unequal.page import page
 from benchmarks.unequal.runs import Run, run_of
 from tests.evidence.test_unequal import COSTS, complete, record
@@ -70,3 +71,30 @@ def test_the_page_begins_with_what_was_found():
     order = ("**Which method for which workers.**", "pay?**", "## What was asked", "## How it was measured")
     places = [text.index(each) for each in order]
     assert places == sorted(places)
+
+
+def speeds(condition, seconds):
+    """Return the speeds of the workers of a cluster at a time of the run, as its specification has them."""
+    virtual = validate_run(document("digits", condition, SYNC, trial(SYNC, condition, 0), 1)).virtual
+    return [round(virtual.speed(worker, seconds), 6) for worker in range(8)]
+
+
+def test_speeds_cross_linearly_and_are_as_much_together():
+    for seconds, first, second in ((0, 1.0, 0.25), (0.04, 0.625, 0.625), (0.06, 0.4375, 0.8125), (9, 0.25, 1.0)):
+        assert speeds("crossing", seconds) == [first] * 4 + [second] * 4
+
+
+def test_each_worker_in_turn_is_the_slow_one():
+    for seconds, slow in ((0, 0), (0.019, 0), (0.02, 1), (0.15, 7), (0.161, 0), (0.181, 1), (0.599, 5)):
+        assert speeds("moving", seconds) == [0.25 if worker == slow else 1.0 for worker in range(8)], seconds
+
+
+def test_changing_clusters_have_the_entries_and_trials_of_others_of_as_many_workers():
+    for condition in ("crossing", "moving"):
+        assert entries(condition) == entries("one-slow")
+        for entry in set(entries(condition)) - {SPLIT}:
+            assert trials(entry, condition) == trials(entry, "one-slow")
+        assert min(CONDITIONS[condition].speeds) == 1, "relative to the slowest at the beginning"
+    moving, still = (trials(SPLIT, condition)[0]["sizes"] for condition in ("moving", "one-slow"))
+    assert sorted(moving) == sorted(still)
+    assert (min(moving), min(still)) == (moving[0], still[-1]), "as measured at the beginning"

@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+import socket
 import time
 from pathlib import Path
 
@@ -82,3 +84,26 @@ def test_killing_a_run_kills_its_forks(hosts, tmp_path):
     run.finish()
     assert members([run.folder.id]) == []
     wait_for(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in pids), "the end of the forks")
+
+
+def test_a_client_that_left_words_unread_ends_its_fork_and_not_the_server():
+    """The kernel then tells of a reset instead of an end."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        ours.sendall(b"told")
+        theirs.close()
+        assert warm._signals(ours) == bytes([signal.SIGKILL])
+
+
+@pytest.mark.parametrize("said", [b"", b"\0\0\0", b"\0\0\0\x09{"])
+def test_a_client_that_ended_before_it_had_asked_asks_for_nothing(said):
+    """What came with its words is closed: the reader of the pipe meets its end."""
+    ours, theirs = socket.socketpair()
+    read, write = os.pipe()
+    with ours, os.fdopen(read, "rb") as reader:
+        if said:
+            socket.send_fds(theirs, [said], [write])
+        os.close(write)
+        theirs.close()
+        assert warm._received(ours) is None
+        assert reader.read() == b""

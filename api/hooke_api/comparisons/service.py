@@ -113,13 +113,13 @@ def _across(found: engine.Across, rows: list[Row], spec: ExperimentSpec) -> Acro
     places = {cluster.name: cluster for cluster in spec.clusters}
     mine = [row for row in rows if row.first.workers == found.workers]
     own = [places[each.cluster] for each in found.clusters]
-    without = why_no_axis(own, found.workers)
+    without = why_no_axis(own, found.workers, spec.compute.device)
     variants = list(dict.fromkeys(row.first.variant for row in mine))
     return Across(
         workers=found.workers,
         clusters=[each.cluster for each in found.clusters],
         pool=list(found.pool),
-        spreads=spreads(own, found.workers),
+        spreads=spreads(own, found.workers, spec.compute.device),
         rows=[
             AcrossRow(
                 variant=variant,

@@ -25,13 +25,22 @@ GRACE = 130.0
 
 
 def tolerated(folders: list[str], rank: int) -> bool:
-    """Return whether the others may go on without this rank: a worker of one run, with `on_bad_worker: drop`."""
+    """Return whether the others may go on without this rank: a worker of one run, with `on_bad_worker: drop`.
+
+    Only beside a server, which drops it; others would wait for the rank in their next exchange with all.
+    """
     try:
         with Path(folders[0], "spec.json").open() as file:
             spec = json.load(file)
-        return possible() and len(folders) == 1 and spec["on_bad_worker"] == "drop" and rank < spec["workers"]
+        alone = len(folders) == 1 and spec["on_bad_worker"] == "drop"
+        return possible() and alone and rank < spec["workers"] < _ranks()
     except (OSError, ValueError, KeyError, TypeError):
         return False
+
+
+def _ranks() -> int:
+    """Return the number of ranks by the launcher; 0 if it is not known."""
+    return next((int(os.environ[name]) for name in SIZES if os.environ.get(name, "").isdigit()), 0)
 
 
 def outlive(folder: str, rank: int, signals: Collection[signal.Signals]) -> bool:
@@ -39,7 +48,7 @@ def outlive(folder: str, rank: int, signals: Collection[signal.Signals]) -> bool
 
     One of these signals asks all ranks to end: False if the others have not done so after GRACE.
     """
-    ranks = next((int(os.environ[name]) for name in SIZES if os.environ.get(name, "").isdigit()), 0)
+    ranks = _ranks()
     left, until = set(range(ranks)) - {rank}, float("inf")
     while left:
         if signal.sigtimedwait(signals, LOOK) is not None:

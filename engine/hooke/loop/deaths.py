@@ -22,6 +22,8 @@ class Deaths:
     def __init__(self, rank: RecordedRank) -> None:
         self._r = rank
         self.found: list[int] = []
+        self.before: dict[int, int] = {}
+        """Steps of each worker according to the message before its latest one."""
 
     @property
     def word(self) -> float:
@@ -55,6 +57,12 @@ class Deaths:
         except RankLost:
             return False
         return True
+
+    def take_back(self, worker: int, reached: dict[int, int]) -> None:
+        """Undo the account of steps whose update has not arrived: others take them, and their batches."""
+        reached[worker] = self.before[worker]
+        if self._r.dispatch is not None:
+            self._r.dispatch.undone(worker)
 
     def why(self, worker: int, step: int) -> str:
         """Return why a worker was dropped."""

@@ -103,8 +103,7 @@ class ServerLoop:
                     continue
             if not self.deaths.completes(partial(self._bring, into, worker)):
                 self._left.add(worker)  # also after its farewell: its end is heard next
-                if r.dispatch is not None:
-                    r.dispatch.undone(worker)
+                self.deaths.take_back(worker, self.reached)
                 continue
             r.recorder.release()
             r.ledger.enter(Phase.UPDATE)
@@ -130,6 +129,7 @@ class ServerLoop:
             if r.dispatch is not None:
                 steps = int(step) - self.reached.get(worker, int(step))
                 r.dispatch.done(worker, steps * r.schedule.accumulation)
+            self.deaths.before[worker] = self.reached.get(worker, int(step))
             self.reached[worker] = int(step)
             steps = sum(reached - self._began[w] for w, reached in self.reached.items())
             r.samples = self._base + r.schedule.step_samples * steps

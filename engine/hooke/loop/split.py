@@ -72,7 +72,7 @@ def _told(comm: Comm, speed: float, worker: int) -> float:
 
 
 def _simulated(spec: RunSpec, worker: int) -> Callable[[int], float]:
-    """Return the virtual seconds of so many batches at the beginning, without jitter."""
+    """Return the virtual seconds of so many batches at the beginning, without jitter; each step exchanges."""
     network, group = spec.virtual, spec.group(worker)
     assert network is not None  # noqa: S101 - the caller asked
     profile = network.profile(worker)
@@ -81,7 +81,9 @@ def _simulated(spec: RunSpec, worker: int) -> Callable[[int], float]:
     def seconds(batches: int) -> float:
         mean = batches * spec.batch * network.compute_seconds_per_sample / threads
         mean = mean / profile.speed + profile.overhead if profile else mean
-        return (mean + network.compute_seconds_per_step) / network.speed(worker, 0.0)
+        more = network.compute_seconds_per_step
+        more += network.compute_seconds_after_exchange if spec.workers > 1 else 0.0
+        return (mean + more) / network.speed(worker, 0.0)
 
     return seconds
 

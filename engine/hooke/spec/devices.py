@@ -101,6 +101,19 @@ def in_order(changes: Iterable[Change]) -> bool:
     return begins == sorted(begins)
 
 
+Straggling = Annotated[float, Field(ge=0, le=1, exclude_if=_absent, title="Straggling")]
+StragglingFactor = Annotated[
+    float,
+    Field(
+        ge=1,
+        le=10_000,
+        exclude_if=lambda value: value == 10,
+        title="Straggling factor",
+        description="How much longer such a gradient takes.",
+    ),
+]
+
+
 class DeviceGroup(Frozen):
     """Workers of the same kind."""
 
@@ -151,22 +164,11 @@ class DeviceGroup(Frozen):
         description="Sudden or drifting, in the order of their beginnings; each holds until the next one. A real "
         "worker sleeps accordingly.",
     )
-    straggling: float = Field(
+    straggling: Straggling = Field(
         0,
-        ge=0,
-        le=1,
-        exclude_if=_absent,
-        title="Straggling",
         description="Chance that a gradient takes `straggling_factor` times as long; of a real worker by a sleep.",
     )
-    straggling_factor: float = Field(
-        10,
-        ge=1,
-        le=10_000,
-        exclude_if=lambda value: value == 10,
-        title="Straggling factor",
-        description="How much longer such a gradient takes.",
-    )
+    straggling_factor: StragglingFactor = 10
 
     @model_validator(mode="after")
     def _fields_of_the_kind(self) -> DeviceGroup:

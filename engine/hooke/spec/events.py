@@ -114,6 +114,7 @@ class Done(Record):
     reason: Literal["budget", "target", "cancelled", "timed_out"]
     step: int
     samples: int
+    """Of all workers; with a server those whose updates it has received, not those that a killed worker lost."""
     clock: float
     wall: float
     phases: Phases

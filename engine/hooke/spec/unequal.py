@@ -6,7 +6,16 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
-from hooke.spec.devices import PROFILES, Change, DeviceGroup, Profile, factor_of, of_worker
+from hooke.spec.devices import (
+    PROFILES,
+    Change,
+    DeviceGroup,
+    Profile,
+    Straggling,
+    StragglingFactor,
+    factor_of,
+    of_worker,
+)
 from hooke.spec.frozen import Frozen
 
 Speed = Annotated[float, Field(gt=0, le=1000)]
@@ -48,22 +57,10 @@ class UnequalWorkers(Frozen):
         title="Changes of speed",
         description="In the order of their beginnings; each holds until the worker's next one.",
     )
-    straggling: float = Field(
-        0,
-        ge=0,
-        le=1,
-        exclude_if=_absent,
-        title="Straggling",
-        description="Chance that a gradient takes `straggling_factor` times as long.",
+    straggling: Straggling = Field(
+        0, description="Chance that a gradient takes `straggling_factor` times as long."
     )
-    straggling_factor: float = Field(
-        10,
-        ge=1,
-        le=10_000,
-        exclude_if=lambda value: value == 10,
-        title="Straggling factor",
-        description="How much longer such a gradient takes.",
-    )
+    straggling_factor: StragglingFactor = 10
 
     @field_validator("devices")
     @classmethod

@@ -4,10 +4,12 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections import Counter
 
 import numpy as np
 import pytest
+from hooke.cluster.runner import FAULT_GRACE
 from hooke.spec.events import Steps
 from hooke.spec.journal import records
 
@@ -179,6 +181,72 @@ def test_killed_in_mid_epoch_the_others_go_on_with_what_it_had_left(started, tmp
     twice = sum(max(0, n - EPOCHS) for n in times.values())
     assert 0 < end.returned <= 8 * BATCH and twice <= end.returned, "only what went back was used once more"
     assert end.samples == found["samples"]
+
+
+DYING = '''
+"""Async SGD, of which a worker dies after it has told of an update, and before it has sent it."""
+
+import os
+import signal
+
+from hooke.algorithms.async_sgd import AsyncSGD
+
+
+class Sends:
+    """What a worker sends by, until it dies."""
+
+    def __init__(self, rank):
+        self._rank, self._real = rank, rank.pushing
+
+    def __getattr__(self, name):
+        if name == "isend" and self._rank.t >= 20:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return getattr(self._real, name)
+
+
+class Dying(AsyncSGD):
+    """Dying.
+
+    That of async-sgd.
+    """
+
+    def run(self, r):
+        """Run the server's or the worker's part."""
+        if r.rank == 1:
+            r.pushing = Sends(r)
+        super().run(r)
+'''
+
+
+def test_an_update_that_did_not_arrive_is_not_in_the_samples(started, tmp_path):
+    """Each batch is an update: all that were computed arrived but the last one of the worker that died."""
+    (tmp_path / "own" / "algorithms").mkdir()
+    (tmp_path / "own" / "algorithms" / "dying.py").write_text(DYING)
+    method = {"name": "dying", "parameters": {"lr": 0.02}}
+    process, folder = started(algorithm=method, on_bad_worker="drop", checkpoint_every=None)
+    out, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 0, err
+    found = json.loads(out)
+    assert (found["state"], found["dropped"]) == ("succeeded", [1])
+    batches = [len(picked(tmp_path, folder, worker)) for worker in range(3)]
+    assert batches[1] == 20
+    assert found["samples"] == (sum(batches) - 1) * BATCH >= RUN["budget"]["samples"]
+    end = next(each for each in records(folder / "journal.3.jsonl") if each.kind == "done")
+    assert end.returned >= BATCH
+
+
+def test_without_a_server_a_killed_worker_ends_the_attempt_at_once(started, tmp_path):
+    """Nobody drops it: mpirun is told by its guard, and has not to be killed after a grace."""
+    method = {"name": "hogwild-sgd", "parameters": {"lr": 0.02}}
+    more = {"sharding": "iid", "budget": {"samples": 10**7}}
+    process, folder = started(algorithm=method, on_bad_worker="drop", checkpoint_every=None, **more)
+    wait_for(lambda: len(picked(tmp_path, folder, 1)) > 8, "work of the worker")
+    os.kill(next(iter(records(folder / "journal.1.jsonl"))).pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 1 and "SIGKILL" in err
+    killed = json.loads((folder / "exit.1.json").read_text())["monotonic"]
+    assert time.monotonic() - killed < FAULT_GRACE
+    assert processes_of(folder) == []
 
 
 def test_cancelled_after_that_the_others_end_in_order(started, tmp_path):

@@ -56,6 +56,22 @@ def test_real_workers_that_are_slowed_down_on_one_cluster_have_an_axis():
     assert why_no_axis([*here, simulated], 2).endswith("some are simulated, and others are not.")
 
 
+def test_workers_without_a_kind_are_as_those_of_a_kind_only_where_the_experiment_says_of_which():
+    """On a host with a GPU they compute on it: beside slowed CPUs the axis would be of devices, not of speeds."""
+    plain = ClusterChoice(name="plain", computed_on="local", workers=[2])
+    cpus, cards = (
+        ClusterChoice(name=kind, computed_on="local", groups=[{"kind": kind}, {"kind": kind, "speed": 0.25}])
+        for kind in ("cpu", "cuda")
+    )
+    assert spreads([plain, cpus], 2) is None
+    assert spreads([plain, cards], 2) is None
+    assert why_no_axis([plain, cpus], 2).endswith("which compute on what `compute.device: auto` finds.")
+    assert spreads([plain, cpus], 2, "cpu") == [1, 4] == spreads([plain, cards], 2, "cuda")
+    assert spreads([plain, cards], 2, "cpu") is None is spreads([plain, cpus], 2, "cuda")
+    assert why_no_axis([plain, cpus], 2, "cpu") is None
+    assert spreads([cluster(workers=2), cluster("b", workers=2, speeds=[1, 0.25])], 2, "cuda") == [1, 4]
+
+
 def test_why_there_is_no_axis_is_told_where_workers_are_unequal():
     assert why_no_axis([cluster(), cluster("b", speeds=[1, 0.25])], 4) is None, "there is one"
     assert why_no_axis([cluster(), cluster("b", latency=1e-3)], 4) is None, "no speeds differ"

@@ -67,6 +67,17 @@ def test_simulated_workers_know_their_speed():
     assert same[0].done.batches is None
 
 
+def test_what_a_gradient_takes_after_an_exchange_is_in_the_split():
+    """By hand: 8 ms per batch and 16 ms more in a step: 14 and 2 batches take 128 ms, at 1 and at a quarter."""
+    virtual = PLAIN | {"speeds": [1, 0.25], "memory_bandwidth": 1e15, "compute_seconds_after_exchange": 16e-3}
+    chosen = document(world="virtual", virtual=virtual, budget={"samples": 8 * 16 * 20})
+    chosen["algorithm"]["parameters"]["mean"] = 8
+    ends = run_spec_virtual(validate_run(chosen))
+    assert [each.done.batches for each in ends] == [14, 2]
+    computed = [each.done.phases["compute"] for each in ends]
+    assert computed == pytest.approx([20 * 128e-3, 20 * 128e-3 - 4 * 16e-3]), "1 had sent nothing before its first"
+
+
 def test_a_run_that_goes_on_keeps_the_sizes_of_its_checkpoint(tmp_path):
     virtual = PLAIN | {"speeds": [1, 0.25]}
     chosen = document(world="virtual", virtual=virtual, checkpoint="always", checkpoint_every=8 * 10 * 10)
