@@ -141,11 +141,12 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
     simulated = AT[place].world == "virtual"
     pinned = all(record.get("pinned") for record in records)
     crowded = ", oversubscribed" if AT[place].hosts > records[0]["hardware"]["cores"] else ""
+    placed = "" if simulated else _placed(AT[place].hosts, bool(crowded), pinned)
     lines = [
         f"## {heading((machine, task_name, place, effort))}{'' if simulated else crowded}",
         "",
         f"{machine or _computed(records)}. {effort[0].upper()}{effort[1:]}. "
-        f"{_step(task, found, '' if simulated else _placed(AT[place].hosts, bool(crowded), pinned))}{_cost(records)}",
+        f"{_step(task, found, placed)}{_cost(records)}",
         "",
         *(f"- {sentence}" for sentence in (*_findings(found), *field.notes(effort, found, task.collective))),
         "",
