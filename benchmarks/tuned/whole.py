@@ -73,6 +73,7 @@ def largest_table(tables: Sequence[tuple[At, Mapping[str, Row]]]) -> Iterator[st
     yield (
         f"**Most methods in one table**, [simulated](tuned.md#{anchor(heading(at))}): "
         f"{len(field.methods_entered(found))} of the {field.methods()} methods; "
-        f"{task.title.split(', all-reduces')[0]}, {AT[at[2]].title}, {at[3]}, {seeds} seeds. {counted(found)} The fastest: {first}. The fastest elastic "
+        f"{task.title.split(', all-reduces')[0]}, {AT[at[2]].title}, {at[3]}, {seeds} seeds. "
+        f"{counted(found)} The fastest: {first}. The fastest elastic "
         f"one, over the fastest other: {said}. It is of a small model, and says little of others."
     )
