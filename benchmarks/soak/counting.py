@@ -42,6 +42,8 @@ class Journal(Records):
     """When it began, s since 1970."""
     written: float = 0.0
     """When its journal was last written, s since 1970."""
+    stopped: int | None = None
+    """Samples at which it ended because it was told to stop: an evaluation is made there, too."""
 
 
 Key = tuple[int, int]
@@ -133,6 +135,7 @@ def complete(run: RunFacts) -> Iterator[Violation]:
     scored = Counter(visible_evaluations(run))
     decides = run.workers if run.servers else 0
     due = Counter(wanted.evaluations)
+    scored -= Counter(_of_stops(run) - due.keys())
     yield from _differences(run, (run.attempt, decides), "evaluations shown", due, scored)
 
 
@@ -154,6 +157,16 @@ def visible_evaluations(run: RunFacts) -> Iterator[int]:
         counted = [samples for samples in own if samples < first]
         yield from counted
         first = min([first, *counted])
+
+
+def _of_stops(run: RunFacts) -> set[int]:
+    """Return the samples at which attempts that a later one continued were told to stop, and were evaluated."""
+    last = max((attempt for attempt, _ in run.journals), default=0)
+    return {
+        journal.stopped
+        for (attempt, _), journal in run.journals.items()
+        if attempt < last and journal.stopped is not None and journal.stopped in journal.evaluations
+    }
 
 
 def _newest_first(run: RunFacts) -> list[int]:

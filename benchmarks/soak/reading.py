@@ -10,7 +10,7 @@ from typing import Any
 
 from hooke.cluster.broker import queue
 from hooke.errors import JournalError
-from hooke.spec.events import Evaluation, Start, Steps
+from hooke.spec.events import Done, Evaluation, Start, Steps
 from hooke.spec.journal import parse, read_new, unpack
 from hooke_api.storage import blocks
 
@@ -75,6 +75,7 @@ def _journal(path: Path) -> Journal:
     steps: list[int] = []
     evaluations: list[int] = []
     start: Start | None = None
+    stopped: int | None = None
     for line in read_new(path, 0)[0]:
         try:
             record: Any = parse(line)
@@ -86,12 +87,15 @@ def _journal(path: Path) -> Journal:
             evaluations.append(record.samples)
         elif isinstance(record, Start):
             start = record
+        elif isinstance(record, Done) and record.reason == "cancelled":
+            stopped = record.samples
     return Journal(
         steps=tuple(steps),
         evaluations=tuple(evaluations),
         restored=(start.restored_step or 0) if start else 0,
         began=start.unix if start else None,
         written=path.stat().st_mtime,
+        stopped=stopped,
     )
 
 

@@ -80,6 +80,23 @@ def test_an_evaluation_that_is_lost_and_one_that_is_doubled():
     assert kinds(run(stored={(2, 0): doubled})) == {(counting.DOUBLED, 2)}
 
 
+def test_the_evaluation_of_an_attempt_that_was_told_to_stop_and_was_continued_counts_once():
+    steps, scores = (
+        tuple(range(1, 10)),
+        (0, 160, 272),
+    )  # told to stop after 9 steps: evaluated between two that are due
+    stopped = {(1, 0): Journal(steps, scores, began=100.0, written=110.0, stopped=272)}
+    later = {
+        (2, 0): Journal(tuple(range(10, 21)), (320, 480, 640), restored=9, began=120.0),
+        (2, 1): Journal(tuple(range(10, 21)), (), restored=9, began=120.0),
+    }
+    assert violations([run(journals=stopped | later)]) == []
+    twice = {(1, 0): Records(steps, (0, 160, 272, 272))}
+    assert {found.kind for found in violations([run(twice, stopped | later)])} == {counting.DOUBLED}
+    unknown = {(1, 0): replace(stopped[1, 0], stopped=None)}
+    assert kinds(run(journals=unknown | later)) == {(counting.DOUBLED, 2)}
+
+
 def test_a_success_without_all_steps_although_all_that_was_written_is_stored():
     short = Journal(tuple(range(9, 20)), (320, 480, 640), restored=8, began=120.0)
     (found,) = violations([run(journals={(2, 0): short})])
