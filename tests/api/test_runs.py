@@ -31,6 +31,17 @@ def test_filters(service):
     assert service.client.get("/runs", params={"run": ["x"] * 101}).status_code == 422
 
 
+@ONE_KIND
+def test_runs_are_told_with_the_names_of_their_experiments(service):
+    made = [service.submit(name=name) for name in ("first", "second")]
+    expected = {(each["id"], each["number"], each["name"]) for each in made}
+    fields = ("experiment_id", "experiment_number", "experiment_name")
+    for asked in ({}, {"sort": "-created"}):
+        found = service.runs(**asked)
+        assert {tuple(run[name] for name in fields) for run in found} == expected
+        assert service.run(found[0]["id"])["experiment_name"] in {"first", "second"}
+
+
 def table(answer):
     """Return the lines of a CSV answer as one dictionary each."""
     assert answer.status_code == 200, answer.text

@@ -45,7 +45,7 @@ class Screen:
     more: bool = False
     """Of that of `tests.look.seeded_more`."""
     told: dict[str, Any] | None = None
-    """Answers of the API, by a pattern of the address, in place of its own."""
+    """Answers of the API, by a pattern of the address, in place of its own; None: it refuses."""
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -75,6 +75,12 @@ def _find(page: Page) -> None:
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search").fill("sync")
     page.get_by_role("group", name="Algorithms").wait_for()
+
+
+def _find_runs(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search").fill("run 1")
+    page.get_by_role("group", name="Runs").get_by_role("option").first.wait_for()
 
 
 def _complete(page: Page) -> None:
@@ -182,6 +188,7 @@ SCREENS = (
     ),
     Screen("person", "/", "[data-testid=person]", _click("[data-testid=person]", "[role=menu]")),
     Screen("palette", "/", "[data-testid=experiment-item]", _find),
+    Screen("palette-runs", "/", "[data-testid=experiment-item]", _find_runs),
     Screen("new", "/new", "[data-testid=form]"),
     Screen("new-example", "/new?example=true", "[data-testid=plan][data-settled=true]"),
     Screen("new-examples", "/new", "[data-testid=form]", _click("[data-testid=start-from]", "[role=menu]")),
@@ -233,6 +240,15 @@ SCREENS = (
         "[data-testid=cancel-experiment]",
         _click("[data-testid=cancel-experiment]", "[role=dialog]"),
     ),
+    Screen("experiment-epochs", "/experiments/{full}?axis=epochs", "[data-testid=run-row]"),
+    Screen(
+        "experiment-fault", "/experiments/{full}", "[data-testid=error]", told={"**/api/v1/experiments/*": None}
+    ),
+    Screen(
+        "algorithm-fault", "/algorithms/sync-easgd", "[data-testid=error]", told={"**/api/v1/algorithms*": None}
+    ),
+    Screen("new-fault", "/new", "[data-testid=error]", told={"**/api/v1/workloads*": None}),
+    Screen("run-fault", "/runs/{run}", "[data-testid=error]", told={"**/api/v1/runs/*": None}),
     Screen("experiment-long", "/experiments/{long}", "[data-testid=run-row]"),
     Screen("found-runs", "/runs?filter=state%20%3D%20succeeded&sort=-accuracy", "[data-testid=found-run]"),
     Screen("found-runs-fault", "/runs?filter=worker%20%3D%208", "[data-testid=filter][aria-invalid=true]"),
@@ -316,8 +332,13 @@ def go(page: Page, url: str, screen: Screen, path: str) -> None:
         screen.act(page)
 
 
+REFUSED = {"title": "Forbidden", "status": 403, "detail": "this session may not read it: sign in as another user"}
+
+
 def _tell(answer: Any, route: Route) -> None:
-    if route.request.method == "GET":
+    if answer is None:
+        route.fulfill(status=403, json=REFUSED, content_type="application/problem+json")
+    elif route.request.method == "GET":
         route.fulfill(json=answer)
     else:
         route.fallback()

@@ -8,10 +8,11 @@ from typing import Any
 
 from hooke.comparison.figures import PhaseSums, RankSums, RunFigures, add_up
 from hooke.trace.phases import PHASES
-from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy.orm import Session
 
-from hooke_api.models import RankTotals, Run, StoredEvaluation
+from hooke_api.models import RankTotals, Run
+from hooke_api.storage import evaluated
 from hooke_api.storage.energy import Energy, energy_of
 
 _ELSEWHERE = ("totals", "target_accuracy", "best_accuracy", "energy", "energy_shared")
@@ -30,12 +31,10 @@ def one_run(session: Session, run_id: str) -> RunFigures:
 
 
 def _those(session: Session, mine: ColumnElement[bool]) -> list[RunFigures]:
-    totals, accuracies = _totals(session, mine), _accuracies(session, mine)
-    energy = energy_of(session, mine)
-    return [
-        figures(run, totals.get(run.id), accuracies.get(run.id, (None, None)), energy.get(run.id))
-        for run in session.scalars(select(Run).where(mine).order_by(Run.number))
-    ]
+    runs = session.scalars(select(Run).where(mine).order_by(Run.number)).all()
+    totals, energy = _totals(session, mine), energy_of(session, mine)
+    accuracies = evaluated.accuracies(session, [run.id for run in runs])
+    return [figures(run, totals.get(run.id), accuracies[run.id], energy.get(run.id)) for run in runs]
 
 
 def figures(
@@ -49,30 +48,6 @@ def figures(
     at_target, best = accuracies
     told: dict[str, Any] = {"energy": energy.final, "energy_shared": energy.shared} if energy else {}
     return RunFigures(**own, **told, target_accuracy=at_target, best_accuracy=best, totals=totals)
-
-
-def _accuracies(session: Session, mine: ColumnElement[bool]) -> dict[str, tuple[float | None, float | None]]:
-    """Return the accuracy at the target and the best one of each of these runs.
-
-    Of earlier attempts count the evaluations that come before those of the next one: it went on from there.
-    """
-    of, later = StoredEvaluation, aliased(StoredEvaluation)
-    met = and_(of.reached, of.attempt == Run.attempt, of.clock == Run.time_to_target)
-    repeated = exists().where(
-        later.run_id == of.run_id,
-        later.attempt > of.attempt,
-        later.attempt <= Run.attempt,
-        later.samples <= of.samples,
-    )
-    counts = or_(of.attempt == Run.attempt, and_(of.attempt.between(Run.resume_from, Run.attempt), ~repeated))
-    query = (
-        select(Run.id, func.max(case((met, of.accuracy))), func.max(of.accuracy))
-        .select_from(of)
-        .join(Run, Run.id == of.run_id)
-        .where(mine, counts)
-        .group_by(Run.id)
-    )
-    return {run: (target, best) for run, target, best in session.execute(query)}
 
 
 def _totals(session: Session, mine: ColumnElement[bool]) -> dict[str, PhaseSums]:

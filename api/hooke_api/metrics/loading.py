@@ -37,9 +37,8 @@ from hooke_api.models import (
     Experiment,
     RankTotals,
     Run,
-    StoredEvaluation,
 )
-from hooke_api.storage import blocks, steps
+from hooke_api.storage import blocks, evaluated, steps
 
 IDS_PER_QUERY = 500
 
@@ -156,8 +155,7 @@ def read_keys(session: Session, runs: Sequence[Facts]) -> dict[str, Key]:
     left: dict[str, int] = {}
     for ids in parts(runs):
         chunks.update(steps.counts(session, ids))
-        stored_evaluations = select(StoredEvaluation.run_id, func.count()).where(StoredEvaluation.run_id.in_(ids))
-        evaluations.update(session.execute(stored_evaluations.group_by(StoredEvaluation.run_id)).all())
+        evaluations.update(evaluated.counts(session, ids))
         started = select(RankTotals.run_id, func.count()).where(RankTotals.run_id.in_(ids))
         started = started.where(RankTotals.host.is_not(None)).group_by(RankTotals.run_id)
         began.update(session.execute(started).all())

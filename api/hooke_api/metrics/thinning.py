@@ -34,6 +34,7 @@ from hooke_api.metrics.m4 import m4
 from hooke_api.metrics.schemas import BYTES_SENT, Axis, CommonMetric, Metric
 from hooke_api.metrics.table import Floats
 from hooke_api.models import RankTotals, Run, ThinnedSeries
+from hooke_api.storage import evaluated
 from hooke_api.storage.database import Database
 
 LEVELS = (1024, 10_000)
@@ -93,7 +94,7 @@ def store(database: Database, run_id: str, again: bool = False) -> bool:
     """Store the levels of a run, and its points beside the places of bands, if it has ended; return if it did.
 
     Not if it has those of its present data, but `again`: other runs of its group have ended since. Of a short one,
-    only where it ends, which others have to know.
+    only where it ends, which others have to know, and what its evaluations say (`hooke_api.storage.evaluated`).
     """
     with database.read() as session:
         runs = read_facts(session, Run.id == run_id)
@@ -109,11 +110,12 @@ def store(database: Database, run_id: str, again: bool = False) -> bool:
         places = stored_brackets.united(list(stored_brackets.others_of(session, run).values()))
         found = _curves(session, run, keys[run_id], places)
         steps = session.scalar(select(func.max(RankTotals.steps)).where(RankTotals.run_id == run_id)) or 0
-    made = [stored_brackets.places_row(run, found, places)]
+        known = evaluated.row(session, run_id)
+    made = [known, stored_brackets.places_row(run, found, places)]
     if not again or steps > LEAST_STEPS:
         made += _rows(run, found)
         made += stored_brackets.rows(run, found, places, LEVELS[0]) if isinstance(found, Growing) else ()
-    rows = [{"run_id": run_id, "of_data": of_data, **row} for row in made]
+    rows = [{"run_id": run_id, "of_data": of_data} | row for row in made]
     with database.write() as session:
         if session.get(Run, run_id) is None:  # purged meanwhile
             return False

@@ -168,7 +168,8 @@ class ThinnedSeries(Base):
     """A metric of an ended run at a limited resolution, so that a look at a long run reads little.
 
     `hooke_api.metrics.thinning` writes and reads it; it is derived from the rows of the tables above. A row whose
-    limit is 0 has what `hooke_api.metrics.stored_growth` keeps of a run in progress.
+    limit is 0 has what `hooke_api.metrics.stored_growth` keeps of a run in progress, one below zero what
+    `hooke_api.metrics.stored_brackets` and `hooke_api.storage.evaluated` keep.
     """
 
     __tablename__ = "thinned_series"

@@ -132,6 +132,10 @@ class RunSummary(View):
     """Id of the run."""
     experiment_id: str
     """Id of its experiment."""
+    experiment_number: int = 0
+    """Number of its experiment."""
+    experiment_name: str = ""
+    """Name of its experiment."""
     number: int
     """Its number within its experiment, from 1."""
     variant: str

@@ -46,6 +46,8 @@ from hooke_api.waiting.service import of_runs
 
 MOST_NAMED = 100
 """Runs that a filter may name."""
+_BESIDE = ("waiting", "energy_j", "energy_note", "experiment_number", "experiment_name")
+"""Fields of a summary that are not columns of the run."""
 T = TypeVar("T", Run, str)
 
 
@@ -143,15 +145,24 @@ def queried(session: Session, cursors: Cursors, chosen: Filter, part: Page) -> t
 
 
 def _summaries(session: Session, shown: Sequence[Run], part: Page, silence: timedelta) -> list[RunSummary]:
-    waiting = of_runs(session, shown, silence)
+    waiting, named = of_runs(session, shown, silence), _experiments(session, shown)
     energy = energy_of(session, Run.id.in_([row.id for row in shown])) if part.energy else {}
     items = []
     for row in shown:
-        told: dict[str, Any] = {"waiting": waiting.get(row.id)}
+        told: dict[str, Any] = {"waiting": waiting.get(row.id)} | named[row.experiment_id]
         if used := energy.get(row.id):
             told |= {"energy_j": used.joules, "energy_note": used.note}
         items.append(RunSummary.model_validate(row).model_copy(update=told))
     return items
+
+
+def _experiments(session: Session, runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
+    """Return what a run is told with of its experiment, by the id of that."""
+    of = Experiment
+    query = select(of.id, of.number, of.name).where(of.id.in_({run.experiment_id for run in runs}))
+    return {
+        id: {"experiment_number": number, "experiment_name": name} for id, number, name in session.execute(query)
+    }
 
 
 def get(session: Session, run_id: str) -> Run:
@@ -200,7 +211,8 @@ def view(session: Session, run: Run, silence: timedelta) -> RunView:
     ).all()
     energy = energy_of(session, Run.id == run.id).get(run.id)
     return RunView(
-        **RunSummary.model_validate(run).model_dump(exclude={"waiting", "energy_j", "energy_note"}),
+        **RunSummary.model_validate(run).model_dump(exclude=set(_BESIDE)),
+        **_experiments(session, [run])[run.experiment_id],
         waiting=of_runs(session, [run], silence).get(run.id),
         spec=run.spec,
         fingerprint=run.fingerprint,

@@ -16,7 +16,7 @@ from fastapi import Depends, Request
 from sqlalchemy import Connection, create_engine, event, make_url, text
 from sqlalchemy.orm import Session
 
-from hooke_api.storage import outbox, revisions, trail
+from hooke_api.storage import evaluated, outbox, revisions, trail
 from hooke_api.storage.objects import ObjectStore
 from hooke_api.storage.steps import STORE
 from hooke_api.storage.turns import Turns
@@ -56,7 +56,7 @@ class Database:
         """
         self._committed = committed
         self.objects = objects
-        self._info = {STORE: objects}
+        self._info = {STORE: objects, evaluated.KEPT: evaluated.memory()}
         self.url = make_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._turns = Turns(1, WAITING, seconds) if self.sqlite else Turns(AT_ONCE, WAITING - AT_ONCE, seconds)
@@ -111,7 +111,7 @@ class Database:
         """
         with (
             self._turns.take(),
-            self.engine.connect().execution_options(hooke_write=True) as connection,
+            self.engine.connect().execution_options(**{evaluated.WRITES: True}) as connection,
             connection.begin(),
             Session(connection, expire_on_commit=False, info=self._info) as session,
         ):
@@ -156,7 +156,7 @@ def alembic_config(folder: Path, connection: Connection | None = None) -> Config
 
 
 def _begin(connection: Connection) -> None:
-    write = connection.get_execution_options().get("hooke_write")
+    write = connection.get_execution_options().get(evaluated.WRITES)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 

@@ -32,6 +32,13 @@ it("every method is listed under its family, found by what is typed, and leads t
   expect(address()).toBe("/algorithms/sync-easgd");
 });
 
+it("a page that could not be loaded has a heading, too", async () => {
+  server.on("GET /algorithms", new Refusal(404, "Gone."));
+  openApp(server, "/algorithms/sync-easgd");
+  expect(await screen.findByText(/The algorithm could not be loaded/)).toBeVisible();
+  expect(screen.getByRole("heading", { level: 1, name: "Algorithm" })).toBeVisible();
+});
+
 it("a page has the equations as written, ranges, what tuning searches and what is verified", async () => {
   openApp(server, "/algorithms/sync-easgd");
   const method = within(await screen.findByTestId("documentation"));

@@ -1,6 +1,6 @@
 /** Of many charts, those in view are drawn. */
 import { fireEvent, screen } from "@testing-library/react";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries } from "@/lib/charts/series";
 import { variantStyle } from "@/lib/theme/palette";
@@ -105,4 +105,30 @@ it("on paper all charts are drawn, as they are now", async () => {
   expect(heights(0)).toEqual(heights(1));
   fireEvent(window, new Event("afterprint"));
   await frame();
+});
+
+it("a chart out of view is built once the browser is idle, and has no part in the cursor before it comes into view", async () => {
+  const idle: (() => void)[] = [];
+  vi.stubGlobal("requestIdleCallback", (call: () => void) => idle.push(call));
+  onTestFinished(() => void vi.stubGlobal("requestIdleCallback", undefined));
+  const see = outOfView();
+  show(charts(A, A, A));
+  see(image(0), true);
+  await frame();
+  const built = () => [0, 1, 2].map((i) => image(i).querySelector("canvas") !== null);
+  expect(built()).toEqual([true, false, false]);
+  idle.shift()?.();
+  expect(built()).toEqual([true, true, false]); // one at a time
+  idle.shift()?.();
+  expect(built()).toEqual([true, true, true]);
+  expect(idle).toEqual([]);
+  await frame();
+  expect(heights(2)).toEqual(heights(0));
+  const box = (i: number) => image(i).querySelector(".u-over")?.lastElementChild;
+  const over = image(0).querySelector(".u-over") as HTMLElement;
+  fireEvent.mouseEnter(over, { clientX: 30, clientY: 20 });
+  fireEvent.mouseMove(over, { clientX: 30, clientY: 20 });
+  await frame();
+  expect(box(0)).not.toHaveAttribute("hidden");
+  expect(box(1)).toHaveAttribute("hidden");
 });

@@ -29,6 +29,27 @@ describe("exporting an experiment", () => {
     ]);
   });
 
+  it.each([
+    ["-time", false, "experiment=exp_7&sort=-time_to_target"],
+    ["run", false, "experiment=exp_7&sort=number"],
+    ["-test", true, "experiment=exp_7&sort=-test_accuracy&filter=archived"],
+    ["-state", false, "experiment=exp_7"],
+  ])("offers all runs in the order of their table: %s", async (sort, archived, query) => {
+    const fetched: (string | null)[] = [];
+    vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function (this: HTMLAnchorElement) {
+      if (this.hasAttribute("download")) fetched.push(this.getAttribute("href"));
+    });
+    server.on("GET /experiments/*", experiment({ archived }));
+    server.on("GET /runs.parquet", "PAR1");
+    const { user } = await openExperiment(server, `/experiments/exp_7?sort=${sort}`);
+    await user.click(screen.getByTestId("export"));
+    const file = await screen.findByRole("menuitem", { name: "All runs, CSV" });
+    expect(file).toHaveAttribute("href", `/api/v1/runs.csv?${query}`);
+    await user.click(await screen.findByRole("menuitem", { name: "All runs, Parquet" }));
+    await waitFor(() => expect(fetched).toEqual([`/api/v1/runs.parquet?${query}`]));
+    expect(`${server.askedFor("GET /runs.parquet")[0]?.query}`).toBe(query);
+  });
+
   it("prints the report once it is there", async () => {
     const tab = {
       closed: false,

@@ -78,6 +78,15 @@ it("the target, the runs that met it and the evaluations are marked", () => {
   expect(svg.match(/stroke-opacity="0.6"\/>/g)).toHaveLength(3);
 });
 
+it("many evaluations at one place are marked once in a colour, and do not make the file large", () => {
+  const x = Array.from({ length: 5000 }, (_, i) => i / 50);
+  const runs = Array.from({ length: 25 }, (_, i) => ({ x, style: variantStyle(i % 2) }));
+  const ticks = drawing({ evaluations: runs }).match(/<line [^>]*stroke-opacity="0.6"\/>/g) ?? [];
+  expect(ticks.length).toBeGreaterThan(500);
+  expect(ticks.length).toBeLessThan(2 * 2 * WIDTH);
+  expect(new Set(ticks).size).toBe(ticks.length);
+});
+
 it("without a point there are axes and no curve", () => {
   const svg = drawing({ series: [] });
   expect(paths(svg, "stroke-width")).toEqual([]);

@@ -179,11 +179,11 @@ describe("runs", () => {
 
   it("say where they ran, with which seed, and what came of them", () => {
     const shown = { ...runSummary(21), accuracy: 0.5, workers: 1, cluster: "local", seed: 3 };
-    const [entry] = ofRuns([shown], new Map());
+    const [entry] = ofRuns([shown]);
     expect(entry?.label).toBe(`Run #21, ${runSummary(21).variant}`);
     expect(entry?.more).toMatch(/^local, 1 worker · seed 3 · .+ · 50.0%$/);
-    const other = { ...shown, id: "run_x", experiment_id: "exp_8" };
-    const told = ofRuns([shown, other], new Map([["exp_8", "#8 Digits"]]));
+    const other = { ...shown, id: "run_x", experiment_number: 8, experiment_name: "Digits" };
+    const told = ofRuns([shown, other]);
     expect(told.map(({ label }) => label)).toEqual([entry?.label, entry?.label]);
     expect(told.map(({ more }) => more)).toEqual([entry?.more, `#8 Digits · ${entry?.more}`]);
   });

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { answerExperiment } from "../experiment/page";
 import { frame, openApp } from "../support/app";
 import { experiment, summary } from "../support/fixtures/experiment";
-import { apiServer } from "../support/server";
+import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
 const option = (name: RegExp) => screen.findByRole("option", { name });
@@ -43,6 +43,23 @@ describe("from the palette, an experiment", () => {
     const [asked, ...more] = server.askedFor("POST /experiments/import");
     expect(asked?.query.get("project")).toBe(project);
     expect(more).toEqual([]);
+  });
+
+  it("is said to be imported until it is there, or why it is not", async () => {
+    let refuse = () => {};
+    const waits = new Promise<Refusal>((resolve) => {
+      refuse = () => resolve(new Refusal(422, "it is no bundle"));
+    });
+    server.on("POST /experiments/import", waits);
+    chooses(new File(["PK"], "digits.zip"));
+    const { user } = await openPalette("/");
+    await user.click(await option(/^Import an experiment/));
+    const note = await screen.findByText("Importing digits.zip …");
+    expect(note.closest("[role=status]")).toBeVisible();
+    refuse();
+    expect(await screen.findByText(/The experiment could not be imported\./)).toBeVisible();
+    expect(screen.getByText(/it is no bundle/)).toBeVisible();
+    expect(screen.queryByText(/^Importing/)).toBeNull();
   });
 
   it("is not imported where no file was chosen, and nothing is read again", async () => {

@@ -38,6 +38,7 @@ function typeQuickly(field: HTMLElement, text: string) {
     fireEvent.change(field, { target: { value: text.slice(0, end) } });
 }
 
+const NAMED = { experiment_number: 7, experiment_name: "Digits, three ways" };
 const option = (name: RegExp) => screen.findByRole("option", { name });
 const current = (field: HTMLElement) =>
   document.getElementById(field.getAttribute("aria-activedescendant") ?? "")?.textContent;
@@ -151,7 +152,7 @@ describe("the command palette", () => {
     // the page of the run asks for its parts as soon as it is shown: at once where another test has loaded it
     answerExperiment(server);
     server
-      .on("GET /runs", { items: [runSummary(21)], next_cursor: null })
+      .on("GET /runs", { items: [runSummary(21, NAMED)], next_cursor: null })
       .on("GET /runs/*", run())
       .on("GET /runs/*/logs", { lines: [], more: false, next_after: 0 });
     const { user, field, address, router } = await openPalette();

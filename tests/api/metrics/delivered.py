@@ -28,6 +28,8 @@ from hooke_api.models import (
 )
 from hooke_api.storage import blocks
 from hooke_api.storage.database import Database
+from sqlalchemy import update
+from sqlalchemy.orm import Session
 
 AXES = ("clock", "wall", "samples", "step", "bytes")
 OF_STEPS = ("train_loss", "communication_fraction", "throughput", "staleness", "bytes_sent")
@@ -53,6 +55,12 @@ def add_experiment(database: Database) -> str:
     with database.write() as session:
         session.add(Experiment(id=f"exp_{number}", number=number, spec={}, created_at=now(), **labels, **WHO))
     return f"exp_{number}"
+
+
+def count_record(session: Session, run: str) -> None:
+    """Let one more record of the first rank of a run be stored."""
+    first = (RankTotals.run_id == run, RankTotals.rank == 0)
+    session.execute(update(RankTotals).where(*first).values(stored=RankTotals.stored + 1))
 
 
 @dataclass
@@ -141,6 +149,7 @@ class Delivered:
             session.add(
                 StoredEvaluation(**place, **found, accuracy=1 - value, seconds=0.0, reached=False, further=further)
             )
+            count_record(session, self.id)
 
     def drop(self, worker: int, step: int) -> None:
         place = {"run_id": self.id, "attempt": self.attempt, "rank": 0, "seq": 10**6 + next(_numbers)}

@@ -14,6 +14,7 @@ from tests.api.metrics.delivered import (
     Delivered,
     add_experiment,
     bands,
+    count_record,
     let_few_steps_be_many,
     true_bands,
 )
@@ -89,6 +90,7 @@ def test_answers_are_those_of_everything_whatever_is_read_together(database, lim
                 of = {"run_id": runs[1].id, "attempt": 1, "rank": 1, "seq": 1, "step": 1, "seconds": 0.0}
                 row = {"samples": 10**5, "clock": 1.0, "wall": 1.0, "loss": 0.1, "accuracy": 0.5, "reached": False}
                 session.add(StoredEvaluation(**of, **row))
+                count_record(session, runs[1].id)
         if look == 6:
             runs[2].again(None)
             runs[2].begin((0, 1))

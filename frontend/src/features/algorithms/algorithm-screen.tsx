@@ -39,7 +39,14 @@ export function AlgorithmScreen() {
   }, [title]);
   if (found) return <Page algorithm={found} findings={FINDINGS.get(name)} />;
   if (query.data) return <Missing name={name} />;
-  if (query.isError) return <LoadFault what="The algorithm could not be loaded." query={query} />;
+  if (query.isError) {
+    return (
+      <>
+        <h1 className={screen.title}>Algorithm</h1>
+        <LoadFault what="The algorithm could not be loaded." query={query} />
+      </>
+    );
+  }
   return <Skeleton height={420} mt={24} />;
 }
 

@@ -1,77 +1,49 @@
 import { memo, type ReactNode, useEffect, useRef, useState } from "react";
-import type { ChartAxis } from "@/lib/api/types";
-import type { AddedChart, choicesOf } from "@/lib/charts/added-charts";
-import { ChartHead } from "@/lib/charts/chart-controls";
+import type { AddedProps } from "@/lib/charts/added-charts";
+import { asChart } from "@/lib/charts/chart-controls";
 import { sameItems } from "@/lib/charts/drawn-by";
 import { useNear } from "@/lib/charts/use-near";
-import type { Zoom } from "@/lib/charts/zoom";
-import type { FurtherMetricView } from "@/lib/client/types.gen";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { crossingsOf } from "./crossings";
 import { type ChartsLook, MetricChart } from "./metric-chart";
 import { useCurves } from "./use-curves";
+import type { Wanted } from "./use-experiment";
 
 /** Until what is in view is there, ms: a chart out of view waits as long, and is read once. */
 const LATE = 4000;
 
-interface AddedCurveProps extends ChartsLook {
-  chart: AddedChart;
-  choices: ReturnType<typeof choicesOf>;
-  declared: readonly FurtherMetricView[];
-  /** Of the page. */
-  axis: ChartAxis;
-  change: (chart: AddedChart | undefined) => void;
-  zoom: Zoom | undefined;
-  onZoom: (zoom: Zoom | undefined) => void;
-}
-
-/** A chart that somebody added. Over an axis of its own it has a zoom of its own, too. */
-export function AddedCurve(props: AddedCurveProps) {
-  const { chart, choices, declared, axis, change, zoom, onZoom, ...look } = props;
+/** A chart that somebody added. Out of view it reads what it shows once, late, and stays as it is. */
+export function AddedCurve(props: ChartsLook & AddedProps) {
+  const { chart, experiment } = props;
   const place = useRef<HTMLDivElement>(null);
   const near = useNear(place);
   const late = useLate(LATE);
-  const { query, seeded, drawn, runs, data } = useCurves(
-    look.experiment,
-    look.group,
-    chart.axis ?? axis,
-    [chart.metric],
-    near ? "now" : late ? "once" : "not",
-  );
-  const shared = chart.axis === undefined || chart.axis === axis;
-  const failed = query.isError && !query.data;
   return (
     <div ref={place}>
-      {failed ? (
-        <LoadFault what="This chart could not be loaded." query={query} />
-      ) : (
-        <Still
-          moves={near}
-          of={[...data, chart.metric, chart.axis, look.experiment.training_items]}
-          draw={() => (
-            <MetricChart
-              {...look}
-              metric={chart.metric}
-              declared={declared.find(({ name }) => name === chart.metric)}
-              head={
-                <ChartHead
-                  chart={chart}
-                  choices={choices}
-                  axis={axis}
-                  epochs={Boolean(look.experiment.training_items)}
-                  change={change}
-                />
-              }
-              axis={drawn}
-              // until its answer is there, that of the metric before stands
-              bands={seeded.filter(({ band }) => band.metric === chart.metric)}
-              crossings={crossingsOf(look.experiment, seeded, runs, look.hidden, drawn)}
-              {...(shared ? { zoom, onZoom } : {})}
-            />
-          )}
-        />
-      )}
+      <Still
+        moves={near}
+        of={[near, late, chart.metric, chart.axis, experiment.training_items]}
+        draw={() => <Drawn {...props} wanted={near ? "now" : late ? "once" : "not"} />}
+      />
     </div>
+  );
+}
+
+function Drawn({ wanted, ...props }: ChartsLook & AddedProps & { wanted: Wanted }) {
+  const { chart, choices, declared, axis, change, zoom, onZoom, ...look } = props;
+  const { experiment, group, hidden } = look;
+  const over = chart.axis ?? axis;
+  const { query, seeded, drawn, runs } = useCurves(experiment, group, over, [chart.metric], wanted);
+  if (query.isError && !query.data) return <LoadFault what="This chart could not be loaded." query={query} />;
+  return (
+    <MetricChart
+      {...look}
+      {...asChart(props, Boolean(experiment.training_items))}
+      axis={drawn}
+      // until its answer is there, that of the metric before stands
+      bands={seeded.filter(({ band }) => band.metric === chart.metric)}
+      crossings={crossingsOf(experiment, seeded, runs, hidden, drawn)}
+    />
   );
 }
 

@@ -1,7 +1,7 @@
 import { Group as Row, Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import type { Metric } from "@/lib/api/types";
-import { type AddedChart, addressOf, chartsIn, choicesOf } from "@/lib/charts/added-charts";
+import { type AddedProps, addedTo, choicesOf } from "@/lib/charts/added-charts";
 import { AddChart } from "@/lib/charts/chart-controls";
 import { zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { BandAnswer, ExperimentView } from "@/lib/client/types.gen";
@@ -43,10 +43,9 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
   const hidden = hiddenVariants(search.hide);
   const usual = drawnOf(query.data);
   const choices = choicesOf(usual, declared);
-  const added = chartsIn(search.more);
+  const added = addedTo(search.more, (more) => look({ more }));
   const crossings = crossingsOf(experiment, seeded, runs, hidden, drawn);
-  const have = (charts: readonly AddedChart[]) => look({ more: addressOf(charts) });
-  const shared: ChartsLook & Pick<Parameters<typeof AddedCurve>[0], "zoom" | "onZoom"> = {
+  const shared: ChartsLook & Pick<AddedProps, "zoom" | "onZoom"> = {
     experiment,
     group,
     hidden,
@@ -66,7 +65,7 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
       aside={<Ways search={search} look={look} many={many} epochs={Boolean(experiment.training_items)} />}
     >
       <Row justify="space-between" gap="4px 20px" mb={14}>
-        <AddChart choices={choices} add={(metric) => have([...added, { metric, axis: undefined }])} />
+        <AddChart choices={choices} add={added.add} />
         <GroupPicker groups={groups} group={group} />
       </Row>
       {!query.data && <LoadFault what="The curves could not be loaded." query={query} />}
@@ -81,17 +80,8 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
             crossings={crossings}
           />
         ))}
-        {added.map((chart, at) => (
-          <AddedCurve
-            // biome-ignore lint/suspicious/noArrayIndexKey: a chart is known by its place, what it shows changes
-            key={at}
-            {...shared}
-            chart={chart}
-            choices={choices}
-            declared={declared}
-            axis={axis}
-            change={(next) => have(added.flatMap((one, i) => (i === at ? (next ?? []) : one)))}
-          />
+        {added.charts.map(({ key, ...one }) => (
+          <AddedCurve key={key} {...shared} {...one} choices={choices} declared={declared} axis={axis} />
         ))}
       </div>
       <Text fz={12.5} c="dimmed" maw="92ch" mt={16}>

@@ -2,15 +2,18 @@ import { Button, Menu } from "@mantine/core";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { printPage } from "@/lib/export/print-page";
 import { isTerminal } from "@/lib/ui/states";
-import type { ParquetExport } from "./use-parquet";
+import { type ParquetExport, type RunsAsked, runsFile } from "./use-parquet";
 
 /** The experiment and its figures as files, made by the server. */
 export function ExperimentExport({
   experiment,
   parquet,
+  runs,
 }: {
   experiment: ExperimentView;
   parquet: ParquetExport;
+  /** Which runs in what order. */
+  runs: RunsAsked;
 }) {
   const ended = isTerminal(experiment.state);
   const later = ended ? "" : ", once all runs have ended";
@@ -34,7 +37,7 @@ export function ExperimentExport({
           {`Bundle with output and traces${later}`}
         </FileItem>
         <Menu.Divider />
-        <FileItem href={`/api/v1/runs.csv?experiment=${experiment.id}`}>All runs, CSV</FileItem>
+        <FileItem href={runsFile("csv", runs)}>All runs, CSV</FileItem>
         <Menu.Item onClick={() => parquet.mutate("runs")}>All runs, Parquet</Menu.Item>
         <FileItem href={`${own}/points.csv`}>All points, CSV</FileItem>
         <Menu.Item onClick={() => parquet.mutate("points")}>All points, Parquet</Menu.Item>

@@ -22,6 +22,7 @@ import { AddVariants } from "./add-variants";
 import styles from "./experiment.module.css";
 import { ExperimentExport } from "./experiment-export";
 import { MoveButton } from "./move-button";
+import { inTableOrder } from "./runs-order";
 import { useComparison } from "./use-experiment";
 import { useParquet } from "./use-parquet";
 import { WaitingPart } from "./waiting-part";
@@ -29,7 +30,8 @@ import { WaitingPart } from "./waiting-part";
 const route = getRouteApi("/experiments/$experimentId");
 
 export function ExperimentHeader({ experiment }: { experiment: ExperimentView }) {
-  const { add } = route.useSearch();
+  const add = route.useSearch({ select: (search) => search.add });
+  const sort = route.useSearch({ select: (search) => search.sort });
   const navigate = route.useNavigate();
   const client = useQueryClient();
   const cancel = useMutation({
@@ -38,7 +40,8 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
       client.setQueryData(readExperimentQueryKey({ path: { experiment_id: view.id } }), view);
     },
   });
-  const parquet = useParquet(experiment.id);
+  const runs = { experiment: experiment.id, ...inTableOrder(sort, experiment.archived) };
+  const parquet = useParquet(runs);
   const comparison = useComparison(experiment.id);
   const path = { experiment_id: experiment.id };
   const cancelling = experiment.cancelling || cancel.isPending || cancel.isSuccess;
@@ -95,7 +98,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
           >
             JSON
           </LinkButton>
-          <ExperimentExport experiment={experiment} parquet={parquet} />
+          <ExperimentExport experiment={experiment} parquet={parquet} runs={runs} />
           <ViewsMenu />
         </Group>
       </Group>

@@ -58,6 +58,32 @@ export function nextOrder(order: RunsOrder | undefined, key: RunKey): string | u
   return order.down ? undefined : `-${key}`;
 }
 
+/** What the server sorts by where the table has these columns; by others it does not. */
+const OF_SERVER: { readonly [key in RunKey]?: string } = {
+  run: "number",
+  seed: "seed",
+  samples: "samples",
+  accuracy: "accuracy",
+  loss: "loss",
+  test: "test_accuracy",
+  test_loss: "test_loss",
+  time: "time_to_target",
+  communication: "communication_fraction",
+  staleness: "staleness",
+};
+
+/** What is asked for to have a file of all runs in the order of the table, as far as the server has it. */
+export function inTableOrder(
+  text: string | undefined,
+  archived: boolean,
+): { sort?: string; filter?: string } {
+  const order = runsOrderIn(text);
+  const field = order && OF_SERVER[order.key];
+  if (!field) return {};
+  // a list in an order leaves out archived experiments, unless it is asked for these
+  return { sort: `${order.down ? "-" : ""}${field}`, ...(archived ? { filter: "archived" } : {}) };
+}
+
 function sortValue(run: RunSummary, key: RunKey, variants: readonly string[]): string | number | null {
   switch (key) {
     case "run":

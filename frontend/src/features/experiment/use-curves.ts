@@ -27,7 +27,7 @@ export function useCurves(
     const seeds = seedsOf(band, single.data, answered, numbers);
     return drawn === "epochs" && items ? overEpochs({ band, seeds }, items) : { band, seeds };
   });
-  return { query, seeded, drawn, runs, data: [query.data, single.data] };
+  return { query, seeded, drawn, runs };
 }
 
 const overEpochs = ({ band, seeds }: Seeded, items: number): Seeded => ({

@@ -3,14 +3,13 @@ import type { ReactNode } from "react";
 import type { RunSummary } from "@/lib/client/types.gen";
 import { formatCount, formatNumber, formatPercent } from "@/lib/format/numbers";
 import { formatMoment, formatSeconds } from "@/lib/format/time";
-import type { ExperimentNames } from "@/lib/keeping/use-experiment-names";
+import { experimentOf } from "@/lib/keeping/experiment-of";
 import type { Column } from "@/lib/ui/columns";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { Tag } from "@/lib/ui/tag";
 
 export interface RunColumn extends Column {
-  /** `names`: those of the experiments, as far as they are known. */
-  readonly cell: (run: RunSummary, names: ExperimentNames) => ReactNode;
+  readonly cell: (run: RunSummary) => ReactNode;
   /** What the API sorts by; without it, it does not. */
   readonly sort?: string;
   readonly number?: boolean;
@@ -46,9 +45,9 @@ export const COLUMNS: readonly RunColumn[] = [
   figure("samples", "Samples", (run) => formatCount(run.samples), false),
   {
     ...{ key: "experiment", title: "Experiment", usual: false },
-    cell: (run, names) => (
+    cell: (run) => (
       <Link to="/experiments/$experimentId" params={{ experimentId: run.experiment_id }}>
-        {names.get(run.experiment_id) ?? "its experiment"}
+        {experimentOf(run) ?? "its experiment"}
       </Link>
     ),
   },

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { RunSummary } from "@/lib/client/types.gen";
-import { useExperimentNames } from "@/lib/keeping/use-experiment-names";
+import { experimentOf } from "@/lib/keeping/experiment-of";
 import { SelectBox } from "@/lib/ui/select-box";
 import { SortHead } from "@/lib/ui/sort-head";
 import { TableRegion } from "@/lib/ui/table-region";
@@ -20,10 +20,9 @@ interface FoundTableProps {
 
 export function FoundTable({ runs, shown, sort, selected, select, click }: FoundTableProps) {
   const columns = COLUMNS.filter(({ key }) => shown.has(key));
-  const names = useExperimentNames(runs);
   // runs are numbered within their experiment: of several, a number alone means none
   const several = runs.some(({ experiment_id: id }) => id !== runs[0]?.experiment_id);
-  const told = (run: RunSummary) => (several ? names.get(run.experiment_id) : undefined);
+  const told = (run: RunSummary) => (several ? experimentOf(run) : undefined);
   return (
     <TableRegion label="Runs">
       <table className={`${ui.table} ${ui.sticky}`}>
@@ -55,7 +54,7 @@ export function FoundTable({ runs, shown, sort, selected, select, click }: Found
               </th>
               {columns.map((column) => (
                 <td key={column.key} className={column.number ? ui.number : undefined}>
-                  {column.cell(run, names)}
+                  {column.cell(run)}
                 </td>
               ))}
             </tr>

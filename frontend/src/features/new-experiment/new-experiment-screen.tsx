@@ -17,6 +17,7 @@ import { useRefusal } from "@/lib/people/use-me";
 import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
+import screen from "@/lib/ui/screen.module.css";
 import { Builder } from "./builder";
 import { emptyDraft } from "./draft";
 import { FIRST, placed } from "./examples";
@@ -40,6 +41,7 @@ export function NewExperimentScreen() {
 function Definition() {
   const { clone, example, algorithm, extend, wider, project } = route.useSearch();
   const given = extend ?? clone;
+  const title = extend ? "Add variants" : "New experiment";
   const algorithms = useQuery(listAlgorithmsOptions());
   const workloads = useQuery(listWorkloadsOptions());
   const clusters = useQuery(listClustersOptions());
@@ -52,10 +54,17 @@ function Definition() {
     if (event.kind === "clusters") refresh();
   });
   useEffect(() => {
-    document.title = `${extend ? "Add variants" : "New experiment"} · Hooke`;
-  }, [extend]);
+    document.title = `${title} · Hooke`;
+  }, [title]);
   const failed = [algorithms, workloads, clusters, original].find((query) => query.isError && !query.data);
-  if (failed) return <LoadFault what="The form could not be loaded." query={failed} />;
+  if (failed) {
+    return (
+      <>
+        <h1 className={screen.title}>{title}</h1>
+        <LoadFault what="The form could not be loaded." query={failed} />
+      </>
+    );
+  }
   if (!algorithms.data || !workloads.data || !clusters.data || (given && !original.data)) {
     return (
       <div aria-busy="true">

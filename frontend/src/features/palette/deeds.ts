@@ -14,6 +14,9 @@ import { intoQuery } from "@/lib/projects/use-projects";
 import { isTerminal } from "@/lib/ui/states";
 import { chosenFile } from "./chosen-file";
 
+/** Is told what is being done. */
+type Tell = (words: string) => void;
+
 /** What is asked before something is done that has no way back. */
 export interface Question {
   readonly question: string;
@@ -26,7 +29,8 @@ export interface Deed {
   readonly label: string;
   /** Tells more of it. */
   readonly more?: string;
-  readonly act: () => Promise<unknown>;
+  /** Does it; where it may take a while, tells what is being done. */
+  readonly act: (tell: Tell) => Promise<unknown>;
   /** Asked first. */
   readonly asks?: Question;
   /** What is said if it fails, where a part of it may be done then; otherwise that nothing was changed. */
@@ -44,13 +48,17 @@ const change = (id: string, body: ExperimentChange) => () =>
 const FAILED = ["failed_user", "failed_infra", "timed_out"] as const;
 
 /** Queue another attempt of every reported run that failed; page after page, until none is left or one is refused. */
-async function retryFailed(experiment: string): Promise<void> {
+async function retryFailed(experiment: string, tell: Tell): Promise<void> {
   const query = { experiment, state: [...FAILED], reported: true, limit: 500 };
   let cursor: string | null | undefined;
+  let count = 0;
   do {
     const { data } = await listRuns({ query: { ...query, cursor }, throwOnError: true });
-    for (const { id } of data.items)
+    for (const { id } of data.items) {
+      count += 1;
+      tell(`Retrying failed runs: ${count} …`);
       await retryRun({ path: { run_id: id }, body: { resume: true }, throwOnError: true });
+    }
     cursor = data.next_cursor;
   } while (cursor);
 }
@@ -61,10 +69,13 @@ export function importInto(project: string | undefined): Deed {
   return {
     label: "Import an experiment from a file",
     more: query && `into the project ${query.project}`,
-    act: async () => {
+    act: async (tell) => {
       const file = await chosenFile(".zip,application/zip");
-      return file && (await importExperiment({ body: file, query, throwOnError: true })).data.id;
+      if (!file) return undefined;
+      tell(`Importing ${file.name} …`);
+      return (await importExperiment({ body: file, query, throwOnError: true })).data.id;
     },
+    fails: "The experiment could not be imported.",
     next: pageOfMade,
   };
 }
@@ -121,7 +132,7 @@ export function deedsOfExperiment(view: ExperimentView): Deed[] {
       ? [
           {
             label: "Retry the failed runs of this experiment",
-            act: () => retryFailed(id),
+            act: (tell: Tell) => retryFailed(id, tell),
             fails: "Not all of the failed runs were retried.",
             asks: {
               // trials are counted with the others, but not retried

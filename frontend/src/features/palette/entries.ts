@@ -9,8 +9,8 @@ import type {
   SavedView,
 } from "@/lib/client/types.gen";
 import { formatPercent } from "@/lib/format/numbers";
+import { experimentOf } from "@/lib/keeping/experiment-of";
 import { whyNotExtended, whyNoVariants } from "@/lib/keeping/extensible";
-import type { ExperimentNames } from "@/lib/keeping/use-experiment-names";
 import { includes } from "@/lib/people/roles";
 import { intoQuery } from "@/lib/projects/use-projects";
 import { stateLook } from "@/lib/ui/states";
@@ -137,14 +137,14 @@ export function aroundRun({ experiment_id: id }: RunView, me: Me | undefined): E
   ];
 }
 
-/** Runs, each with its experiment as far as its name is known: many have the same number and variant. */
-export function ofRuns(items: readonly RunSummary[], names: ExperimentNames): Entry[] {
-  return items.map(({ id, number, variant, cluster, workers, seed, state, accuracy, experiment_id: of }) =>
+/** Runs, each with its experiment: many have the same number and variant. */
+export function ofRuns(items: readonly RunSummary[]): Entry[] {
+  return items.map(({ id, number, variant, cluster, workers, seed, state, accuracy, ...run }) =>
     page(
       `Run #${number}, ${variant}`,
       `/runs/${id}`,
       [
-        names.get(of),
+        experimentOf(run),
         `${cluster}, ${workers} ${workers === 1 ? "worker" : "workers"}`,
         `seed ${seed}`,
         stateLook(state).label,

@@ -1,4 +1,4 @@
-import { Modal } from "@mantine/core";
+import { Affix, Group, Loader, Modal, Paper } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
@@ -11,8 +11,10 @@ export function useDeeds(): { begin: (deed: Deed) => void; window: ReactNode } {
   const client = useQueryClient();
   const router = useRouter();
   const [asked, setAsked] = useState<Deed>();
+  const [told, tell] = useState("");
   const doing = useMutation({
-    mutationFn: (deed: Deed) => deed.act(),
+    mutationFn: (deed: Deed) => deed.act(tell),
+    onSettled: () => tell(""),
     onSuccess: (answer, { next: to }) => {
       const next = typeof to === "function" ? to(answer) : to;
       if (next !== undefined) router.history.push(next);
@@ -39,6 +41,16 @@ export function useDeeds(): { begin: (deed: Deed) => void; window: ReactNode } {
           testId="palette"
         />
       )}
+      <Affix position={{ bottom: 20, right: 20 }} role="status">
+        {told && (
+          <Paper withBorder shadow="md" px={16} py={10}>
+            <Group gap={10} fz={14}>
+              <Loader size={16} aria-hidden="true" />
+              {told}
+            </Group>
+          </Paper>
+        )}
+      </Affix>
       {failed && (
         <Modal opened onClose={() => doing.reset()} title={failed.label}>
           <ErrorPanel what={failed.fails ?? "Nothing was changed."} error={doing.error} />

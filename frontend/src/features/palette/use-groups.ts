@@ -13,7 +13,6 @@ import {
 } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView, Me, RunView } from "@/lib/client/types.gen";
 import { nameFilter } from "@/lib/keeping/name-filter";
-import { useExperimentNames } from "@/lib/keeping/use-experiment-names";
 import { refusal } from "@/lib/people/roles";
 import { useMe } from "@/lib/people/use-me";
 import { useViews } from "@/lib/views/use-views";
@@ -126,10 +125,8 @@ function useRuns(words: string) {
     enabled: sought !== undefined,
   });
   const waits = runsSought(words) !== undefined && words !== settled;
-  const found = query.data?.items ?? [];
-  const names = useExperimentNames(found);
   return {
-    entries: sought && !waits ? ofRuns(found, names) : [],
+    entries: sought && !waits ? ofRuns(query.data?.items ?? []) : [],
     searching: waits || (sought !== undefined && query.isFetching),
     // a filter that is being typed is wrong for a while
     isError: query.isError && statusOf(query.error) !== 422,

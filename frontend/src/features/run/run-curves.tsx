@@ -1,11 +1,10 @@
 import { Group as Row } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import type { ChartAxis } from "@/lib/api/types";
-import { type AddedChart, addressOf, chartsIn, choicesOf } from "@/lib/charts/added-charts";
-import { AddChart, ChartHead } from "@/lib/charts/chart-controls";
+import { type AddedProps, addedTo, choicesOf } from "@/lib/charts/added-charts";
+import { AddChart, asChart } from "@/lib/charts/chart-controls";
 import { askedAxis } from "@/lib/charts/epochs";
 import { type Zoom, zoomFrom, zoomText } from "@/lib/charts/zoom";
-import type { FurtherMetricView, RunView, Target } from "@/lib/client/types.gen";
+import type { RunView, Target } from "@/lib/client/types.gen";
 import { CurveControls, LOG_SCALE, LOG_X } from "@/lib/ui/curve-controls";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
@@ -39,8 +38,7 @@ export function RunCurves({
   const query = useSeries(run.id, metrics, askedAxis(axis));
   const declared = useFurtherOf(run.experiment_id).data?.items ?? [];
   const choices = choicesOf(metrics, declared);
-  const added = chartsIn(search.more);
-  const have = (charts: readonly AddedChart[]) => look({ more: addressOf(charts) });
+  const added = addedTo(search.more, (more) => look({ more }));
   const shared = {
     ...{ run, index, target, items, zoom },
     log: search.scale === "log",
@@ -75,63 +73,26 @@ export function RunCurves({
       }
     >
       <Row mb={14}>
-        <AddChart choices={choices} add={(metric) => have([...added, { metric, axis: undefined }])} />
+        <AddChart choices={choices} add={added.add} />
       </Row>
       {!query.data && <LoadFault what="The curves could not be loaded." query={query} />}
       <div className={styles.charts} data-stale={query.isPlaceholderData}>
         {metrics.map((metric) => (
           <RunCurve key={metric} {...shared} metric={metric} over={axis} answer={query.data} />
         ))}
-        {added.map((chart, at) => (
-          <AddedRunCurve
-            // biome-ignore lint/suspicious/noArrayIndexKey: a chart is known by its place, what it shows changes
-            key={at}
-            {...shared}
-            chart={chart}
-            choices={choices}
-            declared={declared}
-            axis={axis}
-            change={(next) => have(added.flatMap((one, i) => (i === at ? (next ?? []) : one)))}
-          />
+        {added.charts.map(({ key, ...one }) => (
+          <AddedRunCurve key={key} {...shared} {...one} choices={choices} declared={declared} axis={axis} />
         ))}
       </div>
     </Section>
   );
 }
 
-interface AddedProps extends RunCurveLook {
-  chart: AddedChart;
-  choices: ReturnType<typeof choicesOf>;
-  declared: readonly FurtherMetricView[];
-  /** Of the page. */
-  axis: ChartAxis;
-  change: (chart: AddedChart | undefined) => void;
-  zoom: Zoom | undefined;
-  onZoom: (zoom: Zoom | undefined) => void;
-}
-
-/** A chart that somebody added. Over an axis of its own it has a zoom of its own, too. */
-function AddedRunCurve({ chart, choices, declared, axis, change, zoom, onZoom, ...look }: AddedProps) {
+/** A chart that somebody added. */
+function AddedRunCurve(props: RunCurveLook & AddedProps) {
+  const { chart, choices, declared, axis, change, zoom, onZoom, ...look } = props;
   const over = chart.axis ?? axis;
   const query = useSeries(look.run.id, [chart.metric], askedAxis(over));
   if (query.isError && !query.data) return <LoadFault what="This chart could not be loaded." query={query} />;
-  return (
-    <RunCurve
-      {...look}
-      metric={chart.metric}
-      declared={declared.find(({ name }) => name === chart.metric)}
-      head={
-        <ChartHead
-          chart={chart}
-          choices={choices}
-          axis={axis}
-          epochs={look.items !== undefined}
-          change={change}
-        />
-      }
-      over={over}
-      answer={query.data}
-      {...(over === axis ? { zoom, onZoom } : {})}
-    />
-  );
+  return <RunCurve {...look} {...asChart(props, look.items !== undefined)} over={over} answer={query.data} />;
 }

@@ -3,11 +3,40 @@ import type { FurtherMetricView } from "@/lib/client/types.gen";
 import { AXES } from "@/lib/format/quantities";
 import { furtherOf } from "./added-names";
 import { chartLook, OF_STEPS } from "./chart-look";
+import type { Zoom } from "./zoom";
 
 /** A chart that somebody added: a metric over an axis; undefined: over that of the page. */
 export interface AddedChart {
   readonly metric: Metric;
   readonly axis: ChartAxis | undefined;
+}
+
+/** What an added chart is of the page that has it. */
+export interface AddedProps {
+  readonly chart: AddedChart;
+  readonly choices: ReturnType<typeof choicesOf>;
+  readonly declared: readonly FurtherMetricView[];
+  /** Of the page. */
+  readonly axis: ChartAxis;
+  /** Shows another one in its place, or none. */
+  readonly change: (chart: AddedChart | undefined) => void;
+  readonly zoom: Zoom | undefined;
+  readonly onZoom: (zoom: Zoom | undefined) => void;
+}
+
+/** The charts that an address names, each known by its place with what changes it, and what adds one. */
+export function addedTo(more: string | undefined, put: (more: string | undefined) => void) {
+  const charts = chartsIn(more);
+  const have = (next: readonly AddedChart[]) => put(addressOf(next));
+  return {
+    add: (metric: Metric) => have([...charts, { metric, axis: undefined }]),
+    charts: charts.map((chart, key) => ({
+      key,
+      chart,
+      change: (next: AddedChart | undefined) =>
+        have(charts.flatMap((one, i) => (i === key ? (next ?? []) : one))),
+    })),
+  };
 }
 
 /** The charts that an address names. */

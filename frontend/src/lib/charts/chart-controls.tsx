@@ -2,7 +2,7 @@ import { CloseButton, Group, NativeSelect, Select } from "@mantine/core";
 import type { ChartAxis } from "@/lib/api/types";
 import { axesOffered, axisLabel } from "@/lib/format/axes";
 import { AXES } from "@/lib/format/quantities";
-import type { AddedChart, choicesOf } from "./added-charts";
+import type { AddedChart, AddedProps, choicesOf } from "./added-charts";
 
 type Choices = ReturnType<typeof choicesOf>;
 
@@ -24,6 +24,20 @@ export function AddChart({ choices, add }: { choices: Choices; add: (metric: str
   );
 }
 
+/**
+ * What a chart shows that was added, with what chooses that in place of a title. Over an axis of its own it has a zoom of its
+ * own, too. `epochs`: whether it can run over them.
+ */
+export function asChart(added: AddedProps, epochs: boolean) {
+  const { chart, choices, declared, axis, change, zoom, onZoom } = added;
+  return {
+    metric: chart.metric,
+    declared: declared.find(({ name }) => name === chart.metric),
+    head: <ChartHead chart={chart} choices={choices} axis={axis} epochs={epochs} change={change} />,
+    ...(chart.axis === undefined || chart.axis === axis ? { zoom, onZoom } : {}),
+  };
+}
+
 interface ChartHeadProps {
   chart: AddedChart;
   choices: Choices;
@@ -35,7 +49,7 @@ interface ChartHeadProps {
 }
 
 /** What an added chart shows over what, each to be chosen, and a button that takes it away. */
-export function ChartHead({ chart, choices, axis, epochs, change }: ChartHeadProps) {
+function ChartHead({ chart, choices, axis, epochs, change }: ChartHeadProps) {
   const known = choices.some(({ items }) => items.some(({ value }) => value === chart.metric));
   return (
     <Group gap="4px 8px" fz={13}>

@@ -9,10 +9,11 @@ interface Drawn {
   readonly whole?: boolean;
 }
 
-/** What a chart draws: where none of it has changed, it is not drawn again. */
+/** What a chart draws: where none of it has changed, it is not drawn again; where its curves have not, not joined again. */
 export function drawnBy({ series, zoom, crossings = [], evaluations = [], whole }: Drawn) {
-  return [
-    ...columnsOf(series),
+  const curves = columnsOf(series);
+  const all = [
+    ...curves,
     ...(zoom ?? []),
     whole,
     "crossings",
@@ -20,6 +21,7 @@ export function drawnBy({ series, zoom, crossings = [], evaluations = [], whole 
     "evaluations",
     ...evaluations.flatMap(({ x, style }) => [x, style.light]),
   ];
+  return { all, curves };
 }
 
 /** The arrays that a chart draws; answers that did not change keep theirs, and are not drawn again. */

@@ -4,10 +4,10 @@ import "uplot/dist/uPlot.min.css";
 import { usePrinting } from "@/lib/rows/use-whole";
 import { PAPER, useDrawnScheme } from "@/lib/theme/paper";
 import ui from "@/lib/ui/ui.module.css";
+import { ahead } from "./ahead";
 import { BeyondNote } from "./beyond-note";
 import { ChartMenu } from "./chart-menu";
 import { cursorWords, zoomWords } from "./chart-words";
-import { split } from "./crowd";
 import { keyZoom, leaveCursor, moveCursor, takeOffCursor } from "./cursor-keys";
 import { drawnBy, sameItems } from "./drawn-by";
 import { inTurn } from "./in-turn";
@@ -25,6 +25,7 @@ import {
   type Evaluations,
   seenThrough,
 } from "./series";
+import { structureOf } from "./structure";
 import { touchZoom } from "./touch-zoom";
 import { useNear } from "./use-near";
 import type { Zoom } from "./zoom";
@@ -56,7 +57,7 @@ interface Built {
 
 /**
  * Curves over a shared x. Its height is reserved, its data may change as often as they like: it draws at most
- * once per animation frame, and out of view not at all, except to be printed. It keeps the zoom (drag to zoom, Shift
+ * once per animation frame, out of view only once while nothing else is done, and to be printed. It keeps the zoom (drag to zoom, Shift
  * and drag to move, double click to see all), to which its heights are fitted. With the focus on it, arrows move along
  * its points, + and - zoom; screen readers say what is reached.
  */
@@ -70,38 +71,22 @@ export function LineChart(props: LineChartProps) {
   const [whole, setWhole] = useState(false);
   const beyond = beyondOf({ ...props, series, zoom, whole });
   const [told, tell] = useState("");
-  const structure = JSON.stringify([
-    split(series).own.map((one) => [
-      one.label,
-      one.style.light,
-      one.style.dash,
-      one.low !== undefined,
-      one.faint,
-      one.thin,
-    ]),
-    props.xTitle,
-    props.target,
-    props.close,
-    props.log,
-    props.logX,
-    props.marksX,
-    props.sync,
-    dark,
-    height,
-  ]);
+  const points = series.reduce((sum, one) => sum + one.x.length, 0);
+  const structure = structureOf(series, props, dark, height);
   const now = { ...props, series, zoom, whole, beyond, structure };
   const newest = useRef(now);
 
   const near = useNear(host);
   const built = useRef<Built | null>(null);
-  const drawn = useRef<readonly unknown[]>([]);
+  const drawn = useRef(drawnBy({ series: [] }));
   const draw = useRef(() => {
     const now = newest.current;
-    const columns = drawnBy(now);
-    if (built.current?.structure !== now.structure || sameItems(columns, drawn.current)) return;
-    drawn.current = columns;
+    const [next, before] = [drawnBy(now), drawn.current];
+    if (built.current?.structure !== now.structure || sameItems(next.all, before.all)) return;
+    drawn.current = next;
     const { chart } = built.current;
-    chart.setData(chartData(now.series) as uPlot.AlignedData, !now.zoom);
+    const same = sameItems(next.curves, before.curves); // of another zoom
+    chart.setData(same ? chart.data : (chartData(now.series) as uPlot.AlignedData), !now.zoom);
     if (now.zoom) inView(chart, now.zoom);
   });
   const redraw = useRef(inTurn(() => draw.current()));
@@ -115,12 +100,25 @@ export function LineChart(props: LineChartProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: `structure` stands for every prop that shapes the chart
   useEffect(() => {
     const element = host.current;
-    if (!element || !near) return; // out of view, it stays as it was
+    if (!element) return;
     const make = () => {
       built.current?.destroy();
       drawn.current = drawnBy(newest.current);
       built.current = { ...build(element), structure };
     };
+    const leave = () => {
+      const of = built.current;
+      if (!of) return;
+      shared(props.sync)?.unsub(of.chart);
+      takeOffCursor(of.chart);
+    };
+    if (!near) {
+      if (points === 0 || built.current?.structure === structure) return; // out of view, it stays as it was
+      return ahead(() => {
+        make();
+        leave();
+      });
+    }
     const later = inTurn(make);
     if (built.current?.structure === structure) {
       (printing ? draw : redraw).current(); // what came meanwhile
@@ -129,10 +127,7 @@ export function LineChart(props: LineChartProps) {
     else later();
     return () => {
       later.cancel();
-      const of = built.current;
-      if (!of) return;
-      shared(props.sync)?.unsub(of.chart);
-      takeOffCursor(of.chart);
+      leave();
     };
   }, [structure, near, printing]);
 
@@ -201,7 +196,6 @@ export function LineChart(props: LineChartProps) {
     return () => built.current?.chart.setSize({ width, height });
   }, [printing, height]);
 
-  const points = series.reduce((sum, one) => sum + one.x.length, 0);
   return (
     <figure className={styles.figure} data-testid={testId} data-points={points}>
       <figcaption className={styles.head}>

@@ -1,6 +1,7 @@
 import { beyondMarks } from "./beyond-marks";
 import type { ChartCursor } from "./chart-cursor";
 import { crowdLines, split } from "./crowd";
+import { evaluationTicks } from "./evaluation-ticks";
 import type { Beyond } from "./most-values";
 import type uPlot from "./plot-type";
 import { type ChartSeries, type Crossing, type Evaluations, type TargetLine, yRange } from "./series";
@@ -136,6 +137,7 @@ export function chartOptions(
         ? tellsCursor(axes.cursor)
         : tooltip(rows, (x) => `${axes.xTitle.split(" (")[0]} ${axes.formatX(x)}`, axes.formatY),
       crowdLines(look.dark, () => split(current().series).crowd),
+      withoutDots(new Set(bands.flatMap(({ series }) => series))),
       evaluationTicks(look, () => current().evaluations ?? []),
       beyondMarks(look, () => current().beyond ?? []),
       ...(axes.target ? [targetLine(axes.target, look, () => current().crossings ?? [])] : []),
@@ -175,31 +177,16 @@ export function nearestOwn(plot: Pick<uPlot, "data">, series: number, hovered: n
   return hovered - before <= after - hovered ? before : after;
 }
 
-/** Pixels that an evaluation's tick is high. */
-const TICK = 5;
-
-function evaluationTicks(look: ChartLook, evaluations: () => readonly Evaluations[]): uPlot.Plugin {
+/**
+ * The ends of a band are series of their own, whose dots at the pointer nobody sees. Each dot is a layer of the page that
+ * moves with the pointer, in every chart that shares it.
+ */
+function withoutDots(ends: ReadonlySet<number>): uPlot.Plugin {
   return {
     hooks: {
-      drawClear: (plot) => {
-        const { ctx, bbox } = plot;
-        const scale = window.devicePixelRatio;
-        ctx.save();
-        ctx.lineWidth = scale;
-        for (const { x, style } of evaluations()) {
-          ctx.strokeStyle = `${look.dark ? style.dark : style.light}99`;
-          ctx.beginPath();
-          let last: number | undefined; // x rises: of several in one column of pixels, one is drawn
-          for (let i = 0; i < x.length; i += 1) {
-            const left = Math.round(plot.valToPos(x[i] as number, "x", true));
-            if (left === last || left < bbox.left || left > bbox.left + bbox.width) continue;
-            last = left;
-            ctx.moveTo(left, bbox.top + bbox.height);
-            ctx.lineTo(left, bbox.top + bbox.height - TICK * scale);
-          }
-          ctx.stroke();
-        }
-        ctx.restore();
+      init: ({ over }) => {
+        const dots = over.querySelectorAll(".u-cursor-pt");
+        for (const [i, dot] of dots.entries()) if (ends.has(i + 1)) dot.remove();
       },
     },
   };

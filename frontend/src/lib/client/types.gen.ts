@@ -5805,6 +5805,18 @@ export type RunSummary = {
      */
     experiment_id: string;
     /**
+     * Experiment Name
+     *
+     * Name of its experiment.
+     */
+    experiment_name?: string;
+    /**
+     * Experiment Number
+     *
+     * Number of its experiment.
+     */
+    experiment_number?: number;
+    /**
      * Failures
      *
      * Failed attempts that count for its experiment's `retry`, since it was submitted or retried.
@@ -6052,6 +6064,18 @@ export type RunView = {
      * Id of its experiment.
      */
     experiment_id: string;
+    /**
+     * Experiment Name
+     *
+     * Name of its experiment.
+     */
+    experiment_name?: string;
+    /**
+     * Experiment Number
+     *
+     * Number of its experiment.
+     */
+    experiment_number?: number;
     /**
      * Failures
      *

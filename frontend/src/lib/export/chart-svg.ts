@@ -137,14 +137,16 @@ function curve({ x, y, low, high, style, faint, thin }: ChartSeries, frame: Fram
 function marks({ target, crossings = [], evaluations = [] }: Drawing, frame: Frame): string[] {
   const { x, y, xs, ys, right, bottom } = frame;
   const seen = (at: number) => at >= xs[0] && at <= xs[1];
-  const ticks = evaluations.flatMap((one) =>
+  const tick = (at: number, { light }: Evaluations["style"]) => {
+    const left = px(Math.round(2 * x(at)) / 2); // of many runs, one of a colour at a place
+    return `<line x1="${left}" x2="${left}" y1="${bottom - 5}" y2="${bottom}" stroke="${light}" stroke-opacity="0.6"/>`;
+  };
+  const all = evaluations.flatMap((one) =>
     Array.from(one.x)
       .filter(seen)
-      .map((at) => {
-        const left = px(x(at));
-        return `<line x1="${left}" x2="${left}" y1="${bottom - 5}" y2="${bottom}" stroke="${one.style.light}" stroke-opacity="0.6"/>`;
-      }),
+      .map((at) => tick(at, one.style)),
   );
+  const ticks = [...new Set(all)];
   if (!target || target.value < ys[0] || target.value > ys[1]) return ticks;
   const level = y(target.value);
   const label = px(level - PLOT.top < 20 ? level + 15 : level - 5);
