@@ -49,7 +49,7 @@ interface Current {
 }
 
 /** Width of a letter of a tick, px. */
-const LETTER = 6.6;
+const LETTER = 6.9;
 
 /** `current` is asked at drawing time, so that ranges follow the data without building the chart anew. */
 export function chartOptions(
@@ -79,7 +79,7 @@ export function chartOptions(
     drawn.push({ ...edge }, { ...edge });
     bands.push({ series: [column + 1, column + 2], fill: `${color}${look.dark ? "30" : "22"}` });
   }
-  const font = "11.5px system-ui, sans-serif";
+  const font = "12px system-ui, sans-serif"; // a whole number: uPlot reads no other for screens with more pixels
   const axis = { stroke: look.ink, font, labelFont: font, ticks: { show: false } };
   return {
     ...size,
