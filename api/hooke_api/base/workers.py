@@ -1,8 +1,8 @@
 """Long-lived threads: started again if they end, and part of readiness; a process in which one hangs is ended.
 
 A thread cannot be ended from outside, and a second one beside it might do the same work twice. So the process ends
-itself (`hooke_api.base.watchdog`), and its keeper (`hooke up`, systemd, the container engine) starts it again. Time
-in which the process was stopped is not counted.
+itself (`hooke_api.base.watchdog`), and its keeper (`hooke up`, systemd, the container engine) starts it again.
+Time in which the process was stopped is not counted.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from hooke_api.storage.steps_file import Segment, StepsFile
 
 FEW_STEPS, MOST_ROWS = 40_000, 10
 """Rows are read for so many steps at a time if they are short, at most so many times as many as otherwise."""
-RUNS, IDS, MOST_PIECES = 100, 500, 5000
+RUNS, IDS, MOST_PIECES = 100, 512, 5000
 """Of one query: runs, rows that are read, rows that are listed."""
 
 
@@ -240,10 +240,15 @@ def that_count(counts: Counting, piece: Piece, columns: dict[str, Column]) -> di
 
 
 def _stored(session: Session, ids: Sequence[int]) -> dict[int, _Stored]:
-    """Return some rows, by their ids."""
+    """Return some rows, by their ids.
+
+    The last one is named again up to a power of two: a connection to SQLite keeps what it prepared for each number
+    of them, some 200 bytes for each.
+    """
     if not ids:
         return {}
-    query = select(Chunk.id, Chunk.n, type_coerce(Chunk.header, Text), Chunk.data).where(Chunk.id.in_(ids))
+    named = [*ids, *ids[-1:] * ((1 << (len(ids) - 1).bit_length()) - len(ids))]
+    query = select(Chunk.id, Chunk.n, type_coerce(Chunk.header, Text), Chunk.data).where(Chunk.id.in_(named))
     return {number: (n, _header(header), data) for number, n, header, data in session.execute(query)}
 
 
