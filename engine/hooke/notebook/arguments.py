@@ -56,18 +56,18 @@ _NAMES = {
 
 def variants(methods: object, communication: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """Return the variants of an experiment. Raises ArgumentError if `methods` has another form."""
-    listed = isinstance(methods, Sequence) and not isinstance(methods, str)
-    names = listed and all(isinstance(name, str) for name in methods)
-    if not (isinstance(methods, Mapping) or names) or not methods:
+    names: list[Any] = [] if isinstance(methods, str) or not isinstance(methods, Sequence) else list(methods)
+    listed = dict.fromkeys(names if all(isinstance(name, str) for name in names) else (), {})
+    given: Mapping[Any, Any] = methods if isinstance(methods, Mapping) else listed
+    if not given:
         raise ArgumentError(
             "`methods` maps the name of each method to its settings, such as "
             '{"slowmo": {"period": 16}, "sgd": {}}, or lists names; `hooke algorithms` prints them'
         )
     if communication is not None and not isinstance(communication, Mapping):
         raise ArgumentError(_NOT_COMMUNICATION.format("communication", communication))
-    if not isinstance(methods, Mapping) and len(set(methods)) < len(methods):
+    if len(given) < len(names):
         raise ArgumentError("`methods` lists a name twice: map names of your own to settings with `algorithm`")
-    given = methods if isinstance(methods, Mapping) else {name: {} for name in methods}
     return [_variant(str(name), settings, communication) for name, settings in given.items()]
 
 
