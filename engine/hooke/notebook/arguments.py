@@ -56,16 +56,18 @@ _NAMES = {
 
 def variants(methods: object, communication: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """Return the variants of an experiment. Raises ArgumentError if `methods` has another form."""
-    if isinstance(methods, str) or not isinstance(methods, Mapping | Sequence) or not methods:
+    names: list[Any] = [] if isinstance(methods, str) or not isinstance(methods, Sequence) else list(methods)
+    listed = dict.fromkeys(names if all(isinstance(name, str) for name in names) else (), {})
+    given: Mapping[Any, Any] = methods if isinstance(methods, Mapping) else listed
+    if not given:
         raise ArgumentError(
             "`methods` maps the name of each method to its settings, such as "
             '{"slowmo": {"period": 16}, "sgd": {}}, or lists names; `hooke algorithms` prints them'
         )
     if communication is not None and not isinstance(communication, Mapping):
         raise ArgumentError(_NOT_COMMUNICATION.format("communication", communication))
-    if not isinstance(methods, Mapping) and len(set(map(str, methods))) < len(methods):
+    if len(given) < len(names):
         raise ArgumentError("`methods` lists a name twice: map names of your own to settings with `algorithm`")
-    given = methods if isinstance(methods, Mapping) else {name: {} for name in methods}
     return [_variant(str(name), settings, communication) for name, settings in given.items()]
 
 
@@ -157,6 +159,8 @@ def target_of(value: float | None, metric: str) -> dict[str, Any] | None:
     """Return the target of an experiment."""
     if metric not in ("accuracy", "loss"):
         raise ArgumentError(f'`metric` is "accuracy" or "loss", of the validation part, not {metric!r}')
+    if isinstance(value, bool | str):
+        raise ArgumentError(f"`target` is a number, such as 0.98, not {value!r}")
     if value is None and metric != "accuracy":
         unused({"metric": metric}, "without `target`, the value of it at which a run ends")
     return None if value is None else {"metric": f"validation_{metric}", "value": value}

@@ -41,6 +41,8 @@ def shared():
         ({"methods": "sgd"}, "`methods` maps the name of each method to its settings"),
         ({"progress": "no"}, "`progress` is True, False or a function of a Progress, not 'no'"),
         ({"methods": ["sgd", "sgd"]}, "`methods` lists a name twice"),
+        ({"methods": [{"sgd": {"lr": 0.1}}]}, "`methods` maps the name of each method to its settings"),
+        ({"methods": [["sgd"]]}, "`methods` maps the name of each method to its settings"),
         ({"methods": {"sgd": 0.1}}, r"`methods\['sgd'\]` is a mapping of settings"),
         ({"methods": {"sdg": {}}}, r"`methods\['sdg'\]\['algorithm'\]`: no algorithm is called 'sdg'"),
         (
@@ -55,6 +57,8 @@ def shared():
         ({"communication": {"collective": "library"}}, r"\['collective'\]`: a virtual cluster has no MPI library"),
         ({"baseline": "sgd"}, "`baseline`: no variant has this name"),
         ({"target": 98}, r"`target`: an accuracy lies in \(0, 1\]"),
+        ({"target": "90%"}, "`target` is a number, such as 0.98, not '90%'"),
+        ({"target": True}, "`target` is a number, such as 0.98, not True"),
         ({"metric": "f1"}, '`metric` is "accuracy" or "loss"'),
         ({"workers": 0}, "`workers`: Input should be greater than or equal to 1"),
         ({"seeds": 0}, "`seeds`: "),
