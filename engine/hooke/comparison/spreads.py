@@ -89,5 +89,5 @@ def _kind(group: DeviceGroup | None, device: Device) -> list[Any]:
     """Return all of a group but how many workers it has, and their speed; without a group that of `device`."""
     if group is None and device == "auto":
         return []
-    told = DeviceGroup(kind=device) if group is None else group  # type: ignore[arg-type]  # not `auto`
+    told = DeviceGroup(kind=device) if group is None else group
     return [told.parts, told.model_dump(mode="json", exclude={"count", "speed", "sub_batches"})]
