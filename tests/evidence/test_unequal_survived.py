@@ -81,3 +81,13 @@ def test_clusters_are_in_the_order_of_their_spread_and_marks_are_what_is_told_ap
     for color, ratio in ((FASTER, 5.0), (SLOWER, 0.2)):
         x = float(re.search(rf'<use [^>]*x="([\d.]+)"[^>]*style="fill: {color};', drawn)[1])
         assert math.log(ratio, 4) == pytest.approx((x - one) / (four - one), abs=0.02)
+
+
+def test_changes_have_a_figure_of_their_own_beside_one_slow_worker(tmp_path):
+    records = complete("one-slow") | complete("moving") | made("Async SGD", (1, 1.2, 1.4), condition="moving")
+    assert draw(records, tmp_path) == [SURVIVED, CHANGED]
+    text = (tmp_path / CHANGED).read_text()
+    still, moving = "8 CPUs, one of 8 at a quarter", "8 CPUs, each in turn at a quarter"
+    assert list(told(text)) == [still, moving]
+    assert told(text)[still] == "none told apart" and re.match(r"Async SGD 5\.0x ", told(text)[moving])
+    assert (marks(text, FASTER), marks(text, SLOWER)) == (1, 0)
