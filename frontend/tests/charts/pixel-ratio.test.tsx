@@ -7,6 +7,5 @@ it("fonts of axes are a whole number of pixels", () => {
   const look = { dark: false, ink: "#000", grid: "#ccc", page: "#fff" };
   const made = chartOptions([], axes, look, { width: 640, height: 300 }, () => ({ series: [] })).axes ?? [];
   expect(made).toHaveLength(2);
-  for (const { font, labelFont } of made)
-    for (const one of [font, labelFont]) expect(one).toMatch(/^\d+px /);
+  for (const { font, labelFont } of made) for (const one of [font, labelFont]) expect(one).toMatch(/^\d+px /);
 });
