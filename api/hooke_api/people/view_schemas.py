@@ -30,8 +30,8 @@ class NewView(View):
 
     name: ViewName
     path: LocalPath = Field(
-        description="Path and query of the dashboard: `/?...`, `/experiments/ID?...`, `/compare?...`, "
-        "`/runs?...` or `/leaderboard?...`."
+        description="Path and query of the dashboard: `/?...`, `/experiments/ID?...`, `/compare?...`, `/runs?...` "
+        "or `/leaderboard?...`."
     )
 
 
