@@ -107,7 +107,7 @@ class Workers:
     def _put_off(self) -> None:
         """Put off the end of this process, unless a thread hangs."""
         before, self._looked = self._looked, time.monotonic()
-        if self._looked - before > self._hangs_seconds / 2:
+        if self._looked - before > self._hangs_seconds:
             self._resumed = self._looked  # threads had no time either
         hanging = [name for name, (_, worker) in self._made.items() if self._hangs(worker)]
         if self._guarded and self._watchdog is None:

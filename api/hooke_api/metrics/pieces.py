@@ -247,7 +247,7 @@ def _stored(session: Session, ids: Sequence[int]) -> dict[int, _Stored]:
     """
     if not ids:
         return {}
-    named = [*ids, *ids[-1:] * ((1 << (len(ids) - 1).bit_length()) - len(ids))]
+    named = [*ids, *([ids[-1]] * ((1 << (len(ids) - 1).bit_length()) - len(ids)))]
     query = select(Chunk.id, Chunk.n, type_coerce(Chunk.header, Text), Chunk.data).where(Chunk.id.in_(named))
     return {number: (n, _header(header), data) for number, n, header, data in session.execute(query)}
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hooke.spec.states import RunState
-from sqlalchemy import Row, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import ResourceNotFound
@@ -133,26 +133,26 @@ def _queued_views(session: Session, queue: Queue, wanted: Sequence[Run]) -> dict
         ahead: Counter[Prediction | None] = Counter()
         for before, row in enumerate(until_last.get(experiment, ())):
             predicted = queue.known.durations.predict(kind_of(state.cluster, about[experiment], row))
-            run = own.get(row.id)
-            if run is not None:
+            waits = own.get(row.id)
+            if waits is not None:
                 start, reason = outlook.after(before, [(runs, kind) for kind, runs in ahead.items()], state.now)
-                if run.not_before is not None and (until := run.not_before.timestamp()) > state.now:
-                    start, reason = None, f"pauses until {clock(until, state.now)} before attempt {run.attempt}"
+                if waits.not_before is not None and (until := waits.not_before.timestamp()) > state.now:
+                    start, reason = None, f"pauses until {clock(until, state.now)} before attempt {waits.attempt}"
                 end = _end(start, predicted, state.now)
-                found[run.id] = waiting_view(
+                found[waits.id] = waiting_view(
                     outlook, state.cluster, outlook.runs_ahead + before, start, end, reason, 1
                 )
             ahead[predicted] += 1
     return found
 
 
-def _about(session: Session, experiments: Collection[str]) -> dict[str, Row[Any]]:
+def _about(session: Session, experiments: Collection[str]) -> dict[str, Any]:
     """Return what predictions need of experiments, by id: one query for all, as a page may have a hundred."""
     query = select(Experiment.id, *ABOUT).where(Experiment.id.in_(experiments))
     return {row.id: row for row in session.execute(query)} if experiments else {}
 
 
-def _until_last(session: Session, host: str, last: Mapping[str, str]) -> dict[str, list[Row[Any]]]:
+def _until_last(session: Session, host: str, last: Mapping[str, str]) -> dict[str, list[Any]]:
     """Return the waiting runs of experiments on a cluster, in order, up to one run of each.
 
     `last`: experiment -> id of that run. One query: for one experiment, in the order of ids, SQLite reads all that
@@ -160,7 +160,7 @@ def _until_last(session: Session, host: str, last: Mapping[str, str]) -> dict[st
     """
     columns = (Run.id, Run.experiment_id, Run.algorithm, Run.simulated, Run.workers, Run.servers, Run.budget)
     mine = (Run.host == host, Run.state == RunState.QUEUED, Run.experiment_id.in_(last))
-    found: dict[str, list[Row[Any]]] = {}
+    found: dict[str, list[Any]] = {}
     for row in session.execute(select(*columns).where(*mine).order_by(Run.experiment_id, Run.id)) if last else ():
         if row.id <= last[row.experiment_id]:
             found.setdefault(row.experiment_id, []).append(row)
