@@ -111,7 +111,7 @@ class Database:
         """
         with (
             self._turns.take(),
-            self.engine.connect().execution_options(**{evaluated.WRITES: True}) as connection,
+            self.engine.connect().execution_options(hooke_write=True) as connection,
             connection.begin(),
             Session(connection, expire_on_commit=False, info=self._info) as session,
         ):
