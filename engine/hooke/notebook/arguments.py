@@ -57,7 +57,7 @@ _NAMES = {
 def variants(methods: object, communication: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """Return the variants of an experiment. Raises ArgumentError if `methods` has another form."""
     names: list[Any] = [] if isinstance(methods, str) or not isinstance(methods, Sequence) else list(methods)
-    listed = dict.fromkeys(names if all(isinstance(name, str) for name in names) else (), {})
+    listed: dict[Any, Any] = dict.fromkeys(names if all(isinstance(name, str) for name in names) else (), {})
     given: Mapping[Any, Any] = methods if isinstance(methods, Mapping) else listed
     if not given:
         raise ArgumentError(
