@@ -71,10 +71,10 @@ describe("one metric of an experiment", () => {
     expect(strokes(image, `${STYLE.light}99`).flatMap(({ points }) => points)).toEqual([]);
   });
 
-  it("has ticks where seeds were evaluated, one path for each seed", async () => {
+  it("has ticks where seeds were evaluated, one path for their colour, and one tick where two seeds were", async () => {
     const image = await chart();
     const ticks = strokes(image, `${STYLE.light}99`);
-    expect(ticks.map(({ points }) => points.length / 2)).toEqual([3, 3]);
+    expect(ticks.map(({ points }) => points.length / 2)).toEqual([5]);
   });
 
   it.each(["clock", "samples"] as const)(

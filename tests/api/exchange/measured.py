@@ -109,10 +109,11 @@ def answers(service: Service, experiment: str) -> dict:
     told = {
         "comparison": service.get(f"/experiments/{experiment}/comparison"),
         "bands": {name: value for name, value in bands.items() if name not in ("version", "position")},
-        "runs": [_without(run, "id", "experiment_id", "host") for run in runs],
+        "runs": [_without(run, "id", "experiment_id", "experiment_number", "host") for run in runs],
         "points": service.client.get(f"/experiments/{experiment}/points.csv").text,
         "details": [
-            _without(service.run(run["id"]), "id", "experiment_id", "host", "checkpoints") for run in runs
+            _without(service.run(run["id"]), "id", "experiment_id", "experiment_number", "host", "checkpoints")
+            for run in runs
         ],
         "output": [service.get(f"/runs/{run['id']}/logs")["lines"] for run in runs],
     }

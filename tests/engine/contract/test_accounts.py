@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hooke.catalogue.claims import Step, claimed
-from hooke.spec.events import STEP_COLUMNS
+from hooke.spec.events import ABSENT, STEP_COLUMNS
 from hooke.spec.journal import records, unpack
 from hooke.trace.phases import PHASES
 
@@ -244,7 +244,7 @@ def test_rows_of_the_journal_add_up(played, virtual_places, case):
         for block in (record for record in written if record.kind == "steps"):
             for name in columns:
                 columns[name] += (
-                    unpack(name, block.columns[name]) if name in block.columns else [math.nan] * block.n
+                    unpack(name, block.columns[name]) if name in block.columns else [ABSENT[name]] * block.n
                 )
         assert columns["step"] == list(range(1, report.done["step"] + 1))
         assert columns["samples"] == sorted(columns["samples"])

@@ -53,5 +53,5 @@ def test_every_step_before_a_checkpoint_is_in_the_journal_when_it_is_complete(tm
         (done,) = [record for record in records(tmp_path / f"journal.{rank}.jsonl") if record.kind == "done"]
         blocks = [record for record in records(tmp_path / f"journal.{rank}.jsonl") if record.kind == "steps"]
         for phase, seconds in done.phases.items():
-            rows = sum(sum(unpack(phase, block.columns[phase])) for block in blocks)
+            rows = sum(sum(unpack(phase, block.columns[phase])) for block in blocks if phase in block.columns)
             assert rows == pytest.approx(seconds, rel=1e-5, abs=1e-7), phase
