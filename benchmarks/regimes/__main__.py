@@ -11,9 +11,10 @@
 Virtual time does not depend on the load of the machine. `run` needs HOOKE_DATA for all but digits, continues an
 earlier one, and uses all cores at the lowest priority if no number of processes is given. `propose` makes the
 trials alone, also of peers (by the methods of the catalogue with their equations), from which `benchmarks.tuned
---proposals` takes the best; with `--bounded` a trial ends where its clock passes that of the fastest so far, with
-`--first` these are made first, with `--seeds` the chosen one is also run on reported seeds. `networks` computes
-clocks alone, of what is published: a minute of one core.
+--proposals` takes the best; with `--bounded` a trial ends where its clock passes that of the fastest so far (the
+best is the same, the next ones need not be: `--proposals` refuses them), with `--first` these are made first,
+with `--seeds` the chosen one is also run on reported seeds. `networks` computes clocks alone, of what is
+published: a minute of one core.
 """
 
 from __future__ import annotations

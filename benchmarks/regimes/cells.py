@@ -15,6 +15,7 @@ from benchmarks.common.records import Record
 from benchmarks.regimes import store
 from benchmarks.regimes.conditions import LAB, TASKS, Plan, Regime, plan_of
 from benchmarks.regimes.runs import Run, Todo
+from benchmarks.tuned.chosen import CannotChoose
 from benchmarks.tuned.conditions import PROPOSED
 from benchmarks.tuned.entries import entry_of
 
@@ -113,5 +114,11 @@ class Cell:
 
 
 def proposals(path: Path, task: str, workers: int, method: str) -> list[int]:
-    """Return the best trials of an entry in virtual time on a network like the emulated hosts', the best first."""
-    return Cell(task, workers, method, store.read(path)).ranking(LAB)[:PROPOSED]
+    """Return the best trials of an entry in virtual time on a network like the emulated hosts', the best first.
+
+    Raises CannotChoose where trials were ended early (`bounded`): of these only the best one is known.
+    """
+    cell = Cell(task, workers, method, store.read(path))
+    if any("ended" in record for record in cell._trials.values()):
+        raise CannotChoose(f"trials of {method} in {path.name} were ended early: only the best of them is known")
+    return cell.ranking(LAB)[:PROPOSED]

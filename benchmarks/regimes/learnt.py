@@ -102,6 +102,7 @@ def trials(source: Source, tuned: Sequence[Record], proposals: Path = PROPOSALS)
         known = store.read(proposals / f"{source.task}-{source.workers}-workers.jsonl")
         for run, record in known.items():
             if not run.timed and run.seed == FIRST_TUNING_SEED:
+                assert "ended" not in record, run  # noqa: S101 - elsewhere it may be the fastest
                 met = record["met"] is not None
                 about = run.method, run.trial, run.seed, record["parameters"]
                 found.tried[run.method][run.trial] = Learnt(*about, record["met"], met, record["diverged"])

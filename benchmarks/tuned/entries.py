@@ -195,8 +195,8 @@ ACCUMULATING = tuple(
 """Methods with DDP's choices of accumulation, which their own entries leave at 1 (decision 126)."""
 LATER: Mapping[str, Mapping[str, Space | None]] = {"co2": {"clip": None}}
 """Not searched: parameters whose spaces were declared after tables had been measured without them."""
-SECOND_TO_NONE = ("sgd", "chip-easgd")
-"""Left out: one worker, and workers that are parts of a chip."""
+SECOND_TO_NONE = {"sgd": "of one worker", "chip-easgd": "of parts of a chip"}
+"""Left out -> why."""
 TWO_LEVELS = 4
 """Largest number of hosts at which groups of hosts are not compared: one of its groups would hold all."""
 

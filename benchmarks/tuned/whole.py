@@ -40,9 +40,8 @@ def anchor(title: str) -> str:
 def entered(found: Mapping[str, Row]) -> str:
     """Return how much of the catalogue is in a table, and what is not."""
     absent = sorted(set(built_in("algorithm")) - set(field.methods_entered(found)))
-    known = [name for name in absent if name in SECOND_TO_NONE]
+    why = [f"{name}, {SECOND_TO_NONE[name]}" for name in absent if name in SECOND_TO_NONE]
     others = [name for name in absent if name not in SECOND_TO_NONE]
-    why = [f"{' and '.join(known)}, of one worker and of parts of a chip"] if known else []
     why += [", ".join(others)] if others else []
     said = f"{len(field.methods_entered(found))} of the {field.methods()} methods of the catalogue were entered"
     return f"{said}; not {'; '.join(why)}." if why else f"{said}."
@@ -65,7 +64,7 @@ def largest_table(tables: Sequence[tuple[At, Mapping[str, Row]]]) -> Iterator[st
     simulated = [(at, found) for at, found in tables if AT[at[2]].world == "virtual"]
     if not simulated:
         return
-    at, found = max(simulated, key=lambda each: len(each[1]))
+    at, found = max(simulated, key=lambda each: len(field.methods_entered(each[1])))
     task, seeds = TASKS[at[1]], max(len(row.runs) for row in found.values())
     first = ", ".join(f"{name} {row.order[1]:.2g} s" for name, row in list(found.items())[:FIRST])
     elastic = elastic_verdict(found)

@@ -11,10 +11,11 @@ from hooke.tuning.search import FIRST_TUNING_SEED
 from benchmarks.regimes import reported, store
 from benchmarks.regimes.__main__ import Proposing, _following
 from benchmarks.regimes.bounded import bounded, clock, fastest
-from benchmarks.regimes.cells import Cell
+from benchmarks.regimes.cells import Cell, proposals
 from benchmarks.regimes.conditions import LAB, TASKS
 from benchmarks.regimes.learnt import PROPOSALS
 from benchmarks.regimes.runs import Run, carried_out
+from benchmarks.tuned.chosen import CannotChoose
 from benchmarks.tuned.entries import ACCUMULATING, DDP_BF16, entry_of
 from benchmarks.tuned.publishing import published
 
@@ -108,3 +109,14 @@ def test_every_trial_that_was_ended_could_not_have_been_chosen():
                 continue
             cell = Cell(TASK, workers, run.method, records)
             assert clock(cell, record["parameters"], record["ended"] + TASKS[TASK].every) > fastest(cell), run
+
+
+def test_trials_that_were_ended_are_not_proposed_after_the_best():
+    """Hosts try the four best: which come after the first is not known where trials were ended."""
+    path = PROPOSALS / f"{TASK}-8-workers.jsonl"
+    ended = {run.method for run, record in store.read(path).items() if "ended" in record}
+    assert ended
+    for method in ended:
+        with pytest.raises(CannotChoose, match="only the best of them is known"):
+            proposals(path, TASK, 8, method)
+    assert proposals(PROPOSALS / "fashion-8-workers.jsonl", "fashion", 8, "slowmo")

@@ -21,8 +21,8 @@ class DelayedGradientAveraging(Descent):
     be if it had stepped along the mean instead of its own gradient: workers differ by their last d steps alone.
     Their mean moves as in Sync SGD, along gradients at the x_i. The differences bound the learning rate: on a
     quadratic of curvature h with d = 1 by 1 / h, whatever mu is, with Nesterov's momentum by 1 / (1 + mu) / h.
-    Cost per step max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - d steps); with `accumulation` k a step has k gradients
-    to hide it.
+    Cost per step max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - step), because all-reduces follow one another: d > 1
+    hides unequal steps only. With `accumulation` k a step has k gradients to hide it.
 
     Readings: the paper has no momentum; here a step is replaced in velocity and weights. With another optimizer
     than SGD u is its step, and mu = 0. The mean of all x_i is evaluated, computed while the train clock stands.

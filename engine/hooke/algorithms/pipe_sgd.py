@@ -18,8 +18,8 @@ class PipeSGD(Descent):
 
     The all-reduce of the gradients of step t overlaps the next d steps; their mean is applied d steps late. All
     workers apply the same means and stay bitwise equal. With momentum v' = mu v - (lr / P) sum_i g_i(x_{t-d}),
-    x' = x + v'. Cost per step max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - d steps); with `accumulation` k a step has
-    k gradients to hide it.
+    x' = x + v'. Cost per step max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - step), because all-reduces follow one
+    another: d > 1 hides unequal steps only. With `accumulation` k a step has k gradients to hide it.
 
     The largest stable learning rate falls with d: on a quadratic of curvature h without momentum it is
     2 sin(pi / (4 d + 2)) / h: 2 / h, 1 / h, 0.62 / h. With d = 1 heavy-ball momentum lowers it to (1 - mu) / h,

@@ -87,6 +87,8 @@ HELD: Mapping[str, Held] = {
     "weighted-sync-sgd": Held(1),
 }
 """Method -> its vectors, as a test counts them in a run."""
+LATE = {"delayed-gradient-averaging": 2, "pipe-sgd": 1}
+"""Method -> vectors that it holds more for each step of delay beyond the first."""
 
 
 class Needs(NamedTuple):
@@ -143,12 +145,13 @@ def of_worker(spec: RunSpec) -> Needs | None:
     sizes = sizes_of(spec)
     if sizes is None:
         return None
-    held, parameters, shared = UNKNOWN, spec.algorithm.parameters, 0
+    held, parameters, more = UNKNOWN, spec.algorithm.parameters, 0
     if _known(spec):
         held, kind = HELD[spec.algorithm.name], built_in("algorithm")[spec.algorithm.name].cls
         parameters = kind.model_validate(parameters).model_dump()  # with its defaults
-        shared = WINDOW if kind.coordination == "lock-free" else 0
-    vectors = EVERY_RANK + held.worker + shared + of_step(parameters)
+        more = WINDOW if kind.coordination == "lock-free" else 0
+        more += LATE.get(spec.algorithm.name, 0) * (parameters.get("delay", 1) - 1)
+    vectors = EVERY_RANK + held.worker + more + of_step(parameters)
     return Needs(vectors * sizes.weights * ELEMENT, sizes.kept, 2 * ELEMENT * sizes.activations)
 
 

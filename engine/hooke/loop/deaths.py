@@ -22,8 +22,8 @@ class Deaths:
     def __init__(self, rank: RecordedRank) -> None:
         self._r = rank
         self.found: list[int] = []
-        self.before: dict[int, int] = {}
-        """Steps of each worker according to the message before its latest one."""
+        self.arrived: dict[int, int] = {}
+        """Steps of each worker whose updates have arrived: it may have told of more, as at a checkpoint."""
 
     @property
     def word(self) -> float:
@@ -36,10 +36,10 @@ class Deaths:
         if r.drops and r.spec.virtual is None and r.workers <= MOST_TOLD:
             r.comm.control.watch(range(r.workers))
 
-    def hear(self, source: int, reached: Mapping[int, int]) -> tuple[int, tuple[float, ...]]:
+    def hear(self, source: int, reached: dict[int, int]) -> tuple[int, tuple[float, ...]]:
         """Return (worker, words) of the earliest message from `source`; BAD of a worker that is gone.
 
-        `reached`: the steps of each worker according to its latest message.
+        `reached`: the steps of each worker according to its latest message; see `arrives`.
         """
         r = self._r
         try:
@@ -48,6 +48,8 @@ class Deaths:
         except RankLost as lost:
             r.comm.control.forget(lost.rank)
             self.found.append(lost.rank)
+            if lost.rank not in r.recorder.dropped:
+                self._take_back(lost.rank, reached)
             return lost.rank, (BAD, float(reached.get(lost.rank, 0)), r.loss)
 
     def completes(self, exchange: Callable[[], None]) -> bool:
@@ -58,9 +60,30 @@ class Deaths:
             return False
         return True
 
-    def take_back(self, worker: int, reached: dict[int, int]) -> None:
-        """Undo the account of steps whose update has not arrived: others take them, and their batches."""
-        reached[worker] = self.before[worker]
+    def arrives(self, bring: Callable[[], None], worker: int, reached: dict[int, int]) -> bool:
+        """Receive what a message comes with; return false if the worker's process ended: then `hear` tells it.
+
+        Steps whose update has not arrived no longer count in `reached`: others take them, and their batches.
+        """
+        if not self.completes(bring):
+            self._take_back(worker, reached)
+            return False
+        self._settle(worker, reached)
+        return True
+
+    def left(self, worker: int, reached: Mapping[int, int], last_words: bool) -> None:
+        """Take note of a farewell; with `last_words` an update follows it."""
+        if not last_words:
+            self._settle(worker, reached)
+
+    def _settle(self, worker: int, reached: Mapping[int, int]) -> None:
+        self.arrived[worker] = reached[worker]
+        if self._r.dispatch is not None:
+            self._r.dispatch.settled(worker)
+
+    def _take_back(self, worker: int, reached: dict[int, int]) -> None:
+        if worker in self.arrived:
+            reached[worker] = self.arrived[worker]
         if self._r.dispatch is not None:
             self._r.dispatch.undone(worker)
 

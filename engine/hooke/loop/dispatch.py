@@ -21,6 +21,7 @@ class Dispatch:
         self._held: list[deque[int]] = [deque(range(i * per_step, (i + 1) * per_step)) for i in range(workers)]
         self._back: deque[int] = deque()
         self._latest: dict[int, list[int]] = {}
+        """Batches of each worker that it has used, and whose update has not arrived."""
         self.returned = 0
         """Batches given back by workers that left."""
 
@@ -47,10 +48,14 @@ class Dispatch:
 
     def done(self, worker: int, batches: int) -> None:
         """Note that a worker has used that many of its batches, in their order."""
-        self._latest[worker] = [self._held[worker].popleft() for _ in range(batches)]
+        self._latest.setdefault(worker, []).extend(self._held[worker].popleft() for _ in range(batches))
+
+    def settled(self, worker: int) -> None:
+        """Note that the update of all batches that a worker has used has arrived."""
+        self._latest.pop(worker, None)
 
     def undone(self, worker: int) -> None:
-        """Take back that a worker has used its latest batches: their update has not arrived."""
+        """Take back that a worker has used batches whose update has not arrived."""
         self._held[worker].extendleft(reversed(self._latest.pop(worker, [])))
 
     def left(self, worker: int) -> None:

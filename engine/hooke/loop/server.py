@@ -101,9 +101,8 @@ class ServerLoop:
                 self._meeting.give_up()
                 if kind == BAD or not last_words:
                     continue
-            if not self.deaths.completes(partial(self._bring, into, worker)):
+            if not self.deaths.arrives(partial(self._bring, into, worker), worker, self.reached):
                 self._left.add(worker)  # also after its farewell: its end is heard next
-                self.deaths.take_back(worker, self.reached)
                 continue
             r.recorder.release()
             r.ledger.enter(Phase.UPDATE)
@@ -129,7 +128,7 @@ class ServerLoop:
             if r.dispatch is not None:
                 steps = int(step) - self.reached.get(worker, int(step))
                 r.dispatch.done(worker, steps * r.schedule.accumulation)
-            self.deaths.before[worker] = self.reached.get(worker, int(step))
+            self.deaths.arrived.setdefault(worker, int(step))
             self.reached[worker] = int(step)
             steps = sum(reached - self._began[w] for w, reached in self.reached.items())
             r.samples = self._base + r.schedule.step_samples * steps
@@ -143,6 +142,7 @@ class ServerLoop:
             follow(self._log, worker, kind == REQUEST, self._last_words)
         if kind == FAREWELL:
             r.comm.control.send((0.0, BYE, float(r.samples)), worker)
+            self.deaths.left(worker, self.reached, self._last_words)
         return worker, kind
 
     def _receive(self, source: int) -> tuple[int, tuple[float, ...]]:

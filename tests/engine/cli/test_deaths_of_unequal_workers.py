@@ -218,18 +218,22 @@ class Dying(AsyncSGD):
 '''
 
 
-def test_an_update_that_did_not_arrive_is_not_in_the_samples(started, tmp_path):
-    """Each batch is an update: all that were computed arrived but the last one of the worker that died."""
+@pytest.mark.parametrize(("when", "every"), [("t >= 20", None), ("schedule.saved", 40 * BATCH)])
+def test_an_update_that_did_not_arrive_is_not_in_the_samples(started, tmp_path, when, every):
+    """Each batch is an update: all that were computed arrived but the last one of the worker that died.
+
+    Also where the worker had told of that batch before: it had stood at a checkpoint.
+    """
     (tmp_path / "own" / "algorithms").mkdir()
-    (tmp_path / "own" / "algorithms" / "dying.py").write_text(DYING)
+    (tmp_path / "own" / "algorithms" / "dying.py").write_text(DYING.replace("t >= 20", when))
     method = {"name": "dying", "parameters": {"lr": 0.02}}
-    process, folder = started(algorithm=method, on_bad_worker="drop", checkpoint_every=None)
+    process, folder = started(algorithm=method, on_bad_worker="drop", checkpoint_every=every)
     out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, err
     found = json.loads(out)
     assert (found["state"], found["dropped"]) == ("succeeded", [1])
     batches = [len(picked(tmp_path, folder, worker)) for worker in range(3)]
-    assert batches[1] == 20
+    assert every or batches[1] == 20
     assert found["samples"] == (sum(batches) - 1) * BATCH >= RUN["budget"]["samples"]
     end = next(each for each in records(folder / "journal.3.jsonl") if each.kind == "done")
     assert end.returned >= BATCH

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from hooke.catalogue.discovery import built_in
-from hooke.catalogue.footprint import HELD, footprint, of_step
+from hooke.catalogue.footprint import ELEMENT, HELD, LATE, footprint, of_step, of_worker, sizes_of
 from hooke.catalogue.validation import validate_run
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.hashing.tables import Tables
@@ -77,6 +77,15 @@ def test_a_method_holds_as_many_vectors_as_the_table_says(name):
     held = HELD[name]
     assert worker == held.worker + of_step(parameters)
     assert server in (None, held.server + 2 * held.per_worker)
+
+
+@pytest.mark.parametrize("name", sorted(LATE))
+@pytest.mark.parametrize("delay", [0, 4])
+def test_a_method_with_late_means_holds_more_with_each_step_of_delay(name, delay):
+    worker, _, _ = counted(name, {"delay": delay})
+    spec, usual = (run_of(algorithm={"name": name, "parameters": given}) for given in ({"delay": delay}, {}))
+    weights = sizes_of(spec).weights * ELEMENT
+    assert worker - HELD[name].worker == (of_worker(spec).vectors - of_worker(usual).vectors) / weights
 
 
 STEPS = [

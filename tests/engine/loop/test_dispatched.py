@@ -134,8 +134,21 @@ def test_an_update_that_did_not_arrive_goes_back_with_the_rest():
     kept = Dispatch(2, 1)
     kept.grant(0, 3)
     kept.done(0, 2)
+    kept.settled(0)
+    kept.undone(0)
     kept.left(0)
     assert kept.state()["back"] == [3, 4]
+
+
+def test_batches_of_which_a_worker_told_twice_before_their_update_was_lost_go_back():
+    """As at a checkpoint: it tells that it is there, and then asks, with the update."""
+    account = Dispatch(2, 1)
+    account.grant(0, 3)
+    account.done(0, 2)
+    account.done(0, 0)
+    account.undone(0)
+    account.left(0)
+    assert account.state()["back"] == [0, 2, 3, 4]
 
 
 def test_a_worker_that_leaves_gives_its_range_back(tmp_path, taken, monkeypatch):
