@@ -66,7 +66,7 @@ def checkpoint_record(seq, step):
 
 
 def row(rank, i):
-    return (i, i, i * 0.1, i * 0.1, 100 * rank + i, *[0.0] * 6, 0.0, 0, 0, 0, float("nan"), -1)
+    return (i, i, i * 0.1, i * 0.1, 100 * rank + i, *[0.0] * len(PHASES), 0.0, 0, 0, 0, float("nan"), -1)
 
 
 def misbehave(what, rank=0):

@@ -71,7 +71,7 @@ def test_kill_of_hydras_proxy(bench):
 
 def test_kill_of_the_proxy_of_one_of_two_hosts(bench):
     run, supervisor = started(bench, launcher=TWO_HOSTS)
-    mpirun = next(iter(children(supervisor.pid, "mpirun")))
+    mpirun = wait_for(lambda: children(supervisor.pid, "mpirun"), "mpirun")[0]
     kill9(children(mpirun.pid, PROXY)[0].pid)
     bench.finish(supervisor)
     end = bench.api.end(run)
@@ -94,7 +94,7 @@ def test_a_proxy_that_ends_with_its_ranks_before_those_of_another_host(bench):
     """As on hosts under load: the ranks of one take seconds longer to end than all others."""
     run, supervisor = bench.start("--fault", "1:end:late", launcher=TWO_HOSTS)
     late(bench, run, 1)
-    mpirun = next(iter(children(supervisor.pid, "mpirun")))
+    mpirun = wait_for(lambda: children(supervisor.pid, "mpirun"), "mpirun")[0]
     ended(bench, run, 0)
     wait_for(lambda: len(children(mpirun.pid, PROXY)) == 1, "the end of the proxy of rank 0")
     time.sleep(1.5 * _PROXY_GRACE)  # the supervisor looks meanwhile, and must do nothing
