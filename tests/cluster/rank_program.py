@@ -107,6 +107,15 @@ def misbehave(what, rank=0):
             while not (Path(options.folders[0]) / "cancel").exists():
                 time.sleep(0.01)
             time.sleep(1)
+        case "late":  # done, and taken leave of MPI, but here until it is let go
+            from mpi4py import MPI
+
+            MPI.Finalize()
+            folder = Path(options.folders[0])
+            (folder / f"late.{rank}").touch()
+            while not (folder / "leave").exists():
+                time.sleep(0.01)
+            os._exit(0)
         case "garbage":
             (Path(options.folders[0]) / f"journal.{rank}.jsonl").open("a").write("{half a rec\n")
         case "litter":  # as users' code may, in the folder in which it starts
@@ -238,6 +247,8 @@ def run_real():
 real = spec_of(options.folders[0])["world"] == "mpi"
 if real:
     run_real()
+    for what in faults_at(rank := int(os.environ.get("PMI_RANK", "0")), "end"):
+        misbehave(what, rank)
 for folder in options.folders if not real else ():
     if stop.is_set():
         break

@@ -1,17 +1,26 @@
 """kill -9 of everything an MPI attempt consists of, and ranks that end wrongly by themselves."""
 
+import os
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
+from hooke.cluster.launchers.settings import LocalSettings
+from hooke.cluster.processes import children
+from hooke.cluster.runner import _PROXY_GRACE, PROXY
+from hooke.cluster.witness import Witness
 
 from tests.cluster.bench import BRIEF, Tree, kill9, only_child
 from tests.waiting import wait_for
 
+TWO_HOSTS = LocalSettings(options=("-hosts", "localhost:1,127.0.0.1:1"))
+"""To mpirun these are two: each has a proxy with one rank."""
 
-def started(bench, *options):
-    run, supervisor = bench.start("--steps", "100000", *options)
+
+def started(bench, *options, **more):
+    run, supervisor = bench.start("--steps", "100000", *options, **more)
     bench.running(run)
     return run, supervisor
 
@@ -57,6 +66,54 @@ def test_kill_of_hydras_proxy(bench):
     end = bench.api.end(run)
     assert end.state == "failed_infra"
     assert "hydra_pmi_proxy" in end.why
+    bench.assert_complete(run)
+
+
+def test_kill_of_the_proxy_of_one_of_two_hosts(bench):
+    run, supervisor = started(bench, launcher=TWO_HOSTS)
+    mpirun = wait_for(lambda: children(supervisor.pid, "mpirun"), "mpirun")[0]
+    kill9(children(mpirun.pid, PROXY)[0].pid)
+    bench.finish(supervisor)
+    end = bench.api.end(run)
+    assert (end.state, PROXY in end.why) == ("failed_infra", True), end.why
+
+
+def late(bench, run, *ranks):
+    """Wait until these ranks, with the fault `late`, are done and have only to end."""
+    wait_for(lambda: all((bench.folder(run).path / f"late.{r}").exists() for r in ranks), "ranks that linger")
+
+
+def ended(bench, run, *ranks):
+    """Wait until these ranks have ended with status 0."""
+    witness = Witness(bench.folder(run), 2)
+    wait_for(lambda: witness.exits().keys() >= set(ranks), f"the end of ranks {ranks}")
+    assert all(witness.exits()[rank].code == 0 for rank in ranks)
+
+
+def test_a_proxy_that_ends_with_its_ranks_before_those_of_another_host(bench):
+    """As on hosts under load: the ranks of one take seconds longer to end than all others."""
+    run, supervisor = bench.start("--fault", "1:end:late", launcher=TWO_HOSTS)
+    late(bench, run, 1)
+    mpirun = wait_for(lambda: children(supervisor.pid, "mpirun"), "mpirun")[0]
+    ended(bench, run, 0)
+    wait_for(lambda: len(children(mpirun.pid, PROXY)) == 1, "the end of the proxy of rank 0")
+    time.sleep(1.5 * _PROXY_GRACE)  # the supervisor looks meanwhile, and must do nothing
+    (bench.folder(run).path / "leave").touch()
+    bench.finish(supervisor)
+    assert bench.api.end(run).state == "succeeded", bench.api.end(run).why
+    bench.assert_complete(run)
+
+
+def test_kill_of_a_proxy_whose_ranks_have_completed(bench):
+    run, supervisor = bench.start("--fault", "0:end:late", "--fault", "1:end:late")
+    late(bench, run, 0, 1)
+    proxy = Tree(supervisor.pid).proxy
+    os.kill(proxy, signal.SIGSTOP)  # it does not notice how they end
+    (bench.folder(run).path / "leave").touch()
+    ended(bench, run, 0, 1)
+    kill9(proxy)
+    bench.finish(supervisor)
+    assert bench.api.end(run).state == "succeeded", bench.api.end(run).why
     bench.assert_complete(run)
 
 

@@ -1,7 +1,7 @@
 """The verdict as a pure function of the evidence."""
 
 import pytest
-from hooke.cluster.verdict import Evidence, aborted_rank, judge, quote_error, signal_name
+from hooke.cluster.verdict import Evidence, Outside, aborted_rank, judge, quote_error, signal_name
 from hooke.spec.events import Done, RankExit
 from hooke.spec.states import DIVERGED
 
@@ -55,6 +55,42 @@ def test_status_0_is_not_believed_without_done_from_every_rank():
     report = verdict(0, FINE, ("budget", None))
     assert (report.state, report.rank, report.exit_code) == ("failed_infra", 1, 0)
     assert "exited too early" in report.why
+
+
+@pytest.mark.parametrize("reasons", [("budget", "budget"), ("target", "target")])
+@pytest.mark.parametrize("status", [9, -9, None])
+@pytest.mark.parametrize(
+    "after",
+    [
+        {},
+        {"cause": "hydra_pmi_proxy (pid 7) died before its ranks", "cause_at": 0.5},
+        {"cancelled": True},
+        {"outside": Outside("infrastructure", "NODE_FAIL")},
+    ],
+)
+def test_ranks_that_are_known_to_have_completed_have_whatever_became_of_their_launcher(status, reasons, after):
+    assert verdict(status, FINE, reasons, **after).state == "succeeded"
+    assert verdict(status, FINE, ("timed_out", "timed_out"), **after).state == "timed_out"
+
+
+@pytest.mark.parametrize(
+    ("exits", "reasons"),
+    [
+        (FINE[:1], ("budget", "budget")),
+        (FINE, ("budget", None)),
+        ((left(0), left(1, signal=9)), ("budget", "budget")),
+        ((left(0), left(1, code=1)), ("budget", "budget")),
+        (FINE, ("cancelled", "cancelled")),
+    ],
+)
+def test_ranks_of_which_one_is_not_known_to_have_completed_have_not(exits, reasons):
+    assert verdict(-9, exits, reasons, cause="proxy died", cause_at=0.5).state == "failed_infra"
+
+
+def test_a_dropped_worker_is_not_waited_for():
+    last = done().model_copy(update={"dropped": (1,)})
+    ends = {0: left(0), 1: left(1, signal=9)}
+    assert judge(Evidence(ranks=2, status=-9, exits=ends, done={0: last}, cause="died")).state == "succeeded"
 
 
 def test_the_earliest_end_is_the_cause():

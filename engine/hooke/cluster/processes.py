@@ -66,6 +66,13 @@ def children(parent: int, name: str = "") -> list[psutil.Process]:
     return found
 
 
+def descendants(parent: int) -> set[int]:
+    """Return the children of a process, their children, and so on."""
+    with suppress(psutil.Error):
+        return {each.pid for each in psutil.Process(parent).children(recursive=True)}
+    return set()
+
+
 def members(ids: Collection[str]) -> list[int]:
     """Return every living process whose HOOKE_ATTEMPT names one of these attempts."""
     wanted, found = set(ids), []

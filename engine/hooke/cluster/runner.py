@@ -15,7 +15,7 @@ import psutil
 from hooke.cluster import accounts
 from hooke.cluster.guard import remove_segments
 from hooke.cluster.launchers.base import Launch, Launcher
-from hooke.cluster.processes import children, lives, members
+from hooke.cluster.processes import children, descendants, lives, members, start_time
 from hooke.cluster.tail import last_lines
 from hooke.cluster.verdict import Outside, faults, signal_name
 from hooke.cluster.watchdog import Watchdog
@@ -26,9 +26,9 @@ PROXY = "hydra_pmi_proxy"
 _PROXY_APPEARS = 10.0
 """Seconds within which Hydra's proxy appears below mpirun; after that, this MPI has none."""
 _PROXY_GRACE = 1.0
-"""Seconds after the proxy's end until its ranks are searched: they end before it, unless it was killed."""
+"""Seconds for which ranks may be seen without their proxy: they end before it, unless it was killed."""
 _MPIRUN_GRACE = 20.0
-"""Seconds that mpirun may outlive its proxy, with or without ranks."""
+"""Seconds that mpirun may outlive its last proxy."""
 _PROXY_LOST = ("control_cb", "assert (!closed) failed")
 """Parts of mpirun's message for a broken connection to its proxy."""
 FAULT_GRACE = 8.0
@@ -68,6 +68,8 @@ class RankRunner:
         self._family = launcher.family(launch)
         self._say = say or (lambda _: None)
         self._proxy: psutil.Process | None = None
+        """Of several hosts, that of one whose ranks have not ended, or what the launch agent made of it."""
+        self._orphaned_at: float | None = None
         self._killed = False
         self._failed_at: float | None = None
         self.cause = ""
@@ -102,7 +104,7 @@ class RankRunner:
         if not running:
             return False
         if self._launch.world == "mpi":
-            self._watch_proxy()
+            self._watch_proxy(all_ended=len(exits) == self._launch.ranks)
             self._watch_faults(bool(faults(exits, witness.done, witness.dropped)))
         if not self.cause and (why := self._launcher.cut_off()):
             self._end_for(why)
@@ -149,8 +151,12 @@ class RankRunner:
         self.cause = cause
         self.kill(cause)
 
-    def _watch_proxy(self) -> None:
-        """Detect that Hydra's proxy was killed: mpirun alone would wait for the orphaned ranks."""
+    def _watch_proxy(self, all_ended: bool) -> None:
+        """Detect that Hydra's proxy was killed: mpirun alone would wait for the orphaned ranks.
+
+        Of several hosts, each proxy ends with its own ranks, and others may take longer. `all_ended`: every rank
+        has an exit record, so that none can be orphaned.
+        """
         if self._family != "hydra":
             self.cause_at = time.monotonic()
             return  # the end of Open MPI's mpirun is that of its daemon on this host
@@ -159,16 +165,26 @@ class RankRunner:
             if now - self._started < _PROXY_APPEARS:
                 self._proxy, self.cause_at = next(iter(children(self.process.pid, PROXY)), None), now
         elif lives(self._proxy):
-            self.cause_at = now
-        elif now - self.cause_at > (_PROXY_GRACE if self._orphans() else _MPIRUN_GRACE):
+            self.cause_at, self._orphaned_at = now, None
+        elif not all_ended and self._orphans():
+            self._orphaned_at = self._orphaned_at or now
+            if now - self._orphaned_at > _PROXY_GRACE:
+                self._end_for(self._proxy_died())
+        elif other := next(iter(children(self.process.pid)), None):
+            self._proxy, self.cause_at, self._orphaned_at = other, now, None
+        elif now - self.cause_at > _MPIRUN_GRACE and all_ended:
+            self.kill(f"mpirun still running {_MPIRUN_GRACE:g} s after all its ranks ended: SIGKILL")
+        elif now - self.cause_at > _MPIRUN_GRACE:
             self._end_for(self._proxy_died())
 
     def _proxy_died(self) -> str:
         return f"{PROXY} (pid {self._proxy.pid if self._proxy else '?'}) died before its ranks"
 
     def _orphans(self) -> bool:
-        """Return whether ranks have survived the proxy that started them."""
-        return any(pid != self.process.pid for pid in members(self._launch.ids))
+        """Return whether ranks have survived the proxy that started them: they descend from mpirun no longer."""
+        found = members(self._launch.ids)
+        kept = {self.process.pid, *descendants(self.process.pid)}
+        return any(pid not in kept and start_time(pid) is not None for pid in found)  # it may have ended meanwhile
 
     def _mpirun_lost_it(self) -> bool:
         return any(all(part in line for part in _PROXY_LOST) for line in last_lines(self._output, 20))

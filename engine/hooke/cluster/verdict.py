@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hooke.cluster.witness import lost
+from hooke.cluster.witness import completed, lost
 from hooke.spec.events import Done, RankExit, StateReport
 from hooke.spec.retry import RetryCause
 from hooke.spec.states import DIVERGED, USER_RAISED
@@ -96,7 +96,8 @@ def judge(evidence: Evidence) -> StateReport:
 def _judge(e: Evidence) -> StateReport:
     if e.fenced:
         return _report("failed_infra", "another attempt owns the run", e)
-    if e.status == 0 and len(e.done) + len(lost(e.done)) == e.ranks and not e.cause:
+    together = e.status == 0 and len(e.done) + len(lost(e.done)) == e.ranks and not e.cause
+    if together or completed(e.ranks, e.exits, e.done):
         return _as_meant(e)
     if e.cancelled or e.outside is not None:
         return _ended_by_others(e)

@@ -45,6 +45,16 @@ def lost(done: Mapping[int, Done]) -> set[int]:
     return {worker for each in done.values() for worker in each.dropped} - set(done)
 
 
+def completed(ranks: int, exits: Mapping[int, RankExit], done: Mapping[int, Done]) -> bool:
+    """Return whether each of so many ranks was done, as nobody asked it to be, and then ended with status 0.
+
+    Workers that the run has dropped do not count. What its launcher does afterwards does not change the run.
+    """
+    if any(each.reason == "cancelled" for each in done.values()):
+        return False
+    return all(r in done and r in exits and exits[r].code == 0 for r in set(range(ranks)) - lost(done))
+
+
 class JournalReader:
     """Reads the complete lines of one journal in chunks, from the current offset."""
 
