@@ -143,6 +143,37 @@ def test_what_takes_too_long_leaves_its_thread_to_others():
     assert asyncio.run(after()) == "answer"
 
 
+def test_what_nobody_waits_for_any_more_is_ended():
+    """As at the end of the process, which waits for its threads."""
+
+    def endless() -> None:
+        while True:
+            pass
+
+    async def cancelled() -> None:
+        checks = Checks(seconds=LIMIT)
+        try:
+            asked = [asyncio.create_task(checks.run(endless)) for _ in range(THREADS)]
+            await asyncio.sleep(0.1)
+            for each in asked:
+                each.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
+            assert await asyncio.wait_for(checks.run(lambda: "answer"), LIMIT / 2) == "answer"
+        finally:
+            checks.close()
+
+    asyncio.run(cancelled())
+
+
+def test_what_is_ended_before_it_begins_does_not_begin():
+    piece = Endable(lambda: "done")
+    piece.end()
+    assert piece() is None
+    again = Endable(lambda: "done")
+    assert again() == "done"
+    again.end()
+
+
 def test_ending_what_is_over_does_not_reach_the_next_work_of_the_thread():
     """Ended at any moment around its end, whatever the thread does next is left alone."""
     with ThreadPoolExecutor(1) as threads:

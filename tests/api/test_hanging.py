@@ -105,6 +105,30 @@ def test_a_process_that_was_stopped_goes_on():
         process.wait()
 
 
+ENDED_BY_SIGNALS = """
+import signal, time
+
+from hooke_api.base.watchdog import Watchdog
+
+dog = Watchdog(60)
+dog.start()
+signal.signal(signal.SIGALRM, lambda *_: dog.end())
+signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+until = time.monotonic() + 0.3
+while time.monotonic() < until:
+    for _ in range(100):
+        dog.end()
+signal.setitimer(signal.ITIMER_REAL, 0)
+print("goes on")
+"""
+
+
+def test_a_signal_may_end_watching_while_watching_is_ended():
+    """As SIGINT of a terminal and SIGTERM of the keeper arrive together."""
+    done = subprocess.run([sys.executable, "-c", ENDED_BY_SIGNALS], capture_output=True, timeout=LIMIT, check=True)
+    assert done.stdout == b"goes on\n"
+
+
 def test_a_process_that_hangs_says_so_ends_and_is_started_again(tmp_path, socket):
     port, starts = free_port(), tmp_path / "starts"
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HOOKE_")}

@@ -12,12 +12,13 @@ from hooke.cluster.hello import Heartbeat
 from hooke.spec.events import AgentHello
 from hooke.spec.protocol import RENEW
 from hooke_api.base.errors import Unauthorized
-from hooke_api.clusters import renewals, tokens
+from hooke_api.clusters import registration, renewals, tokens
+from hooke_api.clusters import service as clusters
 from hooke_api.clusters.renewals import GRACE
 from hooke_api.clusters.tokens import AgentCaller
 from hooke_api.clusters.tokens import make as make_token
 from hooke_api.experiments.purging import Purger
-from hooke_api.models import AccessToken, BrowserSession, ClusterToken
+from hooke_api.models import AccessToken, BrowserSession, Cluster, ClusterToken
 from hooke_api.storage.database import Database
 from sqlalchemy import delete, select, text, update
 
@@ -145,6 +146,13 @@ def test_an_agent_goes_on_with_its_former_token_where_the_server_was_restored(se
     client.close()
 
 
+def one_waits(database) -> bool:
+    """Return whether a transaction waits for another one."""
+    with database.read() as session:
+        waiting = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+        return session.scalar(waiting) == 1
+
+
 @pytest.mark.needs("postgres")
 def test_the_first_use_of_a_renewed_token_and_its_revocation_do_not_wait_for_each_other(request, tmp_path):
     """Both change both rows. In another order than the other, PostgreSQL ends one of them after a second."""
@@ -158,19 +166,39 @@ def test_the_first_use_of_a_renewed_token_and_its_revocation_do_not_wait_for_eac
             with database.write() as session:
                 tokens.confirm(session, AgentCaller("hpc", second), None)
 
-        def waits() -> bool:
-            with database.read() as session:
-                waiting = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
-                return session.scalar(waiting) == 1
-
         with ThreadPoolExecutor(1) as threads:
             with database.write() as session:
                 session.get_one(ClusterToken, first.id, with_for_update=True)
                 using = threads.submit(use)
-                wait_for(waits, "the first use, for the row of the former token")
+                wait_for(lambda: one_waits(database), "the first use, for the row of the former token")
                 tokens.revoke(session, first.id)
             with pytest.raises(Unauthorized):
                 using.result(LIMIT)
+
+
+@pytest.mark.needs("postgres")
+def test_a_report_and_the_removal_of_its_cluster_do_not_wait_for_each_other(request, tmp_path):
+    """Both lock the token and the cluster."""
+    said, silence = AgentHello.model_validate(HELLO | {"name": "hpc", "agent": ONE}), timedelta(seconds=30)
+    with fresh_database(request, "postgres", tmp_path) as url, closing(Database(url)) as database:
+        with database.write() as session:
+            token = make_token(session, "hpc", "", "owner", 90).id
+            registration.hello(session, said, silence, token)
+
+        def remove() -> None:
+            with database.write() as session:
+                clusters.remove(session, "hpc", silence)
+
+        with ThreadPoolExecutor(1) as threads:
+            with database.write() as session:
+                tokens.confirm(session, AgentCaller("hpc", token), "hpc")
+                removing = threads.submit(remove)
+                wait_for(lambda: one_waits(database), "the removal, for the row of the token")
+                registration.hello(session, said, silence, token)
+            removing.result(LIMIT)
+        with database.read() as session:
+            assert session.get(Cluster, "hpc") is None
+            assert session.get_one(ClusterToken, token).revoked_at is not None
 
 
 def test_tokens_and_sessions_that_ended_long_ago_are_removed(service):

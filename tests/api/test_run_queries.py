@@ -5,7 +5,7 @@ import io
 import random
 
 import pytest
-from hooke_api.filters.runs import ORDERS, RUN_FIELDS
+from hooke_api.filters.runs import ORDERS, RUN_FIELDS, RunQuery
 from hooke_api.models import Run
 from sqlalchemy import select
 
@@ -85,6 +85,32 @@ def test_pages_of_every_order(service, runs, order, monkeypatch):
     monkeypatch.setattr("hooke_api.runs.table.PAGE", 5)
     table = service.client.get("/runs.csv", params={"sort": order, "filter": "workers > 0"}).text
     assert [row["id"] for row in csv.DictReader(io.StringIO(table))] == wanted
+
+
+def test_projects_are_looked_up_before_runs(service, runs):
+    """Of a name that no project has, or of a project without experiments, no run is looked at."""
+    service.client.post("/projects", json={"name": "empty"}).raise_for_status()
+    moved = runs[0]["experiment_id"]
+    service.client.post("/projects", json={"name": "vision"}).raise_for_status()
+    service.client.put(f"/experiments/{moved}/project", json={"project": "vision"}).raise_for_status()
+    there = {run["id"] for run in runs if run["experiment_id"] == moved}
+    others = {run["id"] for run in runs} - there
+    for text, wanted in (
+        ("project = vision", there),
+        ("project ~ vis", there),
+        ("project in (empty, vision, default)", there | others),
+        ("project != vision", others),
+        ("project !~ i", others),
+        ("project = empty or project = default", others),
+        ("not project = nothing", there | others),
+        ("project = nothing", set()),
+        ("project in (nothing, empty) and workers > 0", set()),
+    ):
+        assert {each["id"] for each in service.runs(filter=text)} == wanted, text
+    with service.database.read() as session:
+        for text in ("project = nothing", "project = empty and workers > 0", 'project ~ "no such"'):
+            asked = str(select(Run.id).where(RunQuery(text, "-created").condition(session)))
+            assert "project_id" not in asked and ("false" in asked or "0 = 1" in asked), text
 
 
 @ONE_KIND

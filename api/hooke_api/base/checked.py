@@ -49,10 +49,11 @@ class Checks:
         except TimeoutError:
             if running.cancelled():  # by the end of the wait: no thread had begun it
                 raise Unavailable("too many large requests at a time; try again", seconds=1) from None
-            piece.end()  # its thread is there for others
             raise TooLarge(
                 f"the body takes longer than {self._seconds:g} s to validate: send less at a time"
             ) from None
+        finally:
+            piece.end()  # nobody waits for it any more, also where the request was: its thread is there for others
 
     def close(self) -> None:
         """End the threads when they have nothing to do."""

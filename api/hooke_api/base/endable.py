@@ -23,12 +23,15 @@ class Endable:
         self._work = work
         self._thread: int | None = None
         """In which it runs; None: not yet, or not any more."""
+        self._ended = False
         self._lock = threading.Lock()
 
     def __call__(self) -> Any:
         """Return what the work returns; None if it was ended."""
         try:
             with self._lock:
+                if self._ended:  # before it had begun
+                    return None
                 self._thread = threading.get_ident()
             try:
                 return self._work()
@@ -40,10 +43,11 @@ class Endable:
             return None
 
     def end(self) -> None:
-        """End the work if it runs. The thread goes on behind it."""
+        """End the work if it runs, once; one that has not begun does not begin. The thread goes on behind it."""
         with self._lock:
-            if self._thread is not None:
+            if self._thread is not None and not self._ended:
                 _raise(self._thread, Ended)
+            self._ended = True
 
 
 def _raise(thread: int, what: type[BaseException] | None) -> None:

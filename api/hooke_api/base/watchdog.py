@@ -29,7 +29,8 @@ class Watchdog(threading.Thread):
         self._seconds = seconds
         self._pause = min(LOOK_SECONDS, seconds / 4)
         self._beaten = True
-        self._ended = threading.Event()
+        self._ended = False
+        """No `threading.Event`: its lock would be that of the code which a signal interrupts."""
 
     def beat(self) -> None:
         """Give a sign of life."""
@@ -37,7 +38,7 @@ class Watchdog(threading.Thread):
 
     def end(self) -> None:
         """End watching. May be called by a handler of a signal."""
-        self._ended.set()
+        self._ended = True
 
     def run(self) -> None:
         """Watch until it is ended."""
@@ -46,7 +47,8 @@ class Watchdog(threading.Thread):
         try:
             while quiet <= self._seconds:
                 signal.setitimer(signal.ITIMER_PROF, self._seconds)
-                if self._ended.wait(self._pause):
+                time.sleep(self._pause)
+                if self._ended:
                     return
                 now = time.monotonic()
                 quiet = 0.0 if self._beaten else quiet + min(now - last, 2 * self._pause)

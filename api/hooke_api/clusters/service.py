@@ -71,6 +71,7 @@ def remove(session: Session, name: str, silence: timedelta) -> None:
     Raises Conflict while it has runs that have not ended, or an agent that would join again at once. `silence`:
     after which an agent counts as gone.
     """
+    tokens.lock_all(session, name)
     cluster = _get(session, name)
     query = select(func.count()).where(Run.host == name, Run.state.not_in(TERMINAL))
     if count := session.execute(query).scalar_one():

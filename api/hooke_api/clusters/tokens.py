@@ -62,7 +62,10 @@ def caller(request: Request) -> AgentCaller:
         found = session.scalars(select(ClusterToken).where(ClusterToken.token_sha256 == digest(given))).first()
         at = database_time(session)
     if found is None:
-        raise Unauthorized("the server does not know this token: create one with `hooke clusters token CLUSTER`")
+        raise Unauthorized(
+            "the server does not know this token, or it ended months ago: create another one with "
+            "`hooke clusters token CLUSTER`"
+        )
     if why := _ended(found, at):
         raise Unauthorized(f"this token {why} UTC: create another one with `hooke clusters token {found.cluster}`")
     return AgentCaller(found.cluster, found.id)
@@ -167,6 +170,12 @@ def revoke(session: Session, token: str) -> ClusterTokenView:
             session.execute(update(Cluster).where(Cluster.token == each.id).values(seen_at=LONG_AGO))
         announce(session, "clusters", {})
     return ClusterTokenView.model_validate(row)
+
+
+def lock_all(session: Session, cluster: str) -> None:
+    """Lock the tokens of a cluster, the oldest first: who reports with one locks them before the cluster, too."""
+    mine = select(ClusterToken.id).where(ClusterToken.cluster == cluster).order_by(ClusterToken.id)
+    session.scalars(mine.with_for_update()).all()
 
 
 def revoke_all(session: Session, cluster: str) -> None:

@@ -1,18 +1,20 @@
 """Filters and orders of runs: the fields that a run has, and the condition that a tree of the same language means.
 
 What is said of the experiment of a run (its name, tags, workload, project) is a set of experiments, which the
-database makes once; figures and settings are columns of one index.
+database makes once; figures and settings are columns of one index. Projects are looked up before: where none fits,
+PostgreSQL would look through all runs.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from hooke.spec.states import RunState
-from sqlalchemy import ColumnElement, and_, false, func, not_, or_, select
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from hooke_api.filters.fields import FIELDS, METRICS, Field, Kind
 from hooke_api.filters.language import All, Condition, Not, Some, Tree, Value, conditions, parse
@@ -51,20 +53,22 @@ ORDERS = ("created", "number", "workers", "seed", *METRICS)
 """What runs may be sorted by."""
 
 
-def run_condition(tree: Tree, at: datetime) -> ColumnElement[bool]:
+def run_condition(session: Session, tree: Tree, at: datetime) -> ColumnElement[bool]:
     """Return the condition of a tree on runs; times relative to now count from `at`."""
     if isinstance(tree, Not):
-        return not_(run_condition(tree.part, at))
+        return not_(run_condition(session, tree.part, at))
     if isinstance(tree, All):
-        return and_(*(run_condition(part, at) for part in tree.parts))
+        return and_(*(run_condition(session, part, at) for part in tree.parts))
     if isinstance(tree, Some):
-        return or_(*(run_condition(part, at) for part in tree.parts))
+        return or_(*(run_condition(session, part, at) for part in tree.parts))
     how = POSITIVE.get(tree.operator, tree.operator)
-    found = _positive(tree, how, at)
+    found = _positive(session, tree, how, at)
     return not_(found) if tree.operator in POSITIVE else found
 
 
-def _positive(tree: Condition, how: str, at: datetime) -> ColumnElement[bool]:
+def _positive(session: Session, tree: Condition, how: str, at: datetime) -> ColumnElement[bool]:
+    if tree.field.name == "project":
+        return _in_projects(session, how, tree.values)
     if how == "in":
         return or_(*(_one(tree.field, "=", value, at) for value in tree.values))
     return _one(tree.field, how, tree.values[0], at)
@@ -86,14 +90,22 @@ def _one(field: Field, how: str, value: Value, at: datetime) -> ColumnElement[bo
     return func.coalesce(compared(column, how, value), false())  # without a figure, a comparison is false
 
 
+def _in_projects(session: Session, how: str, values: Sequence[Value]) -> ColumnElement[bool]:
+    """Return the condition that the experiment of a run is in a project with such a name."""
+    named = or_(*(matches(Project.name, "~" if how == "~" else "=", str(value)) for value in values))
+    query = select(Project.id).where(named, exists().where(Experiment.project_id == Project.id))
+    found = session.scalars(query).all()
+    if not found:
+        return false()
+    return Run.experiment_id.in_(select(Experiment.id).where(Experiment.project_id.in_(found)))
+
+
 def _experiment(field: Field, how: str, value: Value, at: datetime) -> ColumnElement[bool]:
     match field.name:
         case "experiment":
             return compared(Experiment.number, how, value)
         case "created":
             return compared(Experiment.created_at, how, at + value if isinstance(value, timedelta) else value)
-        case "project":
-            return Experiment.project_id.in_(select(Project.id).where(matches(Project.name, how, str(value))))
         case "tag":
             tagged = select(ExperimentTag.experiment_id).where(matches(ExperimentTag.tag, how, str(value)))
             return Experiment.id.in_(tagged)
@@ -113,15 +125,14 @@ class RunQuery:
         self.order = Order(sort)
         self._tree = parse(self.text, RUN_FIELDS) if self.text else None
 
-    @property
-    def condition(self) -> ColumnElement[bool]:
+    def condition(self, session: Session) -> ColumnElement[bool]:
         """Return the condition on runs: of what is not deleted, not archived unless asked for, and in reach."""
         named = {each.field.name for each in conditions(self._tree)} if self._tree else set()
         present = and_(Experiment.deleted_at.is_(None), in_reach(Experiment.project_id))
         if "archived" not in named:
             present = and_(present, ~Experiment.archived)
         found: ColumnElement[bool] = Run.experiment_id.in_(select(Experiment.id).where(present))
-        return found if self._tree is None else and_(found, run_condition(self._tree, now()))
+        return found if self._tree is None else and_(found, run_condition(session, self._tree, now()))
 
 
 class Order:

@@ -184,6 +184,8 @@ def _shown(queue: dict[str, Any]) -> str:
     lines = [head]
     for each in queue["active"]:
         runs = f"{each['runs']} run" + "s" * (each["runs"] != 1)
+        if sent := each.get("sent"):  # servers of before do not say
+            runs += f" ({sent} not begun)"
         lines.append(
             f"  active: experiment {each['number']} of {each['user']}, {runs}, ends {_when(each['ends'])}"
         )

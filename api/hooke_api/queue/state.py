@@ -68,6 +68,8 @@ class Active:
     """Mean and standard deviation of the seconds until the last one ends; None: unknown."""
     number: int = 0
     """0: not to be told."""
+    sent: int = 0
+    """Runs among them that have not begun."""
     late: float = 0.0
     """Seconds by which the run that is going on has exceeded its predicted duration; 0: it has not."""
     taken: float = 0.0

@@ -73,9 +73,9 @@ class Filter:
             return f"runs {self.query.text} by {self.query.sort}"
         return "runs of an experiment" if self.experiment else "runs"
 
-    def apply(self, query: Select[T]) -> Select[T]:
+    def apply(self, session: Session, query: Select[T]) -> Select[T]:
         """Return the query with the conditions added."""
-        query = query.where(of_present() if self.query is None else self.query.condition)
+        query = query.where(of_present() if self.query is None else self.query.condition(session))
         if self.experiment is not None:
             query = query.where(Run.experiment_id == self.experiment)
         if self.states:
@@ -110,7 +110,7 @@ def page(session: Session, cursors: Cursors, chosen: Filter, part: Page, silence
         rows, following = queried(session, cursors, chosen, part)
         return RunPage(items=_summaries(session, rows, part, silence), next_cursor=following)
     limit, cursor = part.limit, part.cursor
-    query = chosen.apply(select(Run))
+    query = chosen.apply(session, select(Run))
     if chosen.experiment is not None:
         after = int(cursors.open(chosen.listing, cursor)) if cursor else 0
         query = query.where(Run.number > after).order_by(Run.number)
@@ -134,7 +134,7 @@ def queried(session: Session, cursors: Cursors, chosen: Filter, part: Page) -> t
     """
     assert chosen.query is not None  # noqa: S101 - the caller has looked
     order = chosen.query.order
-    found = chosen.apply(select(Run.id)).order_by(*order.by)
+    found = chosen.apply(session, select(Run.id)).order_by(*order.by)
     if part.cursor:
         found = found.where(order.after(cursors.open(chosen.listing, part.cursor)))
     ids = session.scalars(found.limit(part.limit + 1)).all()

@@ -103,7 +103,7 @@ def _rows(database: Database, chosen: Filter) -> Iterator[list[tuple[object, ...
     order, last = chosen.query.order if chosen.query else Order("created"), None
     while True:
         with database.read() as session:
-            query = chosen.apply(select(Run)).order_by(*order.by).limit(PAGE)
+            query = chosen.apply(session, select(Run)).order_by(*order.by).limit(PAGE)
             if last is not None:
                 query = query.where(order.after(last))
             runs = session.scalars(query.options(undefer(Run.spec))).all()

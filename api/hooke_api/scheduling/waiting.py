@@ -285,6 +285,7 @@ def _active(turns: Sequence[Turn]) -> tuple[Active, ...]:
             runs=len(group),
             left=left_of(group),
             number=group[0].number,
+            sent=sum(turn.state is RunState.DISPATCHED for turn in group),
             late=max(turn.late for turn in group),
             taken=max(turn.taken for turn in group),
         )

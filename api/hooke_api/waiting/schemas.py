@@ -68,6 +68,8 @@ class ActiveView(View):
     user: str
     runs: int
     """Number of its runs there."""
+    sent: int = 0
+    """Runs among them that were sent there and have not begun: those of a launch take turns."""
     ranks: int
     """Slots that they occupy."""
     ends: SpanView | None

@@ -250,6 +250,7 @@ def _active(each: Active, at: float) -> ActiveView:
         number=each.number,
         user=each.user,
         runs=each.runs,
+        sent=each.sent,
         ranks=each.ranks,
         ends=_span_view(ends),
     )

@@ -49,6 +49,17 @@ describe("the queue of a cluster", () => {
   });
 
   it.each([
+    [6, 5, "1 active run, 5 sent and not begun, end unknown"],
+    [2, 2, "2 sent and not begun, end unknown"],
+  ])("tells of %i runs those that have not begun apart", async (runs, sent, words) => {
+    const active = { experiment: "exp_9", number: 9, user: "ada", runs, sent, ranks: 3, ends: null };
+    server.on("GET /clusters/*/queue", queueView({ active: [active], entries: [] }));
+    open();
+    expect(await screen.findByTestId("queue-active")).toHaveTextContent(`Experiment 9 of ada: ${words}`);
+    expect(screen.getByText("No other experiment waits.")).toBeVisible();
+  });
+
+  it.each([
     [{ online: false }, "offline"],
     [{ drained: true }, "drained: starts no runs"],
   ])("says that a cluster with %o starts nothing", async (changes, words) => {
@@ -66,7 +77,7 @@ describe("the queue of a cluster", () => {
     server.on("GET /clusters/*/queue", queueView({ entries: [] }));
     await waitFor(() => expect(server.streams).not.toHaveLength(0));
     server.send("run", { id: "run_1", experiment_id: "exp_1", state: "running", attempt: 1 }, 1);
-    expect(await screen.findByText("No experiment waits.")).toBeVisible();
+    expect(await screen.findByText("No other experiment waits.")).toBeVisible();
   });
 
   it("knows that there is no such cluster", async () => {

@@ -97,12 +97,14 @@ def listings(found):
     number, id = str(found.running["number"]), found.running["id"]
     filters = ({}, {"filter": "archived or not archived"}, {"filter": f"project = {found.project}"})
     filters += ({"filter": f"number = {number}"}, {"filter": "tag = hidden-tag"})
+    chosen = (filters[2]["filter"], f"experiment = {number}", "tag = hidden-tag")
+    runs_of = ({}, {"experiment": id}, {"sort": "-created"}, *({"filter": each} for each in chosen))
     return {
         "list_experiments": [("GET", "/experiments", each) for each in filters],
         "list_deleted_experiments": [("GET", "/deleted-experiments", {})],
         "list_filter_fields": [("GET", "/filter-fields", {})],
         "list_projects": [("GET", "/projects", {})],
-        "list_runs": [("GET", "/runs", {}), ("GET", "/runs", {"experiment": id})],
+        "list_runs": [("GET", "/runs", each) for each in runs_of],
         "export_runs": [("GET", "/runs.csv", {}), ("GET", "/runs.csv", {"experiment": id})],
         "export_runs_parquet": [("GET", "/runs.parquet", {})],
         "query_series": [("POST", "/series", {"runs": [found.run], "metrics": ["train_loss"], "axis": "clock"})],

@@ -37,7 +37,9 @@ def test_the_queue_is_shown_with_reasons(remote):
     submit(remote, "second", "ada")
     remote.scheduler.look()
     told = hooke("queue")
-    assert told.startswith("local: online, 2 of 4 slots free, first-come\n  active: experiment 1 of owner, 2 runs")
+    assert told.startswith(
+        "local: online, 2 of 4 slots free, first-come\n  active: experiment 1 of owner, 2 runs (2 "
+    )
     assert told.splitlines()[-1].split()[:6] == ["1", "2", "second", "ada", "1", "0"]
     assert "taken by experiment 1 for an unknown time" in told
     assert json.loads(hooke("queue", "local", "--json"))[0]["entries"][0]["name"] == "second"

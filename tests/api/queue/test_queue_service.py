@@ -172,6 +172,8 @@ def test_waiting_runs_know_position_reason_and_times(service):
         "sent to its cluster, takes its turn after 2 runs of its launch",
     ]
     assert [turn["position"] for turn in turns] == [0, 0, 0]
+    (occupies,) = service.get("/clusters/local/queue")["active"]
+    assert (occupies["experiment"], occupies["runs"], occupies["sent"]) == (active, 3, 3)
     ends = [datetime.fromisoformat(turn["ends"]["at"]) for turn in turns]
     assert (ends[2] - ends[0]).total_seconds() == pytest.approx(80, rel=0.1)
     took(service, 1)

@@ -4,7 +4,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { statusOf } from "@/lib/api/problem";
 import { readQueueOptions, readQueueQueryKey } from "@/lib/client/@tanstack/react-query.gen";
-import type { QueueView } from "@/lib/client/types.gen";
+import type { ActiveView, QueueView } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 import { formatSpan } from "@/lib/format/time";
@@ -56,7 +56,7 @@ function Page({ queue, changed }: { queue: QueueView; changed: () => void }) {
       </p>
       <Active queue={queue} />
       <Section title="Waiting">
-        <QueueTable entries={queue.entries} changed={changed} />
+        <QueueTable entries={queue.entries} active={queue.active.length > 0} changed={changed} />
       </Section>
       <Section title="Policy">
         <PolicyForm key={JSON.stringify(queue.policy)} cluster={queue.cluster} policy={queue.policy} />
@@ -75,12 +75,19 @@ function Active({ queue }: { queue: QueueView }) {
           <Link to="/experiments/$experimentId" params={{ experimentId: each.experiment }}>
             Experiment {each.number}
           </Link>{" "}
-          of {each.user}: {each.runs} active {each.runs === 1 ? "run" : "runs"},{" "}
-          {each.ends ? `end ${formatSpan(each.ends, now)}` : "end unknown"}
+          of {each.user}: {amount(each)}, {each.ends ? `end ${formatSpan(each.ends, now)}` : "end unknown"}
         </li>
       ))}
     </ul>
   );
+}
+
+/** How many runs of an experiment occupy the cluster: those of a launch take turns. */
+function amount({ runs, sent = 0 }: ActiveView) {
+  const begun = runs - sent;
+  const parts = begun > 0 ? [`${begun} active ${begun === 1 ? "run" : "runs"}`] : [];
+  if (sent > 0) parts.push(`${sent} sent and not begun`);
+  return parts.join(", ");
 }
 
 function Missing({ name }: { name: string }) {

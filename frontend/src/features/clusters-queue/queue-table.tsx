@@ -15,12 +15,16 @@ const NUMBERS = new Set(["Position", "Runs", "Takes"]);
 /** What waits on a cluster, in the order in which it will be served. */
 export function QueueTable({
   entries,
+  active,
   changed,
 }: {
   entries: readonly QueueEntryView[];
+  /** Whether an experiment occupies the cluster. */
+  active: boolean;
   changed: () => void;
 }) {
-  if (entries.length === 0) return <p className={styles.quiet}>No experiment waits.</p>;
+  if (entries.length === 0)
+    return <p className={styles.quiet}>{active ? "No other experiment waits." : "No experiment waits."}</p>;
   return (
     <TableRegion label="Waiting experiments">
       <table className={ui.table} data-testid="queue-table">

@@ -184,6 +184,12 @@ export type ActiveView = {
      */
     runs: number;
     /**
+     * Sent
+     *
+     * Runs among them that were sent there and have not begun: those of a launch take turns.
+     */
+    sent?: number;
+    /**
      * User
      *
      * Name of the user.
