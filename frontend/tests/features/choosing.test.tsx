@@ -59,5 +59,9 @@ describe("experiments are selected", () => {
     expect(screen.queryByRole("button", { name: "Select all" })).toBeNull();
     await user.click(screen.getByRole("button", { name: "Clear" }));
     expect(selected()).toEqual([]);
+    await user.keyboard("{Shift>}");
+    await user.click(box(6));
+    await user.keyboard("{/Shift}");
+    expect(selected(), "nothing stays of what was cleared").toEqual([6]);
   });
 });

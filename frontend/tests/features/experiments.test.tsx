@@ -69,6 +69,14 @@ describe("one line of the list", () => {
     for (const text of [word, count, hint]) expect(item.getByText(text)).toBeVisible();
   });
 
+  it("says nothing of kinds of ends that no run has", async () => {
+    const runs = { succeeded: 9, failed_user: 0, failed_infra: 0, timed_out: 0 };
+    server.on("GET /experiments", page([summary(1, { state: "succeeded", runs, headlines: ["No target"] })]));
+    openApp(server, "/");
+    const facts = (await firstItem()).getByText("#1").parentElement;
+    expect([...(facts?.childNodes ?? [])].filter(({ nodeType }) => nodeType === Node.TEXT_NODE)).toEqual([]);
+  });
+
   it("draws a bar of the runs, in shares, finished ones first", async () => {
     server.on("GET /experiments", page([summary(1)]));
     openApp(server, "/");

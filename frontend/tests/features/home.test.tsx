@@ -89,11 +89,16 @@ describe("the filter", () => {
     );
     const { user } = openApp(server, "/");
     await screen.findByText("Comparison 7");
+    await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
     await user.type(screen.getByTestId("filter"), "state = runing{Enter}");
     expect(await screen.findByText(words)).toBeVisible();
     expect(screen.getByTestId("filter")).toBeInvalid();
     expect(screen.queryByRole("alert")).toBeNull();
     expect(ids()).toEqual(["exp_7"]);
+    const asked = filters().length;
+    server.send("experiment", { id: "exp_7" }, 7);
+    await new Promise((over) => setTimeout(over, 1700)); // longer than the list pauses
+    expect(filters(), "asked again, it would say the same").toHaveLength(asked);
     await user.clear(screen.getByTestId("filter"));
     await waitFor(() => expect(screen.queryByText(words)).toBeNull());
   });

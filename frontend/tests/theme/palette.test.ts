@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { apart } from "@/lib/theme/apart";
-import { colorOf, VARIANT_DARK, VARIANT_LIGHT, variantStyle } from "@/lib/theme/palette";
+import { colorOf, PHASES, VARIANT_DARK, VARIANT_LIGHT, variantStyle } from "@/lib/theme/palette";
 
 type Rgb = [number, number, number];
 type Matrix = [Rgb, Rgb, Rgb];
@@ -77,6 +78,21 @@ describe.each([
 
   it("stand out from the page (WCAG 1.4.11)", () => {
     for (const color of colors) expect(contrast(color, background)).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe.each(["light", "dark"])("the colour of rebuilding, %s", (scheme) => {
+  const tokens = readFileSync(`${import.meta.dirname}/../../src/lib/theme/tokens.css`, "utf8");
+  const [light = "", dark = ""] = tokens.split("@media screen");
+  const colorOfPhase = (phase: string) =>
+    new RegExp(`--phase-${phase}: (#[0-9a-f]{6})`).exec(scheme === "light" ? light : dark)?.[1] ?? "";
+
+  it.each(Object.keys(EYES))("stands apart from those of all other phases for %s eyes", (name) => {
+    const [own, ...others] = ["rebuild", ...PHASES.filter((phase) => phase !== "rebuild")].map((phase) =>
+      lab(seen(linear(colorOfPhase(phase)), EYES[name] as Matrix)),
+    );
+    for (const other of others)
+      expect(Math.hypot(...other.map((part, i) => part - (own?.[i] ?? 0)))).toBeGreaterThan(0.12);
   });
 });
 

@@ -135,7 +135,7 @@ function RowName({ row, index }: { row: ComparedRow; index: number }) {
         {row.oversubscribed && <Tag kind="oversubscribed" />}
         {row.overlapped > 0 && <Tag kind="overlapped" />}
         {row.energy_shared > 0 &&
-          ` energy shared with others in ${row.energy_shared} ${row.energy_shared === 1 ? "run" : "runs"}`}
+          ` · energy shared with others in ${row.energy_shared} ${row.energy_shared === 1 ? "run" : "runs"}`}
       </span>
     </th>
   );

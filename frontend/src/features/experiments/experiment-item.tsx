@@ -23,6 +23,7 @@ import type { Action } from "./use-actions";
 const MOST_VARIANTS = 6;
 
 const failures = ({ runs }: ExperimentSummary) => (runs.failed_user ?? 0) + (runs.failed_infra ?? 0);
+const late = ({ runs }: ExperimentSummary) => runs.timed_out ?? 0;
 const count = (runs: number) => `${runs} ${runs === 1 ? "run" : "runs"}`;
 
 /** What can be said of the outcome where there is no answer yet, and beside an answer if runs have failed. */
@@ -30,7 +31,7 @@ function hint(item: ExperimentSummary): string {
   const { state, baseline } = item;
   const failed = failures(item);
   if (failed > 0) return `${count(failed)} failed`;
-  if (item.runs.timed_out) return `${count(item.runs.timed_out)} timed out`;
+  if (late(item) > 0) return `${count(late(item))} timed out`;
   if (state === "succeeded") return `verdict ready, against ${baseline}`;
   if (state === "cancelled") return "cancelled before its verdict";
   return `baseline ${baseline}`;
@@ -111,7 +112,7 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
           <span>#{item.number}</span>
           <span>{item.workload}</span>
           <span>{item.clusters.join(", ")}</span>
-          {(!answer || failures(item) > 0 || item.runs.timed_out) && <span>{hint(item)}</span>}
+          {(!answer || failures(item) + late(item) > 0) && <span>{hint(item)}</span>}
           <time dateTime={item.created_at} title={formatMoment(item.created_at)}>
             {formatAge(item.created_at, now)}
           </time>

@@ -85,6 +85,7 @@ export function SelectionBar({
               busy={busy}
               act={() => act("cancel", open)}
               testId="selected-cancel"
+              size="compact-sm"
             />
           )}
           {button(ended.length === chosen.length ? "Delete" : `Delete ${ended.length}`, "delete", ended)}

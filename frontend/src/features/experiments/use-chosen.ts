@@ -33,6 +33,9 @@ export function useChosen(items: readonly ExperimentSummary[]) {
     chosen: items.filter(({ id }) => ids.has(id)),
     choose,
     all: () => setIds(new Set(items.map(({ id }) => id))),
-    clear: () => setIds(new Set()),
+    clear: () => {
+      last.current = undefined;
+      setIds(new Set());
+    },
   };
 }

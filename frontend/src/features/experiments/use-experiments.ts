@@ -37,7 +37,8 @@ export function useExperiments(typed: string | undefined, project: string | unde
   useEffect(() => {
     if (whole && hasNextPage && !isFetching && !isError && !isPlaceholderData) void fetchNextPage();
   }, [whole, hasNextPage, isFetching, isError, isPlaceholderData, fetchNextPage]);
-  const refresh = useThrottled(() => void query.refetch(), pause);
+  // what the server says of a filter would be gone while it is asked again, for the same answer
+  const refresh = useThrottled(() => void (filterFault(query.error) ?? query.refetch()), pause);
   useStream({}, (event) => {
     if (event.kind === "experiment" || event.kind === "run" || event.kind === "reset") refresh();
   });

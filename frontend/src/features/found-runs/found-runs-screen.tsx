@@ -2,7 +2,7 @@ import { Button, Group, Text } from "@mantine/core";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { explain } from "@/lib/api/problem";
+import { explain, statusOf } from "@/lib/api/problem";
 import { listRuns } from "@/lib/client/sdk.gen";
 import type { RunSummary } from "@/lib/client/types.gen";
 import { useStream } from "@/lib/events/use-stream";
@@ -132,7 +132,9 @@ function useRuns(filter: string | undefined, sort: string | undefined) {
     getNextPageParam: (last) => last.next_cursor ?? undefined,
     placeholderData: keepPreviousData,
   });
-  const refresh = useThrottled(() => query.refetch({ cancelRefetch: false }), AGAIN);
+  // what the server says of a filter would be gone while it is asked again, for the same answer
+  const told = statusOf(query.error) === 422;
+  const refresh = useThrottled(() => (told ? undefined : query.refetch({ cancelRefetch: false })), AGAIN);
   useStream({}, (event) => {
     if (event.kind !== "logs" && event.kind !== "clusters") refresh();
   });
