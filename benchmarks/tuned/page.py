@@ -169,7 +169,7 @@ def _computed(records: Sequence[Record]) -> str:
 
 def _placed(hosts: int, crowded: bool, pinned: bool) -> str:
     """Return in words how ranks share the cores, and what that means for settings that virtual time has chosen."""
-    said = SHARED if crowded else (PINNED if pinned else "") + OTHERS.get(hosts, "")
+    said = PINNED + OTHERS.get(hosts, "") if pinned else SHARED if crowded else ""
     return f"{said} " if said else ""
 
 

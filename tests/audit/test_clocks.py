@@ -20,7 +20,7 @@ def sound(world="mpi"):
     for role in ("worker", "worker", "server"):
         clock = 0.01 * np.arange(1, 21)
         wall = clock + np.where(np.arange(20) < 10, 0.0, 0.1)
-        busy = {"data": 0.0, "compute": 0.008, "communicate": 0.001, "update": 0.001, "idle": 0.0}
+        busy = {"data": 0.0, "compute": 0.008, "rebuild": 0.0, "communicate": 0.001, "update": 0.001, "idle": 0.0}
         rows = {"clock": clock, "wall": wall} | {phase: np.full(20, value) for phase, value in busy.items()}
         rows["evaluate"] = np.array([0.0] * 10 + [0.1] + [0.0] * 8 + [0.1])
         phases = {phase: float(rows[phase].sum()) for phase in PHASES}

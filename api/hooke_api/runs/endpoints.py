@@ -168,7 +168,7 @@ def read_logs(
 ) -> LogPage:
     """Read the output of the ranks of a run to stdout and stderr, over all its attempts."""
     with database.read() as session:
-        return service.logs(session, run_id, after, limit, rank)
+        return output.logs(session, run_id, after, limit, rank)
 
 
 @router.get("/{run_id}/log.txt", operation_id="export_log", response_class=TextAnswer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from hooke.spec.states import RunState
@@ -20,7 +20,6 @@ from hooke_api.models import (
     Checkpoint,
     DroppedWorker,
     Experiment,
-    LogBlock,
     RankTotals,
     Run,
     Transition,
@@ -28,8 +27,6 @@ from hooke_api.models import (
 from hooke_api.runs.schemas import (
     CheckpointView,
     DroppedView,
-    LogLineView,
-    LogPage,
     PhaseTotals,
     RefusedView,
     RunPage,
@@ -39,7 +36,6 @@ from hooke_api.runs.schemas import (
 )
 from hooke_api.scheduling import lifecycle
 from hooke_api.storage.energy import energy_of
-from hooke_api.storage.lines import LINES, StoredLine, unpack
 from hooke_api.storage.present import check_present, of_present
 from hooke_api.storage.trail import tell
 from hooke_api.waiting.service import of_runs
@@ -286,26 +282,3 @@ def checkpoint(session: Session, run_id: str, silence: timedelta) -> RunView:
     attempt = session.get_one(Attempt, (run.id, run.attempt), populate_existing=True)
     attempt.checkpoints_asked += 1
     return changed(session, run_id, silence)
-
-
-def logs(session: Session, run_id: str, after: int, limit: int, rank: int | None) -> LogPage:
-    """Return lines of output after a position, in the order of arrival, and marks where lines were cut."""
-    get(session, run_id)
-    query = select(LogBlock).where(LogBlock.run_id == run_id, LogBlock.id >= after // LINES).order_by(LogBlock.id)
-    found: list[LogLineView] = []
-    for block in session.scalars(query.execution_options(yield_per=8)):
-        for place, line in enumerate(unpack(block.data)):
-            position = block.id * LINES + place
-            if position > after and (rank is None or line.rank == rank or block.cut_lines):
-                found.append(_line_view(block.attempt, position, line))
-        if len(found) > limit:
-            break
-    lines = found[:limit]
-    last = lines[-1].position if lines else after
-    return LogPage(lines=lines, next_after=last, more=len(found) > limit)
-
-
-def _line_view(attempt: int, position: int, line: StoredLine) -> LogLineView:
-    at = datetime.fromtimestamp(line.unix, UTC)
-    told = {"rank": line.rank, "stream": line.stream, "text": line.text}
-    return LogLineView(position=position, attempt=attempt, at=at, **told)

@@ -1,8 +1,7 @@
 """Records of the journal and of ingest: written by ranks, delivered by supervisors, stored by the API.
 
-A journal is JSON Lines; each line is one record {"seq", "kind", ...}; a last line without newline is an incomplete
-write. A rank numbers its records 0, 1, 2, ... per attempt; (run, attempt, rank, seq) is unique, which makes
-delivery idempotent. Data that grows with the number of steps is stored as packed columns.
+A journal is JSON Lines, a record {"seq", "kind", ...} each; a last line without newline is an incomplete write.
+A rank numbers its records 0, 1, 2, ... per attempt: delivery is idempotent. Steps are stored as packed columns.
 """
 
 from __future__ import annotations
