@@ -34,8 +34,8 @@ KEEP ?=
 PICTURES ?=
 
 VENV := .venv
-# Two for each core, at most 4: tests of processes wait for them, so that fewer leave cores idle.
-WORKERS := $(shell n=$$(nproc); echo $$((n < 2 ? 2 : 4)))
+# Five where there are two cores or more: tests of processes wait for them, so that fewer leave cores idle (83% busy with 4).
+WORKERS := $(shell n=$$(nproc); echo $$((n < 2 ? 2 : 5)))
 # By itself pip compiles all modules of all packages: half of them are tests of theirs, or never imported.
 PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input --no-compile -c constraints.txt
 NEVER := /(tests|sympy|mpmath|networkx|torch/(_dynamo|_inductor|testing/_internal))/
