@@ -28,7 +28,7 @@ from benchmarks.evidence.store import ROOT, commit
 from benchmarks.slide.conditions import ACTIVE, BATCH, LAYERS, PROBLEMS, REAL, SIZES
 from benchmarks.slide.cores import scaling
 from benchmarks.slide.learner import Held, Learner, Parts, Where, curve, rate, until
-from benchmarks.slide.plan import OTHER_BATCHES, PARTS, Cell, Curve, Rate, Scale, Train, plan
+from benchmarks.slide.plan import BY_SAMPLES, OTHER_BATCHES, PARTS, Cell, Curve, Rate, Scale, Train, plan
 from benchmarks.slide.publishing import DATA, ON_DEVICE, RUNS, read
 from benchmarks.slide.region import MAPPED, WIDTH, features
 
@@ -217,7 +217,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seconds", type=float, default=180.0, help="begin nothing after so many seconds")
     parser.add_argument("--gpu", choices=("cuda", "cpu", "none"), default="cuda")
     parser.add_argument("--threads", type=int, default=machine.hardware()["cores"], help="of the cores")
-    parser.add_argument("--parts", default=",".join(PARTS), help="what is measured (default: %(default)s)")
+    parser.add_argument(
+        "--parts",
+        default=",".join(PARTS),
+        help=f"what is measured (default: %(default)s); {BY_SAMPLES}: curves of the cores by samples",
+    )
     parser.add_argument("--largest", type=int, default=670_091, help="labels of the largest problem")
     results = ROOT / ".results" / "slide" / ON_DEVICE
     parser.add_argument("--out", type=Path, default=results / f"{time.time():.0f}.jsonl")

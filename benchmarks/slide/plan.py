@@ -98,10 +98,14 @@ class Scale:
 
 Cell = Rate | Train | Curve | Scale
 PARTS = ("rates", "train", "curves", "threads")
+BY_SAMPLES = "samples"
+"""A part that only the command line names: curves of cores by samples alone, on a machine that others may use."""
 
 
 def plan(largest: int = FIRST, parts: tuple[str, ...] = PARTS) -> Iterator[Cell]:
     """Yield all cells; `largest`: labels in the place of FIRST."""
+    if BY_SAMPLES in parts:
+        yield from by_samples()
     if "rates" in parts:
         yield from rates(largest, BATCH)
     if "train" in parts:
@@ -170,6 +174,13 @@ def curves(turn: int) -> Iterator[Curve | Rate]:
             yield Curve("gpu", layer, lr, hashed)
             if not turn:
                 yield Rate("cores", layer, PROBLEMS[REAL].labels, LARGE, hashed=hashed, real=True)
+
+
+def by_samples() -> Iterator[Curve]:
+    """Yield the curve of every layer on the cores, at one learning rate, the dearest layer first."""
+    for layer in (FULL, "sampled, log-uniform", *CURVES[1:]):
+        for hashed in SLIDE_TABLES if layer == SLIDE else (None,):
+            yield Curve("cores", layer, CURVE_RATES[0], hashed, samples=1 << 20, every=1 << 16, limit=1200.0)
 
 
 def larger() -> Iterator[Train]:
