@@ -1,7 +1,9 @@
 """A running API on a migrated database, SQLite and PostgreSQL alike, and hands to play agent and supervisor."""
 
 import signal
+import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -51,6 +53,10 @@ __all__ = [
 ]
 
 
+ENDS_SECONDS = 30.0
+"""How long a server may take to end, s; as a process of its own it has less (`hooke_api.__main__`)."""
+
+
 def pytest_collection_modifyitems(config, items):
     items[:], left = on_one_kind(items)
     config.hook.pytest_deselected(items=left)
@@ -81,8 +87,15 @@ class Running:
 
     def stop(self) -> None:
         self.server.handle_exit(signal.SIGTERM, None)  # as the product ends: streams first, then requests
-        self.thread.join(LIMIT)
-        assert not self.thread.is_alive(), "the server did not stop"
+        self.thread.join(ENDS_SECONDS)
+        assert not self.thread.is_alive(), f"the server did not stop:\n{places_of_threads()}"
+
+
+def places_of_threads() -> str:
+    """Return where each thread of this process is."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    frames = sys._current_frames().items()
+    return "\n".join(f"{names.get(ident)}:\n{''.join(traceback.format_stack(frame))}" for ident, frame in frames)
 
 
 def serve(app: FastAPI, port: int = 0) -> Running:
