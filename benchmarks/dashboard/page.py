@@ -79,6 +79,7 @@ def _conditions(record: Record) -> str:
         f"{record['runs']} runs x {record['points']:,} steps, with {record['evaluations']:,} evaluations\n"
         f"of 20 metrics each, one run of which goes on; Chromium {record['chromium'].partition('.')[0]} "
         f"without a window and a GPU, 1440 x 900; {record['rounds']} measurements of the times to open."
+        + (f"\n{record['corrected']}" if record.get("corrected") else "")
     )
 
 

@@ -62,10 +62,11 @@
     draws = {};
     bench.long = [];
     bench.shifts = 0;
-    stamps = [];
+    const own = [];
+    stamps = own;
     const frame = (now) => {
-      if (stamps === null) return;
-      stamps.push(now);
+      if (stamps !== own) return; // of an act that has ended, within whose last frame this one began
+      own.push(now);
       requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
