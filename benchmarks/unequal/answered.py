@@ -17,8 +17,6 @@ from benchmarks.unequal.shape import counted
 from benchmarks.unequal.tasks import TASKS
 
 UNEQUAL: tuple[Kind, ...] = ("spread", "changing")
-NAMED = 3
-"""Methods that are named of those that survive an unequal cluster."""
 ASKED = "Is the best heterogeneous method faster than the device alone?"
 ONLY = """\
 - **What only a GPU can tell**: what a batch costs beside its samples, and an exchange beside a pass. Boxes and
@@ -51,10 +49,10 @@ def _of_boxes(records: Mapping[Run, Record], cells: Sequence[Cell], noisy: float
         ways[claims.apart(said[found.method], noisy) if found.method in said else 0] += 1
         ratios += [found.ratio] if found.ratio else []
     limits = [gain(records, cell).limit for cell in cells]
-    longer = f"takes {1 / max(ratios):.2f} to {1 / min(ratios):.2f} times as long" if ratios else "missed the target"
+    took = f"takes {1 / max(ratios):.2f} to {1 / min(ratios):.2f} times as long" if ratios else "missed the target"
     return (
         f"Simulated, a device beside a CPU: the one of the least median is told apart as faster in {ways[1]} of "
-        f"{len(cells)} cells, as slower in {ways[-1]}. It {longer} (a factor below {noisy:.2f} is not read as a "
+        f"{len(cells)} cells, as slower in {ways[-1]}. It {took} (a factor below {noisy:.2f} is not read as a "
         f"difference), and the CPU adds throughput to {min(limits):.2f} to {max(limits):.2f}x."
     )
 
@@ -80,8 +78,9 @@ def _shape(records: Mapping[Run, Record]) -> str:
     data = "told apart" if found.faster or found.slower else "not shown"
     return (
         f"With static sizes the CPU makes most of the updates in {found.most} of {found.known} simulated boxes: "
-        "the faster the device, the fewer ([table](#the-papers-findings)). That adaptive sizes are better on sparse "
-        f"data with many features is {data}: faster than static ones in {found.faster} cells, slower in {found.slower}."
+        "the faster the device, the fewer ([table](#the-papers-findings)). That adaptive sizes are better on "
+        f"sparse data with many features is {data}: faster than static ones in {found.faster} cells, slower in "
+        f"{found.slower}."
     )
 
 
@@ -93,8 +92,5 @@ def _survivors(records: Mapping[Run, Record], cells: Sequence[Cell], noisy: floa
         ways.update(name for name, each in said.items() if claims.apart(each, noisy) > 0)
     if not ways:
         return f"None is told apart from {SYNC} in {len(cells)} simulated clusters of {MANY} CPUs."
-    names = [f"{name} in {count}" for name, count in ways.most_common(NAMED)]
-    return (
-        f"Of {len(cells)} simulated clusters of {MANY} CPUs, told apart as faster than {SYNC}: {listed(names)}"
-        f"{' (most of ' + str(len(ways)) + ' methods)' if len(ways) > NAMED else ''}."
-    )
+    names = [f"{name} in {count}" for name, count in ways.most_common()]
+    return f"Told apart from {SYNC} as faster, of {len(cells)} simulated clusters of {MANY} CPUs: {listed(names)}."
