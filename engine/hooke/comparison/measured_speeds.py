@@ -48,16 +48,6 @@ def error_of(seconds: Sequence[float]) -> float | None:
     return math.sqrt(math.fsum((each - mean) ** 2 for each in means) / (blocks - 1) / blocks) / mean
 
 
-def at_once(group: DeviceGroup | None, batch: int) -> float:
-    """Return how many times as fast as one thread a worker is in virtual time: items over its busiest thread's."""
-    if group is None or not group.shares_weights:
-        return 1.0
-    busy, (least, more) = [0] * group.threads, divmod(batch, group.parts)
-    for part in range(group.parts):
-        busy[busy.index(min(busy))] += least + (part < more)
-    return batch / max(busy)
-
-
 def cluster_like(
     work: Sequence[Work | None], groups: Sequence[DeviceGroup | None], batch: int, what: str, computed_on: str
 ) -> dict[str, Any]:
@@ -75,7 +65,7 @@ def cluster_like(
     for worker, (each, group) in enumerate(zip(work, groups, strict=True)):
         if each is None or each.seconds <= 0 or each.samples <= 0:
             raise ArgumentError(f"no speed of worker {worker} of {what} is known: it has told of no step")
-        rates.append(each.samples / each.seconds / at_once(group, batch))
+        rates.append(each.samples / each.seconds / (group.at_once(batch) if group else 1.0))
     fastest = max(rates)
     virtual = {
         "compute_seconds_per_sample": _rounded(1 / fastest),

@@ -7,7 +7,7 @@ import pytest
 from hooke.catalogue.expand import resolve
 from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.cli.group import app
-from hooke.comparison.measured_speeds import Work, at_once, calibrated, cluster_like, error_of
+from hooke.comparison.measured_speeds import Work, calibrated, cluster_like, error_of
 from hooke.errors import ArgumentError
 from hooke.loop.train import run_spec_virtual
 from hooke.spec.devices import DeviceGroup
@@ -89,13 +89,14 @@ def test_what_is_given_replaces_the_calibration():
 
 
 @pytest.mark.parametrize(
-    ("threads", "parts", "batch", "factor"), [(4, 4, 8, 4), (4, 6, 8, 4), (3, 4, 10, 2.5), (8, 8, 9, 4.5)]
+    ("threads", "parts", "batch", "factor"),
+    [(4, 4, 8, 4), (4, 6, 8, 4), (3, 4, 10, 2.5), (8, 8, 9, 4.5), (8, 2, 8, 2)],
 )
 def test_threads_are_as_fast_as_the_busiest_allows(threads, parts, batch, factor):
     """By hand: of 10 items in parts of 3, 3, 2, 2 on 3 threads the one that is free first computes 2 and 2."""
     group = DeviceGroup(kind="hogwild-cpu", threads=threads, sub_batches=parts)
-    assert at_once(group, batch) == factor
-    assert at_once(None, batch) == at_once(DeviceGroup(kind="cpu", threads=threads), batch) == 1
+    assert group.at_once(batch) == factor
+    assert DeviceGroup(kind="cpu", threads=threads).at_once(batch) == 1
 
 
 def test_the_error_is_that_of_a_mean_also_of_steps_that_are_alike_for_a_while():
