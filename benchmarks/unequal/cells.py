@@ -9,7 +9,7 @@ from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
 from benchmarks.unequal import claims
 from benchmarks.unequal.conditions import CONDITIONS, SEEDS, of_kind
-from benchmarks.unequal.entries import ENTRIES, SIMULATED, entries
+from benchmarks.unequal.entries import ENTRIES, SIMULATED, SYNC, entries
 from benchmarks.unequal.panels import figures, over_epochs
 from benchmarks.unequal.runs import Run, best, complete, median, results
 from benchmarks.unequal.tasks import TASKS

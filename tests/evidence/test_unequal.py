@@ -12,6 +12,7 @@ from benchmarks.common import records as kept
 from benchmarks.common.rounds import carry_out
 from benchmarks.unequal import __main__ as command
 from benchmarks.unequal import cells, derived, dispatching, findings, journals, panels, real, runs, shape
+from benchmarks.unequal.cells import _shares
 from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TRIALS, TUNING_SEED, of_kind
 from benchmarks.unequal.curves import draw
 from benchmarks.unequal.entries import (
@@ -29,7 +30,6 @@ from benchmarks.unequal.entries import (
     split,
     trial,
 )
-from benchmarks.unequal.cells import _shares
 from benchmarks.unequal.page import page
 from benchmarks.unequal.runs import Run, median, run_of
 

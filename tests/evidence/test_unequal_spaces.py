@@ -68,13 +68,13 @@ def test_records_of_another_draw_do_not_count(tmp_path, monkeypatch):
 
 def test_the_page_begins_with_what_was_found():
     text = page(complete("ratio-4"), COSTS)
-    order = ("**What only a GPU", "## Which method for which workers", "pay?", "## What was asked", "## How it was")
+    order = ("**What only", "## Which method for which workers", "pay?", "## What was asked", "## How it was")
     places = [text.index(each) for each in order]
     assert places == sorted(places)
 
 
 def test_the_first_lines_answer_what_was_asked_by_hand():
-    """One box, in which static sizes are three times as fast as the device alone; one cluster, one method faster."""
+    """One box, with static sizes three times as fast as the device alone; one cluster, with one method faster."""
     records = complete("v100", seconds=(6, 6.1, 6.2)) | complete("equal") | complete("one-slow")
     records |= made(STATIC, [2, 2.1, 2.2], condition="v100", updates=[30, 70])
     records |= made("Async SGD", [1, 1.1, 1.2], condition="one-slow")

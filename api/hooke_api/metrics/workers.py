@@ -186,9 +186,7 @@ def _speeds(run: Run, work: _Work) -> dict[int, float]:
     return {rank: rate / fastest for rank, rate in rates.items()} if fastest > 0 else {}
 
 
-def _cluster_like(
-    run: Run, work: _Work, samples: Sequence[int]
-) -> tuple[dict[str, Any] | None, str | None]:
+def _cluster_like(run: Run, work: _Work, samples: Sequence[int]) -> tuple[dict[str, Any] | None, str | None]:
     """Return the virtual cluster with the measured speeds of the workers, or why there is none."""
     if run.simulated:
         return None, f"{run.id} is simulated: its speeds are those of its specification"
