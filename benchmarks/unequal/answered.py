@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from hooke.comparison.wording import listed
-
 from benchmarks.common.records import Record
 from benchmarks.unequal import claims, for_real
 from benchmarks.unequal.conditions import CONDITIONS, MANY, Kind, of_kind
@@ -51,9 +49,9 @@ def _of_boxes(records: Mapping[Run, Record], cells: Sequence[Cell], noisy: float
     limits = [gain(records, cell).limit for cell in cells]
     took = f"takes {1 / max(ratios):.2f} to {1 / min(ratios):.2f} times as long" if ratios else "missed the target"
     return (
-        f"Simulated, a device beside a CPU: the one of the least median is told apart as faster in {ways[1]} of "
-        f"{len(cells)} cells, as slower in {ways[-1]}. It {took} (a factor below {noisy:.2f} is not read as a "
-        f"difference), and the CPU adds throughput to {min(limits):.2f} to {max(limits):.2f}x."
+        "Simulated, a device beside a CPU: the method of the least median is told apart as faster in "
+        f"{ways[1]} of {len(cells)} cells, as slower in {ways[-1]}. By medians it {took}, and the CPU adds "
+        f"throughput to {min(limits):.2f} to {max(limits):.2f}x."
     )
 
 
@@ -92,5 +90,5 @@ def _survivors(records: Mapping[Run, Record], cells: Sequence[Cell], noisy: floa
         ways.update(name for name, each in said.items() if claims.apart(each, noisy) > 0)
     if not ways:
         return f"None is told apart from {SYNC} in {len(cells)} simulated clusters of {MANY} CPUs."
-    names = [f"{name} in {count}" for name, count in ways.most_common()]
-    return f"Told apart from {SYNC} as faster, of {len(cells)} simulated clusters of {MANY} CPUs: {listed(names)}."
+    names = "; ".join(f"{name} in {count}" for name, count in ways.most_common())
+    return f"Told apart from {SYNC} as faster, of {len(cells)} simulated clusters of {MANY} CPUs: {names}."

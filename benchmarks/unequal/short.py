@@ -75,8 +75,8 @@ def _for_which(records: Mapping[Run, Record], noisy: float) -> Iterator[str]:
     found = [(cell, [_told(records, cell, each, noisy) for each in (SYNC, FASTEST)]) for cell in ordered]
     if nothing := [cell for cell, told in found if all(each in ("", NONE) for each in told)]:
         yield f"Nothing is told apart from {SYNC}, or from the fastest worker alone, in {len(nothing)}:"
-        yield f"{'; '.join(_titled(cell) for cell in nothing)}. In the others"
-    yield "*x*: as fast, with 95% intervals, below 1 slower:"
+        yield f"{'; '.join(_titled(cell) for cell in nothing)}."
+    yield "*x*: as fast, with 95% intervals, below 1 slower. Cells in which something is told apart:"
     yield ""
     header = ("workers", "task", f"from {SYNC}", f"from {FASTEST}")
     shown = [(*_place(cell), *told) for cell, told in found if cell not in nothing]

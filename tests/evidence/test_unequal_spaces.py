@@ -79,7 +79,10 @@ def test_the_first_lines_answer_what_was_asked_by_hand():
     records |= made(STATIC, [2, 2.1, 2.2], condition="v100", updates=[30, 70])
     records |= made("Async SGD", [1, 1.1, 1.2], condition="one-slow")
     device, shape, survivors, *_ = answered.first(records, claims.noise(records))
-    assert "told apart as faster in 1 of 1 cells, as slower in 0. It takes 0.34 to 0.34 times as long" in device
+    assert (
+        "told apart as faster in 1 of 1 cells, as slower in 0. By medians it takes 0.34 to 0.34 times as long"
+        in device
+    )
     assert "most of the updates in 1 of 1 simulated boxes" in shape
     assert "told apart: faster than static ones in 0 cells, slower in 1." in shape
     assert survivors.endswith("from Sync SGD as faster, of 1 simulated clusters of 8 CPUs: Async SGD in 1.")
