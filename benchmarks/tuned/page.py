@@ -50,8 +50,6 @@ PINNED = (
     "Every rank has a core, to which it is pinned, and begins as a fork of a process that has imported PyTorch; "
     "what it computes and times is the same ([decision 116](../decisions/0116-hosts-with-a-core-each.md))."
 )
-OTHERS = {8: " Other programs ran on the machine's other cores for a part of the time."}
-"""By the number of hosts with a core each."""
 SHARED = (
     "Virtual time chose the settings by the clock of hosts with a core each, which these have not: of the trials "
     "others may be the fastest here ([decision 126](../decisions/0126-gradients-one-exchange-late.md))."
@@ -141,7 +139,7 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
     simulated = AT[place].world == "virtual"
     pinned = all(record.get("pinned") for record in records)
     crowded = ", oversubscribed" if AT[place].hosts > records[0]["hardware"]["cores"] else ""
-    placed = "" if simulated else _placed(AT[place].hosts, bool(crowded), pinned)
+    placed = "" if simulated else _placed(bool(crowded), pinned, records)
     lines = [
         f"## {heading((machine, task_name, place, effort))}{'' if simulated else crowded}",
         "",
@@ -167,9 +165,11 @@ def _computed(records: Sequence[Record]) -> str:
     return f"Computed on {runs}: they round sums differently, which may move a target by an evaluation"
 
 
-def _placed(hosts: int, crowded: bool, pinned: bool) -> str:
+def _placed(crowded: bool, pinned: bool, records: Sequence[Record]) -> str:
     """Return in words how ranks share the cores, and what that means for settings that virtual time has chosen."""
-    said = PINNED + OTHERS.get(hosts, "") if pinned else SHARED if crowded else ""
+    said = PINNED if pinned else SHARED if crowded else ""
+    if said and (others := sum(bool(record.get("others")) for record in records)):
+        said += f" Other programs used the machine's other cores in {others} of these {len(records)} runs."
     return f"{said} " if said else ""
 
 

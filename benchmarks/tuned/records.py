@@ -16,10 +16,10 @@ RESULT = (
     *("diverged", "time_to_target", "samples_to_target", "validation_accuracy", "test_accuracy", "samples"),
     *("train_seconds", "wall_seconds", "communication_fraction", "wire_bytes"),
 )
-LATER = ("rule", "torch", "repeats", "unfair", "fewer", "pinned"), ("processor_seconds",)
+LATER = ("rule", "torch", "repeats", "unfair", "fewer", "pinned", "others"), ("processor_seconds",)
 """Of a run and its result, where they have been recorded: see `rules.RULE`; PyTorch's version; what it repeats,
-why there is no verdict, and whether ranks were pinned to a core each (`rounds.Play`); of all processes,
-simulated runs."""
+why there is no verdict, and whether ranks were pinned to a core each (`rounds.Play`); whether other programs are
+known to have used the machine's other cores; of all processes, simulated runs."""
 
 
 def collect(stored: Iterable[Mapping[str, Any]]) -> list[Record]:

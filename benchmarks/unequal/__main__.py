@@ -4,7 +4,7 @@
     python -m benchmarks.unequal run --real [--minutes 15]      two processes, one of them slowed down
     python -m benchmarks.unequal run --gpu [--device cpu]       a GPU and the CPU beside it; cpu: to try it out
     python -m benchmarks.unequal few                            a few of these, fixed settings: less than a minute
-    python -m benchmarks.unequal publish [--measure]            write docs/results/heterogeneous.md with its data
+    python -m benchmarks.unequal publish [--measure]            write docs/results/heterogeneous*.md and data
     python -m benchmarks.unequal derive --into FOLDER           make the data of finna-50
 
 Virtual time does not depend on the load of the machine; for `--real` and `--gpu` leave it alone. All continue an
@@ -29,7 +29,7 @@ from typing import Any
 from benchmarks.common import records
 from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.store import ROOT
-from benchmarks.unequal import derived, dispatching, few, for_real, planted, rates, real, runs
+from benchmarks.unequal import cells, derived, dispatching, few, for_real, planted, rates, real, runs
 from benchmarks.unequal.conditions import CONDITIONS, FEW, RATES, of_kind, use
 from benchmarks.unequal.entries import SIMULATED
 from benchmarks.unequal.page import page
@@ -37,6 +37,7 @@ from benchmarks.unequal.runs import Run, run_of
 from benchmarks.unequal.tasks import TASKS
 
 PAGE = ROOT / "docs" / "results" / "heterogeneous.md"
+CELLS = PAGE.with_name("heterogeneous-cells.md")
 DATA = ROOT / "docs" / "results" / "heterogeneous" / "records.jsonl"
 COSTS = DATA.with_name("dispatching.json")
 
@@ -148,6 +149,7 @@ def main() -> int:
     fresh = options.measure or not COSTS.exists()
     costs = dispatching.measure(COSTS, options.measure) if fresh else dispatching.read(COSTS)
     found = records.publish(PAGE, DATA, options.store, run_of, lambda known: page(known, costs), runs.drawn)
+    CELLS.write_text(cells.page(found))
     from benchmarks.unequal import curves, survived  # need matplotlib, which a machine that measures may not have
 
     curves.draw(found, DATA.parent)

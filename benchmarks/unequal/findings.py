@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from hooke.comparison.verdict import Verdict, compare, holm
+from hooke.comparison.verdict import Verdict, compare
 
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
@@ -40,11 +40,12 @@ def found_in(records: Mapping[Run, Record], *kinds: Kind) -> list[Cell]:
     return [Cell(task, each) for each in of_kind(*kinds) for task in TASKS if complete(records, task, each)]
 
 
-def _worked(records: Mapping[Run, Record], cell: Cell, entry: str) -> list[Record]:
+def worked(records: Mapping[Run, Record], cell: Cell, entry: str) -> list[Record]:
+    """Return the results of an entry that did not diverge."""
     return [each for each in results(records, *cell, entry) or () if not each["diverged"]]
 
 
-def _by_worker(found: Sequence[Record], name: str) -> list[float]:
+def by_worker(found: Sequence[Record], name: str) -> list[float]:
     """Return the mean over the seeds, by worker."""
     return [statistics.mean(column) for column in zip(*(each[name] for each in found), strict=True)]
 
@@ -53,7 +54,7 @@ def utilisation(
     records: Mapping[Run, Record], cells: Sequence[Cell], entry: str = STATIC, wanted: float = UTILISATION
 ) -> str:
     """Return in how many cells every worker of an entry computes for a share of its time."""
-    rows = {cell: _by_worker(found, "computing") for cell in cells if (found := _worked(records, cell, entry))}
+    rows = {cell: by_worker(found, "computing") for cell in cells if (found := worked(records, cell, entry))}
     if not rows:
         return "not measured"
     least = min(rows, key=lambda cell: min(rows[cell]))
@@ -70,10 +71,10 @@ def ratio_of_updates(records: Mapping[Run, Record], cells: Sequence[Cell]) -> st
     rows: dict[Cell, float] = {}
     bounded = []
     for cell in cells:
-        number, found = best(records, *cell, ADAPTIVE), _worked(records, cell, ADAPTIVE)
+        number, found = best(records, *cell, ADAPTIVE), worked(records, cell, ADAPTIVE)
         if number is None or not found:
             continue
-        counts = _by_worker(found, "updates")
+        counts = by_worker(found, "updates")
         if Run(*cell, ADAPTIVE, number, 0).settings["largest"] < max(CONDITIONS[cell.condition].speeds):
             bounded.append(cell.title)
         else:
@@ -216,27 +217,6 @@ def gains(records: Mapping[Run, Record], cells: Sequence[Cell]) -> Iterator[str]
         "ratio (95%)",
         "throughput of all",
     )
-    yield from table(header, rows)
-
-
-def shapes(records: Mapping[Run, Record]) -> Iterator[str]:
-    """Yield the paper's findings on Hogbatch, and the boxes here; verdicts corrected for their number."""
-    rows, most, cells = [], [], found_in(records, "box")
-    noisy = claims.noise(records)
-    times = {entry: {cell: claims.times(records, cell, entry) for cell in cells} for entry in (STATIC, ADAPTIVE)}
-    said = holm({cell: compare(times[STATIC][cell], times[ADAPTIVE][cell]) for cell in cells})
-    for cell in cells:
-        found = [_worked(records, cell, entry) for entry in (STATIC, ADAPTIVE)]
-        shares = [each[-1] / max(1.0, sum(each)) for each in (_by_worker(one, "updates") for one in found) if each]
-        most += [shares[0] > 0.5] if found[0] else []
-        told = [f"{share:.0%}" for share in shares] if all(found) else ["-", "-"]
-        rows.append((cell.task, CONDITIONS[cell.condition].title, *told, claims.marked(said[cell], noisy)))
-    ways = [claims.apart(each, noisy) for each in said.values()]
-    yield f"Here the CPU makes most of the updates with static sizes in {sum(most)} of {len(most)} cells."
-    yield f"Adaptive sizes are told apart from static ones as faster in {ways.count(1)} of {len(cells)} cells, as"
-    yield f"slower in {ways.count(-1)}{': whether data decide it is not shown here' * (not any(ways))}."
-    yield ""
-    header = ("task", "box", "CPU's updates, static", "CPU's updates, adaptive", f"{ADAPTIVE}: speed over static")
     yield from table(header, rows)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
-from benchmarks.unequal import claims
+from benchmarks.unequal import answered, claims
 from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TRIALS, Kind
 from benchmarks.unequal.entries import ENTRIES, FASTEST, SPLIT, SYNC, entries
 from benchmarks.unequal.findings import Cell, found_in, gain
@@ -21,6 +21,7 @@ GROUPS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     ("two processes (real)", ("real",)),
 )
 """Conditions in which the fastest worker was also run alone."""
+NONE = "none"
 RULE = f"""\
 Two entries are *told apart* on this page if [the rule of verdict](../decisions/0020-one-rule-of-verdict.md) tells
 their chosen settings apart, at 95%, paired by the {len(SEEDS)} seeds, corrected for the entries that are compared
@@ -30,19 +31,13 @@ makes of *one* method ([decision 118](../decisions/0118-what-a-claim-names.md)).
 
 
 def first(records: Mapping[Run, Record]) -> Iterator[str]:
-    """Yield the beginning of the page: the rule, methods by condition, then what slower workers add."""
-    cells, noisy = found_in(records, *KINDS), claims.noise(records)
-    yield from (RULE, null(records), "")
-    yield "**Which method for which workers.** " + ahead(records, cells, noisy)
-    yield "Told apart from the synchronous step of the slowest, and from the fastest worker alone; *x*: as fast,"
-    yield "with 95% intervals, below 1 slower; in brackets how many were compared:"
-    yield ""
-    header = ("workers", "task", f"from {SYNC}", f"from {FASTEST}")
-    yield from table(header, [_row(records, cell, noisy) for kind in KINDS for cell in found_in(records, kind)])
-    yield ""
-    yield "**Does a slower worker beside a faster one pay?** All methods on all workers, each against the fastest"
-    yield "worker alone, by task and condition:"
-    yield ""
+    """Yield the beginning of the page: answers, the rule, methods by condition, what slower workers add."""
+    noisy = claims.noise(records)
+    yield from answered.first(records, noisy)
+    yield from ("## How to read it", "", RULE, null(records), "")
+    yield from ("## Which method for which workers", "", *_for_which(records, noisy), "")
+    yield from ("## Does a slower worker beside a faster one pay?", "")
+    yield from ("All methods on all workers, each against the fastest worker alone, by task and condition:", "")
     for title, kinds in GROUPS:
         if found := found_in(records, *kinds):
             yield f"- {title}: {paying(records, found, noisy)}."
@@ -72,10 +67,30 @@ def ahead(records: Mapping[Run, Record], cells: Sequence[Cell], noisy: float) ->
     return f"In {len(found)} of {len(cells)} cells one entry is told apart from all others.{where}"
 
 
-def _row(records: Mapping[Run, Record], cell: Cell, noisy: float) -> tuple[str, ...]:
+def _for_which(records: Mapping[Run, Record], noisy: float) -> Iterator[str]:
+    """Yield what is told apart in which cell; cells in which nothing is are named together."""
+    cells = found_in(records, *KINDS)
+    yield ahead(records, cells, noisy)
+    ordered = [cell for kind in KINDS for cell in found_in(records, kind)]
+    found = [(cell, [_told(records, cell, each, noisy) for each in (SYNC, FASTEST)]) for cell in ordered]
+    if nothing := [cell for cell, told in found if all(each in ("", NONE) for each in told)]:
+        yield f"Nothing is told apart from {SYNC}, or from the fastest worker alone, in {len(nothing)}:"
+        yield f"{'; '.join(_titled(cell) for cell in nothing)}."
+    yield "*x*: as fast, with 95% intervals, below 1 slower. Cells in which something is told apart:"
+    yield ""
+    header = ("workers", "task", f"from {SYNC}", f"from {FASTEST}")
+    shown = [(*_place(cell), *told) for cell, told in found if cell not in nothing]
+    yield from table(header, shown)
+
+
+def _place(cell: Cell) -> tuple[str, str]:
     real = " (real)" if CONDITIONS[cell.condition].kind == "real" else ""
-    found = [_told(records, cell, each, noisy) for each in (SYNC, FASTEST)]
-    return CONDITIONS[cell.condition].title + real, cell.task, *found
+    return CONDITIONS[cell.condition].title + real, cell.task
+
+
+def _titled(cell: Cell) -> str:
+    workers, task = _place(cell)
+    return f"{task}, {workers}"
 
 
 def _told(records: Mapping[Run, Record], cell: Cell, baseline: str, noisy: float) -> str:
@@ -86,7 +101,7 @@ def _told(records: Mapping[Run, Record], cell: Cell, baseline: str, noisy: float
     shown = {name: each for name, each in said.items() if claims.apart(each, noisy)}
     order = sorted(shown, key=lambda name: -(shown[name].low or shown[name].high or 0.0))
     listed = "; ".join(f"{name} {claims.told(shown[name])}" for name in order)
-    return f"{listed or 'none'} ({len(said)})"
+    return listed or NONE
 
 
 def _together(condition: str) -> list[str]:

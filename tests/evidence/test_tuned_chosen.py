@@ -129,6 +129,9 @@ def test_a_table_says_that_ranks_were_pinned_only_where_they_were(store, tmp_pat
     assert "to which it is pinned" in page(pinned)
     assert "by recursive halving" in page(free) and "pinned" not in page(free)
     assert "pinned" not in page([*free[:-1], pinned[-1]]), "not of all of them"
+    beside = [*(each | {"others": True} for each in pinned[:2]), *pinned[2:]]
+    assert f"Other programs used the machine's other cores in 2 of these {len(pinned)} runs." in page(beside)
+    assert "Other programs" not in page(pinned) + page(free), "it is not known of them"
 
 
 def test_an_entry_with_fewer_trials_is_called_faster_but_not_slower():

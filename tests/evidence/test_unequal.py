@@ -11,7 +11,8 @@ from hooke.catalogue.validation import validate_run
 from benchmarks.common import records as kept
 from benchmarks.common.rounds import carry_out
 from benchmarks.unequal import __main__ as command
-from benchmarks.unequal import derived, dispatching, findings, journals, panels, real, runs
+from benchmarks.unequal import cells, derived, dispatching, findings, journals, panels, real, runs, shape
+from benchmarks.unequal.cells import _shares
 from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TRIALS, TUNING_SEED, of_kind
 from benchmarks.unequal.curves import draw
 from benchmarks.unequal.entries import (
@@ -29,7 +30,7 @@ from benchmarks.unequal.entries import (
     split,
     trial,
 )
-from benchmarks.unequal.page import _shares, page
+from benchmarks.unequal.page import page
 from benchmarks.unequal.runs import Run, median, run_of
 
 GOOD = {SYNC: 4, STATIC: 4}
@@ -153,9 +154,10 @@ def test_seeds_that_missed_are_longer_than_all_others():
 
 def test_the_page_has_ratios_and_says_what_is_simulated():
     records = made(SYNC, [5, 6, 7]) | made(MERGING, [1, 3, None])
-    assert "### CPUs" not in page(records, COSTS), "entries are missing"
-    text = page(complete("ratio-4") | made(MERGING, [1, 3, None]), COSTS)
-    assert "What is called simulated" in text
+    assert "### CPUs" not in cells.page(records), "entries are missing"
+    records = complete("ratio-4") | made(MERGING, [1, 3, None])
+    assert "What is called simulated" in page(records, COSTS)
+    text = cells.page(records)
     assert "### CPUs, speeds 4 : 1" in text
     (row,) = [line for line in text.splitlines() if line.startswith("| Adaptive SGD | batch")]
     assert "| 3 (1 to 3) | 1 | ≤ 22x | 1.0 | 95%, 92% | 75%, 25% | 67%, 33% |" in row
@@ -202,9 +204,9 @@ def test_whether_adaptive_sizes_are_faster_is_told_by_box():
     records = complete("v100") | complete("k80") | complete("v100", derived.NAME)
     records |= made(ADAPTIVE, [2, 2, 2], condition="v100", task=derived.NAME)
     records |= made(ADAPTIVE, [2, 2, 2], condition="k80")
-    told = " ".join(findings.shapes(records))
+    told = " ".join(shape.shapes(records))
     assert "faster in 2 of 3 cells, as slower in 0." in told
-    (row,) = [line for line in findings.shapes(records) if line.startswith(f"| {derived.NAME} | V100")]
+    (row,) = [line for line in shape.shapes(records) if line.startswith(f"| {derived.NAME} | V100")]
     assert "| **3.0x (2.0 to 4.5)** |" in row, "t interval of log(5/2), log(6/2), log(7/2)"
 
 
@@ -362,4 +364,6 @@ def test_real_runs_share_one_start(tmp_path, monkeypatch):
 
 
 def test_the_published_page_is_that_of_its_records():
-    assert command.PAGE.read_text() == page(kept.read(command.DATA, run_of), dispatching.read(command.COSTS))
+    records = kept.read(command.DATA, run_of)
+    assert command.PAGE.read_text() == page(records, dispatching.read(command.COSTS))
+    assert command.CELLS.read_text() == cells.page(records)

@@ -7,12 +7,12 @@ from hooke.catalogue.validation import validate_run
 
 from benchmarks.common import records as kept
 from benchmarks.unequal import __main__ as command
-from benchmarks.unequal import runs
+from benchmarks.unequal import answered, claims, runs
 from benchmarks.unequal.conditions import CONDITIONS, TRIALS, TUNING_SEED
-from benchmarks.unequal.entries import ADAPTIVE, MERGING, SPLIT, SYNC, document, entries, trial
+from benchmarks.unequal.entries import ADAPTIVE, MERGING, SPLIT, STATIC, SYNC, document, entries, trial
 from benchmarks.unequal.page import page
 from benchmarks.unequal.runs import Run, run_of
-from tests.evidence.test_unequal import COSTS, complete, record
+from tests.evidence.test_unequal import COSTS, complete, made, record
 
 ELASTIC = ("Sync EASGD", "Async EASGD", "Heterogeneous EASGD")
 
@@ -68,9 +68,24 @@ def test_records_of_another_draw_do_not_count(tmp_path, monkeypatch):
 
 def test_the_page_begins_with_what_was_found():
     text = page(complete("ratio-4"), COSTS)
-    order = ("**Which method for which workers.**", "pay?**", "## What was asked", "## How it was measured")
+    order = ("**What only", "## Which method for which workers", "pay?", "## What was asked", "## How it was")
     places = [text.index(each) for each in order]
     assert places == sorted(places)
+
+
+def test_the_first_lines_answer_what_was_asked_by_hand():
+    """One box, with static sizes three times as fast as the device alone; one cluster, with one method faster."""
+    records = complete("v100", seconds=(6, 6.1, 6.2)) | complete("equal") | complete("one-slow")
+    records |= made(STATIC, [2, 2.1, 2.2], condition="v100", updates=[30, 70])
+    records |= made("Async SGD", [1, 1.1, 1.2], condition="one-slow")
+    device, shape, survivors, *_ = answered.first(records, claims.noise(records))
+    assert (
+        "told apart as faster in 1 of 1 cells, as slower in 0. By medians it takes 0.34 to 0.34 times as long"
+        in device
+    )
+    assert "most of the updates in 1 of 1 simulated boxes" in shape
+    assert "told apart: faster than static ones in 0 cells, slower in 1." in shape
+    assert survivors.endswith("from Sync SGD as faster, of 1 simulated clusters of 8 CPUs: Async SGD in 1.")
 
 
 def speeds(condition, seconds):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from hooke.spec.frozen import Frozen
 from hooke.spec.further import MetricName
@@ -249,3 +249,8 @@ class WorkersAnswer(View):
     """One for each worker, by rank."""
     kinds: list[KindView]
     """The same by kind; empty where workers have no kinds."""
+    virtual_cluster: dict[str, Any] | None
+    """A virtual cluster whose workers have the measured speeds, as an entry of an experiment's `clusters`; null
+    where there is none."""
+    no_virtual_cluster: str | None
+    """Why there is none."""

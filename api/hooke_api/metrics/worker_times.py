@@ -69,11 +69,16 @@ def samples_of_a_step(spec: Mapping[str, Any], workers: int, notes: Mapping[str,
     return [int(spec["batch"]) * count for count in each]
 
 
-def kinds_of(spec: Mapping[str, Any], workers: int) -> list[str | None]:
-    """Return the kind of each worker as the form writes it (`hogwild-cpu:8`, `cpu@0.5`); None without kinds."""
+def groups_of(spec: Mapping[str, Any], workers: int) -> list[DeviceGroup | None]:
+    """Return the group of each worker; None without kinds."""
     found = spec.get("groups") or (spec.get("virtual") or {}).get("devices") or ()
     groups = _GROUPS.validate_python(tuple(found))
-    return [_told(of_worker(groups, worker)) for worker in range(workers)]
+    return [of_worker(groups, worker) for worker in range(workers)]
+
+
+def kinds_of(spec: Mapping[str, Any], workers: int) -> list[str | None]:
+    """Return the kind of each worker as the form writes it (`hogwild-cpu:8`, `cpu@0.5`); None without kinds."""
+    return [_told(group) for group in groups_of(spec, workers)]
 
 
 def _told(group: DeviceGroup | None) -> str | None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from hooke.comparison.measured_speeds import Work, cluster_like, error_of
+from hooke.errors import ArgumentError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -21,7 +23,15 @@ from hooke_api.base.tables import csv_lines
 from hooke_api.metrics.m4 import m4
 from hooke_api.metrics.schemas import KindView, WorkersAnswer, WorkerView
 from hooke_api.metrics.table import Floats, sizes_of, unequal_batches
-from hooke_api.metrics.worker_times import OWN, OverTime, Rows, kinds_of, over_time_of, samples_of_a_step
+from hooke_api.metrics.worker_times import (
+    OWN,
+    OverTime,
+    Rows,
+    groups_of,
+    kinds_of,
+    over_time_of,
+    samples_of_a_step,
+)
 from hooke_api.models import Chunk, RankTotals, Run
 from hooke_api.storage import blocks, steps
 from hooke_api.storage.database import Database
@@ -68,6 +78,8 @@ class _Work:
     over_time: Mapping[int, OverTime]
     exchanges: int
     """Updates of all workers, also of those that write no rows."""
+    errors: Mapping[int, float | None]
+    """Relative standard errors of the speeds of workers that write rows."""
 
     @property
     def notes(self) -> Mapping[str, str]:
@@ -81,7 +93,8 @@ class _Work:
         served = rows.get(run.workers) if run.servers else None
         updates = {rank: updates_of(rank, rows[rank], served) for rank in totals if served and rank in rows}
         over_time = {rank: over_time_of(rows[rank]) for rank in totals if rank in rows}
-        return cls(run, totals, updates, over_time, _exchanges(updates, served) if served else 0)
+        errors = {rank: error_of(rows[rank]["compute"].tolist()) for rank in totals if rank in rows}
+        return cls(run, totals, updates, over_time, _exchanges(updates, served) if served else 0, errors)
 
 
 def answer(session: Session, run_id: str) -> WorkersAnswer:
@@ -90,7 +103,10 @@ def answer(session: Session, run_id: str) -> WorkersAnswer:
     work, kinds = _Work.of(session, run), kinds_of(run.spec, run.workers)
     samples, speeds = samples_of_a_step(run.spec, run.workers, work.notes), _speeds(run, work)
     views = [_view(work, rank, kinds[rank], samples[rank], speeds.get(rank)) for rank in sorted(work.totals)]
-    return WorkersAnswer(workers=views, kinds=_by_kind(views, work))
+    cluster, why = _cluster_like(run, work, samples)
+    return WorkersAnswer(
+        workers=views, kinds=_by_kind(views, work), virtual_cluster=cluster, no_virtual_cluster=why
+    )
 
 
 def csv_of(database: Database, run_id: str, of_time: bool = False) -> Iterator[str]:
@@ -168,6 +184,23 @@ def _speeds(run: Run, work: _Work) -> dict[int, float]:
     }
     fastest = max(rates.values(), default=0.0)
     return {rank: rate / fastest for rank, rate in rates.items()} if fastest > 0 else {}
+
+
+def _cluster_like(run: Run, work: _Work, samples: Sequence[int]) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the virtual cluster with the measured speeds of the workers, or why there is none."""
+    if run.simulated:
+        return None, f"{run.id} is simulated: its speeds are those of its specification"
+    told = [
+        Work(total.steps * each, total.compute, work.errors.get(rank))
+        if (total := work.totals.get(rank)) is not None
+        else None
+        for rank, each in enumerate(samples)
+    ]
+    try:
+        groups = groups_of(run.spec, run.workers)
+        return cluster_like(told, groups, int(run.spec["batch"]), f"the run {run.id}", run.host), None
+    except ArgumentError as error:
+        return None, str(error)
 
 
 def _exchanges(updates: Mapping[int, Updates], served: Rows) -> int:

@@ -1,4 +1,4 @@
-"""`hooke runs`: list the runs of an experiment; cancel, retry or abandon them; download their checkpoints."""
+"""`hooke runs`: list runs; cancel, retry or abandon them; download their checkpoints; simulate their speeds."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import typer
 
 from hooke.cli.experiment_ids import id_of
 from hooke.cli.remote import ApiOption, HomeOption, Remote, tell
-from hooke.cli.text import columns
-from hooke.errors import ArgumentError
+from hooke.cli.text import columns, plain
+from hooke.errors import ArgumentError, HookeError
 
 app = typer.Typer(
-    help="List the runs of an experiment; cancel, retry or abandon them; download their checkpoints.",
+    help="List runs; cancel, retry or abandon them; download their checkpoints; simulate their speeds.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -178,3 +178,33 @@ def download(
         return f"{folder} has the checkpoint; `hooke run SPEC --run-dir {out} --resume` goes on from it"
 
     tell("runs", told, api, home)
+
+
+@app.command()
+def cluster(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="Id of a run, run_..., or its folder (`hooke run --run-dir`).")
+    ],
+    like: Annotated[
+        str | None,
+        typer.Option(help="Other constants: the calibration of this cluster; for `hooke run` its file."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Print a virtual cluster whose workers have the measured speeds of those of a real run."""
+    from hooke.cli import run_cluster
+    from hooke.comparison.measured_speeds import calibrated
+
+    def shown(found: dict[str, Any]) -> str:
+        return run_cluster.text(found if like is None else calibrated(found, like), as_json)
+
+    if not Path(run).is_dir():
+        tell("runs", lambda remote: shown(run_cluster.of_server(remote, run)), api, home)
+        return
+    try:
+        print(plain(shown(run_cluster.of_folder(Path(run)))))
+    except HookeError as error:
+        typer.echo(f"hooke runs: {plain(str(error))}", err=True)
+        raise typer.Exit(1) from None

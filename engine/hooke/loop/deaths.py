@@ -8,12 +8,15 @@ leave out who is gone, and MPI cannot be finalized (`hooke.comm.mpi.leaving`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from hooke.errors import CommError, HookeError, NumericalError, RankLost
 from hooke.loop.recorder import RecordedRank
 from hooke.loop.server_worker import BAD, MOST_TOLD
 from hooke.trace.phases import Phase
+
+Message = tuple[int, tuple[float, ...]]
+"""A worker and its words."""
 
 
 class Deaths:
@@ -51,6 +54,13 @@ class Deaths:
             if lost.rank not in r.recorder.dropped:
                 self._take_back(lost.rank, reached)
             return lost.rank, (BAD, float(reached.get(lost.rank, 0)), r.loss)
+
+    def awaited(self, messages: Iterable[Message]) -> list[Message]:
+        """Return earlier messages, without what workers that are gone had announced: it may never arrive.
+
+        Steps of such a worker that nobody has counted yet go back with its others.
+        """
+        return [(worker, words) for worker, words in messages if worker not in self.found or words[0] == BAD]
 
     def completes(self, exchange: Callable[[], None]) -> bool:
         """Carry out an exchange with a worker; return false if its process ended: then `hear` tells it."""

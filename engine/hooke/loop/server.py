@@ -280,7 +280,7 @@ class ServerLoop:
             if words[0] == STANDS:
                 standing.append(worker)
             else:
-                self._waiting.append((worker, words))
+                self._waiting = deque([*self.deaths.awaited(self._waiting), (worker, words)])
             if words[0] in (STANDS, BAD):  # a worker with NaN or Inf has left its loop and receives nothing more
                 moving.discard(worker)
         return standing

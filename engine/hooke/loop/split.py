@@ -76,7 +76,7 @@ def _simulated(spec: RunSpec, worker: int) -> Callable[[int], float]:
     network, group = spec.virtual, spec.group(worker)
     assert network is not None  # noqa: S101 - the caller asked
     profile = network.profile(worker)
-    threads = group.threads if group is not None and group.shares_weights else 1
+    threads = group.at_once(spec.batch) if group is not None else 1.0
 
     def seconds(batches: int) -> float:
         mean = batches * spec.batch * network.compute_seconds_per_sample / threads

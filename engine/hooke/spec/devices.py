@@ -192,6 +192,18 @@ class DeviceGroup(Frozen):
         """Return whether its workers split their batches (`hooke.objective.hogwild`)."""
         return self.parts > 1
 
+    def at_once(self, batch: int) -> float:
+        """Return how many times as fast as one of its threads a worker is: items over those of the busiest one.
+
+        A thread that is free takes the next sub-batch; the first ones are larger by one where they differ.
+        """
+        if not self.shares_weights:
+            return 1.0
+        busy, (least, more) = [0] * self.threads, divmod(batch, self.parts)
+        for part in range(self.parts):
+            busy[busy.index(min(busy))] += least + (part < more)
+        return batch / max(busy)
+
     @property
     def steady(self) -> bool:
         """Return whether its speed is the same for all gradients."""

@@ -1,5 +1,6 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
 import { WorkerShares } from "@/features/run/worker-shares";
 import type { KindView, RunView, WorkerView } from "@/lib/client/types.gen";
@@ -40,8 +41,8 @@ function worker(changes: Partial<WorkerView>): WorkerView {
   };
 }
 
-async function opened(workers: WorkerView[], kinds: KindView[] = []) {
-  server.on("GET /runs/*/workers", { workers, kinds });
+async function opened(workers: WorkerView[], kinds: KindView[] = [], cluster: object | null = null) {
+  server.on("GET /runs/*/workers", { workers, kinds, virtual_cluster: cluster, no_virtual_cluster: null });
   const { user } = open({ workers: 2, servers: 1 });
   await user.click(part().getByRole("button", { name: "Show" }));
   return (await part().findAllByRole("table"))[0] as HTMLElement;
@@ -125,6 +126,19 @@ describe("the work by worker", () => {
     expect(within(table).getAllByText("–")).toHaveLength(3);
     expect(part().queryByTestId("chart-batch-size")).toBeNull();
     expect(part().getByTestId("chart-utilization")).toBeVisible();
+  });
+
+  it("offers the measured speeds as a virtual cluster, to copy", async () => {
+    const cluster = { name: "measured-speeds", workers: [{ kind: "cpu" }, { kind: "cpu", speed: 0.26 }] };
+    await opened([worker({}), worker({ worker: 1 })], [], cluster);
+    await userEvent.click(part().getByRole("button", { name: "As a virtual cluster" }));
+    const shown = part().getByRole("region", { name: "Virtual cluster as JSON" });
+    expect(JSON.parse(shown.textContent ?? "")).toEqual(cluster);
+  });
+
+  it("offers none where none is known", async () => {
+    await opened([worker({}), worker({ worker: 1 })]);
+    expect(part().queryByRole("button", { name: "As a virtual cluster" })).toBeNull();
   });
 
   it("says why it could not be loaded", async () => {

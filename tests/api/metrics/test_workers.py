@@ -119,6 +119,21 @@ def test_the_work_of_each_worker(service, served):
     assert found[0]["kind"] is None
 
 
+def test_the_measured_speeds_are_offered_as_a_virtual_cluster(service, served):
+    """By hand: 32 samples a step, 4 steps in 6 s and 2 in 2 s; a worker that has told of no step has no speed."""
+    found = service.client.get(f"/runs/{served}/workers").json()
+    cluster = found["virtual_cluster"]
+    assert cluster["workers"] == [{"kind": "cpu", "speed": 0.6667}, {"kind": "cpu"}]
+    assert cluster["virtual"]["compute_seconds_per_sample"] == 1 / 32
+    assert cluster["virtual"]["compute_source"].startswith(f"measured: the workers of the run {served}, batch 32")
+    assert (cluster["computed_on"], found["no_virtual_cluster"]) == ("local", None)
+    begun = service.launch()
+    begun.send(RankRecords(rank=0, records=[start()]))
+    found = service.client.get(f"/runs/{begun.id}/workers").json()
+    assert found["virtual_cluster"] is None
+    assert found["no_virtual_cluster"].startswith(f"no speed of worker 0 of the run {begun.id} is known")
+
+
 def test_the_work_of_each_kind(service):
     """Two kinds; the second has two workers. Staleness is the mean over the updates of the kind."""
     kinds = [{"kind": "hogwild-cpu", "threads": 2}, {"kind": "cpu", "speed": 0.5, "count": 2}]

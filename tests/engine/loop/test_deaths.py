@@ -1,9 +1,14 @@
 """The server's account of workers whose processes end at an awkward time; their ends are told, not real."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import pytest
 from hooke.catalogue.validation import validate_run
+from hooke.errors import RankLost
 from hooke.loop.deaths import Deaths
-from hooke.loop.server_worker import BAD
+from hooke.loop.server import ServerLoop
+from hooke.loop.server_worker import BAD, FAREWELL, REQUEST, STANDS
 from hooke.loop.state import RankState
 from hooke.loop.train import run_spec_virtual
 
@@ -86,3 +91,42 @@ def test_a_worker_whose_last_update_does_not_arrive_is_dropped(ends, monkeypatch
     server = outcomes[3].done
     assert len(farewells) == 3 and server.dropped == farewells[-1:]
     assert server.returned >= 8, "what it had used, too: its update is lost"
+
+
+class Told:
+    """Control words that come in this order; a rank alone: that its process has ended."""
+
+    def __init__(self, *messages):
+        self._messages, self.sent = list(messages), []
+
+    def recv(self, source):
+        rank, *words = self._messages.pop(0)
+        if not words:
+            raise RankLost(rank)
+        return rank, tuple(words)
+
+    def send(self, words, to):
+        self.sent.append(to)
+
+    def forget(self, rank):
+        pass
+
+
+@pytest.mark.parametrize("kind", [REQUEST, FAREWELL])
+def test_what_a_worker_announced_before_it_was_killed_is_not_waited_for(kind):
+    """While the server stops all for an evaluation: the vector may never arrive, and its steps go back."""
+    asked, stand = (0, REQUEST, 5.0, 0.5, 1.0), [(worker, STANDS, 5.0, 0.5) for worker in (2, 0)]
+    control = Told((1, kind, 7.0, 0.5, 1.0), asked, (1,), *stand)
+    rank = SimpleNamespace(
+        workers=3,
+        dispatch=None,
+        loss=0.5,
+        recorder=SimpleNamespace(dropped=[]),
+        comm=SimpleNamespace(control=control, under=lambda phase: nullcontext()),
+        samples=0,
+    )
+    loop = ServerLoop(rank)
+    loop._left, loop.reached = {0, 1, 2}, {0: 4, 1: 6, 2: 4}
+    assert sorted(loop._stop_workers()) == [0, 2]
+    assert sorted(control.sent) == [0, 1, 2]
+    assert [(worker, words[:2]) for worker, words in loop._waiting] == [(0, (REQUEST, 5.0)), (1, (BAD, 6.0))]

@@ -78,6 +78,15 @@ def test_what_a_gradient_takes_after_an_exchange_is_in_the_split():
     assert computed == pytest.approx([20 * 128e-3, 20 * 128e-3 - 4 * 16e-3]), "1 had sent nothing before its first"
 
 
+def test_threads_without_a_sub_batch_do_not_count():
+    """By hand: two sub-batches on four threads are twice as fast as one thread, so 4 : 1 to a CPU at a half."""
+    kinds = [{"kind": "hogwild-cpu", "threads": 4, "sub_batches": 2}, {"kind": "cpu", "speed": 0.5}]
+    virtual = PLAIN | {"devices": kinds, "memory_bandwidth": 1e15}
+    ends = run_spec_virtual(validate_run(document(world="virtual", virtual=virtual)))
+    assert [each.done.batches for each in ends] == [8, 2]
+    assert [each.done.phases["compute"] for each in ends] == pytest.approx([20 * 32e-3] * 2)
+
+
 def test_a_run_that_goes_on_keeps_the_sizes_of_its_checkpoint(tmp_path):
     virtual = PLAIN | {"speeds": [1, 0.25]}
     chosen = document(world="virtual", virtual=virtual, checkpoint="always", checkpoint_every=8 * 10 * 10)

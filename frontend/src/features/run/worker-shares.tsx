@@ -9,6 +9,7 @@ import { formatNumber, formatPercent, formatPercentTick } from "@/lib/format/num
 import { PARTS, partStyle } from "@/lib/theme/palette";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
+import { MeasuredSpeeds } from "./measured-speeds";
 import { KindsTable, WorkersTable } from "./worker-tables";
 
 /** How the work is shared by the workers, as far as they differ: asked for when it is wanted. */
@@ -47,6 +48,7 @@ export function WorkerShares({ run, index }: { run: RunView; index: number }) {
       <LoadFault what="The figures of the workers could not be loaded." query={query} />
       {query.data && <WorkersTable workers={workers} />}
       {query.data && query.data.kinds.length > 1 && <KindsTable kinds={query.data.kinds} />}
+      {query.data?.virtual_cluster && <MeasuredSpeeds cluster={query.data.virtual_cluster} />}
       {workers.some((worker) => worker.sizes.length > 0) && (
         <OverTime
           run={run}

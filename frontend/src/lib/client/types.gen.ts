@@ -8221,6 +8221,21 @@ export type WorkersAnswer = {
      */
     kinds: Array<KindView>;
     /**
+     * No Virtual Cluster
+     *
+     * Why there is none.
+     */
+    no_virtual_cluster: string | null;
+    /**
+     * Virtual Cluster
+     *
+     * A virtual cluster whose workers have the measured speeds, as an entry of an experiment's `clusters`; null
+     * where there is none.
+     */
+    virtual_cluster: {
+        [key: string]: unknown;
+    } | null;
+    /**
      * Workers
      *
      * One for each worker, by rank.

@@ -1,0 +1,24 @@
+import { Button, Text } from "@mantine/core";
+import { useState } from "react";
+import { JsonView } from "@/lib/ui/json-view";
+
+/** The virtual cluster whose workers have the measured speeds, to copy into an experiment. */
+export function MeasuredSpeeds({ cluster }: { cluster: unknown }) {
+  const [shown, show] = useState(false);
+  return (
+    <div>
+      <Button size="compact-xs" variant="default" mt="xs" onClick={() => show(!shown)} aria-expanded={shown}>
+        As a virtual cluster
+      </Button>
+      {shown && (
+        <>
+          <Text fz={13.5} c="dimmed" mt="xs">
+            For the clusters of a new experiment, in its YAML: simulated workers with the measured speeds. The
+            network is the default one, unless <code>like</code> names a calibrated cluster.
+          </Text>
+          <JsonView value={cluster} label="Virtual cluster as JSON" />
+        </>
+      )}
+    </div>
+  );
+}
