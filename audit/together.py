@@ -28,10 +28,17 @@ def sync_sgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def pipe_sgd(seen: Seen, p: Parameters) -> Finals:
-    """x_t+1 = x_t - lr mean_i g_i(x_t-d), where the first d means are 0; momentum as in Sync SGD."""
+    """x_t+1 = x_t - lr mean_i g_i(x_t-d), where the first d means are 0; momentum as in Sync SGD.
+
+    With a prediction the point of a gradient is where momentum alone leads in d steps more.
+    """
     x, step, late = seen.start, Step(p), [np.zeros_like(seen.start)] * p["delay"]
     for _ in range(seen.rounds):
-        late = [*late, np.mean([seen.gradient(i, step.at(x)) for i in range(seen.workers)], axis=0)]
+        at, v = step.at(x), step.v * (step.ahead or 1.0)
+        for _ in range(p["delay"] if p["predict"] == "momentum" else 0):
+            v = step.mu * v
+            at = at + v
+        late = [*late, np.mean([seen.gradient(i, at) for i in range(seen.workers)], axis=0)]
         x, late = x + step.move(late[0]), late[1:]
     return x, [x] * seen.workers
 

@@ -174,6 +174,7 @@ def of_step(parameters: Mapping[str, Any]) -> int:
     own = {"sgd": 0, "row-adagrad": 1, "lazy-adam": 2}.get(optimizer, 3)
     if optimizer == "sgd":
         momentum = bool(parameters.get("momentum"))
-        ahead = momentum and parameters.get("momentum_kind") == "nesterov"
+        looks = parameters.get("momentum_kind") == "nesterov" or parameters.get("predict") == "momentum"
+        ahead = momentum and looks
         own = momentum + ahead + bool(parameters.get("weight_decay"))
     return int(own + (parameters.get("accumulation", 1) > 1))

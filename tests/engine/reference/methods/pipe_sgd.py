@@ -9,13 +9,18 @@ from tests.engine.reference.observed import End, Observed
 
 
 def pipe_sgd(run: Observed) -> End:
-    """The means wait in a line of `delay` zeros; every step takes the oldest."""
-    x, step = run.start.copy(), run.own()[0]
-    line = [np.zeros_like(x)] * run.values["delay"]
+    """Every step but the first `delay` ones takes the oldest mean; a prediction adds powers of mu to the point."""
+    x, step, late = run.start.copy(), run.own()[0], run.values["delay"]
+    step.factor = lambda taken: run.factor(taken + late)
+    line = list[Array]()
     for t in range(run.steps[0]):
         at = step.at(x)
+        if run.values["predict"] == "momentum" and isinstance(step, Momentum):
+            powers = [step.mu**k for k in range(1, late + (2 if run.nesterov else 1))]
+            at = step.point = x + sum(powers) * step.v
         line.append(np.mean([run.gradient(i, t, at) for i in range(run.workers)], axis=0))
-        x = step.apply(x, line.pop(0))
+        if t >= late:
+            x = step.apply(x, line.pop(0))
     return [x] * run.workers, x
 
 
