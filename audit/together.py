@@ -44,16 +44,16 @@ def pipe_sgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def delayed_gradient_averaging(seen: Seen, p: Parameters) -> Finals:
-    """u_i = -lr g_i,  v_i = mu v_i + u_i,  x_i = x_i + v_i;  d steps later the mean of the u in place of u_i."""
-    workers, mu, d = range(seen.workers), p["momentum"], p["delay"]
+    """u_i = -lr g_i,  v_i = mu v_i + s u_i,  x_i = x_i + v_i;  d steps later the mean of u in place of s u_i."""
+    workers, mu, d, s = range(seen.workers), p["momentum"], p["delay"], p["share"]
     xs, vs, sent = [seen.start for _ in workers], [np.zeros_like(seen.start) for _ in workers], []
     ahead = mu if p["momentum_kind"] == "nesterov" else 0.0
     for t in range(seen.rounds):
         sent.append([-p["lr"] * seen.gradient(i, xs[i] + ahead * vs[i]) for i in workers])
-        vs = [mu * v + u for v, u in zip(vs, sent[t], strict=True)]
+        vs = [mu * v + s * u for v, u in zip(vs, sent[t], strict=True)]
         xs = [x + v for x, v in zip(xs, vs, strict=True)]
         if t >= d:
-            missing = [np.mean(sent[t - d], axis=0) - u for u in sent[t - d]]
+            missing = [np.mean(sent[t - d], axis=0) - s * u for u in sent[t - d]]
             xs = [x + sum(mu**k for k in range(d + 1)) * e for x, e in zip(xs, missing, strict=True)]
             vs = [v + mu**d * e for v, e in zip(vs, missing, strict=True)]
     return np.mean(xs, axis=0), xs

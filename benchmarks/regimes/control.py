@@ -32,6 +32,7 @@ SYNC = "sync-sgd"
 CONTROLS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "delayed-gradient-averaging": ("delayed-gradient-averaging", {}),
     SYNC: (SYNC, {}),
+    "delayed-gradient-averaging, share 0.7": ("delayed-gradient-averaging", {"share": 0.7}),
     "pipe-sgd, predicted": ("pipe-sgd", {"predict": "momentum"}),
     "pipe-sgd, predicted, half the rate": ("pipe-sgd", {"predict": "momentum", "lr": 0.5}),
     "pipe-sgd": ("pipe-sgd", {}),

@@ -68,7 +68,10 @@ EDGES = [
     (PIPE, {"momentum": 0.99, "momentum_kind": "nesterov", "predict": "momentum"}, ahead(0.99)),
     (OWN, {}, 1.0),
     (OWN, {"momentum": 0.6}, 1.0),
+    (OWN, {"share": 0.5}, 2.0),
+    (OWN, {"share": 0.2}, 1.25),
     (OWN, {"momentum": 0.6, "momentum_kind": "nesterov"}, 1 / 1.6),
+    (OWN, {"momentum": 0.9, "momentum_kind": "nesterov", "share": 0.7}, 1 / 1.9 / 0.7),
 ]
 
 
