@@ -23,8 +23,8 @@ class DelayedGradientAveraging(Descent):
     on a quadratic of curvature h with d = 1 by 1 / h, whatever mu is, with Nesterov's momentum by 1 / (1 + mu) / h.
     With s < 1 these bounds are 1 / s times as large, but the mean is late: without momentum 1 / (1 - s) / h bounds
     it, so that s = 1/2 allows 2 / h, as without a delay. s = 0 without momentum is Pipe-SGD. Cost per step
-    max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - step), because all-reduces follow one another: d > 1 hides unequal steps
-    only. With `accumulation` k a step has k gradients to hide it.
+    max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - step), because all-reduces follow one another: d > 1 hides unequal
+    steps only. With `accumulation` k a step has k gradients to hide it.
 
     Readings: the paper has no momentum and s = 1; here a step is replaced in velocity and weights. With another
     optimizer than SGD u is its step, and mu = 0. The mean of all x_i is evaluated, while the train clock stands.
