@@ -139,10 +139,7 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"lr": 0.01, "chunk": 16, "kept": 5, "bits": 32, "decay": 0.99},
         {"lr": 0.005, "chunk": 30, "kept": 4, "bits": 2, "decay": 0.9},
     ),
-    "pipe-sgd": (
-        {"momentum": 0.5, "momentum_kind": "nesterov"},
-        {"delay": 3, "momentum": 0.5, "predict": "momentum"},
-    ),
+    "pipe-sgd": ({"momentum": 0.5, "momentum_kind": "nesterov"}, {"momentum": 0.5, "predict": "momentum"}),
     "delayed-gradient-averaging": (
         {"momentum": 0.5, "momentum_kind": "nesterov"},
         {"delay": 3, "lr": 0.05, "momentum": 0.5, "share": 0.6},

@@ -19,8 +19,8 @@ class DelayedGradientAveraging(Descent):
 
     The all-reduce of the u of a step overlaps the next d steps. When it is complete, each worker is where it would
     be if it had stepped along the mean instead of its own gradient: workers differ by their last d steps alone.
-    With s = 1 their mean moves as in Sync SGD, along gradients at the x_i. The differences bound the learning rate:
-    on a quadratic of curvature h with d = 1 by 1 / h, whatever mu is, with Nesterov's momentum by 1 / (1 + mu) / h.
+    With s = 1 their mean moves as in Sync SGD, along gradients at the x_i. The differences bound the learning
+    rate: on a quadratic of curvature h with d = 1 by 1 / h, whatever mu is, with Nesterov's by 1 / (1 + mu) / h.
     With s < 1 these bounds are 1 / s times as large, but the mean is late: without momentum 1 / (1 - s) / h bounds
     it, so that s = 1/2 allows 2 / h, as without a delay. s = 0 without momentum is Pipe-SGD. Cost per step
     max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - step), because all-reduces follow one another: d > 1 hides unequal
