@@ -38,7 +38,7 @@ class DelayedGradientAveraging(Descent):
     limits = [
         Limit("sgd", workers=(1,), exact=True, shows="P1"),
         Limit("sync-sgd", {"delay": 0}, workers=ANY),
-        Limit("pipe-sgd", {"share": 0.0}, workers=(2, 3)),
+        Limit("pipe-sgd", {"share": 0.0, "momentum": 0.0}, {"momentum": 0.0}, workers=(2, 3)),
         identical_workers("delayed-gradient-averaging"),
     ]
     conserves = "weights"
