@@ -139,10 +139,10 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"lr": 0.01, "chunk": 16, "kept": 5, "bits": 32, "decay": 0.99},
         {"lr": 0.005, "chunk": 30, "kept": 4, "bits": 2, "decay": 0.9},
     ),
-    "pipe-sgd": ({"momentum": 0.5, "momentum_kind": "nesterov"}, {"delay": 3, "lr": 0.05, "momentum": 0.5}),
+    "pipe-sgd": ({"momentum": 0.5, "momentum_kind": "nesterov"}, {"momentum": 0.5, "predict": "momentum"}),
     "delayed-gradient-averaging": (
         {"momentum": 0.5, "momentum_kind": "nesterov"},
-        {"delay": 3, "lr": 0.05, "momentum": 0.5},
+        {"delay": 3, "lr": 0.05, "momentum": 0.5, "share": 0.6},
     ),
     "powersgd": ({"rank": 2, "momentum": 0.5}, {"rank": 3}),
     "original-easgd": ({"alpha": 0.3, "mode": "ordered"}, {"rho": 2.0, "mode": "serial", "momentum": 0.5}),

@@ -28,25 +28,32 @@ def sync_sgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def pipe_sgd(seen: Seen, p: Parameters) -> Finals:
-    """x_t+1 = x_t - lr mean_i g_i(x_t-d), where the first d means are 0; momentum as in Sync SGD."""
+    """x_t+1 = x_t - lr mean_i g_i(x_t-d), where the first d means are 0; momentum as in Sync SGD.
+
+    With a prediction the point of a gradient is where momentum alone leads in d steps more.
+    """
     x, step, late = seen.start, Step(p), [np.zeros_like(seen.start)] * p["delay"]
     for _ in range(seen.rounds):
-        late = [*late, np.mean([seen.gradient(i, step.at(x)) for i in range(seen.workers)], axis=0)]
+        at, v = step.at(x), step.v * (step.ahead or 1.0)
+        for _ in range(p["delay"] if p["predict"] == "momentum" else 0):
+            v = step.mu * v
+            at = at + v
+        late = [*late, np.mean([seen.gradient(i, at) for i in range(seen.workers)], axis=0)]
         x, late = x + step.move(late[0]), late[1:]
     return x, [x] * seen.workers
 
 
 def delayed_gradient_averaging(seen: Seen, p: Parameters) -> Finals:
-    """u_i = -lr g_i,  v_i = mu v_i + u_i,  x_i = x_i + v_i;  d steps later the mean of the u in place of u_i."""
-    workers, mu, d = range(seen.workers), p["momentum"], p["delay"]
+    """u_i = -lr g_i,  v_i = mu v_i + s u_i,  x_i = x_i + v_i;  d steps later the mean of u in place of s u_i."""
+    workers, mu, d, s = range(seen.workers), p["momentum"], p["delay"], p["share"]
     xs, vs, sent = [seen.start for _ in workers], [np.zeros_like(seen.start) for _ in workers], []
     ahead = mu if p["momentum_kind"] == "nesterov" else 0.0
     for t in range(seen.rounds):
         sent.append([-p["lr"] * seen.gradient(i, xs[i] + ahead * vs[i]) for i in workers])
-        vs = [mu * v + u for v, u in zip(vs, sent[t], strict=True)]
+        vs = [mu * v + s * u for v, u in zip(vs, sent[t], strict=True)]
         xs = [x + v for x, v in zip(xs, vs, strict=True)]
         if t >= d:
-            missing = [np.mean(sent[t - d], axis=0) - u for u in sent[t - d]]
+            missing = [np.mean(sent[t - d], axis=0) - s * u for u in sent[t - d]]
             xs = [x + sum(mu**k for k in range(d + 1)) * e for x, e in zip(xs, missing, strict=True)]
             vs = [v + mu**d * e for v, e in zip(vs, missing, strict=True)]
     return np.mean(xs, axis=0), xs

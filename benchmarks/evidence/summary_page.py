@@ -38,6 +38,7 @@ SCALE = (
     "Sync EASGD3's samples/s over those of the same ranks that never exchange. The paper's 91.5% are time on one "
     "node over time on N nodes, each with its own processors, which hosts on a few shared cores cannot repeat."
 )
+SCALE_IN_SHORT = f"*Efficiency*: {SCALE.partition('. ')[0]}. The paper's 91.5% are of nodes with their own processors."
 BEHIND = "paper.md"
 """The page behind the index."""
 TITLE = "# The SC17 paper's methods as published"
@@ -58,7 +59,7 @@ def page(summary: Summary) -> Iterable[str]:
         (
             "Does it scale?",
             summary_figures.SCALE,
-            (f"*Efficiency*: {SCALE}",),
+            (SCALE_IN_SHORT,),
             tables.scaling_in_short(summary, EASGD3.label),
         ),
         (
@@ -111,7 +112,7 @@ def _sections(*sections: Section) -> Iterable[str]:
             continue
         yield from told
         yield ""
-        yield f"![{title} Ratios or shares with 95% intervals]({FIGURES}/{figure}.svg)"
+        yield f"![{title} With 95% intervals]({FIGURES}/{figure}.svg)"
         yield ""
         yield from rows
 
@@ -137,8 +138,7 @@ def _conclusion(summary: Summary) -> Iterable[str]:
 def _about() -> str:
     return (
         f"From here on: the SC17 paper's methods as published, LeNet on MNIST to {TARGET:.0%}, emulated hosts "
-        f"([times, settings, limits]({BEHIND})). Where hosts outnumber cores (*oversubscribed*), a rank waits for "
-        "a core as well as for the network."
+        f"([times, settings, limits]({BEHIND})). *Oversubscribed*: ranks wait for cores, too."
     )
 
 
@@ -252,9 +252,8 @@ def _efficiency(summary: Summary) -> Iterable[str]:
 
 def _reading(summary: Summary) -> Iterable[str]:
     yield (
-        f"*Open*: the slower method may have a better rate than those tried ({_tried(summary)}). A statement that "
-        "does not hold here is not refuted for the paper's machines. [Where each was found]"
-        f"({BEHIND}#what-did-not-reproduce)."
+        f"*Open*: there may be a better rate ({_tried(summary)}). What does not hold here is not refuted for the "
+        f"paper's machines ([where each was found]({BEHIND}#what-did-not-reproduce))."
     )
 
 

@@ -72,14 +72,14 @@ def communication(summary: Summary) -> Iterable[str]:
 
 
 def communication_in_short(summary: Summary) -> Iterable[str]:
-    """Yield shares of blocked time beside the paper's, and bytes, for the index."""
-    header = ("method", "where", "blocked, 95%", "the paper's", "MB per step on links")
+    """Yield shares of blocked time beside the paper's, for the index."""
+    header = ("method", "where", "blocked, 95%", "the paper's")
     rows = []
     for share in _few(summary):
-        method, where, *_, blocked, sent = _shared(summary, share)
-        paper, crowded_here = EXPOSED.get(share.label), ", oversubscribed" if STAR in method else ""
+        marked, where, *_, blocked, _ = _shared(summary, share)
+        paper, crowded_here = EXPOSED.get(share.label), ", oversubscribed" if STAR in marked else ""
         told = f"{paper:.0%}" if paper else ""
-        rows.append((share.label, f"{where}{crowded_here}", blocked, told, sent))
+        rows.append((share.label, f"{where}{crowded_here}", blocked, told))
     yield from table(header, rows)
 
 
@@ -126,15 +126,10 @@ def scaling(summary: Summary) -> Iterable[str]:
 
 
 def scaling_in_short(summary: Summary, label: str) -> Iterable[str]:
-    """Yield the throughput of one method with and without communication, for the index: medians."""
-    lines = []
-    for one in summary.efficiencies:
-        if one.label == label:
-            rates = [spread.of(run.throughput for run in side.values()) for side in (one.runs, one.alone)]
-            where = _place(summary, one.machine, one.place)
-            medians = (f"{rate.median.value:,.0f}" if rate else "" for rate in rates)
-            lines.append((where, *medians, _efficiency(one)))
-    yield from table(("where", "samples/s", "without communication", "efficiency, 95%"), lines)
+    """Yield the efficiency of one method, for the index."""
+    own = [one for one in summary.efficiencies if one.label == label]
+    lines = [(_place(summary, one.machine, one.place), _efficiency(one)) for one in own]
+    yield from table(("where", "efficiency, 95%"), lines)
 
 
 def _efficiency(one: Efficiency) -> str:

@@ -5,6 +5,7 @@
     python -m benchmarks.regimes propose --task fashion --methods slowmo "PyTorch DDP, bf16 hook"
     python -m benchmarks.regimes propose --task fashion-halving --methods pipe-sgd --bounded --first 4 2 --seeds 3
     python -m benchmarks.regimes reported --task fashion-halving     chosen settings on reported seeds, simulated
+    python -m benchmarks.regimes control --task fashion-halving      methods at DDP's setting, on reported seeds
     python -m benchmarks.regimes networks       the published trials of the tuned comparison on other networks
     python -m benchmarks.regimes publish        write docs/results/regimes.md and its raw data
 
@@ -31,7 +32,7 @@ from typing import Any
 from benchmarks.common import records as kept
 from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.store import ROOT
-from benchmarks.regimes import reported, store
+from benchmarks.regimes import control, reported, store
 from benchmarks.regimes.bounded import bounded
 from benchmarks.regimes.cells import Cell
 from benchmarks.regimes.conditions import FULL, FURTHER, LAB, METHODS, PEERS, TASKS, plan_of
@@ -99,8 +100,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="benchmarks.regimes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "propose", "reported", "networks", "publish"))
-    parser.add_argument("--task", choices=TASKS, help="of run, propose and reported")
+    parser.add_argument("do", choices=("run", "propose", "reported", "control", "networks", "publish"))
+    parser.add_argument("--task", choices=TASKS, help="of run, propose, reported and control")
     parser.add_argument("--workers", nargs="+", type=int, help="propose: 8 alone, if not given")
     names = (*METHODS, *FURTHER, *PEERS)
     parser.add_argument("--methods", nargs="+", choices=names, default=METHODS, metavar="NAME")
@@ -121,6 +122,10 @@ def main() -> int:
             parser.error(f"the map has one batch per worker, but {options.task} searches it")
         if options.do == "reported":
             print(reported.table(options.task, published(RESULTS)))
+            return 0
+        if options.do == "control":
+            control.run(options.task, control.store_of(options.task))
+            print(control.table(options.task))
             return 0
         if TASKS[options.task].searches_batch and options.workers not in (None, [*FULL.workers], [8]):
             parser.error(f"the price of a gradient of {options.task} is that of 8 workers on 2 cores")

@@ -24,9 +24,9 @@ BEGIN, END = "<!-- written by `python -m benchmarks.tuned publish` -->", "<!-- e
 OVER = (DDP_BF16, POST_LOCAL)
 QUESTION = "## Which method?"
 READING = (
-    "*Tables of hosts*: workers of one machine with emulated links of 1 Gb/s between them; the time to a "
-    "validation accuracy, each entry at the best of as many trials. *Elastic* methods pull workers toward a "
-    "common center; slowmo averages them every few steps, and gives the average a momentum."
+    "*Tables of hosts*: workers of one machine with emulated links of 1 Gb/s; the time to a validation accuracy, "
+    "each entry at the best of as many trials. *Elastic* methods pull workers toward a common center; slowmo "
+    "averages them every few steps, with a momentum."
 )
 HEADER = (
     "| workload, target, where | fastest method entered | over DDP, bf16 hook | over post-local SGD | "
@@ -35,7 +35,7 @@ HEADER = (
 )
 LEGEND = (
     "Ratios of times, above 1: less time; ≥ and ≤: bounds; 95% intervals; bold: shown by the "
-    "[rule](../decisions/0020-one-rule-of-verdict.md). Seconds, settings and limits: [all tables](tuned.md)."
+    "[rule](../decisions/0020-one-rule-of-verdict.md). Seconds, settings, limits: [all tables](tuned.md)."
 )
 OPEN = {"no claim", "not shown"}
 IN_INDEX = IN_WORDS | {"not shown": "neither", "no claim": "open"}
@@ -75,17 +75,16 @@ def _answer(tables: Sequence[Mapping[str, Row]], networks: Sequence[Mapping[str,
         fastest += "".join(f"; {name} in {number}" for name, number in others)
         claims = [verdict[2].claim for found in tables if (verdict := elastic_verdict(found))]
         yield (
-            f"**Which entry is the fastest depends on workload, network and machine: {fastest}. Elastic "
-            f"averaging, its fastest method entered over the fastest other entry: {_counted(claims)}.**"
+            f"**Which entry is the fastest depends on workload, network and machine: {fastest}. The fastest "
+            f"elastic method over the fastest other entry: {_counted(claims)}.**"
         )
     if networks:
         yield in_short(networks)
     if tables:
         of, elastic = (_span(len(chosen(found)) for found in tables) for chosen in CHOSEN)
         yield (
-            f"These are verdicts on entries: a table of hosts has {of} of the catalogue's {field.methods()} "
-            f"methods ({elastic} elastic), and not all peers. The fastest method, "
-            f"{'; '.join(_over_peers(tables))}."
+            f"A table of hosts has {of} of the catalogue's {field.methods()} methods ({elastic} elastic), and not "
+            f"all peers. The fastest one, {'; '.join(_over_peers(tables))}."
         )
 
 
@@ -101,7 +100,7 @@ def _over_peers(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
             for found in tables
             if (best := field.entered(found)[0]) in (said := verdicts(found, peer.name))
         ]
-        yield f"over {peer.name}: {_counted(claims)}"
+        yield f"over {_short(peer.name)}: {_counted(claims)}"
 
 
 def _counted(claims: Iterable[str]) -> str:
@@ -126,6 +125,11 @@ def _line(machine: str, task: str, place: str, found: Mapping[str, Row]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _short(peer: str) -> str:
+    """Return the name of a peer in the index, where all are PyTorch's."""
+    return peer.removeprefix("PyTorch ")
+
+
 def _marked(row: Row) -> str:
     return f"{row.name}{STAR}" if row.outdated else row.name
 
@@ -147,11 +151,11 @@ def _told(said: Verdict) -> str:
 
 
 def _elastic(best: str, found: Mapping[str, Row]) -> str:
-    """Return the verdict on the fastest elastic method; its name or that of the other entry is not `best`."""
+    """Return the verdict on the fastest elastic method, with the names that stand in no other column."""
     verdict = elastic_verdict(found)
     if verdict is None:
         return "not measured"
     first, other, said = verdict
-    over = "" if other == best else f" over {_marked(found[other])}"
+    over = "" if other in (best, *(peer.name for peer in OVER)) else f" over {_marked(found[other])}"
     who = "" if first == best else f" {_marked(found[first])}"
     return f"{_told(said)}{who}{over}"

@@ -235,7 +235,7 @@ def _findings(found: Mapping[str, Row]) -> Iterable[str]:
         first, other, over = of_elastic
         verdict = marked(told(first, over), found[first].outdated)
         yield (
-            f"{field.elastic_of(found)}, over {found[other].title}, the fastest of all others: {verdict}, not "
+            f"{field.elastic_of(found)}, over {found[other].title}, the fastest of all others: {verdict}, "
             "corrected for the choice of these two."
         )
 

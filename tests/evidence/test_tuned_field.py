@@ -1,18 +1,22 @@
 """What claims of the tuned comparison name: who was entered, who was not, edges, several machines, the figure."""
 
 import re
+from collections import Counter
 from math import log
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hooke.catalogue.discovery import built_in
+from hooke.comparison.crossing import Crossing
+from hooke.comparison.verdict import compare
 
 from benchmarks.tuned import across, field
 from benchmarks.tuned.entries import ACCUMULATING, DDP_BF16, PEER_NAMES, POST_LOCAL, elastic
 from benchmarks.tuned.forest import NAME, draw
 from benchmarks.tuned.page import page, sections
 from benchmarks.tuned.publishing import published
-from benchmarks.tuned.rows import rows
+from benchmarks.tuned.rows import elastic_verdict, of_chosen, rows
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 SECONDS = {"slowmo": (10.0, 11.0, 12.0), DDP_BF16.name: (20.0, 22.0, 24.0), POST_LOCAL.name: (15.0, 15.0, 15.0)}
@@ -113,3 +117,29 @@ def test_the_figure_is_that_of_the_published_records(tmp_path):
     assert "over kinds of machines" in drawn
     assert "The Python documentation" in drawn
     assert not draw([], tmp_path / "none.svg")
+
+
+def test_the_fastest_of_many_is_not_called_faster_than_a_single_one_by_chance():
+    """All entries are equally fast, noise of 10%, five seeds: a difference is claimed in at most 5% of tables."""
+    random, claimed, tables = np.random.default_rng(3), Counter(), 500
+    for single, many in ((1, 12), (2, 12)):
+        for _ in range(tables):
+            times = np.exp(0.1 * random.standard_normal((single + many, 5)))
+            sides = (min(part, key=lambda own: np.log(own).mean()) for part in (times[:single], times[single:]))
+            one, other = ({seed: Crossing(t, t) for seed, t in enumerate(side.tolist())} for side in sides)
+            said = compare(other, one)
+            claimed[single, "alone"] += said.claim in ("faster", "slower")
+            claimed[single, "corrected"] += of_chosen(said, single, many).claim in ("faster", "slower")
+    most = tables * 0.05 + 3 * (tables * 0.05 * 0.95) ** 0.5
+    assert claimed[1, "alone"] > most, "that of twelve seemed faster"
+    assert max(claimed[1, "corrected"], claimed[2, "corrected"]) <= most
+
+
+def test_a_verdict_on_the_fastest_elastic_method_counts_how_many_it_was_compared_with():
+    seconds = {"sync-easgd": (22.0, 25.2, 24.6), "slowmo": (20.0, 22.0, 23.0)}
+    alone = elastic_verdict(rows(table(seconds)))[2]
+    assert alone.claim == "slower" and 0.025 < alone.p < 0.05
+    slow = {name: (40.0, 41.0, 42.0) for name in ("local-sgd", "co2", "diloco")}
+    (first, other, found) = elastic_verdict(rows(table(seconds | slow)))
+    assert (first, other, found.claim) == ("sync-easgd", "slowmo", "not shown")
+    assert found.p_adjusted == pytest.approx(2 * alone.p)

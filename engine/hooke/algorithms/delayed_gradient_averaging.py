@@ -14,19 +14,20 @@ from hooke.spec.spaces import Space
 class DelayedGradientAveraging(Descent):
     """Delayed Gradient Averaging.
 
-    u_i = -lr g_i(x_i),  v_i' = mu v_i + u_i,  x_i' = x_i + v_i';   d steps later, with e = mean_j u_j - u_i,
+    u_i = -lr g_i(x_i),  v_i' = mu v_i + s u_i,  x_i' = x_i + v_i';   d steps later, with e = mean_j u_j - s u_i,
     v_i'' = v_i' + mu^d e,   x_i'' = x_i' + (1 + mu + ... + mu^d) e
 
     The all-reduce of the u of a step overlaps the next d steps. When it is complete, each worker is where it would
     be if it had stepped along the mean instead of its own gradient: workers differ by their last d steps alone.
-    Their mean moves as in Sync SGD, along gradients at the x_i. The differences bound the learning rate: on a
-    quadratic of curvature h with d = 1 by 1 / h, whatever mu is, with Nesterov's momentum by 1 / (1 + mu) / h.
-    Cost per step max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - step), because all-reduces follow one another: d > 1
-    hides unequal steps only. With `accumulation` k a step has k gradients to hide it.
+    With s = 1 their mean moves as in Sync SGD, along gradients at the x_i. The differences bound the learning
+    rate: on a quadratic of curvature h with d = 1 by 1 / h, whatever mu is, with Nesterov's by 1 / (1 + mu) / h.
+    With s < 1 these bounds are 1 / s times as large, but the mean is late: without momentum 1 / (1 - s) / h bounds
+    it, so that s = 1/2 allows 2 / h, as without a delay. s = 0 without momentum is Pipe-SGD. Cost per step
+    max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - step), because all-reduces follow one another: d > 1 hides unequal
+    steps only. With `accumulation` k a step has k gradients to hide it.
 
-    Readings: the paper has no momentum; here a step is replaced in velocity and weights. With another optimizer
-    than SGD u is its step, and mu = 0. The mean of all x_i is evaluated, computed while the train clock stands.
-    Rounding lets workers drift apart a little; nothing pulls them together.
+    Readings: the paper has no momentum and s = 1; here a step is replaced in velocity and weights. With another
+    optimizer than SGD u is its step, and mu = 0. The mean of all x_i is evaluated, while the train clock stands.
 
     Reference: Zhu, Lin, Lu, Lin, Han, "Delayed Gradient Averaging", NeurIPS 2021.
     """
@@ -37,18 +38,20 @@ class DelayedGradientAveraging(Descent):
     limits = [
         Limit("sgd", workers=(1,), exact=True, shows="P1"),
         Limit("sync-sgd", {"delay": 0}, workers=ANY),
+        Limit("pipe-sgd", {"share": 0.0, "momentum": 0.0}, {"momentum": 0.0}, workers=(2, 3)),
         identical_workers("delayed-gradient-averaging"),
     ]
     conserves = "weights"
-    tested_together = [{"delay": 3}, {"delay": 2, "momentum": 0.6}]
+    tested_together = [{"delay": 3}, {"delay": 2, "momentum": 0.6, "share": 0.7}]
     accesses = 13
     search = {"accumulation": Space(choices=[1, 2, 4, 8])}
 
     delay: int = Field(1, ge=0, le=64, title="Delay", description="Steps by which means are late (d).")
+    share: float = Field(1.0, ge=0, le=1, title="Share", description="Of its own step, taken at once (s).")
 
     def vector_accesses(self, server: bool) -> float:
-        """Return those of a step; momentum adds the correction of the velocity."""
-        return super().vector_accesses(server) + (3 if self.velocity_accesses() else 0)
+        """Return those of a step; momentum adds the correction of the velocity, a share that of the step."""
+        return super().vector_accesses(server) + (3 if self.velocity_accesses() else 0) + 2 * (self.share < 1)
 
     def run(self, r: Rank) -> None:
         """Step at once, begin to sum the steps of all workers, and replace the step of d steps ago by its mean."""
@@ -64,12 +67,13 @@ class DelayedGradientAveraging(Descent):
             u, factor = step.move(step.gradient(ahead.copy_(x).add_(v, alpha=mu) if ahead is not None else None))
             under_way[newest] = comm.iallreduce(own[newest].copy_(u).mul_(factor), into=sums[newest])
             if v is None:
-                x.add_(u, alpha=factor)
+                x.add_(u, alpha=self.share * factor)
             else:
-                x.add_(v.mul_(mu).add_(u, alpha=factor))
+                x.add_(v.mul_(mu).add_(u, alpha=self.share * factor))
             if due in under_way:  # else there was no such step, or its sum arrived before a restart
                 under_way.pop(due).wait()
-            e = own[due].add_(sums[due], alpha=-1 / r.workers)
+            e = own[due] if self.share == 1 else own[due].mul_(self.share)
+            e.add_(sums[due], alpha=-1 / r.workers)
             x.add_(e, alpha=-sum(mu**k for k in range(count)))
             if v is not None:
                 v.add_(e, alpha=-(mu**self.delay))

@@ -1,11 +1,11 @@
 """Memory of a run before it starts, predicted from sizes that are known without building anything.
 
-    process = PROGRAM + data + kept + 4 |W| vectors + 8 batch activations,   vectors = 4 + method + step
+    process = PROGRAM + data + kept + 4 |W| vectors + 8 batch activations,   vectors = 4 + method + step + wire
 
 of every rank in the real world. In virtual time all ranks share one process, with one program and one copy of the
 data. The four vectors are weights, gradient, the gradient as automatic differentiation makes it, and one that the
-communicator sends or receives. `method` is what `HELD` says, `step` what optimizer and momentum keep. Activations
-count twice: with their gradients.
+communicator sends or receives. `method` is what `HELD` says, `step` what optimizer and momentum keep, `wire` what
+a wire type keeps for error feedback (`kept`). Activations count twice: with their gradients.
 
 It is an estimate of resident memory: what libraries share among processes counts in each, and what the allocator
 keeps after a peak is left out. A test compares it with a run.
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hooke.catalogue.discovery import built_in
+from hooke.catalogue.kept import kept
 from hooke.catalogue.workload import Sizes, Workload
 from hooke.spec.specification import RunSpec
 
@@ -128,7 +129,7 @@ def footprint(spec: RunSpec, servers: int) -> Footprint | None:
     known = _known(spec)
     held = HELD[spec.algorithm.name] if known else UNKNOWN
     processes = 1 if spec.world == "virtual" else spec.workers + servers
-    server = EVERY_SERVER + held.server + held.per_worker * spec.workers
+    server = EVERY_SERVER + held.server + held.per_worker * spec.workers + _of_wire(spec)[1]
     told = [sizes.assumed, "" if known else f"{spec.algorithm.name} holds {UNKNOWN.worker} vectors"]
     return Footprint(
         processes=processes,
@@ -151,8 +152,15 @@ def of_worker(spec: RunSpec) -> Needs | None:
         parameters = kind.model_validate(parameters).model_dump()  # with its defaults
         more = WINDOW if kind.coordination == "lock-free" else 0
         more += LATE.get(spec.algorithm.name, 0) * (parameters.get("delay", 1) - 1)
-    vectors = EVERY_RANK + held.worker + more + of_step(parameters)
+    vectors = EVERY_RANK + held.worker + more + of_step(parameters) + _of_wire(spec)[0]
     return Needs(vectors * sizes.weights * ELEMENT, sizes.kept, 2 * ELEMENT * sizes.activations)
+
+
+def _of_wire(spec: RunSpec) -> tuple[int, int]:
+    """Return the vectors that the wire keeps on a worker and on a server; the delay is the given one, or 1."""
+    name, parameters = spec.algorithm.name, spec.algorithm.parameters
+    alone = spec.workers == 1 and not (_known(spec) and built_in("algorithm")[name].cls.servers)
+    return (0, 0) if alone else kept(name, spec.communication, spec.workers, parameters.get("delay", 1))
 
 
 def _known(spec: RunSpec) -> bool:
@@ -174,6 +182,7 @@ def of_step(parameters: Mapping[str, Any]) -> int:
     own = {"sgd": 0, "row-adagrad": 1, "lazy-adam": 2}.get(optimizer, 3)
     if optimizer == "sgd":
         momentum = bool(parameters.get("momentum"))
-        ahead = momentum and parameters.get("momentum_kind") == "nesterov"
+        looks = parameters.get("momentum_kind") == "nesterov" or parameters.get("predict") == "momentum"
+        ahead = momentum and looks
         own = momentum + ahead + bool(parameters.get("weight_decay"))
     return int(own + (parameters.get("accumulation", 1) > 1))

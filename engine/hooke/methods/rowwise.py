@@ -173,7 +173,7 @@ class LazyAdamStep(Step):
     def _step(self, place: int, rows: Rows, g: Any) -> Any:
         """Return the step of some rows of a slice along their gradient, and renew their moments."""
         del place
-        (b1, b2), t = self.betas, self._r.t + 1
+        (b1, b2), t = self.betas, self._taken
         m = self._renewed(rows, g)
         v = rows.of(self._second).mul_(b2).addcmul_(g, g, value=1 - b2)
         rows.put(self._second, v)

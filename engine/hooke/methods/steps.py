@@ -43,6 +43,24 @@ class Step:
         self._at = r.params
         """The point of the latest gradient, where it is kept."""
         self._moved: Moved | None = None
+        self._without = 0
+        """Steps of the run before the first that is taken."""
+
+    def after(self, steps: int) -> Self:
+        """Say that so many steps of the run have no gradient to apply, and are not taken; return this step.
+
+        AdamW corrects its moments by the number of gradients that they hold.
+        """
+        self._without = steps
+        return self
+
+    def look_ahead(self, steps: int) -> None:
+        """Take gradients where momentum alone leads in so many steps more; nothing without a velocity."""
+
+    @property
+    def _taken(self) -> int:
+        """Return how many steps have been taken, this one included."""
+        return self._r.t + 1 - self._without
 
     def follow(self, at_first: bool = True) -> Self:
         """Keep account of the rows that this step moves, where exchanges send those alone; return this step.
@@ -134,6 +152,7 @@ class LocalStep(Step):
         self._pieces = pieces(r.params)
         self._velocity = r.state("velocity") if momentum else None
         self._ahead = r.buffer(r.params) if momentum and nesterov else None
+        self._reach = momentum if nesterov else 0.0
         self._kept = r.buffer(r.params) if decay else None
 
     @property
@@ -141,12 +160,19 @@ class LocalStep(Step):
         """Whether `apply` reads the rows of a gradient alone, where the objective tells them."""
         return self._clip is None and not self._decay and not self._momentum
 
+    def look_ahead(self, steps: int) -> None:
+        """Take gradients at x + (mu + ... + mu^n) v, of n = `steps`, with Nesterov's kind of one more."""
+        if self._velocity is not None:
+            self._ahead = self._r.buffer(self._r.params) if self._ahead is None else self._ahead
+            for _ in range(steps):
+                self._reach = self._momentum * (1 + self._reach)
+
     def point(self) -> Vector:
         """Return the weights, or the look-ahead point."""
         if self._ahead is None or self._velocity is None:
             return self._r.params
         for piece in self._pieces:
-            self._ahead[piece].copy_(self._r.params[piece]).add_(self._velocity[piece], alpha=self._momentum)
+            self._ahead[piece].copy_(self._r.params[piece]).add_(self._velocity[piece], alpha=self._reach)
         return self._ahead
 
     def move(self, g: Vector, parts: int = 1) -> tuple[Vector, float]:
@@ -233,7 +259,7 @@ class AdamStep(Step):
 
     def _renew(self, g: Vector, parts: int) -> None:
         """Update both moments, and the denominator of the step."""
-        (b1, b2), t = self.betas, self._r.t + 1
+        (b1, b2), t = self.betas, self._taken
         g.mul_(self._to_mean(g, parts))
         for part, m, v, root in self._parts:
             own = g[part]
@@ -243,6 +269,6 @@ class AdamStep(Step):
 
     def _advance(self, x: Vector, lr: float) -> None:
         """Add the step to a vector."""
-        rate = -lr / (1 - self.betas[0] ** (self._r.t + 1))
+        rate = -lr / (1 - self.betas[0] ** self._taken)
         for part, m, _, root in self._parts:
             x[part].addcdiv_(m, root, value=rate)

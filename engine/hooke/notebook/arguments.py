@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 from hooke.catalogue.expand import PlannedRun, experiment_warnings
 from hooke.errors import ArgumentError, DataInvalid, Fault, NotFound, SpecError
 from hooke.notebook.network import Network
+from hooke.notebook.values import plain, real, whole
 from hooke.spec.specification import ExperimentSpec
 
 MAPPINGS = {
@@ -86,30 +86,9 @@ def _variant(name: str, settings: object, communication: Mapping[str, Any] | Non
         "name": name,
         "algorithm": settings.get("algorithm", name),
         "parameters": {key: plain(value) for key, value in settings.items() if key not in ABOUT_A_METHOD},
-        "communication": {**(communication or {}), **own},
+        "communication": plain({**(communication or {}), **own}),
         **{key: plain(settings[key]) for key in MAPPINGS if settings.get(key)},
     }
-
-
-def plain(value: Any) -> Any:
-    """Return a setting with Python's numbers in place of those of NumPy and PyTorch, as a document has them."""
-    if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [plain(each) for each in value]
-    return value.tolist() if type(value).__module__ in ("numpy", "torch") else value
-
-
-def whole(name: str, value: Any) -> int:
-    """Return a number of things as an int: also a float such as 1e6. Raises ArgumentError for anything else."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    try:
-        if not isinstance(value, bool):
-            return operator.index(value)
-    except TypeError:
-        pass
-    raise ArgumentError(f"`{name}` is a whole number, such as 4, not {value!r}")
 
 
 def tuning(trials: Any, seeds: Any, search: str | None, samples: Any) -> dict[str, Any]:
@@ -159,8 +138,7 @@ def target_of(value: float | None, metric: str) -> dict[str, Any] | None:
     """Return the target of an experiment."""
     if metric not in ("accuracy", "loss"):
         raise ArgumentError(f'`metric` is "accuracy" or "loss", of the validation part, not {metric!r}')
-    if isinstance(value, bool | str):
-        raise ArgumentError(f"`target` is a number, such as 0.98, not {value!r}")
+    value = real("target", value, "0.98")
     if value is None and metric != "accuracy":
         unused({"metric": metric}, "without `target`, the value of it at which a run ends")
     return None if value is None else {"metric": f"validation_{metric}", "value": value}

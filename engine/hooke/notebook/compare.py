@@ -18,7 +18,6 @@ from hooke.comparison.trials import known
 from hooke.errors import ArgumentError, LaunchError
 from hooke.hardware.description import usable_cores
 from hooke.notebook import arguments
-from hooke.notebook.arguments import whole
 from hooke.notebook.first_batch import train_size
 from hooke.notebook.needed import needed
 from hooke.notebook.network import Network, network_of
@@ -26,6 +25,7 @@ from hooke.notebook.progress import Callback, Meter
 from hooke.notebook.result import Comparison, RunFolders
 from hooke.notebook.running import ComparedRun, execute, not_started
 from hooke.notebook.searches import searches_of
+from hooke.notebook.values import plain, real, whole
 from hooke.objective.calibrate import calibrated
 from hooke.objective.given_workload import Given, workload_of
 from hooke.spec.specification import ExperimentSpec
@@ -123,7 +123,7 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     with _same_threads(), arguments.named(labels, world, given is None), offering:
         budget = None if samples is None else whole("samples", samples)
         every = None if evaluate_every is None else whole("evaluate_every", evaluate_every)
-        limits = _Limits(budget, every, seconds_per_sample)
+        limits = _Limits(budget, every, real("seconds_per_sample", seconds_per_sample, "2e-5"))
         where = arguments.Where(world, links, workers, seeds, given is None)
         spec = _completed(document, where, limits)
         with arguments.named(_methods(spec), world, given is None):
@@ -264,7 +264,8 @@ def _named(workload: object) -> dict[str, Any]:
         raise ArgumentError(
             f'`workload` is a name, or a mapping such as {{"name": "digits-mlp", "hidden1": 64}}, not {workload!r}'
         )
-    return {"name": workload["name"], "parameters": {k: v for k, v in workload.items() if k != "name"}}
+    given = {key: plain(value) for key, value in workload.items() if key != "name"}
+    return {"name": workload["name"], "parameters": given}
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hooke.errors import ArgumentError
+from hooke.notebook.values import real
 
 PRESETS: dict[str, tuple[float, float]] = {
     # name -> (seconds per byte, seconds per message)
@@ -48,6 +49,7 @@ class Network:
         latency = _seconds(LATENCY if self.latency is None else self.latency)
         per_message = preset[1] if preset and self.latency is None else latency
         server = None if self.to_server is None else _per_byte(self.to_server, "to_server")
+        object.__setattr__(self, "jitter", real("jitter", self.jitter, "0.05"))
         object.__setattr__(self, "seconds_per_byte", per_byte)
         object.__setattr__(self, "seconds_per_message", per_message)
         object.__setattr__(self, "seconds_per_byte_to_server", server)

@@ -36,10 +36,26 @@ class Truth:
     """Probability of a run of the baseline to diverge, at a tenth of its time."""
     variant_diverging: float = 0.0
     variants: int = 1
+    tail: float | None = None
+    """Degrees of freedom of Student's t in place of the normal noise."""
+    late: float = 0.0
+    """Probability of any run to take 2.7 times as long."""
+    missing: float = 0.0
+    """Probability of any run to miss the target by an end of three times the median time, however long its own."""
 
     @property
     def alike(self) -> bool:
         return self.ratio == 1 and self.diverging == self.variant_diverging
+
+
+def _noise(truth: Truth, rng: np.random.Generator):
+    """Return the factor on the time of each run."""
+    size = (1 + truth.variants, truth.seeds)
+    drawn = rng.standard_normal(size) if truth.tail is None else rng.standard_t(truth.tail, size)
+    factor = np.exp(truth.noise * drawn)
+    if truth.late:
+        factor = np.where(rng.random(size) < truth.late, 2.7 * factor, factor)
+    return np.where(rng.random(size) < truth.missing, math.inf, factor) if truth.missing else factor
 
 
 def _crossings(times, step, phase, budget, diverged) -> dict[int, Crossing]:
@@ -64,7 +80,7 @@ def groups(truth: Truth, count: int, rng: np.random.Generator) -> Iterator[Group
     for i in range(count):
         phase = rng.uniform(0.01, 1)
         shared = truth.shared * rng.standard_normal(n)
-        times = np.exp(shared + truth.noise * rng.standard_normal((1 + truth.variants, n)))
+        times = np.exp(shared) * _noise(truth, rng)
         diverged = rng.random((1 + truth.variants, n))
         base = _crossings(times[0], step, phase, truth.budget, diverged[0] < truth.diverging)
         variant_step = step / truth.ratio if i % 2 else step
@@ -168,6 +184,9 @@ CONDITIONS: dict[str, dict[str, float]] = {
         "variant_diverging": 0.2,
         "shared": 0.1,
     },
+    "heavy tails": {"tail": 2.0},
+    "late": {"late": 0.1, "shared": 0.1},
+    "missing": {"missing": 0.2, "budget": 3.0, "variant_budget": 3.0},
 }
 """What may happen to runs; nothing here makes a difference between baseline and variant but their budgets."""
 

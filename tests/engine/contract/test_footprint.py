@@ -10,6 +10,7 @@ import pytest
 import torch
 from hooke.catalogue.discovery import built_in
 from hooke.catalogue.footprint import ELEMENT, HELD, LATE, footprint, of_step, of_worker, sizes_of
+from hooke.catalogue.kept import kept
 from hooke.catalogue.validation import validate_run
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.hashing.tables import Tables
@@ -21,6 +22,7 @@ from hooke.objective.models.lenet import lenet
 from hooke.objective.models.resnet import resnet
 from hooke.objective.models.transformer import Transformer
 from hooke.objective.models.vgg import vgg19
+from hooke.spec.communication import Communication
 from hooke.workloads.cifar_alexnet import CifarAlexnet
 from hooke.workloads.cifar_resnet20 import CifarResnet20
 from hooke.workloads.digits_mlp import DigitsMLP
@@ -40,11 +42,23 @@ WITHIN = 1.6
 """Factor within which a prediction and a measurement agree."""
 
 
-def counted(name, parameters):
-    """Return how many vectors a worker and the server of a method hold beside weights and gradient."""
+LONGER = {"adaptive-sgd": 12, "noloco": 12, "post-local-sgd": 12}
+"""Steps until every worker has sent all that it ever sends."""
+EACH_KIND = ("async-sgd", "chip-easgd", "demo", "easgd", "hogwild-sgd", "local-sgd", "noloco", "onebit-adam")
+EACH_KIND += ("post-local-sgd", "slowmo", "stochastic-gradient-push", "streaming-diloco", "sync-easgd1", "sync-sgd")
+
+
+def counted(name, parameters, wire="fp32", workers=2, steps=4):
+    """Return how many vectors a worker and the server of a method hold beside weights and gradient.
+
+    And what its wire keeps: the most on any worker but the first, which has broadcast its weights, and the server.
+    """
     kind = built_in("algorithm")[name].cls
-    case = Case(name, tuple((suite.base(name) | parameters).items()), min(2, kind.max_workers or 2), steps=4)
-    spec, found = case.spec("virtual"), {}
+    workers = min(workers, kind.max_workers or workers)
+    case = Case(name, tuple((suite.base(name) | parameters).items()), workers, steps=steps)
+    spec, found, keeps = case.spec("virtual"), {}, {}
+    sent = spec.communication.model_copy(update={"wire": wire})
+    spec = spec.model_copy(update={"communication": sent})
 
     class Counted(Watched):
         def note_vectors(self):
@@ -61,10 +75,14 @@ def counted(name, parameters):
     def main(comm):
         objective = objective_of(comm, case, "virtual")
         train_rank(comm, spec, None, objective, options=RankOptions(objective.cancel_requested))
+        rank = objective.seen_by
+        floats = [each.size for each in rank.comm.residuals.values() if each.dtype == np.float32]
+        keeps[rank.rank] = sum(floats) / rank.params.numel()
 
     with mock.patch("hooke.loop.train.TrainingRank", Counted):
         run_virtual(case.ranks, spec.virtual, main, case.collective)
-    return found[0], found.get(case.workers), case.values
+    most = max((keeps[worker] for worker in range(1, case.workers)), default=0)
+    return found[0], found.get(case.workers), case.values, (most, keeps.get(case.workers, 0))
 
 
 def test_every_method_is_in_the_table():
@@ -73,16 +91,41 @@ def test_every_method_is_in_the_table():
 
 @pytest.mark.parametrize("name", sorted(built_in("algorithm")))
 def test_a_method_holds_as_many_vectors_as_the_table_says(name):
-    worker, server, parameters = counted(name, {})
+    worker, server, parameters, keeps = counted(name, {}, "bf16", steps=LONGER.get(name, 4))
     held = HELD[name]
+    assert keeps == wanted(name, "bf16", 2, server)
     assert worker == held.worker + of_step(parameters)
     assert server in (None, held.server + 2 * held.per_worker)
+
+
+def wanted(name, wire, workers, server, **parameters):
+    """Return what a wire keeps on a worker and a server, as the table says."""
+    if built_in("algorithm")[name].cls.max_workers == 1:
+        return 0, 0
+    worker, of_server = kept(name, Communication(wire=wire), workers, parameters.get("delay", 1))
+    return (1 if name == "chip-easgd" and workers == 2 else worker), of_server if server is not None else 0
+
+
+@pytest.mark.parametrize("name", EACH_KIND)
+def test_a_compressed_wire_keeps_as_many_vectors_as_the_table_says(name):
+    _, server, _, keeps = counted(name, {}, "int8", workers=4, steps=LONGER.get(name, 6))
+    assert keeps == wanted(name, "int8", 4, server)
+
+
+@pytest.mark.parametrize("wire", ["bf16", "int8"])
+def test_late_means_have_a_residual_for_each_step_of_delay_and_one(wire):
+    """Which the prediction counts."""
+    _, server, _, keeps = counted("delayed-gradient-averaging", {"delay": 3}, wire)
+    assert keeps == wanted("delayed-gradient-averaging", wire, 2, server, delay=3) == (4, 0)
+    method = {"name": "delayed-gradient-averaging", "parameters": {"delay": 3}}
+    plain, kept_too = (run_of(algorithm=method, communication={"wire": sent}) for sent in ("fp32", wire))
+    assert of_worker(kept_too).vectors - of_worker(plain).vectors == 4 * sizes_of(plain).weights * ELEMENT
 
 
 @pytest.mark.parametrize("name", sorted(LATE))
 @pytest.mark.parametrize("delay", [0, 4])
 def test_a_method_with_late_means_holds_more_with_each_step_of_delay(name, delay):
-    worker, _, _ = counted(name, {"delay": delay})
+    worker, *_ = counted(name, {"delay": delay})
     spec, usual = (run_of(algorithm={"name": name, "parameters": given}) for given in ({"delay": delay}, {}))
     weights = sizes_of(spec).weights * ELEMENT
     assert worker - HELD[name].worker == (of_worker(spec).vectors - of_worker(usual).vectors) / weights
@@ -102,7 +145,7 @@ STEPS = [
 @pytest.mark.parametrize("parameters", STEPS, ids=lambda step: "-".join(map(str, step.values())))
 def test_a_step_keeps_as_many_vectors_as_predicted(parameters):
     lower = {"lr": 0.001} if "optimizer" in parameters else {}
-    worker, _, resolved = counted("sync-sgd", parameters | lower)
+    worker, _, resolved, _ = counted("sync-sgd", parameters | lower)
     assert worker == HELD["sync-sgd"].worker + of_step(resolved)
 
 

@@ -11,15 +11,21 @@ from tests.engine.contract.objective import Quadratics
 BOWL = Quadratics(curvature=1.0, noise=0.0, kick=1.0, origin=True)
 
 
+HEAVY = (("lr", 0.05), ("momentum", 0.6))
+ADAMW = (("lr", 0.02), ("optimizer", "adamw"), ("weight_decay", 0.1))
+
+
 @pytest.mark.property("P17", of=("pipe-sgd",))
-@pytest.mark.parametrize("workers", [2, 3])
-@pytest.mark.parametrize("delay", [1, 3])
+@pytest.mark.parametrize("said", [HEAVY, ADAMW], ids=["momentum", "adamw"])
+@pytest.mark.parametrize(("workers", "delay"), [(2, 1), (3, 3)])
 def test_where_gradients_do_not_depend_on_the_weights_pipe_sgd_is_sync_sgd_some_steps_earlier(
-    played, workers, delay
+    played, workers, delay, said
 ):
-    """Then late gradients are no other ones, and those of the last steps have not been applied."""
+    """Then late gradients are no other ones, and those of the last steps have not been applied.
+
+    AdamW's corrections count the gradients that its moments hold, and the steps without one decay nothing.
+    """
     flat = Quadratics(curvature=0.0)
-    said = (("lr", 0.05), ("momentum", 0.6))
     late = Case("pipe-sgd", (*said, ("delay", delay)), workers, steps=9 + delay, objective=flat, every=10**6)
     sync = Case("sync-sgd", said, workers, steps=9, objective=flat, every=10**6)
     one, two = played(late, "virtual"), played(sync, "virtual")
@@ -45,6 +51,12 @@ def nesterov(mu):
     return (-(1 - mu * mu) + math.sqrt((1 - mu * mu) ** 2 + 4 * mu * mu * (1 - mu))) / (2 * mu * mu)
 
 
+def ahead(mu):
+    """Return the bound with d = 1 and gradients taken at x + c v, c = mu + mu^2."""
+    c = mu + mu * mu
+    return (c * mu - 1 + math.sqrt((1 - c * mu) ** 2 + 4 * c * c * (1 - mu))) / (2 * c * c)
+
+
 PIPE, OWN = "pipe-sgd", "delayed-gradient-averaging"
 EDGES = [
     (PIPE, {"delay": 0}, 2.0),
@@ -52,9 +64,14 @@ EDGES = [
     (PIPE, {"delay": 2}, 2 * math.sin(math.pi / 10)),
     (PIPE, {"momentum": 0.6}, 0.4),
     (PIPE, {"momentum": 0.6, "momentum_kind": "nesterov"}, nesterov(0.6)),
+    (PIPE, {"momentum": 0.6, "predict": "momentum"}, nesterov(0.6)),
+    (PIPE, {"momentum": 0.99, "momentum_kind": "nesterov", "predict": "momentum"}, ahead(0.99)),
     (OWN, {}, 1.0),
     (OWN, {"momentum": 0.6}, 1.0),
+    (OWN, {"share": 0.5}, 2.0),
+    (OWN, {"share": 0.2}, 1.25),
     (OWN, {"momentum": 0.6, "momentum_kind": "nesterov"}, 1 / 1.6),
+    (OWN, {"momentum": 0.9, "momentum_kind": "nesterov", "share": 0.7}, 1 / 1.9 / 0.7),
 ]
 
 

@@ -3,6 +3,7 @@
 import hooke
 import numpy as np
 import pytest
+import torch
 from hooke.errors import ArgumentError
 from torch import nn
 
@@ -59,6 +60,13 @@ def shared():
         ({"target": 98}, r"`target`: an accuracy lies in \(0, 1\]"),
         ({"target": "90%"}, "`target` is a number, such as 0.98, not '90%'"),
         ({"target": True}, "`target` is a number, such as 0.98, not True"),
+        ({"target": np.True_}, "`target` is a number, such as 0.98, not (np.)?True"),
+        ({"target": np.array(True)}, r"`target` is a number, such as 0.98, not array\(True\)"),
+        ({"target": torch.tensor(True)}, r"`target` is a number, such as 0.98, not tensor\(True\)"),
+        ({"target": np.array([0.9])}, r"`target` is a number, such as 0.98, not array\(\[0.9\]\)"),
+        ({"target": np.complex64(0.9)}, "`target` is a number, such as 0.98, not "),
+        ({"target": np.float32("nan")}, "`target`: "),
+        ({"seconds_per_sample": np.True_}, "`seconds_per_sample` is a number, such as 2e-5, not (np.)?True"),
         ({"metric": "f1"}, '`metric` is "accuracy" or "loss"'),
         ({"workers": 0}, "`workers`: Input should be greater than or equal to 1"),
         ({"seeds": 0}, "`seeds`: "),
@@ -91,6 +99,12 @@ def shared():
         ({"workers": "4"}, "`workers` is a whole number, such as 4, not '4'"),
         ({"workers": 2.5}, "`workers` is a whole number, such as 4, not 2.5"),
         ({"seeds": True}, "`seeds` is a whole number"),
+        ({"seeds": np.True_}, "`seeds` is a whole number"),
+        ({"workers": torch.tensor(True)}, r"`workers` is a whole number, such as 4, not tensor\(True\)"),
+        ({"workers": np.array([2])}, r"`workers` is a whole number, such as 4, not array\(\[2\]\)"),
+        ({"batch": np.float32(2.5)}, "`batch` is a whole number"),
+        ({"methods": {"sgd": {"lr": np.True_}}}, r"`methods\['sgd'\]\['lr'\]`: a number is needed, not true"),
+        ({"methods": {"slowmo": {"period": True}}}, r"\['period'\]`: a number is needed, not true"),
         ({"samples": "many"}, "`samples` is a whole number"),
         ({"trials": "many"}, "`trials` is a whole number"),
         ({"communication": "bf16"}, "`communication` is a mapping of settings, such as .*'wire'.* not 'bf16'"),
@@ -156,8 +170,16 @@ def test_an_unknown_workload_is_named():
 
 def test_whole_numbers_of_other_types():
     given = PROPER | {"methods": ["sgd"], "workers": np.int64(2), "samples": 1.6e2, "evaluate_every": 80.0}
+    given |= {"seeds": np.array(1), "batch": np.float32(8), "first_seed": torch.tensor(3)}
+    given |= {"target": np.float32(0.75), "seconds_per_sample": np.array(2e-5)}
+    given |= {"communication": {"error_feedback": np.False_, "bucket_bytes": np.uint16(2048)}}
     spec = hooke.compare(**given).specification
     assert (spec.clusters[0].workers, spec.budget.samples, spec.evaluation.every) == ([2], 160, 80)
+    assert (spec.clusters[0].seeds, spec.batch, spec.first_seed, spec.target.value) == (1, 8, 3, 0.75)
+    assert spec.clusters[0].virtual.compute_seconds_per_sample == 2e-5
+    sent = spec.variants[0].communication
+    assert (sent.error_feedback, sent.bucket_bytes) == (False, 2048)
+    assert hooke.Network("1Gb/s", jitter=np.float16(0.5)).jitter == 0.5
 
 
 def test_float_labels_with_a_loss_as_target_need_no_score():
@@ -203,6 +225,7 @@ def test_the_units_of_a_network(given, bytes_per_second, latency):
         (("1.2.3Gb/s",), "`bandwidth` of a network is a rate"),
         (("1Gb/s", "50"), "`latency` of a network is a time such as .* not '50'"),
         (("1Gb/s", None, "slow"), "`to_server` of a network is a rate"),
+        (("1Gb/s", None, None, np.True_), "`jitter` is a number, such as 0.05, not (np.)?True"),
     ],
 )
 def test_a_bad_unit_is_refused(given, said):
