@@ -89,6 +89,14 @@ def test_the_workload_passes_what_it_is_told(sets, usual):
         XmlcMlp(**small, sampling="threshold", threshold=60)
 
 
+def test_groups_of_items_ask_for_a_batch_alone():
+    """For sets of items `queries` was read and did nothing."""
+    with pytest.raises(ValidationError, match="8 groups of items cannot ask .* choose `sets: batch`"):
+        XmlcMlp(output="slide", sets="item", queries=8)
+    assert XmlcMlp(output="slide", queries=8).queries == 8
+    assert XmlcMlp(output="random-active", sets="item", queries=8).queries == 8, "no tables: without effect"
+
+
 # -- rebuilds ----------------------------------------------------------------------------------------------
 
 
