@@ -15,6 +15,7 @@ from benchmarks.slide.plan import FIRST
 
 Record = Mapping[str, Any]
 
+
 def table(found: Sequence[Record]) -> str:
     """Return the section: factors of the abstract, rates, times to the target, threads."""
     first = found[0]

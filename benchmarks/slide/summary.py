@@ -123,9 +123,7 @@ def _goals(sections: Sequence[tuple[str, Sequence[Record]]]) -> Iterator[str]:
             if other:
                 said = _said(found, other, "seconds")
                 times = "" if goal == 1 else f"{goal:g} times "
-                told.append(
-                    f"{times}as fast as `{other}`: {_judged(said, goal)} ({short(hashing(found), said)})"
-                )
+                told.append(f"{times}as fast as `{other}`: {_judged(said, goal)} ({short(hashing(found), said)})")
         if told:
             yield f"Goals in seconds to that P@1 on {PLACES[problem]}: {'; '.join(told)}."
 

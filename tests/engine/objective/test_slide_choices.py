@@ -115,7 +115,7 @@ def test_every_choice_goes_with_every_other(family, sets):
         layer, batch = objective.layer, objective.pick(np.arange(4))
         rows, units = map(layer.family.codes, (objective.rows.numpy(), objective.hidden_units(batch).numpy()))
         tables = (rows[None] == units[:, None]).sum(2).max(0)  # most tables in which a label meets an item
-        for step in range(2):  # the second one rebuilds the same tables
+        for step in range(2):  # the second one rebuilds tables of the same rows
             assert np.isfinite(objective.gradient(batch))
             ids = set(objective.touched.slices[2].ids.tolist())
             fixed = {*batch.labels.ids.tolist(), *layer._assembler.draws(step).ravel().tolist()}
