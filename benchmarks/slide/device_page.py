@@ -9,16 +9,11 @@ from typing import Any
 
 from benchmarks.evidence.machine import title_of
 from benchmarks.slide import curve_page
-from benchmarks.slide.conditions import BATCH, FULL, PROBLEMS, REAL, SLIDE
-from benchmarks.slide.device_words import CORES, GPU, TRIAL, card, cores, hashes, mapped, of_size, target, times
+from benchmarks.slide.conditions import BATCH, PROBLEMS, REAL
+from benchmarks.slide.device_words import CORES, GPU, OF_PAPER, TRIAL, card, cores, factors, mapped, target
 from benchmarks.slide.plan import FIRST
 
 Record = Mapping[str, Any]
-OF_PAPER = {
-    "3.5 times as fast as TensorFlow on a V100": (GPU, "the full layer on the GPU"),
-    "over 10 times as fast as TensorFlow on the same cores": (CORES, "the full layer on the same cores"),
-}
-"""Claims of the abstract of arXiv 1903.03129, on 44 cores -> the place of the full layer that answers to each."""
 
 
 def table(found: Sequence[Record]) -> str:
@@ -50,16 +45,13 @@ def table(found: Sequence[Record]) -> str:
 
 def _abstract(found: Sequence[Record]) -> Iterator[str]:
     """Yield what the abstract's factors become here."""
-    rates = {(r["place"], r["layer"]): r["samples_per_second"] for r in of_size(found, (FIRST, BATCH))}
-    hashed = max((rate for (place, layer), rate in rates.items() if hashes(place, layer)), default=None)
     sizes = f"samples/s, {FIRST:,} labels, batch {BATCH} | to P@1 {target(found):.1%}, real records"
     yield f"| claim of the abstract, for 44 cores | hashing on these cores here, {sizes} |"
     yield "|---|---|---|"
     for claim, (place, what) in OF_PAPER.items():
-        full = rates.get((place, FULL))
-        rate = f"{hashed / full:.2g} times {what}" if hashed and full else "-"
-        known = times(found, (CORES, SLIDE), (place, FULL))
-        yield f"| {claim} | {rate} | {f'{known[1] / known[0]:.2g} times as fast' if known else '-'} |"
+        rate, known = factors(found, place)
+        told = f"{rate:.2g} times {what}" if rate else "-"
+        yield f"| {claim} | {told} | {f'{known:.2g} times as fast' if known else '-'} |"
     yield ""
     yield (
         "Rates are those of the fastest kind of hash tables, times those of the quickest, which may be others. "

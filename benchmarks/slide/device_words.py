@@ -8,13 +8,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.slide import curve_page
-from benchmarks.slide.conditions import FULL, PROBLEMS, REAL, SLIDE
+from benchmarks.slide.conditions import BATCH, FULL, PROBLEMS, REAL, SLIDE
+from benchmarks.slide.plan import FIRST
 
 Record = Mapping[str, Any]
 Size = tuple[int, int]
 GPU, CORES = "gpu", "cores"
 TRIAL = 1000
 """Seed of trials with other batches."""
+OF_PAPER = {
+    "3.5 times as fast as TensorFlow on a V100": (GPU, "the full layer on the GPU"),
+    "over 10 times as fast as TensorFlow on the same cores": (CORES, "the full layer on the same cores"),
+}
+"""Claims of the abstract of arXiv 1903.03129, on 44 cores -> the place of the full layer that answers to each."""
 
 
 def finding(found: Sequence[Record]) -> str:
@@ -25,6 +31,31 @@ def finding(found: Sequence[Record]) -> str:
     if late := curve_page.finding(found):
         told.append(late)
     return f"{'; '.join(told)}." if told else ""
+
+
+def abstract(found: Sequence[Record]) -> str:
+    """Return in words what the abstract's factors become here, and that there was no V100."""
+    claims = f"The abstract of arXiv 1903.03129 says, of hashing on 44 cores: {'; '.join(OF_PAPER)}."
+    told = []
+    for place, what in OF_PAPER.values():
+        rate, known = factors(found, place) if found else (None, None)
+        said = [f"{rate:.2g} times as many samples/s ({FIRST:,} labels, batch {BATCH})"] if rate else []
+        said += [f"{known:.2g} times as fast to P@1 {target(found):.1%} (real records)"] if known else []
+        if said:
+            told.append(f"over {what} {' and '.join(said)}")
+    if not told:
+        return f"{claims} Neither has been measured here."
+    there = f"On {cores(found)} cores and {card(found)} it is here, one measurement each, {'; '.join(told)}."
+    return f"{claims} {there}{'' if 'V100' in card(found) else ' **No V100 has been measured.**'}"
+
+
+def factors(found: Sequence[Record], place: str) -> tuple[float | None, float | None]:
+    """Return how many times the full layer at a place hashing on the cores is: in rate, in time to the target."""
+    rates = {(r["place"], r["layer"]): r["samples_per_second"] for r in of_size(found, (FIRST, BATCH))}
+    hashed = max((rate for (at, layer), rate in rates.items() if hashes(at, layer)), default=None)
+    full = rates.get((place, FULL))
+    known = times(found, (CORES, SLIDE), (place, FULL))
+    return hashed / full if hashed and full else None, known[1] / known[0] if known else None
 
 
 def _rate_words(found: Sequence[Record]) -> Iterator[str]:

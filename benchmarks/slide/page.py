@@ -13,30 +13,28 @@ from hooke.comparison.wording import short
 
 from benchmarks import speed
 from benchmarks.evidence.machine import title_of
-from benchmarks.slide.conditions import ACTIVE, BATCH, FULL, PROBLEMS, QUIET, RANDOM, SLIDE, known_of, left_out
+from benchmarks.slide.conditions import ACTIVE, BATCH, PROBLEMS, QUIET, SLIDE, known_of, left_out
 
 Record = Mapping[str, Any]
-PAYS = {
-    "faster": "pays",
-    "at least": "pays",
-    "slower": "does not pay",
-    "at most": "does not pay",
-    "same": "gains nothing",
-}
 TESTED = ("p_at_3", "p_at_5", "psp_at_1", "psp_at_5")
 INTRODUCTION = f"""\
-Output layers of `xmlc-mlp` ([wide outputs](../wide-outputs.md)) on one worker, batches of {BATCH}, row-wise
-Adagrad. Every layer has the same number of trials with the same budgets by successive halving: settings are points
-of one scrambled sequence in its space ([tuning](../tuning.md)), the learning rate from 0.01 to 1 for all, and for
-`slide` also hashes per table (7 to 14 of SimHash; 3 to 6 of DWTA, of three bits each), tables (8 to 64; 16 to 128)
-and the uniform share of the active set (0.3 to 0.95), which leaves the retrieved share. Trials are judged on the
-validation part by the time to the target (P@1), and their seeds are in no result; the best setting is measured on
-fresh seeds. `sampled` has {ACTIVE} negatives beside the labels of the batch, `random-active` and `slide` have
-{ACTIVE} labels in all. Evaluation is exact, over all labels, off the clock. *Hashing* is, of several kinds of hash
-functions, the one that came first, and so has more trials than any other layer. Verdicts follow
-[the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number of comparisons
-in a table. With so few trials, a verdict is on the settings that were found. Precisions of the table are those of
-the test part when a run ended: at the target, if it met that one."""
+How the comparison is made, on one worker with batches of {BATCH} and row-wise Adagrad:
+
+- Output layers are those of `xmlc-mlp` ([wide outputs](../wide-outputs.md)). `sampled` has {ACTIVE} negatives
+  beside the labels of the batch, `random-active` and `slide` have {ACTIVE} labels in all. Evaluation is exact,
+  over all labels, off the clock.
+- Every layer has the same number of trials with the same budgets by successive halving: settings are points of one
+  scrambled sequence in its space ([tuning](../tuning.md)), the learning rate from 0.01 to 1 for all, and for
+  `slide` also hashes per table (7 to 14 of SimHash; 3 to 6 of DWTA, of three bits each), tables (8 to 64; 16 to
+  128) and the uniform share of the active set (0.3 to 0.95), beside the labels of the batch; labels from tables
+  fill what is left. With so few trials, a verdict is on the settings that were found.
+- Trials are judged on the validation part by the time to the target (P@1), and their seeds are in no result; the
+  best setting is measured on fresh seeds.
+- *Hashing* is, of several kinds of hash functions, the one that came first, and so has more trials than any other
+  layer.
+- Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the
+  number of comparisons in a table.
+- Precisions of the table are those of the test part when a run ended: at the target, if it met that one."""
 HEADER = (
     "| layer | chosen setting | trials that met the target | {unit} to the target, by seed | samples/s | P@1 | "
     "P@3 | P@5 | PSP@1 | PSP@5 | active labels | {verdict} |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
@@ -132,27 +130,14 @@ def page(
     sections: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
     for record in records:
         sections[record["problem"], record["size"], title_of(record["hardware"])].append(record)
-    verdict = " ".join(_finding(problem, own) for (problem, _, _), own in sorted(sections.items()))
-    if mapped:
-        from benchmarks.slide.region import finding
-        from benchmarks.slide.region import table as region
-
-        verdict += f" {finding(mapped)}"
     alone = [record for record in beside if record["kind"] == "curve" and record["place"] == "cores"]
     beside = [record for record in beside if record not in alone]
-    if beside:
-        from benchmarks.slide.device_page import table as device
-        from benchmarks.slide.device_words import finding as of_gpu
+    from benchmarks.slide.summary import head
 
-        verdict += f" {of_gpu(beside)}".rstrip()
-    if alone:
-        from benchmarks.slide.curve_page import by_samples, said_by_samples
-
-        verdict += f" {said_by_samples(alone)}".rstrip()
     parts = [
         "# Output layers: does hashing pay?",
         "<!-- written by `python -m benchmarks.slide publish` -->",
-        verdict or "Whether hashing pays has not been measured.",
+        *head(sections, mapped, beside, alone),
         INTRODUCTION,
         *left_out({problem for problem, _, _ in sections}),
         *(_section(*at, own) for at, own in sorted(sections.items())),
@@ -162,10 +147,16 @@ def page(
 
         parts += tables(sections)
     if mapped:
+        from benchmarks.slide.region import table as region
+
         parts.append(region(mapped))
     if beside:
+        from benchmarks.slide.device_page import table as device
+
         parts.append(device(beside))
     if alone:
+        from benchmarks.slide.curve_page import by_samples
+
         parts.append(by_samples(alone))
     if wired:
         from benchmarks.slide.wire_page import table as wire
@@ -177,32 +168,6 @@ def page(
 def unit_of(records: Sequence[Record]) -> str:
     """Return what is compared: seconds, or samples where other programs disturbed the times."""
     return "seconds" if quiet(records) else "samples"
-
-
-def _finding(problem: str, records: Sequence[Record]) -> str:
-    unit = unit_of(records)
-    found = rows(records, unit)
-    others = {name: row for name, row in found.items() if not name.startswith(SLIDE)}
-    if not hashing(found) or not others:
-        return f"On {PROBLEMS[problem].title}, hashing has not been compared."
-    best = next(iter(others))
-    return (
-        f"On {PROBLEMS[problem].title}, {_pays(found, best, unit)} in {unit} to "
-        f"P@1 {records[0]['target']:.1%} over the best other layer, {best}{_over(found, RANDOM, best)}."
-    ) + (f" Over the full layer, {_pays(found, FULL, unit)} in {unit}." if FULL in found and best != FULL else "")
-
-
-def _over(found: Mapping[str, Row], name: str, best: str) -> str:
-    """Return what hashing adds per sample: the difference to random active sets of the same size."""
-    if name not in found or name == best:
-        return ""
-    return f"; in samples, over {name} of the same size, {_pays(found, name, 'samples')}"
-
-
-def _pays(found: Mapping[str, Row], other: str, unit: str) -> str:
-    own = hashing(found)
-    said = verdicts({name: found[name] for name in (other, own)}, unit, other)[own]
-    return f"hashing {PAYS.get(said.claim, 'is not shown to pay')} ({said.claim}: {short(own, said)})"
 
 
 def _section(problem_name: str, size: str, machine: str, records: Sequence[Record]) -> str:
@@ -255,8 +220,21 @@ def _tables(row: Row) -> list[str]:
     return [
         "",
         f"Tables of `{row.name}` at the end: recall of the 5 best labels {recall}, {stored} of the labels stored, "
-        f"largest bucket {largest}, mean bucket {mean}; built {builds} times{spent}.",
+        f"largest bucket {largest}, mean bucket {mean}; built {builds} times{spent}.{_retrieved(results)}",
     ]
+
+
+def idle(row: Row) -> float:
+    """Return the labels of a step where those of the batch and the uniform ones left tables no room; else 0."""
+    results = [run["result"] for run in row.runs.values()]
+    active, retrieved = (_known(_last(r, name) for r in results) for name in ("active_labels", "retrieved_labels"))
+    none = max(retrieved) < 1 if retrieved else bool(active) and min(active) > ACTIVE
+    return statistics.fmean(active) if none else 0.0
+
+
+def _retrieved(results: Sequence[Mapping[str, Any]]) -> str:
+    known = _known(_last(r, "retrieved_labels") for r in results)
+    return f" {statistics.fmean(known):,.0f} labels of a step came from tables alone." if known else ""
 
 
 def _crossing(result: Mapping[str, Any], unit: str) -> Crossing:

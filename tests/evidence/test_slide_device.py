@@ -152,6 +152,15 @@ def test_what_the_factors_of_the_abstract_become():
         "cells (0.5 to 1.5 times); to P@1 8.0% on the real records it takes 2 times as long "
         "(5.7 s to 2.8 s, 2 runs each)."
     )
+    abstract = device_words.abstract(RECORDS)
+    assert (
+        "over the full layer on the GPU 1.5 times as many samples/s (670,091 labels, batch 128) and 0.5 times as "
+        "fast to P@1 8.0% (real records); over the full layer on the same cores 60 times as many" in abstract
+    )
+    assert abstract.endswith("**No V100 has been measured.**") and "3.5 times as fast as TensorFlow" in abstract
+    there = [{**each, "card": "Tesla V100-SXM2"} for each in RECORDS]
+    assert "No V100" not in device_words.abstract(there)
+    assert "Neither has been measured here" in device_words.abstract([])
     one = [each for each in RECORDS if each["labels"] == FIRST or each.get("seed") == 0]
     assert "hashing computes 1.5 times as many samples per second as the full layer on the GPU, at" in (
         device_words.finding(one)
@@ -172,7 +181,7 @@ def test_the_page_has_the_section_if_there_are_records(tmp_path):
     (tmp_path / "device" / "1.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in RECORDS))
     path = publish([], [], tmp_path / "results", beside=device_results(tmp_path))
     text = path.read_text()
-    assert "## Beside a GPU" in text and "On 16 cores beside" in text.split("\n\n")[2]
+    assert "## Beside a GPU" in text and "- On 16 cores beside" in text.split("\n\n")[3]
     assert publish([], [], tmp_path / "results").read_text() == text, "what was published stays"
 
 
@@ -226,7 +235,7 @@ def test_curves_without_times_have_a_section_of_their_own():
     text = page([], beside=[*alone, of_curve("random-active", (0.1, 0.2), "cores")])
     assert (
         "Over 262,144 samples of the real records, at one learning rate, P@1 reaches 15.0% with hashing and 20.0%"
-        in (text.split("\n\n")[2])
+        in (text.split("\n\n")[3])
     )
     assert "(differences below 1.1 points say nothing)" in text, "two times the root of 0.15 0.85 / 4,000"
 

@@ -52,6 +52,8 @@ class SharedSet:
     """Different rows in ascending order."""
     labels: Lists
     """The different labels of each sample, as places in `ids`."""
+    retrieved: int
+    """How many of them are there as candidates alone: neither labels nor drawn."""
 
 
 class Assembler:
@@ -160,7 +162,8 @@ class Assembler:
         b = len(labels.starts) - 1
         pairs = np.unique(np.repeat(np.arange(b), labels.sizes) * np.int64(self.labels) + labels.ids)
         starts = np.searchsorted(pairs, np.arange(b + 1) * np.int64(self.labels))
-        return SharedSet(ids, Lists(starts, np.searchsorted(ids, pairs % self.labels).astype(np.int32)))
+        places = np.searchsorted(ids, pairs % self.labels).astype(np.int32)
+        return SharedSet(ids, Lists(starts, places), len(ids) - len(fixed))
 
     def _order(self, number: int) -> Ints:
         """Return the permutation of pass `number`; the last two are kept."""

@@ -27,6 +27,8 @@ class Active:
     ids: Tensor | None
     offset: Tensor | None = None
     own: Tensor | None = None
+    retrieved: int = 0
+    """Of `ids`: those that hash tables alone have given."""
 
 
 ALL = Active(None)

@@ -6,6 +6,7 @@ Everything works on memory maps: only `take` copies, and only what it returns.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ class Csr:
 
         An index may occur several times. Raises ArgumentError for one outside 0 to n - 1.
         """
-        _inside(at, len(self))
+        inside(at, len(self))
         begin = self.starts[at]
         counts = self.starts[at + 1] - begin
         starts = np.zeros(len(at) + 1, dtype=np.int64)
@@ -74,6 +75,34 @@ class Csr:
         """Return the first `count` rows as views."""
         starts = self.starts[: count + 1]
         return Csr(starts, self.ids[: starts[-1]], None if self.values is None else self.values[: starts[-1]])
+
+
+class BagPart(Protocol):
+    """A part of a data set, of which some items at a time are in memory."""
+
+    @property
+    def feature_count(self) -> int:
+        """Number of features."""
+
+    @property
+    def label_count(self) -> int:
+        """Number of labels."""
+
+    @property
+    def label_counts(self) -> NDArray[np.int64]:
+        """Number of labels of every item, (n,)."""
+
+    def __len__(self) -> int:
+        """Return the number of items."""
+
+    def take(self, at: NDArray[np.int64]) -> Bags:
+        """Return the items at the indices `at` as contiguous arrays; see `Csr.take`."""
+
+    def labels_of(self, at: NDArray[np.int64]) -> Csr:
+        """Return the labels of these items."""
+
+    def label_frequencies(self) -> NDArray[np.int64]:
+        """Return the number of items that have each label, (label_count,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +124,21 @@ class Bags:
                 f"{len(self.features)} rows of features for {len(self.labels)} rows of labels: an item has both"
             )
 
+    @property
+    def label_counts(self) -> NDArray[np.int64]:
+        """Number of labels of every item, (n,)."""
+        return self.labels.counts
+
     def __len__(self) -> int:
         return len(self.features)
 
     def take(self, at: NDArray[np.int64]) -> Bags:
         """Return the items at the indices `at` (m,), in that order, as new contiguous arrays; see `Csr.take`."""
         return Bags(self.features.take(at), self.labels.take(at), self.feature_count, self.label_count)
+
+    def labels_of(self, at: NDArray[np.int64]) -> Csr:
+        """Return the labels of the items at the indices `at`."""
+        return self.labels.take(at)
 
     def label_frequencies(self) -> NDArray[np.int64]:
         """Return the number of items that have each label, (label_count,)."""
@@ -113,39 +151,54 @@ class Bags:
 class Subset:
     """Items of a part in the order of the indices `items`, (m,) int64; nothing is copied before `take`."""
 
-    def __init__(self, source: Bags, items: NDArray[np.int64]) -> None:
+    def __init__(self, source: BagPart, items: NDArray[np.int64]) -> None:
         self.source, self.items = source, items
         self.feature_count, self.label_count = source.feature_count, source.label_count
 
     def __len__(self) -> int:
         return len(self.items)
 
+    @property
+    def label_counts(self) -> NDArray[np.int64]:
+        """Number of labels of every item, (n,)."""
+        return self.source.label_counts[self.items]
+
     def take(self, at: NDArray[np.int64]) -> Bags:
         """Return the items at the indices `at` of this subset as contiguous arrays; see `Csr.take`."""
-        _inside(at, len(self))
+        inside(at, len(self))
         return self.source.take(self.items[at])
+
+    def labels_of(self, at: NDArray[np.int64]) -> Csr:
+        """Return the labels of the items at the indices `at` of this subset."""
+        return self.source.labels_of(self.items[at])
 
     def label_frequencies(self) -> NDArray[np.int64]:
         """Return the number of items of the subset that have each label, (label_count,)."""
-        found = np.zeros(self.label_count, dtype=np.int64)
-        for start in range(0, len(self), PIECE):
-            labels = self.source.labels.take(self.items[start : start + PIECE])
-            found += np.bincount(labels.ids, minlength=self.label_count)
-        return found
+        return frequencies(self)
 
 
-def _inside(at: NDArray[np.int64], count: int) -> None:
+def frequencies(part: BagPart) -> NDArray[np.int64]:
+    """Return the number of items of a part that have each label, read some at a time."""
+    found = np.zeros(part.label_count, dtype=np.int64)
+    for start in range(0, len(part), PIECE):
+        labels = part.labels_of(np.arange(start, min(start + PIECE, len(part))))
+        found += np.bincount(labels.ids, minlength=part.label_count)
+    return found
+
+
+def inside(at: NDArray[np.int64], count: int) -> None:
+    """Raise ArgumentError unless all indices are in range(count)."""
     if len(at) and (at.min() < 0 or at.max() >= count):
         raise ArgumentError(f"rows {at.min()} to {at.max()} were asked for; there are rows 0 to {count - 1}")
 
 
-def split_off(train: Bags) -> tuple[Subset, Subset]:
+def split_off(train: BagPart) -> tuple[Subset, Subset]:
     """Split a training part into training and validation part, by the rule of `hooke.objective.parts`."""
     kept, held = held_out(len(train))
     return Subset(train, kept), Subset(train, held)
 
 
-def divided(train: Bags, validation: Bags | None) -> tuple[Subset, Subset]:
+def divided(train: BagPart, validation: BagPart | None) -> tuple[Subset, Subset]:
     """Return training and validation part: both as given, or the latter split off the former."""
     if validation is None:
         return split_off(train)
@@ -180,24 +233,36 @@ def histories_to_bags(histories: Csr, item_count: int, window: int) -> Bags:
     with their numbers of occurrences, L2-normalised. Pairs are in the order of users, then of time. Raises
     ArgumentError for a window below 1 and for items outside 0 to item_count - 1.
     """
+    check_histories(histories, item_count, window)
+    follows = np.ones(len(histories.ids), dtype=np.bool_)
+    follows[histories.starts[:-1][histories.counts > 0]] = False  # the first of a history has no previous item
+    return pairs_at(histories, np.flatnonzero(follows), item_count, window)
+
+
+def check_histories(histories: Csr, item_count: int, window: int) -> None:
+    """Raise ArgumentError for a window below 1 and for items outside 0 to item_count - 1."""
     if window < 1:
         raise ArgumentError(f"a window of {window} items has no previous item: give at least 1")
     ids = histories.ids
     if len(ids) and (ids.min() < 0 or ids.max() >= item_count):
         raise ArgumentError(f"histories have items {ids.min()} to {ids.max()}; expected 0 to {item_count - 1}")
-    begin = np.repeat(histories.starts[:-1], histories.counts)
-    event = np.arange(len(ids))
-    event, begin = event[event > begin], begin[event > begin]  # the first of a history has no previous item
-    begin = np.maximum(begin, event - window)
-    counts = event - begin
-    starts = starts_of(counts)
-    previous = ids[np.arange(starts[-1]) + np.repeat(begin - starts[:-1], counts)]
+
+
+def pairs_at(histories: Csr, events: NDArray[np.int64], item_count: int, window: int) -> Bags:
+    """Return the pairs of `histories_to_bags` whose labels are at these places of `histories.ids`, in that order.
+
+    None of them is the first of a history.
+    """
+    user = np.searchsorted(histories.starts, events, side="right") - 1
+    begin = np.maximum(histories.starts[user], events - window)
+    starts = starts_of(events - begin)
+    previous = histories.ids[np.arange(starts[-1]) + np.repeat(begin - starts[:-1], events - begin)]
     keys, occurrences = np.unique(rows_of(starts) * item_count + previous, return_counts=True)
     rows, features = np.divmod(keys, item_count)
-    starts = starts_of(np.bincount(rows, minlength=len(event)))
+    starts = starts_of(np.bincount(rows, minlength=len(events)))
     return Bags(
         Csr(starts, features.astype(np.int32), normalised(starts, occurrences.astype(np.float64))),
-        Csr(np.arange(len(event) + 1), ids[event]),
+        Csr(np.arange(len(events) + 1), histories.ids[events]),
         item_count,
         item_count,
     )

@@ -20,7 +20,7 @@ from hooke.hashing.row_optimizer import RowOptimizer
 from hooke.hashing.tables import Strategy
 from hooke.hashing.threads import ONE, Threads
 from hooke.objective.active_labels import Full
-from hooke.objective.bags import Bags
+from hooke.objective.bags import BagPart, Bags
 from hooke.objective.device import threads
 from hooke.objective.slide import Rebuilt
 from hooke.objective.wide import WideObjective
@@ -86,15 +86,15 @@ class ItemObjective(WideObjective):
 
     def __init__(
         self,
-        train: Bags,
-        test: Bags,
+        train: BagPart,
+        test: BagPart,
         hidden: int,
         sets: Sets,
         *,
         validation_items: int = 0,
         place: Place = ALONE,
         narrow: bool = False,
-        validation: Bags | None = None,
+        validation: BagPart | None = None,
     ) -> None:
         super().__init__(
             train,
@@ -117,7 +117,8 @@ class ItemObjective(WideObjective):
         hidden = self.hidden_units(batch)
         units = hidden.numpy()
         active = self._sets.choose(Lists(batch.labels.starts, batch.labels.ids), units, self._weights[2])
-        self._metrics.note(float(active.sizes.mean()))
+        retrieved = active.own.lists.sizes - active.own.positives
+        self._metrics.note(float(active.sizes.mean()), float(retrieved.mean()))
         named, active, w2, b2 = self._read(active)
         output = derivatives(active, units, w2, b2, threads=self._threads)
         rows, found = gradients(active, output, units, w2, self._rows, self._threads)

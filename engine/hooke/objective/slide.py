@@ -154,7 +154,8 @@ class Slide(Rebuilt):
     """Labels retrieved from hash tables of the rows of W2, for the batch as a whole (arXiv 1903.03129, section 3).
 
     The active set has the labels of the batch, a draw of uniform ones (`assembler`), and labels in the buckets of
-    the hidden units of its items, by default those in most of them, up to the assembler's cap. With `queries` > 0
+    the hidden units of its items, by default those in most of them, up to the assembler's cap: none, where labels
+    and draw exceed it. With `queries` > 0
     not every item asks the tables, but the mean directions of so many groups of similar ones.
 
     Readings: the paper retrieves a set for every item (`hooke.objective.item_sets`); here the batch has one, so
@@ -178,7 +179,8 @@ class Slide(Rebuilt):
         drawn = np.random.default_rng((self._assembler.seed, _ORDER, step))
         found = drawn.permutation(found)  # up to the cap the first ones are taken, which had the lowest numbers
         labels = Lists(np.array([0, len(own)]), own.astype(np.int32))
-        return Active(torch.from_numpy(self._assembler.shared(step, labels, found).ids.astype(np.int64)))
+        shared = self._assembler.shared(step, labels, found)
+        return Active(torch.from_numpy(shared.ids.astype(np.int64)), retrieved=shared.retrieved)
 
 
 def directions(vectors: NDArray[np.float32], groups: int) -> NDArray[np.float32]:

@@ -24,7 +24,7 @@ from hooke.comm.touched import Rows, Touched
 from hooke.errors import CheckpointError
 from hooke.objective import device as devices
 from hooke.objective.active_labels import Active, Kept, Layer
-from hooke.objective.bags import Bags, Subset, divided
+from hooke.objective.bags import BagPart, Bags, Subset, divided
 from hooke.objective.returned import Returned, clear, zeros
 from hooke.objective.wide_input import gradient_rows, hidden_units, layout_of
 from hooke.objective.wide_loss import all_outputs, hits, losses, softmax
@@ -57,15 +57,15 @@ class WideObjective:
 
     def __init__(
         self,
-        train: Bags,
-        test: Bags,
+        train: BagPart,
+        test: BagPart,
         hidden: int,
         layer: Layer,
         *,
         validation_items: int = 0,
         place: Place = ALONE,
         narrow: bool = False,
-        validation: Bags | None = None,
+        validation: BagPart | None = None,
     ) -> None:
         """`narrow`: weights are bfloat16, half the memory, and rows are widened where they are used, by the CPU.
 
@@ -81,7 +81,7 @@ class WideObjective:
         kept, held = divided(train, validation and self._labelled(validation, "validation"))
         if validation_items:
             held = Subset(held.source, held.items[:validation_items])
-        self._parts: dict[str, Bags | Subset] = {"validation": held, "test": test}
+        self._parts: dict[str, BagPart] = {"validation": held, "test": test}
         self._train = kept
         self._metrics = WideMetrics(train)
         self.train_size, self.validation_size, self.test_size = len(kept), len(held), len(test)
@@ -104,13 +104,13 @@ class WideObjective:
         """Version of the bound gradient after the latest one was written: it has changed if this differs."""
         self.bind(self.allocate(), self.allocate())
 
-    def _labelled(self, part: Bags, name: str) -> Bags:
-        """Return the items that have labels."""
-        found = np.flatnonzero(part.labels.counts)
+    def _labelled(self, part: BagPart, name: str) -> BagPart:
+        """Return the items that have labels, of which none is copied."""
+        found = np.flatnonzero(part.label_counts)
         if len(found) == len(part):
             return part
         self.notes[f"{name} items without labels"] = f"{len(part) - len(found):,} of {len(part):,}, left out"
-        return part.take(found)
+        return Subset(part, found)
 
     @property
     def layer(self) -> Kept:
@@ -204,7 +204,7 @@ class WideObjective:
         words = [place.seed, place.rank, NEGATIVES, self._computed, *([place.thread] if place.thread else [])]
         random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
         chosen = self._chooser.choose(own, hidden, weights, random)
-        self._metrics.note(len(weights) if chosen.ids is None else len(chosen.ids))
+        self._metrics.note(len(weights) if chosen.ids is None else len(chosen.ids), chosen.retrieved)
         return chosen
 
     def _clear(self, whole: bool) -> None:

@@ -15,7 +15,7 @@ from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
 from hooke.hashing.threads import Threads
 from hooke.objective import active_labels
-from hooke.objective.bags import Bags
+from hooke.objective.bags import BagPart, Subset
 from hooke.objective.device import threads as threads_of
 from hooke.objective.item_sets import ItemObjective, RandomSets, SlideSets
 from hooke.objective.slide import Rebuilt, Slide
@@ -23,9 +23,11 @@ from hooke.objective.wide import WideObjective
 from hooke.objective.wide_settings import WideSettings
 
 Kind = TypeVar("Kind", bound=Rebuilt)
+Parts = tuple[BagPart, BagPart, BagPart | None]
+"""Training, test and validation part, the last one if it is apart."""
 
 
-def objective_of(workload: WideSettings, parts: tuple[Bags, Bags, Bags | None], place: Place) -> WideObjective:
+def objective_of(workload: WideSettings, parts: Parts, place: Place) -> WideObjective:
     """Return the objective of one rank on training, test and validation part, the last one if it is apart.
 
     Raises LaunchError for what its device cannot compute."""
@@ -52,10 +54,10 @@ def objective_of(workload: WideSettings, parts: tuple[Bags, Bags, Bags | None], 
     )
 
 
-def _of_items(workload: WideSettings, parts: tuple[Bags, Bags, Bags | None], place: Place) -> WideObjective:
+def _of_items(workload: WideSettings, parts: Parts, place: Place) -> WideObjective:
     """Return the objective with an active set for each item. Raises LaunchError if one has too many labels."""
     train, test, validation = parts
-    assembler, most = assembler_of(workload, train.label_count, place), int(train.labels.counts.max(initial=0))
+    assembler, most = assembler_of(workload, train.label_count, place), int(train.label_counts.max(initial=0))
     if most + assembler.uniform > assembler.cap < train.label_count:
         raise LaunchError(
             f"an item has {most} labels, which with {assembler.uniform} uniform ones exceed an active set of "
@@ -79,9 +81,9 @@ def _of_items(workload: WideSettings, parts: tuple[Bags, Bags, Bags | None], pla
     )
 
 
-def _shortened(test: Bags, items: int) -> Bags:
+def _shortened(test: BagPart, items: int) -> BagPart:
     """Return the first items of the test part; 0: all."""
-    return test.take(np.arange(items, dtype=np.int64)) if 0 < items < len(test) else test
+    return Subset(test, np.arange(items, dtype=np.int64)) if 0 < items < len(test) else test
 
 
 def layer_of(workload: WideSettings, labels: int, place: Place) -> active_labels.Layer:

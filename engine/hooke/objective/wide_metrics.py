@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hooke.catalogue.workload import Score
-from hooke.objective.bags import Bags
+from hooke.objective.bags import BagPart, Bags
 from hooke.objective.ranking import DEPTH, Ranked, inverse_propensities, ranked
 from hooke.spec.further import FurtherMetric
 
@@ -55,6 +55,13 @@ TRAINING = (
     ),
 )
 TABLES = (
+    FurtherMetric(
+        name="retrieved_labels",
+        title="Retrieved labels",
+        unit="labels",
+        description="Of the active labels those that hash tables alone have given, mean over the steps since the "
+        "previous evaluation; 0 where the labels of a batch and the uniform share leave no room.",
+    ),
     FurtherMetric(
         name="table_recall",
         title="Recall of the tables",
@@ -130,32 +137,35 @@ class Hashed(Protocol):
 
 
 NO_TABLES = (0.0,) * 7
+OF_TABLES = [metric.name for metric in TABLES if metric.name not in ("retrieved_labels", "table_recall")]
+"""What `Hashed.table_sums` returns behind its first number, by name."""
 
 
 class WideMetrics:
     """The metrics of one rank of a network for the labels of `train`."""
 
-    def __init__(self, train: Bags) -> None:
+    def __init__(self, train: BagPart) -> None:
         self._labels = train.label_count
         self._weights = np.ones(self._labels)
         if len(train) >= 3:
             self._weights = inverse_propensities(train.label_frequencies(), len(train))
-        self._steps, self._active = 0, 0.0
+        self._steps, self._active, self._retrieved = 0, 0.0, 0.0
 
     def declared(self, layer: object) -> tuple[FurtherMetric, ...]:
         """Return the metrics of a network with this output layer."""
         return (*RANKING, *TRAINING, *(TABLES if isinstance(layer, Hashed) else ()))
 
-    def note(self, active: float) -> None:
-        """Count a step with this number of active labels, in the mean over the items of its batch."""
+    def note(self, active: float, retrieved: float = 0.0) -> None:
+        """Count a step with so many active and retrieved labels, in the mean over the items of its batch."""
         self._steps += 1
         self._active += active
+        self._retrieved += retrieved
 
     def training_sums(self, layer: object) -> tuple[float, ...]:
-        """Return steps and active labels since the previous call, and the figures of the tables."""
-        steps, active = self._steps, self._active
-        self._steps, self._active = 0, 0.0
-        return (float(steps), active, *(layer.table_sums() if isinstance(layer, Hashed) else NO_TABLES))
+        """Return steps, active and retrieved labels since the previous call, and the figures of the tables."""
+        sums = float(self._steps), self._active, self._retrieved
+        self._steps, self._active, self._retrieved = 0, 0.0, 0.0
+        return (*sums, *(layer.table_sums() if isinstance(layer, Hashed) else NO_TABLES))
 
     def scoring(self, layer: object, recall: bool) -> Scoring:
         """Return an empty sum over items; `recall`: whether the layer's tables are queried, if it has any."""
@@ -172,9 +182,10 @@ class WideMetrics:
         if training and training[0]:
             found["active_labels"] = training[1] / training[0]
             found["active_share"] = found["active_labels"] / self._labels
-        if training and training[2]:
-            names = [metric.name for metric in TABLES if metric.name != "table_recall"]
-            found |= {name: total / training[2] for name, total in zip(names, training[3:], strict=True)}
+        if training and training[3]:
+            if training[0]:
+                found["retrieved_labels"] = training[2] / training[0]
+            found |= {name: total / training[3] for name, total in zip(OF_TABLES, training[4:], strict=True)}
         return {name: float(value) for name, value in found.items()}
 
 

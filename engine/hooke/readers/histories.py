@@ -16,20 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hooke.errors import DataInvalid
-from hooke.objective.bags import Bags, Csr
-from hooke.objective.histories import in_time
+from hooke.objective.bags import Csr
+from hooke.objective.histories import Pairs, in_time
 from hooke.readers import bag_cache, bag_files, xmlc
 from hooke.readers.sparse_lines import LONGEST_ID, LineFault, shown
 from hooke.readers.sparse_tokens import Block
 
-Parts = tuple[Bags, Bags, Bags]
+Parts = tuple[Pairs, Pairs, Pairs]
 
 
 def parts(name: str, window: int, workload: str = "xmlc-mlp") -> Parts:
     """Return training, validation and test part of `histories.txt`, made once per process.
 
-    Parsed lines are cached as those of other sparse text; the parts are in memory: at most `window` features for
-    each item of a history. Raises DataMissing, and DataInvalid for faults and for histories that are too short.
+    Parsed lines are mapped from the cache as those of other sparse text, and pairs are made when they are taken.
+    Raises DataMissing, and DataInvalid for faults and for histories that are too short.
     """
     files = xmlc.find(name, workload)
     with bag_files.READING:

@@ -12,7 +12,7 @@ from hooke.hashing.sizes import BITS, WIDTH, bytes_of_tables, fault_of_hashes, u
 from hooke.spec.spaces import Space
 
 if TYPE_CHECKING:
-    from hooke.objective.bags import Bags
+    from hooke.objective.bags import BagPart
     from hooke.objective.wide import WideObjective
 
 PLANTED = "planted"
@@ -227,6 +227,11 @@ class XmlcMlp(Workload):
             raise ValueError(
                 f"no label is in {self.threshold} of {self.tables} tables: lower `threshold`, or take more tables"
             )
+        if self.output == "slide" and self.sets == "item" and self.queries:
+            raise ValueError(
+                f"{self.queries} groups of items cannot ask the tables where every item has a set of its own: "
+                "set `queries` to 0, or choose `sets: batch`"
+            )
         if self.weights == "bf16" and self.output == "full":
             raise ValueError(
                 "weights in bf16 save memory where a step reads few rows, but `full` reads all of them: "
@@ -263,7 +268,7 @@ class XmlcMlp(Workload):
 
         return objective_of(self, self._parts(), place)
 
-    def _parts(self) -> tuple[Bags, Bags, Bags | None]:
+    def _parts(self) -> tuple[BagPart, BagPart, BagPart | None]:
         """Return training and test part, and the validation part if it is not split off the training part."""
         if self.data == PLANTED:
             from hooke.objective.planted import Planted, shared_parts

@@ -189,6 +189,26 @@ def test_threads_and_a_restart_change_nothing(strategy, policy):
         assert np.array_equal(lists[0].ids, other.ids)
 
 
+def test_a_label_is_retrieved_as_often_as_the_law_of_its_angle_says():
+    """1 - (1 - p^K)^L, and of m tables the binomial tail, over independent families; rows of all lengths."""
+    random, k, tables, times, families = np.random.default_rng(11), 3, 8, 3, 400
+    query = np.maximum(0, random.standard_normal((1, 24), np.float32))
+    rows = (random.standard_cauchy((30, 24)) + np.linspace(0, 4, 30)[:, None] * query).astype(np.float32)
+    counts = {"union": np.zeros(30), "threshold": np.zeros(30)}
+    for seed in range(families):
+        family, filled = SimHash(24, k, tables, seed), Tables(tables, k, 30)
+        filled.build_from(family, rows)
+        for strategy, found in counts.items():
+            found[filled.query(family.codes(query), strategy, times=times).of(0)] += 1
+    cosines = (rows.astype(np.float64) @ query[0]) / np.linalg.norm(rows.astype(np.float64), axis=1)
+    q = (1 - np.arccos(cosines / np.linalg.norm(query.astype(np.float64))) / math.pi) ** k
+    tail = sum(math.comb(tables, i) * q**i * (1 - q) ** (tables - i) for i in range(times, tables + 1))
+    assert q.max() > 0.5 and q.min() < 0.1
+    for found, chance in ((counts["union"], 1 - (1 - q) ** tables), (counts["threshold"], tail)):
+        off = np.abs(found - families * chance) / np.sqrt(families * chance * (1 - chance))
+        assert off.max() < 4
+
+
 def recall(family, weights, queries):
     """Return recall of the exact ten largest inner products, and the mean number of candidates over all rows."""
     tables = Tables(family.tables, family.bits, capacity=len(weights))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from hooke.comm.base import Slice
+from hooke.comm.collectives import sum_of_equals
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.comm.wrappers.timed import connect
 from hooke.spec.communication import Communication
@@ -94,6 +95,47 @@ def test_updates_without_any_row_send_none(ranks, wire):
     for zeros, into, one in run_virtual(ranks, network, main):
         assert zeros == into == [0.0] * 16
         assert one == [0.0] * 13 + [ranks * (ranks + 1) / 2, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("content", ["updates", "averages"])
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_a_rank_that_touched_nothing_sums_the_rows_of_the_one_that_did(ranks, content):
+    def main(comm):
+        sums = connect(comm, Communication(rows="touched"), LAYOUT, Ledger(comm.clock)).sending(content)
+        base = torch.arange(16.0) / 8 if content == "averages" else torch.zeros(16)
+        x = base.clone()
+        sums.allreduce(x)  # of averages the first one is whole
+        before = comm.traffic.payload
+        x = base.clone()
+        if comm.rank == ranks - 1:
+            x[4:6] += 3.0
+            x[15] -= 1.0
+        sums.allreduce(x)
+        return x.tolist(), comm.traffic.payload - before
+
+    expected = ranks * np.arange(16) / 8 * (content == "averages")
+    expected[[4, 5, 15]] += [3, 3, -1]
+    for x, sent in run_virtual(ranks, Setup("sync-sgd").spec("virtual").virtual, main):
+        assert x == pytest.approx(expected.tolist(), rel=1e-6)
+        assert sent < 4 * 16
+
+
+def test_averages_of_a_part_of_the_ranks_have_the_order_of_their_collective():
+    """Of five equal numbers a ring adds one after the other, and a tree in pairs."""
+    values = torch.arange(2.0, 18.0).sqrt()
+
+    def main(comm):
+        asked = Communication(rows="touched", collective="ring")
+        sums = connect(comm, asked, LAYOUT, Ledger(comm.clock)).split(0, comm.rank).sending("averages")
+        x = values.clone()
+        sums.allreduce(x)
+        kept = x.mul_(1 / 5).clone()
+        sums.allreduce(x)
+        return kept.tolist(), x.tolist()
+
+    for kept, x in run_virtual(5, Setup("sync-sgd").spec("virtual").virtual, main, collective="ring"):
+        assert x == sum_of_equals(torch.tensor(kept), 5, "ring").tolist()
+    assert x != sum_of_equals(torch.tensor(kept), 5, "tree").tolist(), "these numbers tell both apart"
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])

@@ -1,5 +1,7 @@
 """What `slide` takes from its buckets, and which rows a rebuild hashes, against plain Python."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from hooke.hashing.changed import sums_of
 from hooke.hashing.families import make_family
 from hooke.hashing.lists import Lists
 from hooke.hashing.schedule import RebuildSchedule
+from hooke.hashing.sizes import BITS
 from hooke.hashing.tables import Tables
 from hooke.objective.item_sets import SlideSets
 from hooke.objective.slide import Slide
@@ -87,6 +90,40 @@ def test_the_workload_passes_what_it_is_told(sets, usual):
     assert (layer.strategy, layer.times, layer.changed_only) == ("threshold", 3, True)
     with pytest.raises(ValidationError, match="no label is in 60 of 50 tables"):
         XmlcMlp(**small, sampling="threshold", threshold=60)
+
+
+def test_groups_of_items_ask_for_a_batch_alone():
+    """For sets of items `queries` was read and did nothing."""
+    with pytest.raises(ValidationError, match="8 groups of items cannot ask .* choose `sets: batch`"):
+        XmlcMlp(output="slide", sets="item", queries=8)
+    assert XmlcMlp(output="slide", queries=8).queries == 8
+    assert XmlcMlp(output="random-active", sets="item", queries=8).queries == 8, "no tables: without effect"
+
+
+@pytest.mark.parametrize("sets", ["batch", "item"])
+@pytest.mark.parametrize("family", sorted(BITS))
+def test_every_choice_goes_with_every_other(family, sets):
+    """What tables alone have given has the codes of an item, by the functions themselves; buckets are full."""
+    asked = {"labels": 60, "features": 40, "items": 100, "hidden": 8, "output": "slide", "active": 30, "tables": 6}
+    asked |= {"hashes": 4 if BITS[family] == 1 else 1, "bucket": 3, "uniform_share": 0.3, "first_rebuild": 1}
+    for sampling, policy, rebuild in product(
+        ("union", "vanilla", "top-k", "threshold"), ("fifo", "reservoir"), ("all", "touched")
+    ):
+        own = {"sampling": sampling, "bucket_policy": policy, "rebuild": rebuild}
+        objective, given = XmlcMlp(**asked, **own, hash_family=family, sets=sets).build(), 0
+        objective.bind(objective.initial(3), objective.allocate())
+        layer, batch = objective.layer, objective.pick(np.arange(4))
+        rows, units = map(layer.family.codes, (objective.rows.numpy(), objective.hidden_units(batch).numpy()))
+        tables = (rows[None] == units[:, None]).sum(2).max(0)  # most tables in which a label meets an item
+        for step in range(2):  # the second one rebuilds tables of the same rows
+            assert np.isfinite(objective.gradient(batch))
+            ids = set(objective.touched.slices[2].ids.tolist())
+            fixed = {*batch.labels.ids.tolist(), *layer._assembler.draws(step).ravel().tolist()}
+            assert fixed <= ids and len(ids) <= 30 * (1 if sets == "batch" else 4)
+            assert (tables[sorted(ids - fixed)] >= (2 if sampling == "threshold" else 1)).all()
+            given += len(ids - fixed)
+        assert given or sampling == "threshold", own
+        assert layer.tables.statistics().most == 3 and layer.tables.statistics().dropped > 0
 
 
 # -- rebuilds ----------------------------------------------------------------------------------------------

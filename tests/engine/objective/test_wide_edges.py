@@ -8,9 +8,11 @@ from hooke.hashing.active import Assembler
 from hooke.hashing.families import make_family
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.tables import Tables
-from hooke.objective.bags import Bags, Csr
+from hooke.objective.active_labels import Full
+from hooke.objective.bags import Bags, Csr, Subset, starts_of
 from hooke.objective.planted import Planted
 from hooke.objective.slide import Slide
+from hooke.objective.wide import WideObjective
 from hooke.workloads.xmlc_mlp import XmlcMlp
 
 from tests.engine.objective.test_wide import LABELS, LAYERS, bound, hidden_of, items, made, truth
@@ -56,6 +58,33 @@ def test_items_without_features_are_items(output, sets):
             others = np.setdiff1d(np.arange(rows_of.count), list(ids))
             assert not told[others].any()
     assert found[: 90 * 7].any(), "features of the first three items"
+
+
+class Mapped(Subset):
+    """A part that is larger than memory: some items at a time can be taken."""
+
+    def take(self, at):
+        assert len(at) <= 20
+        return super().take(at)
+
+
+def test_items_without_labels_are_left_out_and_no_others_are_copied():
+    whole, _ = Planted(60, 90, 100, seed=3).parts()
+    counts, bare = whole.label_counts.copy(), [3, 50]
+    kept = ~np.isin(np.repeat(np.arange(100), counts), bare)
+    counts[bare] = 0
+    bags = Bags(whole.features, Csr(starts_of(counts), whole.labels.ids[kept]), 90, 60)
+    with_labels = np.setdiff1d(np.arange(100), bare)
+    parts = [Mapped(bags, np.arange(100)) for _ in range(2)], [bags.take(with_labels) for _ in range(2)]
+    mapped, held = (WideObjective(*both, 7, Full(), validation_items=5) for both in parts)
+    assert (mapped.train_size, mapped.validation_size, mapped.test_size) == (89, 5, 98)
+    assert mapped.notes["training items without labels"] == "2 of 100, left out"
+    assert items(mapped.pick(np.arange(20))) == items(held.pick(np.arange(20)))
+    weights = held.initial(1)
+    for part in ("validation", "test"):
+        one, other = (each.evaluate(weights, 0, 5, part) for each in (mapped, held))
+        assert one == other and mapped.further(one) == held.further(other)
+    assert mapped._metrics._weights.tolist() == held._metrics._weights.tolist(), "frequencies of labels"
 
 
 @pytest.mark.parametrize("picked", [[3], [3, 3, 3], [3, 5, 3, 5, 3]])

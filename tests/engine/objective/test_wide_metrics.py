@@ -11,7 +11,7 @@ from hooke.hashing.tables import Tables
 from hooke.loop.train import run_spec_virtual
 from hooke.objective.active_labels import Full, RandomActive
 from hooke.objective.bags import split_off
-from hooke.objective.item_sets import ItemObjective, RandomSets
+from hooke.objective.item_sets import ItemObjective, RandomSets, SlideSets
 from hooke.objective.planted import Planted
 from hooke.objective.slide import Slide
 from hooke.objective.wide import WideObjective
@@ -129,6 +129,41 @@ def test_figures_of_training_are_of_the_steps_since_the_last_call(data):
     assert 10 < found["active_labels"] <= 40
     assert found["active_share"] == pytest.approx(found["active_labels"] / LABELS)
     assert "active_labels" not in objective.further(score, objective.training_sums()), "no step since"
+
+
+@pytest.mark.parametrize(("uniform", "some"), [(10, True), (38, False)])
+def test_retrieved_labels_are_neither_of_the_batch_nor_drawn(data, uniform, some):
+    """None, where the labels of a batch and the draw fill a set: it is larger than its cap then."""
+    layer, draws = slide(), Assembler(LABELS, 40, uniform)
+    layer._assembler = draws
+    objective, retrieved, sizes = WideObjective(*data, HIDDEN, layer), [], []
+    objective.bind(objective.initial(SEED), objective.allocate())
+    for step in range(4):
+        batch = objective.pick(np.arange(3 * step, 3 * step + 3))
+        objective.gradient(batch)
+        ids = set(objective.touched.slices[2].ids.tolist())
+        sizes.append(len(ids))
+        retrieved.append(len(ids - set(batch.labels.ids.tolist()) - set(draws.draws(step).ravel().tolist())))
+    score = objective.evaluate(objective.initial(SEED), 0, 0)
+    found = objective.further(score, objective.training_sums())
+    assert found["retrieved_labels"] == pytest.approx(np.mean(retrieved))
+    assert (min(retrieved) > 0, max(sizes) <= 40) == (some, some)
+    assert "retrieved_labels" not in objective.further(score, objective.training_sums()), "no step since"
+
+
+def test_retrieved_labels_of_sets_of_items_are_a_mean_over_items(data):
+    family, draws = make_family("simhash", HIDDEN, 3, 4, 2), Assembler(LABELS, 30, 10)
+    sets = SlideSets(family, Tables(4, family.bits, LABELS), draws, RebuildSchedule(2, 0.0))
+    objective, chosen = ItemObjective(*data, HIDDEN, sets), []
+    choose = sets.choose
+    sets.choose = lambda *given: chosen.append(choose(*given)) or chosen[-1]
+    objective.bind(objective.initial(SEED), objective.allocate())
+    batch = objective.pick(np.arange(5))
+    objective.gradient(batch)
+    drawn = set(draws.draws(0).ravel().tolist())
+    counts = [len(set(chosen[0].of(i).tolist()) - set(labels_of(batch, i)) - drawn) for i in range(5)]
+    found = objective.further(objective.evaluate(objective.initial(SEED), 0, 0), objective.training_sums())
+    assert found["retrieved_labels"] == pytest.approx(np.mean(counts)) and min(counts) > 0
 
 
 def test_sets_of_items_have_a_mean_size(data):

@@ -3,11 +3,12 @@
 import gzip
 import random
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
 from hooke.catalogue.validation import validate_run
-from hooke.errors import DataInvalid, DataMissing
+from hooke.errors import ArgumentError, DataInvalid, DataMissing
 from hooke.loop.train import run_spec_virtual
 from hooke.objective.bags import Csr
 from hooke.objective.histories import in_time
@@ -109,7 +110,8 @@ def test_nothing_that_follows_a_label_is_seen_before_it(window):
     draw = np.random.default_rng(3)
     counts = draw.integers(0, 8, 50)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    parts = in_time(Csr(starts, np.arange(starts[-1], dtype=np.int32)), int(starts[-1]), window)
+    pairs = in_time(Csr(starts, np.arange(starts[-1], dtype=np.int32)), int(starts[-1]), window)
+    parts = [part.take(np.arange(len(part))) for part in pairs]
     of_user = np.repeat(np.arange(50), counts)
     seen, labels = [{} for _ in parts], [{} for _ in parts]
     for part, of_feature, of_label in zip(parts, seen, labels, strict=True):
@@ -125,6 +127,34 @@ def test_nothing_that_follows_a_label_is_seen_before_it(window):
             if user in labels[later]:
                 past = labels[earlier].get(user, []) + seen[earlier].get(user, [])
                 assert all(event < min(labels[later][user]) for event in past)
+
+
+def test_pairs_are_made_when_they_are_taken():
+    """Of half a million pairs with 10,000 items before each, 20 GB, few are ever in memory."""
+    draw, items = np.random.default_rng(5), 5000
+    starts = np.array([0, 0, 3, 500_000, 500_001])
+    histories = Csr(starts, draw.integers(0, items, starts[-1]).astype(np.int32))
+    tracemalloc.start()
+    train, validation, test = in_time(histories, items, 10_000)
+    at = np.array([400_000, 0, 7, len(train) - 1])
+    taken = train.take(at)
+    frequencies = train.label_frequencies()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60 * len(histories.ids), "bytes for each item of a history, of which 8 stay"
+    assert (len(train), len(validation), len(test)) == (499_997 - 3, 2, 2)
+    for row, place in enumerate(at):
+        label = int(place) + 4  # the first user has no training pair; the first item of the second one is at 3
+        previous = histories.ids[max(3, label - 10_000) : label]
+        ids, counts = np.unique(previous, return_counts=True)
+        own = slice(taken.features.starts[row], taken.features.starts[row + 1])
+        assert taken.features.ids[own].tolist() == ids.tolist()
+        np.testing.assert_allclose(taken.features.values[own], counts / np.linalg.norm(counts), rtol=1e-6)
+        assert taken.labels.ids[row] == histories.ids[label]
+    assert frequencies.tolist() == np.bincount(histories.ids[4 : 500_000 - 2], minlength=items).tolist()
+    assert test.labels_of(np.arange(2)).ids.tolist() == histories.ids[[2, 499_999]].tolist()
+    with pytest.raises(ArgumentError, match="there are rows 0 to 1"):
+        test.take(np.array([2]))
 
 
 def shop(tmp_path, users=120, items=30):

@@ -131,7 +131,8 @@ class TouchedSums(Wrapper):
 
     def split(self, color: int, key: int = 0) -> Comm:
         """Return the same sums over the ranks that gave the same color."""
-        return TouchedSums(self.inner.split(color, key), self._supports, self._layout)
+        part = self.inner.split(color, key)
+        return TouchedSums(part, self._supports, self._layout, collective=self._collective)
 
     def sending(self, content: Content) -> Comm:
         """Return the same sums for vectors of this content."""
