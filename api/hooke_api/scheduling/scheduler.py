@@ -24,7 +24,7 @@ from hooke_api.base.causes import LOG, cause
 from hooke_api.base.settings import Settings
 from hooke_api.events.bus import Bus
 from hooke_api.models import Attempt, Cluster, Event, NumberSequence, Run, Webhook, database_time
-from hooke_api.scheduling import calibrations, fetches, forgetting, leases, orders
+from hooke_api.scheduling import ahead, calibrations, fetches, forgetting, leases, orders
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.scheduling.lifecycle import Cause, move
 from hooke_api.scheduling.queued import choose, free_hosts, unsent
@@ -87,6 +87,8 @@ class Scheduler(threading.Thread):
         """What is said of it to everybody."""
         self._unheard: str | None = None
         """Why the last order could not be sent."""
+        self._pulled_back = False
+        """Whether times that lay ahead of the clock were looked for since it may have been set back."""
         self._watched: tuple[float, datetime] | None = None
         """When leases were looked at last, by a clock that never jumps and by the database's."""
 
@@ -133,6 +135,7 @@ class Scheduler(threading.Thread):
         """Run one pass, if this process leads."""
         if not self.leadership.hold():
             self.up_since, self._watched = time.monotonic(), None  # a new leader waits for one lease
+            self._pulled_back = False
             self._unheard = None
             return
         self._expire()
@@ -162,9 +165,14 @@ class Scheduler(threading.Thread):
         with self.database.read() as session:
             at = database_time(session)
             self._notice_gap(at)
-            if time.monotonic() - self.up_since < self.settings.lease_seconds:
-                return  # leases could not be renewed while the API or its database was away
-            due = leases.due(session, at, self.settings)
+            late = not self._pulled_back and ahead.any_ahead(session, at, self.settings)
+            # leases could not be renewed while the API or its database was away
+            renewable = time.monotonic() - self.up_since >= self.settings.lease_seconds
+            due = renewable and leases.due(session, at, self.settings)
+        if late:
+            count = ahead.pull_back(self.database, self.settings)
+            log.warning("times in the database lay ahead of its clock, which was set back", count=count)
+        self._pulled_back = True
         if due:
             with self.database.write() as session:
                 leases.expire(session, database_time(session), self.settings)
@@ -177,7 +185,7 @@ class Scheduler(threading.Thread):
             passed = monotonic - self._watched[0]
             jumped = abs((at - self._watched[1]).total_seconds() - passed)
             if passed > most or jumped > most:
-                self.up_since = monotonic
+                self.up_since, self._pulled_back = monotonic, False
                 log.warning(
                     "leases are granted once more", seconds_without_a_look=passed, jump_of_the_clock=jumped
                 )

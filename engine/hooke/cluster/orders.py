@@ -36,6 +36,8 @@ _SPAWN_SECONDS = 30.0
 _OWNED_SECONDS = 5.0
 LEAST_FREE = 16 * 2**20
 """Bytes that must be free on the disk of the home folder for a run to begin."""
+LEAST_FILES = 64
+"""Files that must be possible there."""
 
 
 def launch(
@@ -105,6 +107,12 @@ def _check_space(path: Path) -> None:
         raise LaunchError(
             f"no space is left on the disk of {path} (ENOSPC): {free / 2**20:.1f} MiB are free, a run begins with "
             f"at least {LEAST_FREE // 2**20} MiB"
+        )
+    found = os.statvfs(path)
+    if found.f_files and found.f_favail < LEAST_FILES:  # without a number: as many as there is space for
+        raise LaunchError(
+            f"no inodes are left on the disk of {path} (ENOSPC): {found.f_favail} more files are possible, whatever "
+            f"space is free, and a run begins with at least {LEAST_FILES}: see df -i"
         )
 
 
