@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Protocol
 
 import structlog
@@ -22,6 +23,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.causes import LOG, cause
 from hooke_api.base.settings import Settings
+from hooke_api.base.workers import every
 from hooke_api.events.bus import Bus
 from hooke_api.models import Attempt, Cluster, Event, NumberSequence, Run, Webhook, database_time
 from hooke_api.scheduling import ahead, calibrations, fetches, forgetting, leases, orders
@@ -138,22 +140,15 @@ class Scheduler(threading.Thread):
             self._pulled_back = False
             self._unheard = None
             return
-        self._expire()
-        self._plan()
-        self._dispatch()
-        calibrations.expire(self.database)
-        if time.monotonic() >= self._silent_until:
-            self._send_orders()
-        self._trim()
+        calibrated = partial(calibrations.expire, self.database)
+        every((self._expire, self._plan, self._dispatch, calibrated, self._send_orders, self._trim))
 
     def _send_orders(self) -> None:
         """Send what is to be sent; the first order that cannot be ends it, or each would be waited for in turn."""
+        if time.monotonic() < self._silent_until:
+            return
         try:
-            self._send()
-            self._ask()
-            self._calibrate()
-            self._forget()
-            self._fetch()
+            every((self._send, self._ask, self._calibrate, self._forget, self._fetch), at_once=(LineDown,))
             self._unheard = None
         except LineDown as error:
             if self._unheard is None:
@@ -194,10 +189,12 @@ class Scheduler(threading.Thread):
     def _dispatch(self) -> None:
         with self.database.read() as session:
             hosts = free_hosts(session, database_time(session), self.settings)
-        for host in hosts:
-            with self.database.write() as session:
-                for run in choose(session, host, timedelta(seconds=self.settings.agent_seconds)):
-                    self._write_down(session, run)
+        every(partial(self._dispatch_to, host) for host in hosts)
+
+    def _dispatch_to(self, host: str) -> None:
+        with self.database.write() as session:
+            for run in choose(session, host, timedelta(seconds=self.settings.agent_seconds)):
+                self._write_down(session, run)
 
     def _write_down(self, session: Session, run: Run) -> None:
         if not move(session, run, RunState.DISPATCHED, Cause("scheduler", f"sent to {run.host}")):
