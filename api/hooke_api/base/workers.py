@@ -153,10 +153,11 @@ def every(works: Iterable[Callable[[], object]], at_once: tuple[type[Exception],
     Raises at once what the next work would meet, too: a database that is away, too many writers, `at_once`.
     """
     first: Exception | None = None
+    common: tuple[type[Exception], ...] = (*AWAY, Unavailable, *at_once)
     for work in works:
         try:
             work()
-        except (*AWAY, Unavailable, *at_once):
+        except common:
             raise
         except Exception as error:
             first = first or error

@@ -153,8 +153,8 @@ def bindable(host: str, port: int) -> bool:
 def runtime_folder(home: Path) -> Path:
     """Return the private folder, with a short path, for the sockets of `home`.
 
-    The path of a unix socket has at most 107 bytes, so sockets cannot be placed in an arbitrary home. Of the places
-    for them $XDG_RUNTIME_DIR is the last: it is removed when its user signs out, whatever goes on.
+    The path of a unix socket has at most 107 bytes, so sockets cannot be placed in an arbitrary home. Of the
+    places for them $XDG_RUNTIME_DIR is the last: it is removed when its user signs out, whatever goes on.
     """
     name = hashlib.sha256(os.fsencode(home)).hexdigest()[:12]
     for base in (tempfile.gettempdir(), "/tmp", os.environ.get("XDG_RUNTIME_DIR")):  # noqa: S108 - owner checked below

@@ -119,7 +119,7 @@ class Keeper:
                 return
             try:
                 await self._spawn()
-            except (OSError, HookeError) as error:  # no memory, no space for the log: it is tried again, later and later
+            except (OSError, HookeError) as error:  # no memory, no space for the log: again, later and later
                 why = error.strerror if isinstance(error, OSError) else error
                 self._say(f"{self.part.name} cannot be started: {why}")
 

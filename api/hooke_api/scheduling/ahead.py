@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from hooke.spec.states import RunState
@@ -84,8 +85,8 @@ def pull_back(database: Database, settings: Settings) -> int:
     """
     count = 0
     for column, ahead in _limits(settings):
-        count += _transaction(database, lambda session, at, c=column, a=ahead: _bound(session, at, c, a))
-    return count + _transaction(database, lambda session, at: _pauses(session, at, settings))
+        count += _transaction(database, partial(_bound, column=column, ahead=ahead))
+    return count + _transaction(database, partial(_pauses, settings=settings))
 
 
 def _transaction(database: Database, work: Callable[[Session, datetime], int]) -> int:
@@ -102,7 +103,7 @@ def _bound(session: Session, at: datetime, column: Time, ahead: timedelta) -> in
 
 def _pauses(session: Session, at: datetime, settings: Settings) -> int:
     """Bound the pauses before further attempts by what the retry policies say."""
-    paused = select(Run).where(Run.state == RunState.QUEUED, _PAUSED > at + SLACK).with_for_update()
+    paused = select(Run).where(Run.state == RunState.QUEUED, at + SLACK < _PAUSED).with_for_update()
     count = 0
     for run in session.scalars(paused):
         longest = at + timedelta(seconds=policy_of(session, run, settings).backoff(max(1, run.failures)))

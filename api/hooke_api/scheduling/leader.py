@@ -14,7 +14,6 @@ from sqlalchemy.exc import IntegrityError
 from hooke_api.models import Leader, database_time
 from hooke_api.storage.database import Database
 
-
 AHEAD = timedelta(minutes=1)
 """Beyond a term, how far ahead the end of one may lie: further only if the clock was set back since."""
 

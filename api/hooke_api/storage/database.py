@@ -164,7 +164,7 @@ def _begin(connection: Connection) -> None:
 
 
 def _read_only(context: ExceptionContext) -> None:
-    """Raise what a database that is away raises where it takes no changes: as long as its disk is full, for example.
+    """Raise what a database that is away raises where it takes no changes: while its disk is full, for example.
 
     PostgreSQL is told to do that by `default_transaction_read_only`, or is a replica that was not promoted yet.
     """

@@ -1,6 +1,6 @@
 """Statements of few shapes.
 
-SQLAlchemy keeps what it has compiled of each number of conditions, some 3 kB for each condition, and a connection to
+SQLAlchemy keeps what it has compiled of each number of conditions, some 3 kB for each of them, and a connection to
 SQLite what it has prepared of each text.
 """
 

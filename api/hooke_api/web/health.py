@@ -82,13 +82,13 @@ def disk_warnings(settings: Settings) -> list[str]:
     what, told = "the database" if local else "the home folder", []
     if free < settings.disk_warning:
         told.append(
-            f"the disk of {what} has {free / 2**30:.2f} GiB free, less than {settings.disk_warning / 2**30:g} GiB: "
-            "delete experiments or free space; on a full disk nothing can be stored"
+            f"the disk of {what} has {free / 2**30:.2f} GiB free, less than {settings.disk_warning / 2**30:g} "
+            "GiB: delete experiments or free space; on a full disk nothing can be stored"
         )
     if found.f_files and found.f_favail < LEAST_FILES:  # without a number: as many as there is space for
         told.append(
-            f"the disk of {what} takes {found.f_favail} more files, fewer than {LEAST_FILES}: remove files (df -i); "
-            "without inodes nothing can be stored, whatever space is free"
+            f"the disk of {what} takes {found.f_favail} more files, fewer than {LEAST_FILES}: remove files "
+            "(df -i); without inodes nothing can be stored, whatever space is free"
         )
     return told
 

@@ -154,20 +154,21 @@ class Remote:
         """Raise what an answer says that is no success."""
         document = _document(answer)
         failure = ServerAway if answer.status_code >= 500 or answer.status_code in _LATER else ArgumentError
-        raise failure(_problem(document) or f"{self.base} answered with status {answer.status_code}{_doubt(answer)}")
+        told = f"{self.base} answered with status {answer.status_code}{_doubt(answer)}"
+        raise failure(_problem(document) or told)
 
     def _answer(self, method: str, path: str, body: Any, key: str | None) -> httpx.Response:
         """Return the answer to a request; it is sent again when the server says so, for PATIENCE seconds in all.
 
-        After a lost answer, or a status of _PASSING, only what may be done twice is sent again: part of another
-        change may have been made.
+        After a lost answer, or a status of _PASSING, only what may be done twice is: a change may have been made.
         """
         from hooke.cluster.retrying import retry_after
 
         repeatable = method in ("GET", "PUT") or key is not None
         left, pauses = PATIENCE, iter(LOST_PAUSES if repeatable else ())
         while True:
-            answer, lost = None, ""
+            answer: httpx.Response | None = None
+            lost = ""
             try:
                 answer = self._send(method, path, body, key)
             except _Lost as error:
@@ -175,9 +176,8 @@ class Remote:
             passing = answer is None or answer.status_code in _PASSING
             later = answer is not None and (answer.status_code == 429 or (repeatable and passing))
             asked = retry_after(answer) if answer is not None and later else 0.0
-            pause = next(pauses, None) if passing and not asked else None
-            if 0 < asked <= left:
-                pause = asked
+            more = next(pauses, None) if passing and not asked else None
+            pause = asked if 0 < asked <= left else more
             if pause is None and answer is not None:
                 return answer
             if pause is None:

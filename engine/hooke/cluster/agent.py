@@ -207,7 +207,7 @@ def _serve(place: Site, home: Home, account: accounts.Account | None) -> None:
     worker.start()
     _check_refused(heartbeat, place.api)
     if worker.exitcode:
-        raise LaunchError("taking orders from the broker ended by an error, which the log has: start the agent again")
+        raise LaunchError("taking orders ended by an error, which the log has: start the agent again")
 
 
 def _check_refused(heartbeat: Heartbeat, api: str) -> None:

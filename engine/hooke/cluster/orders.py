@@ -113,8 +113,8 @@ def _check_space(path: Path) -> None:
     found = os.statvfs(path)
     if found.f_files and found.f_favail < LEAST_FILES:  # without a number: as many as there is space for
         raise LaunchError(
-            f"no inodes are left on the disk of {path} (ENOSPC): {found.f_favail} more files are possible, whatever "
-            f"space is free, and a run begins with at least {LEAST_FILES}: see df -i"
+            f"no inodes are left on the disk of {path} (ENOSPC): {found.f_favail} more files are possible, "
+            f"whatever space is free, and a run begins with at least {LEAST_FILES}: see df -i"
         )
 
 

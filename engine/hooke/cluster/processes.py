@@ -45,7 +45,7 @@ def start_time(pid: int) -> int | None:
 
 
 def halted(pid: int) -> bool:
-    """Return whether a signal has stopped a process (SIGSTOP, SIGTSTP), or a debugger: it does nothing meanwhile."""
+    """Return whether a signal (SIGSTOP, SIGTSTP) or a debugger has stopped a process: it does nothing now."""
     fields = _stat(pid)
     return fields is not None and fields[0] in "Tt"
 

@@ -12,7 +12,6 @@ from hooke.cli import submit
 from hooke.cli.remote import Remote
 from hooke.errors import ArgumentError, ServerAway
 
-
 keys = []
 """Those of the changes that were sent."""
 
