@@ -85,6 +85,29 @@ def test_nothing_on_the_broker_can_be_run_or_used(service, stored):
         assert [word for word in (*secrets, *paths, run, id, "run_deleted", "fet_1") if word in text] == []
 
 
+def test_an_agent_waits_for_a_redis_that_refuses_commands_and_takes_orders_again(stored):
+    """As a replica does until it is promoted: it ended then, with status 0, so that nobody started it again."""
+    port, client = stored
+    app, taken = broker.make_app(address := site.with_password(f"redis://127.0.0.1:{port}/0", PASSWORD)), []
+    app.task(taken.append, name=broker.TASKS["probe"])
+    quiet = {"without_gossip": True, "without_mingle": True, "without_heartbeat": True, "loglevel": "CRITICAL"}
+    worker = app.WorkController(pool="threads", concurrency=1, queues=[broker.queue("waiting")], **quiet)
+    thread = threading.Thread(target=worker.start, daemon=True)
+    thread.start()
+    try:
+        wait_for(lambda: client.client_list(_type="normal")[1:] and worker.consumer, "a connection of the agent")
+        client.replicaof("127.0.0.1", 1)
+        wait_for(lambda: worker.consumer.restart_count > 2, "refused commands")
+        assert worker.exitcode is None and thread.is_alive()
+    finally:
+        client.replicaof("no", "one")
+    sending(address).send("waiting", "probe", ORDER)
+    wait_for(lambda: taken, "the order")
+    worker.stop()
+    thread.join(LIMIT)
+    assert taken == [ORDER.model_dump(mode="json")]
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
     """Return the files of a key and of a certificate for `localhost` that is its own authority."""

@@ -17,6 +17,7 @@ import httpx
 import pytest
 from hooke_api.app import create_app
 from hooke_api.base.errors import TooLarge, Unavailable
+from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Repeating, Workers
 from hooke_api.ingest import received
 from hooke_api.storage.turns import Turns
@@ -137,6 +138,12 @@ def test_postgresql_away_is_told_and_over_when_it_is_back(request, tmp_path):
             assert "the database does not respond" in " ".join(client.get("/readyz").json()["reasons"])
             run_sql(folder, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
             assert client.post("/experiments", json=SPEC | ALONE).status_code == 201
+            for setting, status in (("on", 503), ("off", 201)):  # services do that while their disk is full
+                run_sql(folder, f"ALTER DATABASE {name} SET default_transaction_read_only = {setting}")
+                run_sql(folder, ended)
+                assert len(client.get("/experiments").json()["items"]) == 1
+                answer = client.post("/experiments", json=SPEC | ALONE)
+                assert answer.status_code == status, answer.text
 
 
 class Mortal(threading.Thread):
@@ -262,6 +269,16 @@ def fill(path: Path) -> None:
                     pass
             except OSError:
                 continue
+
+
+def test_a_disk_that_soon_takes_no_more_files_is_told(small_disk):
+    settings = Settings(home=small_disk, disk_warning=0)
+    assert health.disk_warnings(settings) == []
+    found = os.statvfs(small_disk)
+    used = found.f_files - found.f_ffree
+    subprocess.run(["mount", "-o", f"remount,nr_inodes={used + 20}", small_disk], check=True)
+    (told,) = health.disk_warnings(settings)
+    assert told.startswith("the disk of the database takes 20 more files, fewer than 1000: ")
 
 
 def test_a_full_disk_ends_nothing_and_work_goes_on_when_there_is_space(small_disk, sqlite_template):

@@ -17,12 +17,14 @@ from tests.waiting import free_port, wait_for
 
 SECRET = "db.internal:5432 /srv/hooke hunter2"
 FULL = sqlite3.OperationalError("database or disk is full")
+READ_ONLY = sqlite3.OperationalError("attempt to write a readonly database")
 CASES = [
     (OSError(errno.ENOSPC, SECRET, "/srv/hooke/hooke.db"), "no space is left on a disk"),
     (PermissionError(errno.EACCES, SECRET), "a file may not be opened"),
     (OSError(SECRET), "the operating system refuses something"),
     (OperationalError(SECRET, {}, Exception(f"connection to {SECRET} failed")), "the database does not respond"),
     (OperationalError(SECRET, {}, FULL), "the disk of the database is full"),
+    (OperationalError(SECRET, {}, READ_ONLY), "the database can only be read"),
     (IntegrityError(SECRET, {}, Exception(SECRET)), "the database refuses a statement"),
     (redis.ConnectionError(SECRET), "Redis does not respond"),
     (MemoryError(SECRET), "there is no memory left"),

@@ -4,8 +4,13 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hooke_api.models import base, clock, now
+from hooke.spec.states import RunState
+from hooke_api.models import AgentOrder, Attempt, Cluster, Leader, Run, base, clock, now
+from hooke_api.scheduling import ahead
 from hooke_api.scheduling import scheduler as scheduling
+from hooke_api.scheduling.holds import LONGEST_SECONDS
+from hooke_api.scheduling.leader import Leadership
+from sqlalchemy import select, update
 
 from tests.api.databases import ONE_KIND
 from tests.api.hands import HELLO, start, steps
@@ -94,6 +99,51 @@ def test_a_clock_that_jumps_loses_no_run(service, monkeypatch, hours):
     set_attempts(service, leased_until=now() - timedelta(hours=3))
     service.scheduler.look()
     assert states(service) == ["lost"]
+
+
+def test_after_a_clock_was_set_back_nothing_waits_for_the_time_that_was(service):
+    """A supervisor that died meanwhile would be waited for, its cluster be online, an order not be sent again."""
+    supervisor = service.launch(retry={"attempts": 3, "backoff_seconds": 20})
+    supervisor.report("starting", "running")
+    hour, lease = timedelta(hours=1), timedelta(seconds=service.settings.lease_seconds)
+    before = now() + hour
+    set_attempts(service, leased_until=before + lease, sent_at=before, asked_at=before)
+    with service.database.write() as session:
+        session.execute(update(Cluster).values(seen_at=before, held_until=before))
+        session.execute(update(AgentOrder).values(made_at=before))
+        session.execute(update(Run).values(not_before=before, state=RunState.QUEUED, failures=2))
+    monotonic, database_at = service.scheduler._watched
+    service.scheduler._watched = monotonic, database_at + hour
+    service.scheduler.look()
+    with service.database.read() as session:
+        attempt = session.scalars(select(Attempt)).first()
+        cluster, run = session.get(Cluster, "local"), session.scalars(select(Run)).one()
+        order = session.scalars(select(AgentOrder).order_by(AgentOrder.made_at)).first()
+    for at in (attempt.sent_at, attempt.asked_at, cluster.seen_at, order.made_at):
+        assert at <= now()
+    assert attempt.leased_until <= now() + lease
+    assert cluster.held_until <= now() + timedelta(seconds=LONGEST_SECONDS)
+    assert run.not_before <= now() + timedelta(seconds=40), "the pause after the second failure"
+
+
+def test_times_that_lie_ahead_as_they_may_are_left_alone(service):
+    supervisor = service.launch()
+    supervisor.report("starting", "running")
+    lease = now() + timedelta(seconds=service.settings.lease_seconds - 1)
+    set_attempts(service, leased_until=lease, sent_at=now() + timedelta(seconds=30))
+    with service.database.read() as session:
+        assert not ahead.any_ahead(session, now(), service.settings)
+    assert ahead.pull_back(service.database, service.settings) == 0
+
+
+def test_nobody_waits_for_a_leader_from_before_the_clock_was_set_back(service):
+    """It was killed, and gave nothing back: nothing would be scheduled for an hour."""
+    term = timedelta(seconds=10)
+    for until, leads in ((now() + timedelta(hours=1), True), (now() + term, False)):
+        mine = Leadership(service.database, term, "test")
+        with service.database.write() as session:
+            session.merge(Leader(name="test", holder="another one", until=until))
+        assert mine.hold() is leads
 
 
 def test_nothing_expires_after_a_time_in_which_no_lease_could_be_renewed(service, monkeypatch):

@@ -59,6 +59,16 @@ def test_steps_are_stored_as_they_were_sent(service):
     assert service.count(Chunk) == 1  # blocks of one request become one chunk
 
 
+@ONE_KIND
+def test_a_supervisor_that_goes_on_behind_the_end_of_its_run_is_told_to_end(service):
+    """Another run may have its cluster by now; one that only delivers what it wrote is left alone."""
+    supervisor = service.launch()
+    supervisor.report("starting", "running", "failed_user")
+    assert supervisor.send(renew=False).cancel is False
+    assert supervisor.send(renew=True).cancel is True
+    assert service.run(supervisor.id)["state"] == "failed_user"
+
+
 def test_a_column_only_some_blocks_have_is_nan_elsewhere(service):
     supervisor = service.launch()
     supervisor.send(rank(0, start(), steps(1, n=2), steps(2, n=2, first=3, staleness=[1.0, 2.0])))

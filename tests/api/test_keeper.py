@@ -1,13 +1,17 @@
 """What the keeper of `hooke up` notices of a part: its end, and that it does not answer any more."""
 
 import asyncio
+import os
+import shutil
+import signal
 import sys
+from dataclasses import replace
 
 from hooke_api.local import parts
 from hooke_api.local.instance import Instance
 from hooke_api.local.keeper import Keeper, KeptProcess, limit_log
 
-from tests.waiting import free_port, wait_for_async
+from tests.waiting import LIMIT, free_port, wait_for_async
 
 HANGS = """
 import faulthandler, http.server, sys, time
@@ -46,6 +50,36 @@ def test_a_part_that_hangs_is_ended_and_starts_again(tmp_path):
     assert "in do_GET" in (tmp_path / "log").read_text()  # the log says where it was
 
 
+def test_a_part_that_a_signal_has_stopped_is_left_alone_and_goes_on(tmp_path):
+    port, said, pids = free_port(), [], []
+    command = (sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(tmp_path))
+    part = KeptProcess("api", command, {}, tmp_path / "log", f"http://127.0.0.1:{port}/livez", hangs_after=0.6)
+
+    async def keep() -> None:
+        keeper = Keeper(part, lambda name, pid: pids.append(pid), said.append)
+        await keeper.start()
+        try:
+            await wait_for_async(lambda: "GET /livez" in part.log.read_text(), "an answered probe")
+            os.kill(pids[0], signal.SIGSTOP)
+            await wait_for_async(lambda: said, "the keeper to notice")
+            assert said == [f"api is stopped by a signal, {STOPPED} kill -CONT {pids[0]}"]
+            await asyncio.sleep(1.5)  # more than twice as long as it may hang
+            assert (keeper.alive, len(pids), len(said)) == (True, 1, 1)
+            os.kill(pids[0], signal.SIGCONT)
+            await wait_for_async(lambda: len(said) == 2, "the keeper to notice that it goes on")
+            await asyncio.sleep(0.7)
+            assert (pids, said[1:]) == (pids[:1], ["api goes on"])
+            os.kill(pids[0], signal.SIGSTOP)
+        finally:
+            await keeper.stop(LIMIT)  # also one that is stopped ends in order
+        assert keeper._process.returncode == -signal.SIGTERM
+
+    asyncio.run(keep())
+
+
+STOPPED = "as by `kill -STOP`, and answers nobody; it is left alone until it goes on:"
+
+
 def test_a_part_that_has_not_answered_yet_is_left_alone(tmp_path):
     """It may be migrating its database for as long as it needs."""
     said = []
@@ -62,6 +96,37 @@ def test_a_part_that_has_not_answered_yet_is_left_alone(tmp_path):
 
     asyncio.run(keep())
     assert said == []
+
+
+def test_a_part_whose_socket_is_gone_starts_again_with_its_folder(tmp_path):
+    """The system removes $XDG_RUNTIME_DIR when its user signs out: nobody could reach Redis any more."""
+    place, said, pids = tmp_path / "runtime" / "redis.sock", [], []
+    command = (sys.executable, "-c", LISTENS, str(place))
+    part = KeptProcess("redis", command, {}, tmp_path / "log", hangs_after=0.6)
+    part = replace(part, prepare=place.parent.mkdir, socket=place)
+
+    async def keep() -> None:
+        keeper = Keeper(part, lambda name, pid: pids.append(pid), said.append)
+        await keeper.start()
+        try:
+            await wait_for_async(place.exists, "the socket")
+            await asyncio.sleep(0.7)
+            assert len(pids) == 1, "it is left alone"
+            shutil.rmtree(place.parent)
+            await wait_for_async(lambda: len(pids) == 2 and place.exists(), "the second start")
+        finally:
+            await keeper.stop(1.0)
+
+    asyncio.run(keep())
+    assert said[0] == f"redis cannot be reached, as {place} was removed; it is stopped, and starts again"
+
+
+LISTENS = """
+import socket, sys, time
+with socket.socket(socket.AF_UNIX) as listening:
+    listening.bind(sys.argv[1])
+    time.sleep(1000)
+"""
 
 
 def test_a_note_that_cannot_be_written_does_not_end_the_watch(tmp_path):

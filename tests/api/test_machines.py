@@ -7,6 +7,7 @@ from hooke.spec.states import RunState
 from hooke_api.models import Cluster, Run, now
 from hooke_api.scheduling.machines import turns
 from hooke_api.scheduling.queued import choose
+from pydantic import ValidationError
 from sqlalchemy import update
 
 from tests.api.comparisons.test_leaderboard import left_out, measured
@@ -282,3 +283,17 @@ def test_a_cluster_may_be_in_an_experiment_with_several_kinds_of_workers(service
     plain = [{"name": "again", "computed_on": "lab", "workers": [2], "seeds": 1}]
     refused = service.client.post("/experiments", json=SPEC | ALONE | {"clusters": plain})
     assert refused.json()["errors"][0]["pointer"] == "/clusters/0/computed_on"
+
+
+@ONE_KIND
+def test_a_cluster_whose_queue_cannot_be_read_keeps_no_other_from_its_runs(service):
+    """Whatever it is: an error of a pass ended it, and every later one, for all clusters."""
+    for name in ("broken", "local"):
+        service.hello(name)
+        service.submit(name=name, clusters=[{"name": name, "workers": [2], "seeds": 1}])
+    with service.database.write() as session:
+        session.execute(update(Cluster).where(Cluster.name == "broken").values(policy={"order": "by chance"}))
+    for _ in range(2):
+        with pytest.raises(ValidationError, match="by chance"):
+            service.scheduler.look()
+    assert [cluster for cluster, _ in service.line.launched] == ["local"]

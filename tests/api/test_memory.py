@@ -17,11 +17,14 @@ from hooke_api.base.caches import Budget, Cache
 from hooke_api.base.rates import Buckets
 from hooke_api.base.settings import Settings
 from hooke_api.metrics import loading
+from hooke_api.metrics.evaluations import later_evaluations
 from hooke_api.metrics.increments import COLUMNS, Increments
+from hooke_api.metrics.pieces import Ahead
 from hooke_api.metrics.schemas import Band, BandAnswer
 from hooke_api.storage import blocks
 from hooke_api.storage import database as storage
 from hooke_api.storage.database import Database
+from sqlalchemy import event
 
 from tests.api.databases import ONE_KIND
 
@@ -113,6 +116,20 @@ def test_all_caches_of_an_application_have_one_limit(service):
         (cache,) = [each for each in vars(found).values() if isinstance(each, Cache)]
         assert cache._budget is service.app.state.caches
     assert service.app.state.caches._limit == Settings.model_fields["caches_limit"].default
+
+
+@ONE_KIND
+def test_looks_at_any_number_of_runs_are_statements_of_few_shapes(database):
+    """Each shape is compiled and kept: with a hundred runs in an experiment there would be a hundred of each."""
+    shapes = set()
+    event.listen(database.engine, "before_cursor_execute", lambda _c, _k, text, *_: shapes.add(text))
+    with database.read() as session:
+        for runs in range(1, 200):
+            places = {f"run_{i}": (1, 0, 5) for i in range(runs)}
+            assert later_evaluations(session, places) == {}
+            Ahead(session, dict.fromkeys(places, 0))
+    shapes.discard("BEGIN")
+    assert len(shapes) <= 2 * 8, "of conditions 1, 2, 4, ..., 128"
 
 
 def test_buckets_that_are_full_again_are_forgotten():

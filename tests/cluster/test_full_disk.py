@@ -66,6 +66,17 @@ def test_a_launch_without_space_is_reported_with_its_cause(disk):
     assert all(home.attempt(run, 1).dead.exists() for run in ("run_a", "run_b"))
 
 
+def test_a_disk_that_takes_no_more_files_is_told_from_one_without_space(disk):
+    """Both are ENOSPC, and `df` shows free space."""
+    home = Home(disk / "home")
+    home.path.mkdir()
+    used = os.statvfs(disk).f_files - os.statvfs(disk).f_ffree
+    subprocess.run(["mount", "-o", f"remount,nr_inodes={used + 20}", str(disk)], check=True)
+    (failed,) = orders.launch(home, "http://127.0.0.1:1", [order("run_a")])
+    assert "no inodes are left" in failed.why and "(ENOSPC): 20 more files" in failed.why
+    assert not list(home.path.glob("jobs/*/job.json"))
+
+
 def test_what_cannot_be_written_at_all_is_named_by_its_error(disk, monkeypatch):
     """The check of free space does not see everything: quotas, inodes."""
     monkeypatch.setattr(orders, "LEAST_FREE", 0)

@@ -135,6 +135,9 @@ def test_a_starting_agent_takes_over_what_was_left_at_a_new_address(agent):
     launch(agent, order(agent, owned))
     agent.running(owned)
     before = holder(agent.folder(owned).lock)
+    damaged = agent.home.job("0-damaged")  # the first one, and no other is kept from its supervisor by it
+    damaged.path.mkdir()
+    damaged.description.write_text("{")
     assert len(orders.recover(agent.home, agent.api.url)) == 1
     delivered(agent, run)
     assert agent.api.end(run).state in ("succeeded", "failed_infra")

@@ -113,6 +113,8 @@ def test_the_proxy_knows_the_apis_and_does_not_buffer():
     assert upstreams.split() == [f"{name}:7450" for name in SERVICES if name.startswith("api-")]
     assert "flush_interval -1" in lines
     assert "lb_policy round_robin" in lines, "another policy may choose a dead one for every try"
+    (repeated,) = re.findall(r"lb_retry_match \{\s+method (.+)\s+\}", lines)
+    assert repeated.split() == ["GET", "HEAD"], "part of a change may have been made"
     hosts = json.loads(SERVICES["api-1"]["environment"]["HOOKE_ALLOWED_HOSTS"].replace("${", "").replace("}", ""))
     assert {"proxy", "api-1", "api-2"} <= set(hosts), "the API refuses other Host headers"
 

@@ -163,8 +163,15 @@ def test_the_socket_has_a_short_path_under_any_home(tmp_path, monkeypatch):
     assert not instance.runtime.exists()
 
 
+def test_the_socket_is_where_it_stays_when_its_user_signs_out(tmp_path, monkeypatch):
+    """The system removes XDG_RUNTIME_DIR then; `hooke up` may go on, in tmux for example."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    (tmp_path / "run").mkdir()
+    assert not runtime_folder(tmp_path).is_relative_to(tmp_path / "run")
+
+
 def test_a_folder_that_others_can_enter_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / f"hooke-{os.getuid()}").mkdir(mode=0o755)
     if len(str(runtime_folder(tmp_path))) > 100 or not str(runtime_folder(tmp_path)).startswith(str(tmp_path)):
         pytest.fail(f"{tmp_path} is too long for this test")

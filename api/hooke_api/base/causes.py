@@ -20,6 +20,8 @@ _OF_SYSTEM = {
 }
 _FULL = ("database or disk is full", "No space left on device")
 """Words of SQLite and PostgreSQL for a full disk."""
+_READ_ONLY = ("readonly database", "read-only transaction")
+"""Words of SQLite and PostgreSQL for one that takes no changes."""
 _OTHERS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
     (AWAY, "the database does not respond"),
     (SQLAlchemyError, "the database refuses a statement"),
@@ -33,6 +35,8 @@ def cause(error: BaseException) -> str:
     """Return why work has failed, without any text of the error, which belongs in the log."""
     if isinstance(error, DBAPIError) and any(words in str(error.orig) for words in _FULL):
         return "the disk of the database is full"
+    if isinstance(error, DBAPIError) and any(words in str(error.orig) for words in _READ_ONLY):
+        return "the database can only be read"
     if isinstance(error, OSError) and error.errno in _OF_SYSTEM:
         return _OF_SYSTEM[error.errno]
     return next((said for kinds, said in _OTHERS if isinstance(error, kinds)), "an unexpected error")

@@ -11,13 +11,14 @@ import asyncio
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Protocol
 
 import structlog
 
 from hooke_api.base.causes import LOG, cause
+from hooke_api.base.errors import AWAY, Unavailable
 from hooke_api.base.watchdog import Watchdog
 
 LOOK_SECONDS = 1.0
@@ -144,6 +145,24 @@ def still_working() -> None:
     thread = threading.current_thread()
     if isinstance(thread, Repeating):
         thread.lives()
+
+
+def every(works: Iterable[Callable[[], object]], at_once: tuple[type[Exception], ...] = ()) -> None:
+    """Do all works; then raise the first error of one. What one run is stored with must not keep back all others.
+
+    Raises at once what the next work would meet, too: a database that is away, too many writers, `at_once`.
+    """
+    first: Exception | None = None
+    common: tuple[type[Exception], ...] = (*AWAY, Unavailable, *at_once)
+    for work in works:
+        try:
+            work()
+        except common:
+            raise
+        except Exception as error:
+            first = first or error
+    if first is not None:
+        raise first
 
 
 class Repeating(threading.Thread):

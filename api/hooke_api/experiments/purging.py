@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import structlog
@@ -28,7 +29,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.durations import kept
 from hooke_api.base.settings import Settings
-from hooke_api.base.workers import Repeating
+from hooke_api.base.workers import Repeating, every
 from hooke_api.experiments.deleting import retire
 from hooke_api.models import Attempt, AttemptToken, Base, Experiment, Project, Removal, Run, database_time
 from hooke_api.scheduling import fetches
@@ -69,9 +70,10 @@ class Purger(Repeating):
             ended_tokens.remove(self.database)
             self._tokens_at = time.monotonic() + TOKENS_SECONDS
         self._retire()
-        for experiment_id, number in self._due():
-            if not self._purge(experiment_id):
-                return  # stopped, or another process leads
+        every(partial(self._purge_one, experiment_id, number) for experiment_id, number in self._due())
+
+    def _purge_one(self, experiment_id: str, number: int) -> None:
+        if not self.ended.is_set() and self.leadership.hold() and self._purge(experiment_id):
             log.info("an experiment was purged", experiment=experiment_id, number=number)
 
     def close(self) -> None:

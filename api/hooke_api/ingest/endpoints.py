@@ -127,11 +127,12 @@ def store(session: Session, received: Received, settings: Settings, mine: Attemp
         until = database_time(session) + timedelta(seconds=settings.lease_seconds)
         leases.renew(session, run, attempt, until)
     session.flush()
+    over = run.state in TERMINAL  # a supervisor that still renews would train for nothing, beside the next run
     return IngestAnswer(
         acknowledged=acknowledged,
         logs=attempt.logs,
         reports=attempt.reports,
-        cancel=current and (run.cancel_requested or run.state is RunState.CANCELLED),
+        cancel=current and (run.cancel_requested or run.state is RunState.CANCELLED or (over and sent.renew)),
         checkpoints=attempt.checkpoints_asked,
         files=files,
         fenced=not current,

@@ -81,11 +81,15 @@ class Instance:
         self._reserved: list[socket.socket] = []
         self.runtime = runtime_folder(self.home)
         try:
-            for folder in (self.runtime.parent, self.runtime):
-                _private(folder)
+            self.prepare()
         except BaseException:  # also Ctrl-C: unlock the folder before passing it on
             self._lock.release()
             raise
+
+    def prepare(self) -> None:
+        """Make the folder of sockets. Raises StartError if others can enter it, OSError."""
+        for folder in (self.runtime.parent, self.runtime):
+            _private(folder)
 
     def choose_port(self, host: str, asked: int | None) -> str | None:
         """Set `port`; return a message if it is not the expected one. Raises StartError if `asked` is taken.
@@ -149,10 +153,11 @@ def bindable(host: str, port: int) -> bool:
 def runtime_folder(home: Path) -> Path:
     """Return the private folder, with a short path, for the sockets of `home`.
 
-    The path of a unix socket has at most 107 bytes, so sockets cannot be placed in an arbitrary home.
+    The path of a unix socket has at most 107 bytes, so sockets cannot be placed in an arbitrary home. Of the
+    places for them $XDG_RUNTIME_DIR is the last: it is removed when its user signs out, whatever goes on.
     """
     name = hashlib.sha256(os.fsencode(home)).hexdigest()[:12]
-    for base in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):  # noqa: S108 - owner checked below
+    for base in (tempfile.gettempdir(), "/tmp", os.environ.get("XDG_RUNTIME_DIR")):  # noqa: S108 - owner checked below
         if not base or not Path(base).is_dir():
             continue
         top = Path(base) / f"hooke-{os.getuid()}"

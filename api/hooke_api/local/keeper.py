@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hooke.cluster.http_client import client_options, httpx
-from hooke.cluster.processes import signal_all, start_time
+from hooke.cluster.processes import halted, signal_all, start_time
+from hooke.errors import HookeError
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
@@ -32,6 +33,10 @@ HANGS_AFTER = 60.0
 LOG_BYTES = 32 * 2**20
 """Size of a log from which on it begins anew; the one before stays as *.log.1."""
 _LOG_SECONDS = 10.0
+_STOPPED = (
+    "{name} is stopped by a signal, as by `kill -STOP`, and answers nobody; it is left alone until it goes on: "
+    "kill -CONT {pid}"
+)
 _LEAST_PROBES = 3
 """Number of probes without an answer before a part counts as hanging, whatever the clock says."""
 
@@ -48,6 +53,10 @@ class KeptProcess:
     """URL that it answers while it works; None: only its end is noticed."""
     hangs_after: float = HANGS_AFTER
     """Seconds without an answer, after it has answered before, after which it is ended and starts again."""
+    socket: Path | None = None
+    """Socket through which alone it can be reached: where that was removed, the part is ended and starts again."""
+    prepare: Callable[[], None] = lambda: None
+    """Called before each start; may raise OSError."""
 
 
 class Keeper:
@@ -81,6 +90,7 @@ class Keeper:
         self._limiting = asyncio.create_task(self._limit_log(), name=f"limit the log of {self.part.name}")
 
     async def _spawn(self) -> None:
+        self.part.prepare()
         tether = (sys.executable, "-m", "hooke.cluster.guard", "--tether", str(os.getpid()), "--")
         with self.part.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
@@ -109,8 +119,9 @@ class Keeper:
                 return
             try:
                 await self._spawn()
-            except OSError as error:  # no memory, or no space for the note: it is tried again, later and later
-                self._say(f"{self.part.name} cannot be started: {error.strerror}")
+            except (OSError, HookeError) as error:  # no memory, no space for the log: again, later and later
+                why = error.strerror if isinstance(error, OSError) else error
+                self._say(f"{self.part.name} cannot be started: {why}")
 
     async def _limit_log(self) -> None:
         while True:
@@ -119,37 +130,67 @@ class Keeper:
 
     async def _ended(self, process: asyncio.subprocess.Process) -> int:
         """Return the status of a part when it has ended, by itself or because it was hanging."""
-        if self.part.probe is None:
-            return await process.wait()
-        watching = asyncio.create_task(self._watch(process, self.part.probe))
+        watching = []
+        if self.part.probe is not None:
+            watching.append(asyncio.create_task(self._watch(process, self.part.probe)))
+        if self.part.socket is not None:
+            watching.append(asyncio.create_task(self._watch_socket(process, self.part.socket)))
         try:
             return await process.wait()
         finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+            for task in watching:
+                task.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
+
+    async def _watch_socket(self, process: asyncio.subprocess.Process, place: Path) -> None:
+        """End a part whose socket was there and is not any more, at two looks: it makes it anew when it starts."""
+        was_there, missing = False, 0
+        while process.returncode is None:
+            there = place.is_socket()
+            was_there, missing = was_there or there, 0 if there else missing + 1
+            if was_there and missing > 1:
+                self._say(
+                    f"{self.part.name} cannot be reached, as {place} was removed; it is stopped, and starts again"
+                )
+                await self._end(process, signal.SIGTERM, signal.SIGKILL)
+                return
+            await asyncio.sleep(self.part.hangs_after / 12)
 
     async def _watch(self, process: asyncio.subprocess.Process, url: str) -> None:
-        """End a part that has answered and then does not for too long; `_keep` starts it again."""
+        """End a part that has answered and then does not for too long; `_keep` starts it again.
+
+        One that a signal has stopped is left alone until it goes on: who stopped it wants it as it is.
+        """
         interval = self.part.hangs_after / 12
         heard: float | None = None
-        unheard = 0
+        unheard, stopped = 0, False
         options = client_options(url) | {"trust_env": False}
         async with httpx.AsyncClient(timeout=interval, **options) as client:
             while process.returncode is None:
                 if await _answers(client, url):
                     heard, unheard = time.monotonic(), 0
+                elif halted(process.pid):
+                    heard, unheard = heard and time.monotonic(), 0
+                    if not stopped:
+                        self._say(_STOPPED.format(name=self.part.name, pid=process.pid))
+                    stopped = True
                 else:
                     unheard += 1
+                if stopped and not unheard and not halted(process.pid):
+                    stopped = False
+                    self._say(f"{self.part.name} goes on")
                 if heard is not None and unheard >= _LEAST_PROBES:
                     silent = time.monotonic() - heard
                     if silent > self.part.hangs_after:
                         self._say(f"{self.part.name} has not answered for {silent:.0f} s and was stopped")
-                        await self._end_hanging(process)
+                        # on the first, Python logs where every thread is
+                        await self._end(process, signal.SIGABRT, signal.SIGKILL)
                         return
                 await asyncio.sleep(interval)
 
-    async def _end_hanging(self, process: asyncio.subprocess.Process) -> None:
-        for number in (signal.SIGABRT, signal.SIGKILL):  # on the first, Python logs where every thread is
+    async def _end(self, process: asyncio.subprocess.Process, *signals: int) -> None:
+        """Send one signal after the other until the process has ended."""
+        for number in signals:
             with suppress(ProcessLookupError):
                 process.send_signal(number)
             with suppress(TimeoutError):
@@ -161,6 +202,7 @@ class Keeper:
         self._stopping = True
         if self._process is not None and self._process.returncode is None:
             self._signal(signal.SIGTERM)
+            self._signal(signal.SIGCONT)  # one that is stopped would not hear it
             try:
                 await asyncio.wait_for(self._process.wait(), grace)
             except TimeoutError:

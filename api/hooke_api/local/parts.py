@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -54,7 +55,9 @@ def redis(instance: Instance) -> KeptProcess:
         "daemonize": "no",
     }
     command = [redis_server(), *(word for name, value in options.items() for word in (f"--{name}", value))]
-    return KeptProcess("redis", tuple(command), for_user_code(os.environ), instance.logs / "redis.log")
+    environment, log = for_user_code(os.environ), instance.logs / "redis.log"
+    made = KeptProcess("redis", tuple(command), environment, log)
+    return replace(made, socket=instance.socket, prepare=instance.prepare)
 
 
 def api(instance: Instance, host: str) -> KeptProcess:

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from hooke_api.base.workers import still_working
 from hooke_api.metrics.table import Floats
 from hooke_api.models import StoredEvaluation
+from hooke_api.storage.statements import filled
 
 Row = tuple[Any, ...]
 Place = tuple[int, int, int]
@@ -25,7 +26,7 @@ Place = tuple[int, int, int]
 NOTHING: Mapping[str, float] = {}
 ROWS = 1000
 """Rows that are read from the database at a time."""
-RUNS = 100
+RUNS = 128
 """Runs whose later evaluations one query reads: each is a condition of its own."""
 
 
@@ -92,13 +93,15 @@ def evaluations_by_run(session: Session, parts: Iterable[list[str]]) -> Iterator
 
 def later_evaluations(session: Session, after: Mapping[str, Place]) -> dict[str, list[Row]]:
     """Return the rows of each run that its attempt and rank have written behind a place."""
-    of = StoredEvaluation
-    behind = [
-        (of.run_id == run) & (of.attempt == attempt) & (of.rank == rank) & (of.seq > seq)
-        for run, (attempt, rank, seq) in after.items()
-    ]
-    parts = (or_(*behind[i : i + RUNS]) for i in range(0, len(behind), RUNS))
+    behind = [_behind(run, place) for run, place in after.items()]
+    parts = (or_(*filled(behind[i : i + RUNS], _behind("", (0, 0, 0)))) for i in range(0, len(behind), RUNS))
     return defaultdict(list, (each for part in parts for each in _rows(session, part)))
+
+
+def _behind(run: str, place: Place) -> ColumnElement[bool]:
+    attempt, rank, seq = place
+    of = StoredEvaluation
+    return (of.run_id == run) & (of.attempt == attempt) & (of.rank == rank) & (of.seq > seq)
 
 
 def _rows(session: Session, those: ColumnElement[bool]) -> Iterator[tuple[str, list[Row]]]:

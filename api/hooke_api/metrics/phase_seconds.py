@@ -56,7 +56,8 @@ class RankSeconds:
         gone = np.clip((some - began) / np.where(room > 0, room, 1.0), 0.0, 1.0)
         gone = np.where(room > 0, gone, some >= ended[1:][at])
         more = so_far[:, 1:][:, at] - (1 - gone) * values[:, at]
-        return RankSeconds(np.hstack((self.found, more)), so_far[:, -1], float(ended[-1]), float(wall[-1]))
+        last = so_far[:, -1].copy()  # a view would keep the sums of all these steps in memory
+        return RankSeconds(np.hstack((self.found, more)), last, float(ended[-1]), float(wall[-1]))
 
     def in_parts(self, edges: int) -> Floats:
         """Return the seconds in each part between so many edges. Shape (8, edges - 1)."""

@@ -25,11 +25,12 @@ from hooke_api.metrics.attempts import Begun, limits_of
 from hooke_api.metrics.table import COLUMNS, Column
 from hooke_api.models import Chunk
 from hooke_api.storage import blocks, steps
+from hooke_api.storage.statements import filled
 from hooke_api.storage.steps_file import Segment, StepsFile
 
 FEW_STEPS, MOST_ROWS = 40_000, 10
 """Rows are read for so many steps at a time if they are short, at most so many times as many as otherwise."""
-RUNS, IDS, MOST_PIECES = 100, 512, 5000
+RUNS, IDS, MOST_PIECES = 128, 512, 5000
 """Of one query: runs, rows that are read, rows that are listed."""
 
 
@@ -100,9 +101,10 @@ class Ahead:
     def _listed(self, session: Session, after: Mapping[str, int]) -> Iterator[tuple[str, list[Any]]]:
         """Yield runs with what is said of their new rows."""
         new = [(Chunk.run_id == run) & (Chunk.id > number) for run, number in after.items()]
+        nothing = (Chunk.run_id == "") & (Chunk.id > 0)
         for begin in range(0, len(new), RUNS):
             query = select(Chunk.run_id, Chunk.id, Chunk.attempt, Chunk.rank, Chunk.n)
-            query = query.where(or_(*new[begin : begin + RUNS])).limit(MOST_PIECES)
+            query = query.where(or_(*filled(new[begin : begin + RUNS], nothing))).limit(MOST_PIECES)
             rows = session.execute(query.order_by(Chunk.run_id, Chunk.attempt, Chunk.rank, Chunk.seq)).all()
             cut = rows[-1][0] if len(rows) == MOST_PIECES else None  # the last one may have more
             for run, own in groupby(rows, key=itemgetter(0)):
@@ -247,7 +249,7 @@ def _stored(session: Session, ids: Sequence[int]) -> dict[int, _Stored]:
     """
     if not ids:
         return {}
-    named = [*ids, *([ids[-1]] * ((1 << (len(ids) - 1).bit_length()) - len(ids)))]
+    named = filled(ids, ids[-1])
     query = select(Chunk.id, Chunk.n, type_coerce(Chunk.header, Text), Chunk.data).where(Chunk.id.in_(named))
     return {number: (n, _header(header), data) for number, n, header, data in session.execute(query)}
 

@@ -148,7 +148,8 @@ def unpacked(run: Facts, data: bytes) -> Growing | None:
     arrays: _Arrays = {}
     for name, dtype, shape in header["arrays"]:
         count = int(np.prod(shape, dtype=np.int64))
-        arrays[name] = np.frombuffer(data, dtype, count, begin).reshape(shape)
+        # a copy: one array that is never extended, also an empty one, would keep all of the data in memory
+        arrays[name] = np.frombuffer(data, dtype, count, begin).reshape(shape).copy()
         begin += arrays[name].nbytes
     levels = {
         metric: Thinned(n, gaps, arrays[f"{metric} at"], _x(arrays, metric), arrays[f"{metric} y"])

@@ -14,11 +14,15 @@ from sqlalchemy.exc import IntegrityError
 from hooke_api.models import Leader, database_time
 from hooke_api.storage.database import Database
 
+AHEAD = timedelta(minutes=1)
+"""Beyond a term, how far ahead the end of one may lie: further only if the clock was set back since."""
+
 
 class Leadership:
     """A row that one process holds and renews; another one takes it over after it has expired.
 
-    It expires by the database's clock; when to renew it is decided by a clock that never jumps.
+    It expires by the database's clock; when to renew it is decided by a clock that never jumps. One that expires
+    further ahead than any term lasts was taken before the clock was set back, by a process that is gone.
     """
 
     def __init__(self, database: Database, term: timedelta, role: str = "scheduler") -> None:
@@ -41,9 +45,10 @@ class Leadership:
         try:
             with self.database.write() as session:
                 at = database_time(session)
+                over = or_(Leader.until < at, Leader.until > at + self.term + AHEAD)
                 result = session.execute(
                     update(Leader)
-                    .where(Leader.name == self.role, or_(Leader.holder == self.name, Leader.until < at))
+                    .where(Leader.name == self.role, or_(Leader.holder == self.name, over))
                     .values(holder=self.name, until=at + self.term)
                 )
                 assert isinstance(result, CursorResult)  # noqa: S101 - an UPDATE has a count

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Protocol
 
 import structlog
@@ -22,9 +23,10 @@ from sqlalchemy.orm import Session
 
 from hooke_api.base.causes import LOG, cause
 from hooke_api.base.settings import Settings
+from hooke_api.base.workers import every
 from hooke_api.events.bus import Bus
 from hooke_api.models import Attempt, Cluster, Event, NumberSequence, Run, Webhook, database_time
-from hooke_api.scheduling import calibrations, fetches, forgetting, leases, orders
+from hooke_api.scheduling import ahead, calibrations, fetches, forgetting, leases, orders
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.scheduling.lifecycle import Cause, move
 from hooke_api.scheduling.queued import choose, free_hosts, unsent
@@ -87,6 +89,8 @@ class Scheduler(threading.Thread):
         """What is said of it to everybody."""
         self._unheard: str | None = None
         """Why the last order could not be sent."""
+        self._pulled_back = False
+        """Whether times that lay ahead of the clock were looked for since it may have been set back."""
         self._watched: tuple[float, datetime] | None = None
         """When leases were looked at last, by a clock that never jumps and by the database's."""
 
@@ -133,24 +137,18 @@ class Scheduler(threading.Thread):
         """Run one pass, if this process leads."""
         if not self.leadership.hold():
             self.up_since, self._watched = time.monotonic(), None  # a new leader waits for one lease
+            self._pulled_back = False
             self._unheard = None
             return
-        self._expire()
-        self._plan()
-        self._dispatch()
-        calibrations.expire(self.database)
-        if time.monotonic() >= self._silent_until:
-            self._send_orders()
-        self._trim()
+        calibrated = partial(calibrations.expire, self.database)
+        every((self._expire, self._plan, self._dispatch, calibrated, self._send_orders, self._trim))
 
     def _send_orders(self) -> None:
         """Send what is to be sent; the first order that cannot be ends it, or each would be waited for in turn."""
+        if time.monotonic() < self._silent_until:
+            return
         try:
-            self._send()
-            self._ask()
-            self._calibrate()
-            self._forget()
-            self._fetch()
+            every((self._send, self._ask, self._calibrate, self._forget, self._fetch), at_once=(LineDown,))
             self._unheard = None
         except LineDown as error:
             if self._unheard is None:
@@ -162,9 +160,14 @@ class Scheduler(threading.Thread):
         with self.database.read() as session:
             at = database_time(session)
             self._notice_gap(at)
-            if time.monotonic() - self.up_since < self.settings.lease_seconds:
-                return  # leases could not be renewed while the API or its database was away
-            due = leases.due(session, at, self.settings)
+            late = not self._pulled_back and ahead.any_ahead(session, at, self.settings)
+            # leases could not be renewed while the API or its database was away
+            renewable = time.monotonic() - self.up_since >= self.settings.lease_seconds
+            due = renewable and leases.due(session, at, self.settings)
+        if late:
+            count = ahead.pull_back(self.database, self.settings)
+            log.warning("times in the database lay ahead of its clock, which was set back", count=count)
+        self._pulled_back = True
         if due:
             with self.database.write() as session:
                 leases.expire(session, database_time(session), self.settings)
@@ -177,7 +180,7 @@ class Scheduler(threading.Thread):
             passed = monotonic - self._watched[0]
             jumped = abs((at - self._watched[1]).total_seconds() - passed)
             if passed > most or jumped > most:
-                self.up_since = monotonic
+                self.up_since, self._pulled_back = monotonic, False
                 log.warning(
                     "leases are granted once more", seconds_without_a_look=passed, jump_of_the_clock=jumped
                 )
@@ -186,10 +189,12 @@ class Scheduler(threading.Thread):
     def _dispatch(self) -> None:
         with self.database.read() as session:
             hosts = free_hosts(session, database_time(session), self.settings)
-        for host in hosts:
-            with self.database.write() as session:
-                for run in choose(session, host, timedelta(seconds=self.settings.agent_seconds)):
-                    self._write_down(session, run)
+        every(partial(self._dispatch_to, host) for host in hosts)
+
+    def _dispatch_to(self, host: str) -> None:
+        with self.database.write() as session:
+            for run in choose(session, host, timedelta(seconds=self.settings.agent_seconds)):
+                self._write_down(session, run)
 
     def _write_down(self, session: Session, run: Run) -> None:
         if not move(session, run, RunState.DISPATCHED, Cause("scheduler", f"sent to {run.host}")):

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Request
 from sqlalchemy import Connection, create_engine, event, make_url, text
+from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from hooke_api.storage import evaluated, outbox, revisions, trail
@@ -79,6 +81,7 @@ class Database:
         if self.sqlite:
             event.listen(self.engine, "connect", self._prepare)
             event.listen(self.engine, "begin", _begin)
+        event.listen(self.engine, "handle_error", _read_only)
 
     def _prepare(self, connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver does not begin transactions: `_begin` does
@@ -158,6 +161,16 @@ def alembic_config(folder: Path, connection: Connection | None = None) -> Config
 def _begin(connection: Connection) -> None:
     write = connection.get_execution_options().get(evaluated.WRITES)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+def _read_only(context: ExceptionContext) -> None:
+    """Raise what a database that is away raises where it takes no changes: while its disk is full, for example.
+
+    PostgreSQL is told to do that by `default_transaction_read_only`, or is a replica that was not promoted yet.
+    """
+    original = context.original_exception
+    if type(original).__name__ == "ReadOnlySqlTransaction":
+        raise OperationalError(context.statement, None, original) from original
 
 
 def of(request: Request) -> Database:

@@ -72,7 +72,7 @@ def messages_of(trace: Trace) -> Messages:
     rows.sort()
     table = np.array(rows, dtype=np.float64).reshape(-1, 5)
     sender, receiver, size = table[:, 2:].astype(np.int64).T
-    return Messages(sender, receiver, table[:, 0], table[:, 1], size)
+    return Messages(sender, receiver, table[:, 0].copy(), table[:, 1].copy(), size)  # views would keep all of it
 
 
 def _by_pair(trace: Trace, what: str) -> dict[tuple[int, int], list[tuple[float, float, int]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -18,6 +19,9 @@ from hooke_api.oidc.single_sign_on import SingleSignOn
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(tags=["health"])
+
+LEAST_FILES = 1000
+"""Files that the disk of the database must take, else there is a warning."""
 
 
 class Live(View):
@@ -67,21 +71,26 @@ def readyz(request: Request, response: Response, database: DatabaseOf) -> Ready:
 
 
 def disk_warnings(settings: Settings) -> list[str]:
-    """Return a sentence if the disk of the database (without SQLite: of the home folder) fills up."""
+    """Return sentences if the disk of the database (without SQLite: of the home folder) fills up."""
     file = make_url(settings.url)
     local = file.get_backend_name() == "sqlite" and file.database
     folder = Path(file.database or "").parent if local else settings.home
     try:
-        free = shutil.disk_usage(folder).free
+        free, found = shutil.disk_usage(folder).free, os.statvfs(folder)
     except OSError:
         return []
-    if free >= settings.disk_warning:
-        return []
-    what = "the database" if local else "the home folder"
-    return [
-        f"the disk of {what} has {free / 2**30:.2f} GiB free, less than {settings.disk_warning / 2**30:g} GiB: "
-        "delete experiments or free space; on a full disk nothing can be stored"
-    ]
+    what, told = "the database" if local else "the home folder", []
+    if free < settings.disk_warning:
+        told.append(
+            f"the disk of {what} has {free / 2**30:.2f} GiB free, less than {settings.disk_warning / 2**30:g} "
+            "GiB: delete experiments or free space; on a full disk nothing can be stored"
+        )
+    if found.f_files and found.f_favail < LEAST_FILES:  # without a number: as many as there is space for
+        told.append(
+            f"the disk of {what} takes {found.f_favail} more files, fewer than {LEAST_FILES}: remove files "
+            "(df -i); without inodes nothing can be stored, whatever space is free"
+        )
+    return told
 
 
 def _database(request: Request, database: DatabaseOf) -> str | None:

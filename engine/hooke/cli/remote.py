@@ -37,6 +37,10 @@ _LATER = (408, 425, 429)
 """Statuses below 500 that ask for the same request later (RFC 9110, 8470, 6585)."""
 PATIENCE = 60.0
 """Seconds for which a request is put off, in all, because the server asks for that."""
+LOST_PAUSES = (1.0, 2.0, 4.0, 8.0)
+"""Seconds before each repetition of a request whose answer was lost: another server takes over meanwhile."""
+_PASSING = (502, 503, 504)
+"""Statuses of a proxy before servers of which one has just ended, and of a server that cannot at present."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -83,9 +87,12 @@ class Remote:
         """Return the document at a path below /api/v1."""
         return self._ask("GET", path)
 
-    def post(self, path: str, body: Any = None) -> Any:
-        """Send a document, or nothing; return the answer."""
-        return self._ask("POST", path, body)
+    def post(self, path: str, body: Any = None, *, key: str | None = None) -> Any:
+        """Send a document, or nothing; return the answer.
+
+        `key`: with which the server does it once, however often it is sent; for what changes nothing, any.
+        """
+        return self._ask("POST", path, body, key)
 
     def put(self, path: str, body: Any) -> Any:
         """Replace a document; return the answer."""
@@ -136,8 +143,8 @@ class Remote:
             **body,
         )
 
-    def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        answer = self._answer(method, path, body)
+    def _ask(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
+        answer = self._answer(method, path, body, key)
         if not answer.is_success:
             self._refused(answer)
         kind = answer.headers.get("content-type", "application/json")
@@ -147,26 +154,39 @@ class Remote:
         """Raise what an answer says that is no success."""
         document = _document(answer)
         failure = ServerAway if answer.status_code >= 500 or answer.status_code in _LATER else ArgumentError
-        raise failure(_problem(document) or f"{self.base} answered with status {answer.status_code}")
+        told = f"{self.base} answered with status {answer.status_code}{_doubt(answer)}"
+        raise failure(_problem(document) or told)
 
-    def _answer(self, method: str, path: str, body: Any) -> httpx.Response:
+    def _answer(self, method: str, path: str, body: Any, key: str | None) -> httpx.Response:
         """Return the answer to a request; it is sent again when the server says so, for PATIENCE seconds in all.
 
-        After 503 only what changes nothing: part of a change may have been made.
+        After a lost answer, or a status of _PASSING, only what may be done twice is: a change may have been made.
         """
         from hooke.cluster.retrying import retry_after
 
-        left = PATIENCE
+        repeatable = method in ("GET", "PUT") or key is not None
+        left, pauses = PATIENCE, iter(LOST_PAUSES if repeatable else ())
         while True:
-            answer = self._send(method, path, body)
-            again = answer.status_code == 429 or (answer.status_code == 503 and method == "GET")
-            pause = retry_after(answer) if again else 0.0
-            if not 0.0 < pause <= left:
+            answer: httpx.Response | None = None
+            lost = ""
+            try:
+                answer = self._send(method, path, body, key)
+            except _Lost as error:
+                lost = str(error)
+            passing = answer is None or answer.status_code in _PASSING
+            later = answer is not None and (answer.status_code == 429 or (repeatable and passing))
+            asked = retry_after(answer) if answer is not None and later else 0.0
+            more = next(pauses, None) if passing and not asked else None
+            pause = asked if 0 < asked <= left else more
+            if pause is None and answer is not None:
                 return answer
-            left -= pause
+            if pause is None:
+                raise ServerAway(lost)
+            left -= asked
             time.sleep(pause)
 
-    def _send(self, method: str, path: str, body: Any) -> httpx.Response:
+    def _send(self, method: str, path: str, body: Any, key: str | None) -> httpx.Response:
+        """Send a request once. Raises ServerAway, and _Lost if it may have been heard."""
         from hooke.cluster.http_client import client_options, httpx
 
         try:
@@ -174,14 +194,27 @@ class Remote:
                 method,
                 f"{self.base}/api/v1{path}",
                 json=body,
-                headers=self._headers,
+                headers=self._headers | ({"Idempotency-Key": key} if key else {}),
                 timeout=WAIT_SECONDS,
                 **client_options(self.base),
             )
+        except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError) as error:
+            more = "" if method == "GET" else "; the change may have been made: look before you try again"
+            raise _Lost(f"{self.base} was lost before it answered: {error}{more}") from None
         except httpx.HTTPError as error:
             raise ServerAway(
                 f"{self.base} cannot be reached: {error}; check that it is running and that --api is right"
             ) from None
+
+
+class _Lost(Exception):
+    """The connection ended before the answer came."""
+
+
+def _doubt(answer: httpx.Response) -> str:
+    """Return what follows from a status of a proxy for a change."""
+    unknown = answer.status_code in _PASSING and answer.request.method != "GET"
+    return ": the change may have been made; look before you try again" if unknown else ""
 
 
 def _document(answer: httpx.Response) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -38,11 +39,12 @@ def submit(  # noqa: PLR0913 - the options of the command line
         remote = Remote.connect(api, home)
         document = on_clusters(read(spec), cluster or [])
         into = in_project(project)
-        for fault in remote.post(f"/experiments/dry-run{into}", document)["warnings"]:
+        key = secrets.token_urlsafe(16)
+        for fault in remote.post(f"/experiments/dry-run{into}", document, key=key)["warnings"]:
             typer.echo(f"warning: {fault['pointer'] or '/'}: {fault['message']}", err=True)
         if check:
             return
-        experiment = remote.post(f"/experiments{into}", document)
+        experiment = remote.post(f"/experiments{into}", document, key=key)
         print(f"{remote.base}/experiments/{experiment['id']}", flush=True)
         if wait and not _well(remote, experiment["id"]):
             raise typer.Exit(1)

@@ -206,6 +206,8 @@ def _serve(place: Site, home: Home, account: accounts.Account | None) -> None:
     )
     worker.start()
     _check_refused(heartbeat, place.api)
+    if worker.exitcode:
+        raise LaunchError("taking orders ended by an error, which the log has: start the agent again")
 
 
 def _check_refused(heartbeat: Heartbeat, api: str) -> None:

@@ -53,7 +53,8 @@ class SupervisedAttempt:
         """Why the specification cannot run here."""
         self._alone = checked is not None  # a marker `cancel` is not where ranks of another account look for it
         self.reports = [StateReport.model_validate_json(line) for line in read_new(folder.reports, 0)[0]]
-        self.fenced = False
+        self.fenced = self.cancel_asked = self.delivered = False
+        """What the API has said. Markers say it to a later supervisor, where they could be written."""
         self.checkpoints = 0
         """Number of checkpoints requested so far, as reported by the API."""
         self.passed_on = 0
@@ -101,7 +102,12 @@ class SupervisedAttempt:
     @property
     def must_end(self) -> bool:
         """Return whether it was cancelled, or fenced: another attempt owns the run."""
-        return self.fenced or self.folder.cancel.exists()
+        return self.fenced or self.cancelled
+
+    @property
+    def cancelled(self) -> bool:
+        """Return whether its end was requested."""
+        return self.cancel_asked or self.folder.cancel.exists()
 
     def report(self, report: StateReport) -> None:
         """Write a report to disk and queue it for delivery; ignored after a terminal one.
@@ -187,7 +193,7 @@ class SupervisedAttempt:
                 done=self.witness.done,
                 logs={r: last_lines(self.folder.rank_log(r), _LOOK_BACK) for r in range(self.processes)},
                 host=os.uname().nodename,
-                cancelled=cancelled or self.folder.cancel.exists(),
+                cancelled=cancelled or self.cancelled,
                 fenced=self.fenced,
                 cause=cause,
                 cause_at=cause_at,

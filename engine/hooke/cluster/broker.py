@@ -65,6 +65,7 @@ def make_app(redis_url: str) -> Celery:
         task_create_missing_queues=True,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,  # Redis may be unavailable for long: the agent waits
+        broker_channel_error_retry=True,  # or refuse commands: a replica until it is promoted, one without memory
         broker_transport_options={
             "visibility_timeout": VISIBILITY_SECONDS,
             "socket_timeout": ANSWER_SECONDS,

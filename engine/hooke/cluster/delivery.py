@@ -8,6 +8,7 @@ import random
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -15,6 +16,7 @@ from hooke.cluster.accounts import own
 from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.http_client import client_options, httpx
 from hooke.cluster.job import Timing
+from hooke.cluster.places import described
 from hooke.cluster.retrying import retry_after
 from hooke.spec.events import Ingest, IngestAnswer
 
@@ -59,9 +61,9 @@ class Delivery:
                 self._attempt.ended
             )  # read before the request, so that the request covers everything up to the end
             arrived = await self._send()
-            if arrived and ended and self._attempt.shipper.complete(self._attempt.reports):
-                with own():
-                    self._attempt.folder.delivered.touch()
+            if arrived and ended and self._complete():
+                self._attempt.delivered = True
+                self._mark(self._attempt.folder.delivered)
                 return True
             if ended and give_up is None:
                 give_up = time.monotonic() + self._timing.give_up
@@ -69,6 +71,11 @@ class Delivery:
                 self._complain("gave up; the next start of the agent tries again")
                 return False
             await self._pause()
+
+    def _complete(self) -> bool:
+        with suppress(OSError):  # of a journal's disk: it is read again
+            return self._attempt.shipper.complete(self._attempt.reports)
+        return False
 
     async def _pause(self) -> None:
         if self._failures:
@@ -88,10 +95,10 @@ class Delivery:
         return max(delay, asked * random.uniform(1.0, 4 / 3))  # noqa: S311
 
     async def _send(self) -> bool:
-        request = self._attempt.shipper.request(self._attempt.reports, renew=not self._attempt.ended)
         try:
+            request = self._attempt.shipper.request(self._attempt.reports, renew=not self._attempt.ended)
             answer = await self._post(request)
-        except (httpx.HTTPError, httpx.InvalidURL, Refused) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, Refused, OSError) as error:  # the last one: of a journal's disk
             self._failures += 1
             self._asked_to_wait = error.retry_after if isinstance(error, Refused) else 0.0
             self._complain(f"{type(error).__name__}: {error}")
@@ -120,9 +127,17 @@ class Delivery:
         self._attempt.shipper.apply(answer)
         self._attempt.fenced |= answer.fenced
         self._attempt.checkpoints = max(self._attempt.checkpoints, answer.checkpoints)
-        if (answer.cancel or answer.fenced) and not self._attempt.ended:
+        if (answer.cancel or answer.fenced) and not self._attempt.ended and not self._attempt.cancelled:
+            self._attempt.cancel_asked = True
+            self._mark(self._attempt.folder.cancel)
+
+    def _mark(self, marker: Path) -> None:
+        """Write a marker for a later supervisor. Without space, or without its folder, this one knows it alone."""
+        try:
             with own():
-                self._attempt.folder.cancel.touch()
+                marker.touch()
+        except OSError as error:
+            self._complain(f"the marker `{marker.name}` is not written: {described(error)}")
 
     def _complain(self, text: str) -> None:
         if text != self._complaint:  # once per reason: an API that is down for days must not fill the disk

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -28,14 +29,17 @@ from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
 from hooke.cluster.lock import held, holder
 from hooke.cluster.places import AttemptFolder, Home, JobFolder, described, write_atomically
 from hooke.cluster.processes import members
-from hooke.errors import LaunchError
+from hooke.errors import HookeError, LaunchError
 from hooke.spec.attempts import AgentProof, AttemptId, FailedLaunch
 from hooke.spec.orders import LaunchOrder
 
 _SPAWN_SECONDS = 30.0
 _OWNED_SECONDS = 5.0
+_log = logging.getLogger(__name__)
 LEAST_FREE = 16 * 2**20
 """Bytes that must be free on the disk of the home folder for a run to begin."""
+LEAST_FILES = 64
+"""Files that must be possible there."""
 
 
 def launch(
@@ -105,6 +109,12 @@ def _check_space(path: Path) -> None:
         raise LaunchError(
             f"no space is left on the disk of {path} (ENOSPC): {free / 2**20:.1f} MiB are free, a run begins with "
             f"at least {LEAST_FREE // 2**20} MiB"
+        )
+    found = os.statvfs(path)
+    if found.f_files and found.f_favail < LEAST_FILES:  # without a number: as many as there is space for
+        raise LaunchError(
+            f"no inodes are left on the disk of {path} (ENOSPC): {found.f_favail} more files are possible, "
+            f"whatever space is free, and a run begins with at least {LEAST_FILES}: see df -i"
         )
 
 
@@ -276,9 +286,12 @@ def recover(home: Home, api: str) -> list[str]:
     for folder in home.jobs():
         if folder.delivered.exists():
             continue
-        job = Job.model_validate_json(folder.description.read_text())
-        places = [home.attempt(order.run, order.attempt) for order in job.orders]
-        if any(not place.delivered.exists() and not held(place.lock) for place in places):
-            start_supervisor(folder, api)
-            recovered.append(job.name)
+        try:
+            job = Job.model_validate_json(folder.description.read_text())
+            places = [home.attempt(order.run, order.attempt) for order in job.orders]
+            if any(not place.delivered.exists() and not held(place.lock) for place in places):
+                start_supervisor(folder, api)
+                recovered.append(job.name)
+        except (HookeError, OSError, ValueError) as error:  # a damaged job must not keep the others from theirs
+            _log.warning("job %s is not taken over: %s", folder.path.name, str(error)[:500])
     return recovered

@@ -40,12 +40,23 @@ def start_time(pid: int) -> int | None:
 
     With the pid it identifies the process.
     """
+    fields = _stat(pid)
+    return None if fields is None or fields[0] in "ZX" else int(fields[19])
+
+
+def halted(pid: int) -> bool:
+    """Return whether a signal (SIGSTOP, SIGTSTP) or a debugger has stopped a process: it does nothing now."""
+    fields = _stat(pid)
+    return fields is not None and fields[0] in "Tt"
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Return the fields of /proc/<pid>/stat from the state on; None without such a process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return None
-    fields = text.rpartition(")")[2].split()  # the name may hold anything
-    return None if fields[0] in "ZX" else int(fields[19])
+    return text.rpartition(")")[2].split()  # the name may hold anything
 
 
 def lives(process: psutil.Process) -> bool:

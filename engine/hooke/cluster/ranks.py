@@ -138,7 +138,7 @@ class Ranks:
                 self._current = i
                 self._attempts[i].starting()
                 self._attempts[i].look()
-            elif not self._attempts[i].folder.cancel.exists():
+            elif not self._attempts[i].cancelled:
                 return
 
     def _end_cancelled(self) -> None:

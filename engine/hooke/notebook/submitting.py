@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import secrets
+import time
 import urllib.error
 import urllib.request
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +15,10 @@ from hooke.errors import ArgumentError
 from hooke.spec.specification import ExperimentSpec
 
 WAIT_SECONDS = 30.0
+PAUSES = (1.0, 2.0, 4.0, 8.0)
+"""Seconds before each repetition of a request whose answer was lost."""
+PASSING = (502, 503, 504)
+"""Statuses behind which the same request may succeed soon."""
 
 
 def submit(spec: ExperimentSpec, url: str, token: str, cluster: str) -> str:
@@ -23,15 +29,13 @@ def submit(spec: ExperimentSpec, url: str, token: str, cluster: str) -> str:
     document = spec.model_dump(mode="json", by_alias=True)
     for place in document["clusters"]:
         place["computed_on" if place["virtual"] else "name"] = cluster
+    headers = {"Authorization": f"Bearer {bearer}", "Content-Type": "application/json"}
+    headers["Idempotency-Key"] = secrets.token_urlsafe(16)  # sent again, it makes no second experiment
     request = urllib.request.Request(  # noqa: S310 - the scheme has been checked
-        f"{base}/api/v1/experiments",
-        data=json.dumps(document).encode(),
-        headers={"Authorization": f"Bearer {bearer}", "Content-Type": "application/json"},
-        method="POST",
+        f"{base}/api/v1/experiments", data=json.dumps(document).encode(), headers=headers, method="POST"
     )
     try:
-        with _opener().open(request, timeout=WAIT_SECONDS) as answer:
-            created = _mapping(answer)
+        created = _sent(request)
     except urllib.error.HTTPError as error:
         if 300 <= error.code <= 399:  # noqa: PLR2004 - the codes of redirects
             raise ArgumentError(f"`url`: {base} leads on to {error.headers['Location']}: give that one") from None
@@ -41,6 +45,22 @@ def submit(spec: ExperimentSpec, url: str, token: str, cluster: str) -> str:
     if not isinstance(created.get("id"), str):
         raise ArgumentError(f"`url`: the answer of {base} is not that of a Hooke server")
     return f"{base}/experiments/{created['id']}"
+
+
+def _sent(request: urllib.request.Request) -> dict[str, Any]:
+    """Return the answer to a request; sent again where it was lost, or a proxy says that its server is gone."""
+    for pause in PAUSES:
+        try:
+            with _opener().open(request, timeout=WAIT_SECONDS) as answer:
+                return _mapping(answer)
+        except urllib.error.HTTPError as error:
+            if error.code not in PASSING:
+                raise
+        except (ConnectionResetError, IncompleteRead):
+            pass
+        time.sleep(pause)
+    with _opener().open(request, timeout=WAIT_SECONDS) as answer:
+        return _mapping(answer)
 
 
 def _opener() -> urllib.request.OpenerDirector:

@@ -18,6 +18,7 @@ from hooke_api.storage.objects import FolderStore
 from sqlalchemy import select, update
 
 from tests.api.databases import ONE_KIND
+from tests.api.holding import blocks
 from tests.api.metrics.delivered import (
     AXES,
     METRICS,
@@ -336,6 +337,7 @@ def test_what_is_kept_is_bounded_however_long_a_run_is(database, monkeypatch):
         kept = store._growing(run.id)
         assert isinstance(kept, Growing)
         sizes.append(kept.nbytes)
+        assert sum(blocks(kept).values()) < 1.3 * kept.nbytes, "the limit of the caches counts what is held"
     assert max(sizes[1:]) < 1.5 * sizes[0] and max(sizes) < 200_000
     assert 10 * max(sizes) < 20_000 * 2 * 52, "its steps are more"
 

@@ -14,6 +14,7 @@ from sqlalchemy import select, update
 
 from tests.api.conftest import Supervisor, start, steps
 from tests.api.databases import ONE_KIND
+from tests.api.holding import blocks
 from tests.api.metrics.delivered import Delivered, add_experiment
 
 NOTHING = dict.fromkeys(MEASURED, (0.0, 0.0))
@@ -60,6 +61,13 @@ def test_steps_that_come_bit_by_bit_add_up_as_all_at_once(end):
         found = found.extended({name: column[first:last] for name, column in whole.items()}, edges)
         so_far = {name: column[:last] for name, column in whole.items()}
         assert (found.in_parts(40) == seconds_of(so_far, edges)).all()
+
+
+def test_sums_do_not_keep_the_steps_that_they_are_of():
+    """The limit of the caches knows of 500 bytes for them; of each rank it were some megabytes."""
+    many = rank(np.arange(1.0, 10_001.0), **dict.fromkeys(MEASURED, np.zeros(10_000)))
+    found = NO_SECONDS.extended(many, np.arange(60.0))
+    assert sum(blocks(found).values()) < 10_000
 
 
 @ONE_KIND

@@ -12,6 +12,7 @@ from hooke_api.models import Chunk, RankTotals, Run, ThinnedSeries
 from sqlalchemy import select, update
 
 from tests.api.databases import ONE_KIND
+from tests.api.holding import blocks
 from tests.api.metrics.delivered import (
     AXES,
     Delivered,
@@ -88,6 +89,21 @@ def test_a_process_that_knows_nothing_reads_only_the_steps_that_came_since(datab
     with database.write() as session:
         session.execute(update(Chunk).where(Chunk.id.in_(old)).values(data=b""))
     assert answers(database, CurveStore(), run) == expected
+
+
+@ONE_KIND
+def test_what_was_stored_is_not_kept_beside_what_has_grown_from_it(database, run, thinner):
+    """In an hour of a hundred runs some 20 MB that no limit of caches knew of."""
+    thinner.look()
+    stored, store = len(rows(database)[0].data), CurveStore()
+    for rank in range(3):
+        run.deliver(rank, 60)
+    bands(database, store, run.experiment, "clock", 32)
+    kept = store._growing(run.id)
+    assert kept.settled.before.rows > 0, "it was read"
+    found = blocks(kept)
+    assert stored not in found.values(), "the row as it was stored"
+    assert sum(found.values()) < 1.5 * kept.nbytes, "the limit of the caches counts what is held"
 
 
 @ONE_KIND

@@ -7,6 +7,7 @@ from hooke_api.timeline.columns import columns
 from hooke_api.timeline.messages import meetings_of, messages_of
 from hooke_api.timeline.straggler import at_least, straggler_of
 
+from tests.api.holding import blocks
 from tests.api.timeline.traces import Made, lockstep
 
 
@@ -31,6 +32,7 @@ def test_the_nth_send_is_the_nth_receive_of_that_pair():
         (0, 2, 1, 4, 20),
         (0, 1, 2, 5, 30),
     ]
+    assert sum(blocks(found).values()) == 3 * 5 * 8, "nothing else stays in memory with them"
 
 
 def test_subgroups_are_left_out_and_so_is_what_arrives_before_it_is_sent():

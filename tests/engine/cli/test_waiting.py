@@ -12,6 +12,9 @@ from hooke.cli import submit
 from hooke.cli.remote import Remote
 from hooke.errors import ArgumentError, ServerAway
 
+keys = []
+"""Those of the changes that were sent."""
+
 
 @contextmanager
 def serving(answers):
@@ -33,6 +36,7 @@ def serving(answers):
             self.wfile.write(body)
 
         def do_POST(self):
+            keys.append(self.headers["Idempotency-Key"])
             self.rfile.read(int(self.headers["Content-Length"]))
             self.do_GET()
 
@@ -81,6 +85,38 @@ def test_a_change_that_may_have_been_made_is_not_sent_again(paused):
     assert paused == []
 
 
+LOST = [(502, {}), None, (504, {}), (503, {})]
+"""What a proxy says while one of its servers has just ended, and a connection that is closed meanwhile."""
+
+
+def test_what_may_be_done_twice_is_sent_again_when_its_answer_was_lost(paused):
+    with serving([*LOST, (200, {"items": []})]) as remote:
+        assert remote.get("/runs") == {"items": []}
+    keys.clear()
+    with serving([*LOST, (201, {"id": "exp_a"})]) as remote:
+        assert remote.post("/experiments", {}, key="one") == {"id": "exp_a"}
+    assert keys == ["one"] * 5
+    assert paused == [1.0, 2.0, 4.0, 8.0] * 2
+    with serving([*LOST, (502, {})]) as remote, pytest.raises(ServerAway, match="status 502$"):
+        remote.get("/runs")
+
+
+@pytest.mark.parametrize("answer", LOST)
+def test_of_another_change_is_told_that_it_may_have_been_made(paused, answer):
+    with serving([answer]) as remote, pytest.raises(ServerAway, match="the change may have been made"):
+        remote.post("/runs/run_a/retry", {})
+    assert paused == []
+
+
+def test_a_submission_has_one_key_for_all_of_its_requests(paused, tmp_path, monkeypatch):
+    keys.clear()
+    (tmp_path / "spec.yaml").write_text("name: first\n")
+    with serving([(502, {}), (200, {"warnings": []}), None, (201, {"id": "exp_a"})]) as remote:
+        monkeypatch.setattr(Remote, "connect", lambda *_: remote)
+        submit.submit(tmp_path / "spec.yaml")
+    assert len(keys) == 4 and len(set(keys)) == 1 and len(keys[0]) > 20
+
+
 def test_a_server_that_puts_off_for_long_is_told(paused):
     told = {"detail": "more than 4 requests of this token or session within a minute: wait 40 s"}
     with serving([(429, told, {"Retry-After": "40"})] * 2) as remote, pytest.raises(ServerAway, match="wait 40 s"):
@@ -88,12 +124,13 @@ def test_a_server_that_puts_off_for_long_is_told(paused):
     assert paused == [40.0]
 
 
-def test_a_server_that_is_away_for_a_while_ends_no_wait(capsys):
+def test_a_server_that_is_away_for_a_while_ends_no_wait(capsys, monkeypatch):
+    monkeypatch.setattr(remote_module, "LOST_PAUSES", ())
     with serving([None, (503, BUSY), (429, BUSY), (200, {"state": "succeeded"})]) as remote:
         assert submit._patient(remote, "/experiments/1") == {"state": "succeeded"}
     said = capsys.readouterr().err
     assert said.count("retrying for") == 1
-    assert "cannot be reached" in said
+    assert "was lost before it answered" in said
 
 
 def test_what_waiting_does_not_mend_is_told_at_once():

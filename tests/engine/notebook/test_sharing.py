@@ -5,10 +5,12 @@ import json
 import math
 import socket
 import threading
+from types import SimpleNamespace
 
 import hooke
 import pytest
 from hooke.errors import ArgumentError
+from hooke.notebook import submitting
 
 from tests.engine.notebook.data import GIVEN, QUICK
 
@@ -29,7 +31,11 @@ def server():
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
             listening.asked = dict(self.headers)
-            self.send_response(listening.status)
+            listening.keys.append(self.headers["Idempotency-Key"])
+            if (status := listening.before.pop(0) if listening.before else listening.status) is None:
+                self.close_connection = True
+                return
+            self.send_response(status)
             for header in listening.headers.items():
                 self.send_header(*header)
             self.send_header("Content-Length", str(len(listening.body)))
@@ -38,6 +44,7 @@ def server():
 
     with http.server.HTTPServer(("127.0.0.1", 0), Answer) as listening:
         listening.status, listening.body, listening.headers = 201, b'{"id": "exp_1"}', {}
+        listening.before, listening.keys = [], []
         listening.url = f"http://127.0.0.1:{listening.server_port}"
         thread = threading.Thread(target=listening.serve_forever, daemon=True)
         thread.start()
@@ -63,6 +70,20 @@ def test_a_folder_that_cannot_be_is_refused(found, tmp_path):
 def test_a_token_is_one_line(found, server, token):
     assert found.submit(f"{server.url}/runs?x=1", token) == f"{server.url}/experiments/exp_1"
     assert server.asked["Authorization"] == "Bearer abc"
+
+
+def test_a_submission_whose_answer_is_lost_is_repeated_with_its_key(found, server, monkeypatch):
+    """A proxy says so, or the connection is closed; by its key the server makes one experiment of all."""
+    paused = []
+    monkeypatch.setattr(submitting, "time", SimpleNamespace(sleep=paused.append))
+    server.before = [502, None, 503, 504]
+    assert found.submit(server.url, "t") == f"{server.url}/experiments/exp_1"
+    assert len(server.keys) == 5 and len(set(server.keys)) == 1
+    assert paused == list(submitting.PAUSES)
+    server.status = 502
+    with pytest.raises(ArgumentError, match="refused the experiment"):
+        found.submit(server.url, "t")
+    assert len(server.keys) == 10 and len(set(server.keys)) == 2
 
 
 @pytest.mark.parametrize("token", ["", "a\nb", "schlüssel", None, 3])
