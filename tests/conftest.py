@@ -37,6 +37,8 @@ DEAREST = (
 )
 """Groups that take longest, and so begin first. The tests of a folder share what is dear: an mpirun, a server.
 Those of the API that share a server are four groups: a single one would end minutes after all others."""
+ON_POSTGRES = ("api/test_topology.py", "api/test_shared_rates.py", "api/stream/test_postgres.py")
+"""Files that need PostgreSQL alone: they run where one is there already, for each starts in seconds."""
 WAITING = ("api/", "e2e/", "cluster/", "soak/", "look/", "deployment/", "netlab/")
 """Folders whose tests wait for other processes: their files come next, or some would run alone at the end."""
 
@@ -103,6 +105,8 @@ def group_of(path: Path, test: str) -> str:
     """Return the group of a test: a folder of DEAREST that holds it, its file, or of the API its database."""
     file = path.relative_to(Path(__file__).parent).as_posix()
     kind = {"sqlite", "postgres"}.intersection(re.split(r"[\[\]-]", test)[1:])
+    if file in ON_POSTGRES:
+        return "api/ files, postgres"
     if file.startswith("api/") and kind:
         return f"api/ {'folders' if file.count('/') > 1 else 'files'}, {kind.pop()}"
     return next((group for group in DEAREST if file.startswith(group)), file)

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 LIMIT = 120.0
 """Seconds after which a wait was in vain; below pytest's own limit of a test, which names nothing."""
-PAUSE, LONGEST_PAUSE = 0.02, 0.1
+PAUSE, LONGEST_PAUSE = 0.02, 0.2
 """First and longest pause between two questions, s: many of them are requests, or a look at all processes, which
 take more of a processor than what they wait for."""
 PORTS = range(12_000, 32_000)

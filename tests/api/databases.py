@@ -32,14 +32,21 @@ def reverse_unordered(connection, _record) -> None:
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory):
-    """Return a migrated SQLite file: tests copy it, the schema is made by migrating and nothing else."""
+    """Return a migrated SQLite file: tests copy it, the schema is made by migrating and nothing else.
+
+    Of several workers the first one makes it, for migrating takes longer than most tests.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "template.db"
+    if shared.exists():
+        return shared
     path = tmp_path_factory.mktemp("sqlite") / "template.db"
     database = Database(f"sqlite:///{path}")
     database.migrate(MIGRATIONS)
     with database.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
-    return path
+    return path.replace(shared)
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,10 @@ import httpx
 import pytest
 from hooke_api.local.keeper import Keeper, KeptProcess
 
-from tests.api.test_process import socket  # a fixture
+from tests.api.test_process import migrated, socket  # fixtures count where they are imported
 from tests.waiting import LIMIT, free_port
 
-__all__ = ["socket"]
+__all__ = ["migrated", "socket"]
 pytestmark = pytest.mark.needs("redis")
 
 HANGS = """

@@ -47,7 +47,7 @@ def everything(service, run, limit=100, **query):
     return found
 
 
-@pytest.mark.parametrize("limit", [1, 7, 5000])
+@pytest.mark.parametrize("limit", [pytest.param(1, marks=ONE_KIND), 7, pytest.param(5000, marks=ONE_KIND)])
 def test_pages_have_every_line_once_and_in_order(service, limit):
     supervisor = service.launch()
     for first in range(0, 40, 4):

@@ -16,7 +16,7 @@ from hooke_api.storage import revisions
 from hooke_api.storage.database import Database, alembic_config
 from sqlalchemy import MetaData, delete, inspect, select
 
-from tests.api.databases import MIGRATIONS
+from tests.api.databases import MIGRATIONS, ONE_KIND
 from tests.api.rows import contents, fill
 from tests.checkout import ROOT
 
@@ -233,6 +233,7 @@ def test_instances_that_start_together_migrate_once(database, settings):
     assert database.pending(MIGRATIONS) is None
 
 
+@ONE_KIND
 def test_revisions_are_known_without_alembic(database, tmp_path):
     """They are those that Alembic finds, and to find that nothing is to be done does not import it."""
     of_alembic = ScriptDirectory.from_config(alembic_config(MIGRATIONS)).get_current_head()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -38,6 +39,12 @@ def socket(program_path):
         yield path
         process.terminate()
         process.wait(LIMIT)
+
+
+@pytest.fixture(autouse=True)
+def migrated(tmp_path, sqlite_template) -> None:
+    """Spare each of these processes another one that migrates."""
+    shutil.copy(sqlite_template, tmp_path / "hooke.db")
 
 
 def until(condition, what):

@@ -367,7 +367,7 @@ def test_the_thread_survives_a_failing_look(service, monkeypatch):
     assert leases.due is real
 
 
-@pytest.mark.parametrize("states_seen", [("starting",), ("starting", "running")])
+@pytest.mark.parametrize("states_seen", [("starting",), pytest.param(("starting", "running"), marks=ONE_KIND)])
 def test_a_batch_member_that_ends_frees_nothing_until_all_have(service, states_seen):
     service.submit(clusters=[VIRTUAL | {"seeds": 1}])
     service.submit(name="mpi")

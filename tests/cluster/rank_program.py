@@ -13,60 +13,41 @@ import os
 import signal
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 from hooke.loop.flag import Flag
 from hooke.loop.output import write_output_to
-from hooke.spec.events import Checkpointed, Done, Evaluation, Start
-from hooke.spec.journal import JournalWriter
 from hooke.trace.phases import PHASES
+from plain_journal import PlainJournal  # beside this file, which is run by its path
 
 stop = Flag()
 requested = []  # a signal that asks for a checkpoint, each
 
 
-def start_record(seq, world, ranks):
-    return Start(
-        seq=seq,
-        role="worker",
-        host=os.uname().nodename,
-        pid=os.getpid(),
-        unix=time.time(),
-        monotonic=time.monotonic(),
-        world=world,
-        ranks=ranks,
-        oversubscribed=False,
-    )
+def start(writer, world, ranks):
+    clocks = {"unix": time.time(), "monotonic": time.monotonic()}
+    told = {"host": os.uname().nodename, "pid": os.getpid(), "world": world, "ranks": ranks, **clocks}
+    writer.record("start", role="worker", oversubscribed=False, **told)
 
 
-def done_record(seq, reason, step):
-    return Done(
-        seq=seq,
-        reason=reason,
-        step=step,
-        samples=step,
-        clock=1,
-        wall=1,
-        phases=dict.fromkeys(PHASES, 0.0),
-        hidden=0,
-        payload=0,
-        wire=0,
-        messages=0,
-    )
+def done(writer, reason, step):
+    figures = dict.fromkeys(("hidden", "payload", "wire", "messages"), 0)
+    phases = dict.fromkeys(PHASES, 0.0)
+    writer.record("done", reason=reason, step=step, samples=step, clock=1, wall=1, phases=phases, **figures)
 
 
-def scored_record(seq, step):
+def scored(writer, step):
     numbers = dict.fromkeys(("clock", "wall", "loss", "accuracy", "seconds"), 0.5)
-    return Evaluation(seq=seq, step=step, samples=step, reached=False, **numbers)
+    writer.record("evaluation", step=step, samples=step, reached=False, **numbers)
 
 
-def checkpoint_record(seq, step):
-    return Checkpointed(seq=seq, step=step, samples=step, path=f"checkpoints/{step}", bytes=1, sha256="0" * 64)
+def checkpoint(writer, step):
+    file = {"path": f"checkpoints/{step}", "bytes": 1, "sha256": "0" * 64}
+    writer.record("checkpoint", step=step, samples=step, **file)
 
 
 def row(rank, i):
-    return (i, i, i * 0.1, i * 0.1, 100 * rank + i, *[0.0] * len(PHASES), 0.0, 0, 0, 0, float("nan"), -1)
+    return (i, i, i * 0.1, i * 0.1, 100 * rank + i, *[0.0] * len(PHASES), 0.0, 0, 0, 0)
 
 
 def misbehave(what, rank=0):
@@ -162,35 +143,34 @@ def faults_at(rank, step):
 
 def run_mpi(folder, comm):
     rank = comm.rank
-    writer = JournalWriter(folder / f"journal.{rank}.jsonl", time.monotonic)
+    writer = PlainJournal(folder / f"journal.{rank}.jsonl")
     for what in faults_at(rank, "start"):
         misbehave(what, rank)
-    writer.record(lambda seq: start_record(seq, "mpi", comm.size))
+    start(writer, "mpi", comm.size)
     print(f"rank {rank} of {comm.size} is here")
     i, reason = 0, "budget"
     while i < options.steps:
         i += 1
         writer.step(row(rank, i))
         if rank == 0 and i % 10 == 0:
-            writer.record(partial(scored_record, step=i))
+            scored(writer, i)
         if requested:  # every rank says that it was told
             requested.pop()
-            writer.record(partial(checkpoint_record, step=i))
+            checkpoint(writer, i)
         for what in [*faults_at(rank, i), *faults_at(f"{folder.parent.name}/{rank}", i)]:
             misbehave(what, rank)
         time.sleep(options.pause)
         if found := agreed_reason(comm, folder):
             reason = found
             break
-    writer.flush()
-    writer.record(lambda seq: done_record(seq, reason, i))
+    done(writer, reason, i)
     writer.close()
 
 
 def run_virtual(folder, ranks):
-    writers = [JournalWriter(folder / f"journal.{r}.jsonl", time.monotonic) for r in range(ranks)]
+    writers = [PlainJournal(folder / f"journal.{r}.jsonl") for r in range(ranks)]
     for writer in writers:
-        writer.record(lambda seq: start_record(seq, "virtual", ranks))
+        start(writer, "virtual", ranks)
     print(f"working on {folder.parent.name}")
     i, reason = 0, "budget"
     while i < options.steps:
@@ -199,7 +179,7 @@ def run_virtual(folder, ranks):
             writer.step(row(rank, i))
         if requested:
             requested.pop()
-            writers[0].record(partial(checkpoint_record, step=i))
+            checkpoint(writers[0], i)
         for what in faults_at(folder.parent.name, i):
             misbehave(what, rank)
         time.sleep(options.pause)
@@ -207,7 +187,7 @@ def run_virtual(folder, ranks):
             reason = found
             break
     for writer in writers:
-        writer.record(lambda seq: done_record(seq, reason, i))
+        done(writer, reason, i)
         writer.close()
     for what in faults_at(folder.parent.name, "done"):
         misbehave(what)

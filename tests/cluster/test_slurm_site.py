@@ -8,6 +8,7 @@ import pytest
 import yaml
 from hooke_api.local.instance import runtime_folder
 
+from tests.api.databases import sqlite_template  # fixtures count where they are imported
 from tests.e2e.instances import HOOKE, QUICK, Running, processes, runs, submit
 from tests.waiting import LIMIT, free_port, wait_for
 
@@ -32,15 +33,16 @@ slots = 4
 partition = "main"
 """
 
+__all__ = ["sqlite_template"]
 pytestmark = pytest.mark.needs("redis")
 
 
 class Server:
     """`hooke up`, an agent on a host of Slurm, and a user at a terminal."""
 
-    def __init__(self, folder, environment):
+    def __init__(self, folder, environment, database):
         self.folder, self.agent, self.client = folder, None, None
-        self.up = Running(folder / "server", "up", port=free_port())
+        self.up = Running(folder / "server", "up", port=free_port(), database=database)
         try:
             self.client = self.up.ready()
             self.environment = environment | {"HOOKE_API": self.up.url, "HOOKE_TOKEN": self.up.token}
@@ -88,9 +90,9 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def server(slurm, tmp_path_factory):
+def server(slurm, tmp_path_factory, sqlite_template):
     kept = {name: value for name, value in slurm.environment.items() if not name.startswith("HOOKE_")}
-    server = Server(tmp_path_factory.mktemp("site"), kept)
+    server = Server(tmp_path_factory.mktemp("site"), kept, sqlite_template)
     yield server
     server.close()
 

@@ -10,6 +10,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # instances.py: help shared by t
 from instances import Running
 
 from tests import waiting
+from tests.api.databases import sqlite_template  # fixtures count where they are imported
+
+__all__ = ["sqlite_template"]
 
 
 @pytest.fixture
@@ -18,13 +21,20 @@ def free_port():
 
 
 @pytest.fixture
-def hooke(tmp_path, free_port):
-    """Return a function that starts `hooke ...`; everything it started is gone after the test."""
+def hooke(tmp_path, free_port, sqlite_template):
+    """Return a function that starts `hooke ...`; everything it started is gone after the test.
+
+    Over a migrated database, unless it is the `first` start of all.
+    """
     started = []
 
-    def start(*arguments: str, home: str = "home", port: int | None = free_port, environment=None) -> Running:
-        started.append(Running(tmp_path / home, *arguments, port=port, environment=environment))
-        return started[-1]
+    def start(
+        *arguments: str, home: str = "home", port: int | None = free_port, environment=None, first: bool = False
+    ) -> Running:
+        database = None if first else sqlite_template
+        made = Running(tmp_path / home, *arguments, port=port, environment=environment, database=database)
+        started.append(made)
+        return made
 
     yield start
     for running in started:

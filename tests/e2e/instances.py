@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -45,10 +46,19 @@ class Running:
     """One started command with a home of its own."""
 
     def __init__(
-        self, home: Path, *arguments: str, port: int | None = None, environment: dict[str, str] | None = None
+        self,
+        home: Path,
+        *arguments: str,
+        port: int | None = None,
+        environment: dict[str, str] | None = None,
+        database: Path | None = None,
     ) -> None:
+        """`database`: a migrated one for a new home; without, the start migrates."""
         self.home = home
         home.parent.mkdir(parents=True, exist_ok=True)
+        if database is not None and not home.exists():
+            home.mkdir(mode=0o700)
+            shutil.copy(database, home / "hooke.db")
         self.output = home.parent / f"{home.name}.out"
         ports = ["--port", str(port)] if port else []
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("HOOKE_")}

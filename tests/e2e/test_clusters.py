@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
@@ -158,6 +159,7 @@ def test_an_administrator_gets_from_nothing_to_runs_on_two_clusters(tmp_path, da
             (host.home / "redis.password").write_text(PASSWORD)
             started.append(host.start("exec " + block("agent", name)))
         wait_for(lambda: _online(server) >= set(sites), lambda: [host.said() for host in sites.values()])
+        assert set(re.findall(r"(\S+) +online", server.run("hooke clusters list").stdout)) == set(sites)
         told = server.run(block("run").replace("--cluster lab", "--cluster lab --cluster hpc"))
         assert told.returncode == 0, (told, sites["lab"].said(), sites["hpc"].said(), server.said())
         for name, host in sites.items():
@@ -173,8 +175,15 @@ def test_an_administrator_gets_from_nothing_to_runs_on_two_clusters(tmp_path, da
             process.wait(LIMIT)
 
 
+def _ask(server: Shell, path: str) -> list[dict[str, Any]]:
+    token = (server.home / ".hooke" / "token").read_text().strip()
+    headers = {"authorization": f"Bearer {token}"}
+    return httpx.get(f"{server.environment['HOOKE_API']}/api/v1{path}", headers=headers).json()["items"]
+
+
 def _online(server: Shell) -> set[str]:
-    return set(re.findall(r"(\S+) +online", server.run("hooke clusters list").stdout))
+    """Return the clusters that are online; by a request, for a command takes longer than what is waited for."""
+    return {cluster["name"] for cluster in _ask(server, "/clusters") if cluster["online"]}
 
 
 def _refusals(server: Shell, sites: dict[str, Shell]) -> None:
@@ -188,10 +197,7 @@ def _refusals(server: Shell, sites: dict[str, Shell]) -> None:
     same = lab.run(agent)
     assert "another agent runs with the folder" in same.stderr, same
     (lab.home / "bad").write_text("wrong")
-    listed = httpx.get(
-        f"{server.environment['HOOKE_API']}/api/v1/clusters/lab/tokens",
-        headers={"authorization": f"Bearer {(server.home / '.hooke' / 'token').read_text().strip()}"},
-    ).json()["items"]
+    listed = _ask(server, "/clusters/lab/tokens")
     assert listed[0]["used_at"] is not None
     assert "is revoked" in server.run(f"hooke clusters revoke {listed[0]['id']}").stdout
     third = lab.run(agent.rstrip() + " --home other\n")

@@ -23,9 +23,9 @@ def chromium(program_path):
 
 
 @pytest.fixture(scope="module")
-def platform(tmp_path_factory):
+def platform(tmp_path_factory, sqlite_template):
     """Return a running `hooke up` without experiments, for a stranger and then for the first user."""
-    up = Running(tmp_path_factory.mktemp("up") / "home", "up", port=free_port())
+    up = Running(tmp_path_factory.mktemp("up") / "home", "up", port=free_port(), database=sqlite_template)
     up.ready().close()
     yield up
     up.stop()

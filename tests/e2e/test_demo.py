@@ -57,7 +57,7 @@ def test_the_example_is_valid_and_is_what_was_promised():
 
 
 def test_it_ends_with_a_verdict_and_leaves_nothing(hooke, tmp_path):
-    demo = hooke("demo", written(tmp_path, SMALL), "--exit")
+    demo = hooke("demo", written(tmp_path, SMALL), "--exit", first=True)
     assert demo.process.wait(2 * LIMIT) == 0, demo.said()
     said = demo.said()
     assert "8/8 runs ended (8 succeeded)" in said

@@ -35,9 +35,9 @@ pytestmark = pytest.mark.needs("browser")
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory):
+def stack(tmp_path_factory, sqlite_template):
     """Start a platform on which one run fails at once, and then twelve are compared."""
-    up = Running(tmp_path_factory.mktemp("journeys") / "home", "up", port=free_port())
+    up = Running(tmp_path_factory.mktemp("journeys") / "home", "up", port=free_port(), database=sqlite_template)
     try:
         with up.ready() as client:
             failing = submit(client, WITHOUT_DATA)

@@ -47,8 +47,22 @@ def test_ctrl_c_ends_runs_and_streams(hooke):
         assert second["state"] != "cancelled", "what was queued waits for the next start"
 
 
-def test_two_instances_do_not_disturb_one_another(hooke):
-    """Also when one of them, which has nothing to do, is ended."""
+def assert_neither_home_nor_port_is_had_twice(hooke, up, aside):
+    """A second start on a home is told where the first one is, which goes on."""
+    up.output.rename(aside)  # the second one writes a file of the same name
+    second = hooke("up", home=up.home.name)
+    assert second.process.wait(LIMIT) == 1
+    assert f"already runs at {up.url}" in second.said()
+    up.output, port = aside, int(up.url.rpartition(":")[2])
+    other = hooke("up", home="other", port=port)
+    assert other.process.wait(LIMIT) == 1
+    assert f"port {port} of 127.0.0.1 is taken" in other.said()
+    assert "--port" in other.said()
+    assert httpx.get(f"{up.url}/livez", trust_env=False).status_code == 200
+
+
+def test_two_instances_do_not_disturb_one_another(hooke, tmp_path):
+    """Also when one of them, which has nothing to do, is ended, and when a third one wants what the other has."""
     one, two = hooke("up", home="one", port=None), hooke("up", home="two", port=None)
     with one.ready() as first, two.ready() as second:
         assert one.url != two.url
@@ -56,24 +70,9 @@ def test_two_instances_do_not_disturb_one_another(hooke):
         assert second.get(f"/experiments/{experiment}").status_code == 404
         assert second.get("/experiments", headers={"authorization": f"Bearer {one.token}"}).status_code == 401
         assert_idle_one_ends(two, signal.SIGTERM)
+        assert_neither_home_nor_port_is_had_twice(hooke, one, tmp_path / "first.out")
         wait_for(lambda: set(states(first, experiment)) == {"succeeded"}, "the end of the run")
-
-
-def test_a_home_has_one_owner_and_a_port_too(hooke, tmp_path, free_port):
-    """The second start on a home is told where the first one is, which goes on until it is ended."""
-    up = hooke("up")
-    up.ready().close()
-    up.output.rename(tmp_path / "first.out")  # the second one writes a file of the same name
-    second = hooke("up")
-    assert second.process.wait(LIMIT) == 1
-    assert f"already runs at http://127.0.0.1:{free_port}" in second.said()
-    up.output = tmp_path / "first.out"
-    other = hooke("up", home="other")
-    assert other.process.wait(LIMIT) == 1
-    assert f"port {free_port} of 127.0.0.1 is taken" in other.said()
-    assert "--port" in other.said()
-    assert httpx.get(f"{up.url}/livez", trust_env=False).status_code == 200
-    assert_idle_one_ends(up, signal.SIGHUP)
+    assert_idle_one_ends(one, signal.SIGHUP)
 
 
 def left(parts, home):

@@ -18,11 +18,16 @@ LEAST_OPEN = 100
 """Milliseconds that proposals are open before a key takes one: CodeMirror ignores those of the first 75."""
 
 
+def with_a_cluster(service):
+    service.hello(cores=64)
+    return {}
+
+
 @pytest.fixture(scope="module")
-def page(program_path):
+def page(program_path, sqlite_template):
     # with the clock of the machine: the editor measures how long its list has been open
     with (
-        platform() as made,
+        platform(fill=with_a_cluster, database=sqlite_template) as made,
         browser(program_path("browser")) as running,
         page_of(running, made, frozen=False) as page,
     ):

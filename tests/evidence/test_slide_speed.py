@@ -89,7 +89,8 @@ def test_no_goal_of_speed_is_judged_on_a_machine_that_others_used():
 
 
 @pytest.mark.parametrize("layer", [DWTA, ITEMS])
-def test_rates_by_threads_are_written_one_by_one(tmp_path, layer):
+def test_rates_by_threads_are_written_one_by_one(tmp_path, monkeypatch, layer):
+    monkeypatch.setattr(scaling, "SECONDS", 0.05)
     out = tmp_path / "threads.jsonl"
     assert scaling.run(out, 600, 2, 60.0, "0", [layer]) == 2 * len(scaling.BATCHES)
     found = [json.loads(line) for line in out.read_text().splitlines()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -73,11 +74,16 @@ class Platform:
 
 @contextmanager
 def platform(
-    fill: Callable[[Service], dict[str, str]] | None = None, *, empty: bool = False
+    fill: Callable[[Service], dict[str, str]] | None = None, *, empty: bool = False, database: Path | None = None
 ) -> Iterator[Platform]:
-    """Run a server with the experiments of this module, or with others (`fill`), or without any."""
+    """Run a server with the experiments of this module, or with others (`fill`), or without any.
+
+    `database`: a migrated one to begin with; without, the server migrates.
+    """
     with tempfile.TemporaryDirectory(prefix="hooke-look-") as folder:
         home = Path(folder)
+        if database is not None:
+            shutil.copy(database, home / "hooke.db")
         # however old the cluster is: it stays online, and nothing is lost
         settings = make_settings(
             home, f"sqlite:///{home}/hooke.db", dashboard=DASHBOARD, agent_seconds=1e9, log_level="error"

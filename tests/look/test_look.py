@@ -1,4 +1,4 @@
-"""Two screens of a seeded platform in a browser, as they are kept; that a fault put into them is seen; and paper.
+"""Screens of a seeded platform in a browser: as they are kept, with faults put into them, on paper, and scrolled.
 
 `make look` looks at all of them, at three widths, light and dark, with axe (docs/decisions/0074-looks.md).
 """
@@ -8,11 +8,13 @@ import zlib
 
 import pytest
 
+from tests.api.databases import sqlite_template  # fixtures count where they are imported
 from tests.look import layout
 from tests.look.looking import browser, page_of, probe, see
 from tests.look.screens import SCREENS, Screen, go
 from tests.look.seeded import platform
 
+__all__ = ["sqlite_template"]
 pytestmark = pytest.mark.needs("browser")
 
 BY_NAME = {screen.name: screen for screen in SCREENS}
@@ -35,9 +37,21 @@ FAULTS = {
 
 
 @pytest.fixture(scope="module")
-def page(program_path):
-    with platform() as made, browser(program_path("browser")) as running, page_of(running, made) as page:
-        page.platform = made
+def seeded(sqlite_template):
+    with platform(database=sqlite_template) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def chromium(program_path):
+    with browser(program_path("browser")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page(chromium, seeded):
+    with page_of(chromium, seeded) as page:
+        page.platform = seeded
         yield page
 
 
@@ -166,3 +180,25 @@ def test_nothing_is_cut_on_paper(desk, plain, screen):
     assert desk.evaluate(BEYOND) == []
     assert [each for each in probe(desk)["faults"] if each.startswith(("wide", "cut", "over"))] == []
     desk.evaluate("dispatchEvent(new Event('afterprint'))")
+
+
+MANY, STEP, FRAMES = 1000, 100, 60
+SCROLL = """async ([step, frames]) => {
+    for (let n = 0; n < frames; n += 1) { window.scrollBy(0, step); await new Promise(requestAnimationFrame); }
+    return window.scrollY;
+}"""
+
+
+def test_a_long_list_moves_as_far_as_it_is_scrolled(chromium, seeded):
+    with page_of(chromium, seeded, frozen=False) as page:
+        headers = {"authorization": f"Bearer {seeded.token}"}
+        known = page.request.get(f"{seeded.url}/api/v1/experiments", headers=headers).json()["items"]
+        items = [known[n % len(known)] | {"id": f"exp_{n}", "number": MANY - n} for n in range(MANY)]
+        page.route(
+            "**/api/v1/experiments?*", lambda route: route.fulfill(json={"items": items, "next_cursor": None})
+        )
+        page.goto(seeded.url)
+        page.get_by_test_id("draw-all").wait_for()
+        # A row that is measured only when it is above the window, as on a busy machine, moves the page by what it
+        # differs from the estimate, so that what is read stays in its place.
+        assert page.evaluate(SCROLL, [STEP, FRAMES]) == pytest.approx(STEP * FRAMES, rel=0.05)

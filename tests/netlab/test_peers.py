@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from benchmarks.evidence.conditions import Place
+from benchmarks.netlab.running import program
 from benchmarks.peers import invariants
 from benchmarks.peers.invariants import SLACK, faults, violations
-from benchmarks.peers.running import run
+from benchmarks.peers.running import left as left_in
+from benchmarks.peers.running import result, run
 from benchmarks.peers.settings import METHODS, Settings
 from benchmarks.tuned.conditions import TASKS, TRIALS
 from benchmarks.tuned.entries import DDP_APART, MPI4PY, OF_PYTORCH, TORCHFT
@@ -84,7 +86,26 @@ def test_a_peer_that_has_left_its_outcome_is_not_undone_by_the_end_of_its_interp
 
 TWO = Place("two", "two ranks", "here", 2)
 SHORT = replace(TASKS["mnist"], samples=640, every=320, target=1.0)
+ALONE = (MPI4PY, *TORCHFT)
+"""Entries whose ranks are processes of their own, as all are where they are measured."""
 CHOSEN = {"lr": 0.01, "momentum": 0.9, "period": 4, "warmup": 4}
+
+
+def settings_of(entry):
+    trials = entry.settings(TRIALS, TWO.hosts)
+    (trial, *_) = (each for each in trials if each.get("accumulation", 1) <= 2)
+    chosen = {name: value for name, value in CHOSEN.items() if name in trial}
+    trial |= chosen if trial.get("optimizer") != "adamw" else {"period": chosen["period"]}
+    return Settings(**entry.document(SHORT, TWO, trial, SHORT.samples, 0)["settings"])
+
+
+def together(settings):
+    """Carry out the peers in these folders by the same two processes; return the result of each."""
+    for folder, each in settings.items():
+        each.write(folder)
+    words = ["env", f"PYTHONPATH={ROOT}", "GLOO_SOCKET_IFNAME=lo", sys.executable]
+    status, _ = program(None, 2, [*words, str(Path(__file__).with_name("in_turn.py")), *map(str, settings)])
+    return {folder: result(each, left_in(folder), f"status {status}") for folder, each in settings.items()}
 
 
 @pytest.fixture(scope="module")
@@ -94,15 +115,15 @@ def carried_out(noise, tmp_path_factory):
 
     def of(entry):
         if entry.name not in found:
-            trials = entry.settings(TRIALS, TWO.hosts)
-            (trial, *_) = (each for each in trials if each.get("accumulation", 1) <= 2)
-            chosen = {name: value for name, value in CHOSEN.items() if name in trial}
-            trial |= chosen if trial.get("optimizer") != "adamw" else {"period": chosen["period"]}
-            document = entry.document(SHORT, TWO, trial, SHORT.samples, 0)
-            folder = tmp_path_factory.mktemp("pair")
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("HOOKE_DATA", str(noise))
-                found[entry.name] = run(Settings(**document["settings"]), None, folder), folder
+                if entry in ALONE:
+                    folder = tmp_path_factory.mktemp("pair")
+                    found[entry.name] = run(settings_of(entry), None, folder), folder
+                else:
+                    several = {tmp_path_factory.mktemp("pair"): each for each in OF_PYTORCH if each not in ALONE}
+                    results = together({folder: settings_of(each) for folder, each in several.items()})
+                    found.update((each.name, (results[folder], folder)) for folder, each in several.items())
         return found[entry.name]
 
     return of

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from array import array
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import cast
 
-import numpy as np
 from mpi4py import MPI
 
 from hooke.comm.mpi.launched import check_together
@@ -23,7 +23,7 @@ SHORTEST, LONGEST = 1e-3, 0.25
 
 def _any(world: MPI.Intracomm, *mine: bool) -> tuple[bool, ...]:
     """Return for each word whether it is true on any rank; waits asleep for the slowest rank."""
-    words, began = np.array(mine, dtype=np.int32), time.monotonic()
+    words, began = array("i", mine), time.monotonic()
     try:
         request = world.Iallreduce(MPI.IN_PLACE, words, MPI.MAX)
         while not request.Test():

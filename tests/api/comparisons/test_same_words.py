@@ -54,6 +54,7 @@ def made():
     return hooke.compare(METHODS, workload=model, trials=2, target=0.3, **QUICK | {"seeds": 3, "samples": 800})
 
 
+@ONE_KIND
 def test_a_server_plans_the_same_runs_and_says_the_same(service, made):
     assert len({run.figures.variant for run in made.runs if run.figures.rung is None}) >= 2
     service.hello()

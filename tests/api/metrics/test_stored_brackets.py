@@ -110,6 +110,7 @@ def test_where_a_place_is_not_stored_all_points_are_read(database, group):
     assert bands(database, CurveStore(), late.experiment, *fine) == true_bands(database, late.experiment, *fine)
 
 
+@ONE_KIND
 def test_what_is_stored_of_other_data_is_not_used(database, group):
     store(database, group)
     group[0].score(16 * 149, 0.25)
@@ -117,6 +118,7 @@ def test_what_is_stored_of_other_data_is_not_used(database, group):
     assert [bands(database, CurveStore(), group[0].experiment, *ask) for ask in asks] == expected
 
 
+@ONE_KIND
 def test_the_thread_looks_again_once_no_run_has_ended_for_a_while(database, group, monkeypatch):
     thinner, now = Thinner(database), [1000.0]
     monkeypatch.setattr("hooke_api.metrics.thinner.time", SimpleNamespace(monotonic=lambda: now[0]))

@@ -1,6 +1,7 @@
 """A whole site of real processes (Redis, API, agent), each of which a test may kill, and what is left of it."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,10 +41,11 @@ def comparison(samples, *, seeds=1, virtual=False, algorithm="sync-sgd", workers
 class Site:
     """Redis on a socket, the API on SQLite, one agent called `local`."""
 
-    def __init__(self, path, redis_server):
+    def __init__(self, path, redis_server, database):
         self.path = path
         self.home = Home(path / "home")
         self.home.path.mkdir(parents=True)
+        shutil.copy(database, self.home.path / "hooke.db")
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         kept = {name: value for name, value in os.environ.items() if not name.startswith("HOOKE_")}

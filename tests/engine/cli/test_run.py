@@ -52,6 +52,7 @@ def test_json_result_equals_the_journals(hooke, spec, tmp_path):
     assert found["payload_bytes"] == sum(d.payload for d in done)
     stored = RunSpec.model_validate_json((folder / "spec.json").read_text())
     assert (stored.workers, stored.seed, stored.target.value) == (2, 4, 0.5)
+    assert stored.communication.collective == "halving", "the default"
     assert processes_of(folder) == []
 
 
@@ -88,22 +89,6 @@ def test_table_and_saved_weights_equal_a_plain_loop(hooke, spec, tmp_path):
     (line,) = [line for line in ended.out.splitlines() if line.startswith("test ")]
     assert f"accuracy {100 * right:.1f}" in line, "the test score is not that of a plain loop"
     assert "scored once" in line
-
-
-def test_virtual_workers_and_servers(hooke, spec, tmp_path):
-    saved = tmp_path / "weights.npz"
-    file = spec(algorithm={"name": "async-easgd", "parameters": {"lr": 0.1, "rho": 0.5}}, workers=3, **VIRTUAL)
-    ended = hooke("run", file, "--json", "--save", saved)
-    assert ended.status == 0, ended.err
-    found = ended.json
-    assert found["simulated"]
-    assert found["servers"] == 1
-    assert found["server_phases"]["compute"] == 0
-    assert found["reason"] == "budget"
-    assert found["time_to_target"] is None
-    with np.load(saved) as arrays:
-        assert set(arrays) == {"center", "worker_0", "worker_1", "worker_2", "spec"}
-        assert not np.array_equal(arrays["center"], arrays["worker_0"])
 
 
 def test_same_seed_same_weights_and_options_override(hooke, spec, tmp_path):

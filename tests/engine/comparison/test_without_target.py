@@ -63,8 +63,8 @@ def test_a_difference_among_many_variants_is_corrected_for_their_number():
 
 
 def test_of_groups_of_equal_variants_few_claim_a_difference():
-    """300 groups of ten variants: without the correction about a quarter of them would."""
-    source, groups = np.random.default_rng(4), 300
+    """120 groups of ten variants: without the correction about a quarter of them would."""
+    source, groups = np.random.default_rng(4), 120
     wrong = 0
     for _ in range(groups):
         drawn = 0.9 + 0.01 * source.standard_normal((11, 5))
