@@ -320,14 +320,19 @@ MORE = (
 SCREENS = (*SCREENS, *MORE)
 
 
+CONNECTING = "[data-testid=connection]:not([data-state=live])"
+"""What a page has at first that is about to follow the server; those before the sign-in have no such note."""
+
+
 def go(page: Page, url: str, screen: Screen, path: str) -> None:
-    """Open a screen, and do what it is about."""
+    """Open a screen that is connected, and do what it is about."""
     page.unroute_all()
     page.context.set_offline(False)
     for pattern, answer in (screen.told or {}).items():
         page.route(pattern, partial(_tell, answer))
     page.goto(url + path)
     page.locator(screen.ready).first.wait_for()
+    page.locator(CONNECTING).wait_for(state="detached")
     if screen.act is not None:
         screen.act(page)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 import numpy as np
-from hooke.spec.events import Checkpointed, LogLine, RankRecords
+from hooke.spec.events import TRAINING_ITEMS, Checkpointed, LogLine, RankRecords
 from hooke.spec.files import packed
 from hooke_api.app import create_app
 from hooke_api.base.settings import Settings
@@ -33,6 +33,8 @@ BEGUN = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
 NOW = BEGUN + timedelta(hours=7)
 """What the clock of the browser says."""
 EVALUATIONS, STEPS = 16, 60
+ITEMS = 1294
+"""Of the training part: an epoch."""
 LONG = "Sync EASGD with a name as long as names may be, because somebody wrote all of its settings into it: lr 0.8"
 
 METHODS = (
@@ -198,7 +200,9 @@ def records_of(run: dict, source: random.Random, factor: float, part: float):
     for rank in range(ranks):
         role = "worker" if rank < workers else "server"
         world = "virtual" if run["simulated"] else "mpi"
-        records = [start(0, role=role, ranks=ranks, world=world, host="node1", hardware={"cpu": "AMD EPYC 9V74"})]
+        noted = {TRAINING_ITEMS: f"{ITEMS}"} if rank == 0 else {}
+        place = {"host": "node1", "hardware": {"cpu": "AMD EPYC 9V74"}, "notes": noted}
+        records = [start(0, role=role, ranks=ranks, world=world, **place)]
         records.append(steps(1, shown, workers=workers, **columns))
         if rank == 0:
             records += [_evaluation(2 + n, n, seconds) for n in range(evaluated + 1)]

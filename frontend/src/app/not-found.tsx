@@ -1,7 +1,9 @@
 import { LinkButton } from "@/lib/ui/link-button";
 import { Message } from "@/lib/ui/message";
+import { useTitle } from "@/lib/ui/use-title";
 
 export function NotFound() {
+  useTitle("Page not found");
   return (
     <Message
       page

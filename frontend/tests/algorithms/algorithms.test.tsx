@@ -88,6 +88,7 @@ it("a method of one's own has a page, and is tried beside a common one", async (
 it("says that nobody offers such a method", async () => {
   openApp(server, "/algorithms/unknown");
   expect(await screen.findByRole("heading", { name: "Algorithm not found" })).toBeVisible();
+  expect(document.title).toBe("Algorithm not found · Hooke");
 });
 
 it("the list says that no cluster has reported, and has nothing to find then", async () => {

@@ -51,6 +51,7 @@ describe("an address", () => {
     answerAll();
     const { user, address } = openApp(server, "/elsewhere");
     expect(await screen.findByRole("heading", { name: "Page not found" })).toBeVisible();
+    expect(document.title).toBe("Page not found · Hooke");
     await user.click(screen.getByRole("link", { name: "All experiments" }));
     expect(await screen.findByRole("heading", { name: "Experiments" })).toBeVisible();
     expect(address()).toBe("/");

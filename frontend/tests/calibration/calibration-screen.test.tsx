@@ -84,8 +84,17 @@ describe("the calibration of a cluster", () => {
     expect(screen.getByTestId("sum-curves")).toHaveAttribute("data-points", "2");
     expect(screen.getByTestId("gradients")).toHaveTextContent("All ranks at once over alone1.5×");
     expect(screen.getByTestId("measured")).toHaveTextContent("Test processor");
+    expect(screen.getByText("Times are medians; after ± stands one standard error.")).toBeVisible();
     expect(screen.queryByText(/Other processes/)).toBeNull();
     expect(document.title).toBe("Calibration of lab · Hooke");
+  });
+
+  it("knows that there is no such cluster", async () => {
+    server.on("GET /clusters/*/calibrations", new Refusal(404, "cluster lab not found"));
+    openApp(server, "/clusters/lab/calibration");
+    expect(await screen.findByRole("heading", { name: "Cluster not found" })).toBeVisible();
+    expect(screen.queryByTestId("calibrate")).toBeNull();
+    expect(document.title).toBe("Cluster not found · Hooke");
   });
 
   it("starts one, and says that the cluster is occupied", async () => {

@@ -225,5 +225,6 @@ it("says that there is no such experiment", async () => {
     .on("GET /experiments/*/comparison", comparison());
   openApp(server, "/experiments/exp_0");
   expect(await screen.findByRole("heading", { name: "Experiment not found" })).toBeVisible();
+  expect(document.title).toBe("Experiment not found · Hooke");
   expect(screen.queryByTestId("verdict")).toBeNull();
 });

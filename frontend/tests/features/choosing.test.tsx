@@ -1,4 +1,4 @@
-import { screen } from "@testing-library/react";
+import { screen, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import { between } from "@/features/experiments/use-chosen";
 import { openApp } from "../support/app";
@@ -47,6 +47,20 @@ describe("experiments are selected", () => {
     await user.click(box(7));
     const compare = await screen.findByTestId("selected-compare");
     expect(decodeURIComponent(compare.getAttribute("href") ?? "")).toBe('/compare?rows=["9","7"]');
+  });
+
+  it("and not compared where they are too many, which is said", async () => {
+    const items = Array.from({ length: 21 }, (_, at) => summary(40 - at));
+    server.on("GET /experiments", { items, next_cursor: null });
+    const { user } = openApp(server, "/");
+    await screen.findAllByTestId("experiment-item");
+    await user.click(box(40));
+    await user.click(await screen.findByTestId("select-all"));
+    const why = "A comparison takes at most 20 experiments; 21 are selected.";
+    const refused = within(await screen.findByRole("group", { name: why }));
+    expect(refused.getByRole("button", { name: "Compare" })).toBeDisabled();
+    await user.click(box(40));
+    expect(await screen.findByRole("link", { name: "Compare" })).toBeVisible();
   });
 
   it("all that are listed at once", async () => {

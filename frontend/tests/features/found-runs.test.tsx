@@ -1,7 +1,8 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { RunSummary } from "@/lib/client/types.gen";
-import { openApp } from "../support/app";
+import { CompareSelected } from "@/lib/ui/compare-selected";
+import { openApp, show } from "../support/app";
 import { savedView } from "../support/fixtures/people";
 import { runSummary } from "../support/fixtures/run";
 import { apiServer, Refusal } from "../support/server";
@@ -70,6 +71,14 @@ describe("runs of all experiments", () => {
     expect(screen.queryByTestId("compare-runs")).toBeNull();
   });
 
+  it("stay selected where they are too many to compare, which is said", async () => {
+    const selected = Array.from({ length: 101 }, (_, at) => `run_${at}`);
+    show(<CompareSelected selected={selected} clear={() => undefined} />);
+    const refused = within(screen.getByRole("group", { name: "A comparison takes at most 100 runs." }));
+    expect(refused.getByRole("button", { name: "Compare 101 runs" })).toBeDisabled();
+    expect(screen.getByRole("button", { name: "Clear selection" })).toBeEnabled();
+  });
+
   it("are sorted by a click, and the next page follows", async () => {
     server.on("GET /runs", ({ query }) =>
       query.get("cursor")
@@ -77,7 +86,7 @@ describe("runs of all experiments", () => {
         : { items: FOUND.slice(0, 1), next_cursor: "further" },
     );
     const { user } = openApp(server, "/runs");
-    await user.click(await screen.findByRole("button", { name: "Show more" }));
+    await user.click(await screen.findByRole("button", { name: "Load more" }));
     await waitFor(async () => expect(await rows()).toHaveLength(2));
     await user.click(screen.getByRole("button", { name: "Test accuracy" }));
     await waitFor(() =>
@@ -125,5 +134,7 @@ describe("runs of all experiments", () => {
     await user.clear(field);
     await user.type(field, "workers = 9{Enter}");
     expect(await screen.findByText("No run fits this filter.")).toBeVisible();
+    await user.clear(field);
+    expect(await screen.findByText("There are no runs yet.")).toBeVisible();
   });
 });

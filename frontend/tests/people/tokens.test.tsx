@@ -73,7 +73,7 @@ describe("a new token", () => {
     await user.clear(label);
     await user.type(label, "ci");
     expect(screen.getByTestId("create-token")).toBeEnabled();
-    await user.clear(screen.getByLabelText("Days"));
+    await user.clear(screen.getByLabelText("Valid for, days"));
     expect(screen.getByTestId("create-token")).toBeDisabled();
   });
 

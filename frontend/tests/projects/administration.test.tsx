@@ -45,9 +45,9 @@ describe("the card of projects", () => {
 
   it("says how many points each holds of those it may hold, and what follows once they are used up", async () => {
     open([project("default"), project("vision", { points: 4_200_000, quota: 5_000_000 })]);
-    expect((await row("default")).getByText("any number")).toBeVisible();
+    expect((await row("default")).getByText("no quota")).toBeVisible();
     const vision = await row("vision");
-    expect(vision.getByText("4,200,000 of 5,000,000 (84%)")).toBeVisible();
+    expect(vision.getByText("4,200,000 of 5,000,000 points (84%)")).toBeVisible();
     expect(vision.queryByText(/Used up/)).toBeNull();
   });
 
@@ -60,16 +60,16 @@ describe("the card of projects", () => {
     const save = async (limit: string, after: ProjectView) => {
       await person.click((await row("vision")).getByTestId("change"));
       const form = within(await screen.findByTestId("change-project"));
-      const field = form.getByLabelText("Points it may hold");
+      const field = form.getByLabelText("Quota, points");
       await person.clear(field);
       if (limit) await person.type(field, limit);
       server.on("PATCH /projects/*", after).on("GET /projects", { items: [project("default"), after] });
       await person.click(form.getByTestId("save-project"));
     };
     await save("9000000", { ...before, quota: 9_000_000 });
-    expect(await screen.findByText("6,000,000 of 9,000,000 (66%)")).toBeVisible();
+    expect(await screen.findByText("6,000,000 of 9,000,000 points (66%)")).toBeVisible();
     await save("", { ...before, points: null, quota: 0 });
-    await waitFor(() => expect(screen.queryByText("6,000,000 of 9,000,000 (66%)")).toBeNull());
+    await waitFor(() => expect(screen.queryByText("6,000,000 of 9,000,000 points (66%)")).toBeNull());
     expect(server.askedFor("PATCH /projects/*").map(({ body }) => body)).toEqual([
       { quota: 9_000_000 },
       { quota: 0 },

@@ -51,13 +51,13 @@ describe("a quota of points", () => {
   const holding = (points: number | null, quota: number) => project("vision", { points, quota });
 
   it.each([
-    [null, 0, "any number", false, false],
-    [0, 10, "0 of 10 (0%)", false, false],
-    [7_999_999, 10_000_000, "7,999,999 of 10,000,000 (79%)", false, false],
-    [8_000_000, 10_000_000, "8,000,000 of 10,000,000 (80%)", true, false],
-    [9_999_999, 10_000_000, "9,999,999 of 10,000,000 (99%)", true, false],
-    [10, 10, "10 of 10 (100%)", true, true],
-    [25, 10, "25 of 10 (250%)", true, true],
+    [null, 0, "no quota", false, false],
+    [0, 10, "0 of 10 points (0%)", false, false],
+    [7_999_999, 10_000_000, "7,999,999 of 10,000,000 points (79%)", false, false],
+    [8_000_000, 10_000_000, "8,000,000 of 10,000,000 points (80%)", true, false],
+    [9_999_999, 10_000_000, "9,999,999 of 10,000,000 points (99%)", true, false],
+    [10, 10, "10 of 10 points (100%)", true, true],
+    [25, 10, "25 of 10 points (250%)", true, true],
   ])("of which %j of %i points are held is %s", (points, quota, words, tight, full) => {
     const held = holding(points, quota);
     expect([heldWords(held), isTight(held), isFull(held)]).toEqual([words, tight, full]);

@@ -84,6 +84,8 @@ describe("the queue of a cluster", () => {
     server.on("GET /clusters/*/queue", new Refusal(404, "No such cluster."));
     open();
     expect(await screen.findByText(/No cluster is called local/)).toBeVisible();
+    expect(screen.getByRole("link", { name: "All clusters" })).toHaveAttribute("href", "/clusters");
+    expect(document.title).toBe("Cluster not found · Hooke");
   });
 
   it("changes a priority and reads the queue again", async () => {

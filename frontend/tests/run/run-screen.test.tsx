@@ -240,5 +240,6 @@ describe("the page", () => {
     server.on("GET /runs/*", new Refusal(404, "Not found."));
     openApp(server, "/runs/run_0");
     expect(await screen.findByRole("heading", { name: "Run not found" })).toBeVisible();
+    expect(document.title).toBe("Run not found · Hooke");
   });
 });

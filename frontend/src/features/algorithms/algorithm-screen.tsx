@@ -2,7 +2,6 @@ import page from "@docs/algorithms.md?raw";
 import { Group, Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { listAlgorithmsOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { AlgorithmView } from "@/lib/client/types.gen";
 import { paragraphsOf } from "@/lib/format/docstring";
@@ -13,6 +12,7 @@ import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
+import { useTitle } from "@/lib/ui/use-title";
 import styles from "./algorithms.module.css";
 import { CostPart } from "./cost-part";
 import { Diagram } from "./diagram";
@@ -33,10 +33,7 @@ export function AlgorithmScreen() {
   const { algorithm: name } = route.useParams();
   const query = useQuery(listAlgorithmsOptions());
   const found = query.data?.items.find((one) => one.name === name);
-  const title = found ? `${found.title} · Hooke` : "Hooke";
-  useEffect(() => {
-    document.title = title;
-  }, [title]);
+  useTitle(found?.title ?? (query.data ? "Algorithm not found" : "Algorithm"));
   if (found) return <Page algorithm={found} findings={FINDINGS.get(name)} />;
   if (query.data) return <Missing name={name} />;
   if (query.isError) {

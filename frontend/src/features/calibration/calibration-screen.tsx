@@ -1,7 +1,8 @@
 import { Button, Group, Skeleton } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useState } from "react";
+import { statusOf } from "@/lib/api/problem";
 import {
   cancelCalibrationMutation,
   listCalibrationsOptions,
@@ -13,6 +14,7 @@ import { useStream } from "@/lib/events/use-stream";
 import { formatMoment } from "@/lib/format/time";
 import { Allowed } from "@/lib/people/allowed";
 import { useMay } from "@/lib/people/use-me";
+import { ClusterMissing } from "@/lib/ui/cluster-missing";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
@@ -20,6 +22,7 @@ import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
+import { useTitle } from "@/lib/ui/use-title";
 import styles from "./calibration.module.css";
 import { Measured } from "./measured";
 import { USUALLY, WhatToMeasure } from "./what-to-measure";
@@ -58,9 +61,9 @@ export function CalibrationScreen() {
   useStream({}, (event) => {
     if (event.kind === "clusters" || event.kind === "reset") refresh();
   });
-  useEffect(() => {
-    document.title = `Calibration of ${name} · Hooke`;
-  }, [name]);
+  const missing = !query.data && statusOf(query.error) === 404;
+  useTitle(missing ? "Cluster not found" : `Calibration of ${name}`);
+  if (missing) return <ClusterMissing name={name} />;
   const items = query.data?.items ?? [];
   const open = items.find(({ state }) => isOpen(state));
   const latest = items.find(({ calibration }) => calibration !== null);

@@ -37,6 +37,7 @@ export function Measured({ calibration }: { calibration: Calibration }) {
           <Fact name="MPI">{versions.mpi ?? "unknown"}</Fact>
           <Fact name="Start-up">{`${formatSeconds(start.seconds)} ± ${formatSeconds(start.error)}`}</Fact>
         </dl>
+        <p className={styles.meaning}>Times are medians; after ± stands one standard error.</p>
       </Section>
       {messages.length > 0 && (
         <Section title="Messages">
@@ -54,6 +55,7 @@ export function Measured({ calibration }: { calibration: Calibration }) {
         </Section>
       )}
       <Section title="Fitted lines" testId="lines">
+        <p className={screen.note}>Seconds = alpha × messages + beta × bytes.</p>
         <Lines curves={calibration.curves} />
       </Section>
       {calibration.compute.map((rate) => (
@@ -105,9 +107,6 @@ function Lines({ curves }: { curves: readonly Curve[] }) {
   return (
     <TableRegion label="Table of fitted lines">
       <table className={ui.table}>
-        <caption className={ui.unseen}>
-          Seconds = alpha × messages + beta × bytes, with standard errors.
-        </caption>
         <thead>
           <tr>
             <th scope="col">Operation</th>

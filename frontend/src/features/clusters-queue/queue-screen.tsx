@@ -1,19 +1,18 @@
 import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { statusOf } from "@/lib/api/problem";
 import { readQueueOptions, readQueueQueryKey } from "@/lib/client/@tanstack/react-query.gen";
 import type { ActiveView, QueueView } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 import { formatSpan } from "@/lib/format/time";
-import { LinkButton } from "@/lib/ui/link-button";
+import { ClusterMissing } from "@/lib/ui/cluster-missing";
 import { LoadFault } from "@/lib/ui/load-fault";
-import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { useNow } from "@/lib/ui/use-now";
+import { useTitle } from "@/lib/ui/use-title";
 import { PolicyForm } from "./policy-form";
 import styles from "./queue.module.css";
 import { QueueTable } from "./queue-table";
@@ -30,10 +29,9 @@ export function QueueScreen() {
   useStream({}, (event) => {
     if (event.kind !== "logs" && event.kind !== "points") refresh();
   });
-  useEffect(() => {
-    document.title = `Queue of ${name} · Hooke`;
-  }, [name]);
-  if (statusOf(query.error) === 404) return <Missing name={name} />;
+  const missing = !query.data && statusOf(query.error) === 404;
+  useTitle(missing ? "Cluster not found" : `Queue of ${name}`);
+  if (missing) return <ClusterMissing name={name} />;
   return (
     <>
       <h1 className={screen.title}>Queue of {name}</h1>
@@ -88,17 +86,4 @@ function amount({ runs, sent = 0 }: ActiveView) {
   const parts = begun > 0 ? [`${begun} active ${begun === 1 ? "run" : "runs"}`] : [];
   if (sent > 0) parts.push(`${sent} sent and not begun`);
   return parts.join(", ");
-}
-
-function Missing({ name }: { name: string }) {
-  return (
-    <Message
-      page
-      title="Cluster not found"
-      testId="not-found"
-      action={<LinkButton to="/">All experiments</LinkButton>}
-    >
-      No cluster is called {name}. Its agent may not have reported yet.
-    </Message>
-  );
 }

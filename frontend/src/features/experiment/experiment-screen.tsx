@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { Suspense, useEffect } from "react";
+import { Suspense } from "react";
 import { statusOf } from "@/lib/api/problem";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { JsonView } from "@/lib/ui/json-view";
@@ -9,6 +9,7 @@ import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
+import { useTitle } from "@/lib/ui/use-title";
 import { AcrossPart } from "./across-part";
 import { followsSteps } from "./added-charts";
 import { Curves } from "./curves";
@@ -35,13 +36,11 @@ export function ExperimentScreen() {
   const axis = route.useSearch({ select: (search) => search.axis ?? "clock" });
   const steps = route.useSearch({ select: followsSteps });
   useLiveExperiment(experimentId, axis, steps);
-  const name = query.data?.name;
-  useEffect(() => {
-    document.title = name ? `${name} · Hooke` : "Hooke";
-  }, [name]);
+  const missing = !query.data && statusOf(query.error) === 404;
+  useTitle(query.data?.name ?? (missing ? "Experiment not found" : "Experiment"));
   // what is selected, asked or cancelled on the page of one experiment is nothing of the next
   if (query.data) return <Page key={query.data.id} experiment={query.data} />;
-  if (statusOf(query.error) === 404) return <Missing />;
+  if (missing) return <Missing />;
   if (query.isError) {
     return (
       <>

@@ -32,10 +32,9 @@ const TightNote = lazily(() => import("@/lib/projects/quota-note").then((part) =
 const DeletedList = lazily(() => import("./deleted-list").then((part) => part.DeletedList));
 const Note = lazily(() => import("./outcome-note").then((part) => part.OutcomeNote));
 const SelectionBar = lazily(() => import("./selection-bar").then((part) => part.SelectionBar));
+const CompareChosen = lazily(() => import("./compare-chosen").then((part) => part.CompareChosen));
 const EditMarks = lazily(() => import("@/lib/keeping/edit-marks").then((part) => part.EditMarks));
 const route = getRouteApi("/");
-/** Experiments that a comparison takes. */
-const MOST_COMPARED = 20;
 
 /** All experiments, or those that fit a filter, in an order. */
 export function ExperimentsScreen() {
@@ -107,7 +106,7 @@ function Present() {
               selection.clear();
               void run(action, some);
             }}
-            compare={chosen.length <= MOST_COMPARED && <CompareChosen chosen={chosen} />}
+            compare={<CompareChosen chosen={chosen} />}
             all={chosen.length < items.length ? selection.all : undefined}
             clear={selection.clear}
           />
@@ -211,21 +210,6 @@ function Head({ act, project }: { act: Import; project: string | undefined }) {
       </Group>
       <ImportFault act={act} />
     </>
-  );
-}
-
-function CompareChosen({ chosen }: { chosen: readonly ExperimentSummary[] }) {
-  const rows = chosen.map(({ number }) => String(number));
-  return (
-    <LinkButton
-      to="/compare"
-      search={{ rows }}
-      size="compact-sm"
-      variant="default"
-      data-testid="selected-compare"
-    >
-      Compare
-    </LinkButton>
   );
 }
 

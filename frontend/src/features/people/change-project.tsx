@@ -92,9 +92,9 @@ export function ChangeProject({ project, done }: { project: ProjectView; done: (
           />
         )}
         <NumberInput
-          label="Points it may hold"
+          label="Quota, points"
           description="Steps of ranks, and evaluations"
-          placeholder="any number"
+          placeholder="none"
           w={210}
           min={0}
           max={MOST_POINTS}
@@ -105,9 +105,9 @@ export function ChangeProject({ project, done }: { project: ProjectView; done: (
           onChange={(value) => setQuota(Number(value))}
         />
         <NumberInput
-          label="GB it may take"
+          label="Quota, GB"
           description="Steps, output and traces"
-          placeholder="any number"
+          placeholder="none"
           w={170}
           min={0}
           max={MOST_POINTS / GB}

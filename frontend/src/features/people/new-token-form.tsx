@@ -64,8 +64,8 @@ export function NewTokenForm({ me }: { me: Me }) {
           onChange={(event) => setScope(event.currentTarget.value)}
         />
         <NumberInput
-          label="Days"
-          w={90}
+          label="Valid for, days"
+          w={130}
           min={1}
           max={730}
           allowDecimal={false}

@@ -44,7 +44,7 @@ export function ProjectsPart({ users }: { users: boolean }) {
       {items.length > 0 && (
         <ListTable
           label="List of projects"
-          titles={["Name", "State", "Delete ended experiments", "Points"]}
+          titles={["Name", "State", "Delete ended experiments", "Quota used"]}
           testId="projects"
         >
           {items.map((project) => (

@@ -1,6 +1,5 @@
 import { Skeleton } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { statusOf } from "@/lib/api/problem";
 import type { RunView } from "@/lib/client/types.gen";
 import { colorOf } from "@/lib/theme/palette";
@@ -8,6 +7,7 @@ import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
+import { useTitle } from "@/lib/ui/use-title";
 import { Environment } from "./environment";
 import { FilesPart } from "./files-part";
 import { HeatMap } from "./heat-map";
@@ -30,12 +30,11 @@ export function RunScreen() {
   const { runId } = route.useParams();
   const query = useRun(runId);
   useLiveRun(runId);
-  const title = query.data ? `Run #${query.data.number} · ${query.data.variant} · Hooke` : "Hooke";
-  useEffect(() => {
-    document.title = title;
-  }, [title]);
+  const missing = !query.data && statusOf(query.error) === 404;
+  const found = query.data && `Run #${query.data.number} · ${query.data.variant}`;
+  useTitle(found ?? (missing ? "Run not found" : "Run"));
   if (query.data) return <Page key={query.data.id} run={query.data} />; // nothing of one run stands on the page of the next
-  if (statusOf(query.error) === 404) return <Missing />;
+  if (missing) return <Missing />;
   if (query.isError) {
     return (
       <>

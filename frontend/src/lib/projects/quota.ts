@@ -8,7 +8,7 @@ const WARNED = 0.8;
 interface Held {
   held: number;
   quota: number;
-  /** "4,200,000 of 5,000,000 (84%)". */
+  /** "4,200,000 of 5,000,000 points (84%)". */
   words: string;
   /** "4,200,000 of the 5,000,000 points that it may hold (84%)". */
   sentence: string;
@@ -27,7 +27,7 @@ function heldOf({ quota, points, quota_bytes, bytes }: ProjectView): Held[] {
     .map(({ held, quota, format, unit }) => ({
       held,
       quota,
-      words: `${format(held)} of ${format(quota)} (${percent(held, quota)})`,
+      words: `${format(held)} of ${format(quota)}${unit} (${percent(held, quota)})`,
       sentence: `${format(held)} of the ${format(quota)}${unit} that it may hold (${percent(held, quota)})`,
     }));
 }
@@ -42,12 +42,12 @@ export function isFull(project: ProjectView): boolean {
   return heldOf(project).some(({ held, quota }) => held >= quota);
 }
 
-/** "4,200,000 of 5,000,000 (84%)". */
+/** "4,200,000 of 5,000,000 points (84%); 3 GB of 5 GB (60%)". */
 export function heldWords(project: ProjectView): string {
   return (
     heldOf(project)
       .map(({ words }) => words)
-      .join("; ") || "any number"
+      .join("; ") || "no quota"
   );
 }
 

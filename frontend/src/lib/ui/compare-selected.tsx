@@ -1,5 +1,7 @@
 import { Button } from "@mantine/core";
+import { Unless } from "@/lib/people/allowed";
 import { LinkButton } from "./link-button";
+import { MOST_COMPARED } from "./use-selected";
 
 interface CompareSelectedProps {
   /** Ids of runs. */
@@ -7,15 +9,29 @@ interface CompareSelectedProps {
   clear: () => void;
 }
 
-/** What is done with the runs that are selected in a table; nothing without any. */
+/** What is done with the runs that are selected in a table; nothing without any. Of too many it says why they are not compared. */
 export function CompareSelected({ selected, clear }: CompareSelectedProps) {
   if (selected.length === 0) return null;
   const count = `${selected.length} ${selected.length === 1 ? "run" : "runs"}`;
+  const many = selected.length > MOST_COMPARED;
   return (
     <>
-      <LinkButton to="/compare" search={{ rows: [...selected] }} size="compact-sm" data-testid="compare-runs">
-        Compare {count}
-      </LinkButton>
+      {many ? (
+        <Unless why={`A comparison takes at most ${MOST_COMPARED} runs.`}>
+          <Button disabled size="compact-sm" data-testid="compare-runs">
+            Compare {count}
+          </Button>
+        </Unless>
+      ) : (
+        <LinkButton
+          to="/compare"
+          search={{ rows: [...selected] }}
+          size="compact-sm"
+          data-testid="compare-runs"
+        >
+          Compare {count}
+        </LinkButton>
+      )}
       <Button variant="default" size="compact-sm" onClick={clear}>
         Clear selection
       </Button>

@@ -10,7 +10,7 @@ export function useSelected() {
     (id: string, on: boolean) =>
       setSelected((before) => {
         const others = before.filter((one) => one !== id);
-        return on ? [...others, id].slice(-MOST_COMPARED) : others;
+        return on ? [...others, id] : others;
       }),
     [],
   );
