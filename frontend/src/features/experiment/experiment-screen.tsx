@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { Suspense, useEffect } from "react";
 import { statusOf } from "@/lib/api/problem";
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { GoneNote } from "@/lib/ui/gone-note";
 import { JsonView } from "@/lib/ui/json-view";
 import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
@@ -40,8 +41,15 @@ export function ExperimentScreen() {
     document.title = name ? `${name} · Hooke` : "Hooke";
   }, [name]);
   // what is selected, asked or cancelled on the page of one experiment is nothing of the next
-  if (query.data) return <Page key={query.data.id} experiment={query.data} />;
-  if (statusOf(query.error) === 404) return <Missing />;
+  const gone = statusOf(query.error) === 404;
+  if (query.data)
+    return (
+      <>
+        {gone && <GoneNote what="this experiment" />}
+        <Page key={query.data.id} experiment={query.data} />
+      </>
+    );
+  if (gone) return <Missing />;
   if (query.isError) {
     return (
       <>

@@ -4,6 +4,7 @@ import { useEffect } from "react";
 import { statusOf } from "@/lib/api/problem";
 import type { RunView } from "@/lib/client/types.gen";
 import { colorOf } from "@/lib/theme/palette";
+import { GoneNote } from "@/lib/ui/gone-note";
 import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
@@ -34,8 +35,16 @@ export function RunScreen() {
   useEffect(() => {
     document.title = title;
   }, [title]);
-  if (query.data) return <Page key={query.data.id} run={query.data} />; // nothing of one run stands on the page of the next
-  if (statusOf(query.error) === 404) return <Missing />;
+  const gone = statusOf(query.error) === 404;
+  if (query.data)
+    return (
+      <>
+        {gone && <GoneNote what="this run" />}
+        {/* nothing of one run stands on the page of the next */}
+        <Page key={query.data.id} run={query.data} />
+      </>
+    );
+  if (gone) return <Missing />;
   if (query.isError) {
     return (
       <>
