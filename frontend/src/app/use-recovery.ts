@@ -4,11 +4,24 @@ import type { EventStream } from "@/lib/events/event-stream";
 import { followNetwork } from "@/lib/events/follow-network";
 import { StreamContext } from "@/lib/events/use-stream";
 
-/** Ask again for what could not be loaded while the server was away, as soon as it is back. */
+/** Ask again, as soon as the server is back, for what could not be loaded while it was away, and what it never answered. */
 function askAgain(stream: EventStream, queries: QueryClient): () => void {
+  let away = false;
   return stream.watch(() => {
-    if (stream.connection() !== "live") return;
-    void queries.refetchQueries({ type: "active", predicate: ({ state }) => state.status === "error" });
+    const now = stream.connection();
+    if (now !== "live") {
+      away ||= now !== "connecting";
+      return;
+    }
+    const asked = queries.getQueryCache().findAll({ type: "active", fetchStatus: "fetching" });
+    const unanswered = new Set(away ? asked : []);
+    away = false;
+    void Promise.all([...unanswered].map((query) => query.cancel({ revert: true, silent: true }))).then(() =>
+      queries.refetchQueries({
+        type: "active",
+        predicate: (query) => query.state.status === "error" || unanswered.has(query),
+      }),
+    );
   });
 }
 

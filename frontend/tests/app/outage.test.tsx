@@ -50,6 +50,20 @@ describe("after an outage", () => {
     expect(screen.queryByRole("alert")).toBeNull();
   });
 
+  it("what was never answered is asked anew", async () => {
+    server.on("GET /experiments", LIST);
+    openApp(server, "/");
+    await screen.findByText("Comparison 7");
+    await state("live");
+    server.on("GET /experiments", () => new Promise(() => undefined));
+    const before = server.askedFor("GET /experiments").length;
+    server.send("experiment", { id: "exp_7" }, 5);
+    await waitFor(() => expect(server.askedFor("GET /experiments").length).toBeGreaterThan(before));
+    server.on("GET /experiments", { items: [summary(8)], next_cursor: null });
+    server.breakStreams();
+    expect(await screen.findByText("Comparison 8")).toBeVisible();
+  });
+
   it("the form is checked again by itself, and can be started", async () => {
     const { user } = await openForm(server, "/new", CLUSTERS);
     await settled();

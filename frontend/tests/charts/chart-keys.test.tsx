@@ -1,35 +1,20 @@
-import { act, fireEvent, screen } from "@testing-library/react";
+import { act, fireEvent } from "@testing-library/react";
 import { expect, it } from "vitest";
-import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries } from "@/lib/charts/series";
-import { variantStyle } from "@/lib/theme/palette";
-import { frame, show } from "../support/app";
-import { drawnIn } from "../support/canvas";
+import { frame } from "../support/app";
+import { CURVE as A, figure, over, showChart, strokes } from "../support/charts";
 
-const A: ChartSeries = { label: "A", style: variantStyle(0), x: [0, 50, 100], y: [0.2, 0.6, 1] };
-
-function open(series: ChartSeries[]) {
-  show(
-    <LineChart
-      title="Accuracy"
-      series={series}
-      xTitle="Train clock (s)"
-      formatX={(value) => `${value} s`}
-      tickX={String}
-      formatY={(value) => `${value * 100}%`}
-      tickY={String}
-    />,
-  );
-  return frame();
-}
-
-const figure = () => screen.getByRole("img");
-const over = () => figure().querySelector(".u-over") as HTMLElement;
+const open = (series: ChartSeries[]) =>
+  showChart({
+    series,
+    xTitle: "Train clock (s)",
+    formatX: (value) => `${value} s`,
+    formatY: (value) => `${value * 100}%`,
+  });
 
 /** The width of the curve as it is drawn, px. */
 function width(): number {
-  const marks = drawnIn(figure()).filter(({ kind, style }) => kind === "stroke" && style === A.style.light);
-  const points = marks[0]?.points ?? [];
+  const points = strokes()[0]?.points ?? [];
   return (points.at(-1)?.[0] ?? 0) - (points[0]?.[0] ?? 0);
 }
 

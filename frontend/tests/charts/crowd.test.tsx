@@ -2,11 +2,12 @@
 import { screen } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { split } from "@/lib/charts/crowd";
-import { LineChart, type LineChartProps } from "@/lib/charts/line-chart";
+import type { LineChartProps } from "@/lib/charts/line-chart";
 import { type ChartSeries, chartData } from "@/lib/charts/series";
 import { variantStyle } from "@/lib/theme/palette";
 import { frame, show } from "../support/app";
 import { drawnIn } from "../support/canvas";
+import { lineChart, strokes } from "../support/charts";
 
 const style = variantStyle(0);
 const MEAN: ChartSeries = { label: "mean", style: variantStyle(6), x: [0, 50, 100], y: [0, 0.5, 1] };
@@ -21,23 +22,8 @@ const line = (i: number, changes: Partial<ChartSeries> = {}): ChartSeries => ({
 });
 const lines = (n: number) => Array.from({ length: n }, (_, i) => line(i));
 
-function chart(series: readonly ChartSeries[], changes: Partial<LineChartProps> = {}) {
-  return (
-    <LineChart
-      title="Accuracy"
-      series={series}
-      xTitle="s"
-      formatX={String}
-      tickX={String}
-      formatY={String}
-      tickY={String}
-      {...changes}
-    />
-  );
-}
-
-const strokes = (color: string) =>
-  drawnIn(screen.getByRole("img")).filter((mark) => mark.kind === "stroke" && mark.style === color);
+const chart = (series: readonly ChartSeries[], changes: Partial<LineChartProps> = {}) =>
+  lineChart({ series, ...changes });
 
 describe("a crowd", () => {
   it("is the thin lines of a chart with more than 40 of them", () => {

@@ -1,35 +1,22 @@
 /** What a chart leaves out because nobody sees it: each stroke and each layer takes time in every frame. */
-import { screen } from "@testing-library/react";
 import { expect, it } from "vitest";
-import { LineChart, type LineChartProps } from "@/lib/charts/line-chart";
 import type { ChartSeries } from "@/lib/charts/series";
 import { variantStyle } from "@/lib/theme/palette";
-import { frame, show } from "../support/app";
-import { drawnIn } from "../support/canvas";
+import { CURVE as A, figure, showChart, strokes } from "../support/charts";
 
-const A: ChartSeries = { label: "A", style: variantStyle(0), x: [0, 50, 100], y: [0.2, 0.6, 1] };
 const B: ChartSeries = { label: "B", style: variantStyle(6), x: [0, 25, 100], y: [0.4, 0.8, 0.5] };
-
-async function draw(changes: Partial<LineChartProps>): Promise<HTMLElement> {
-  const said = (value: number) => `${value}`;
-  const words = { formatX: said, tickX: said, formatY: said, tickY: said };
-  show(<LineChart title="Accuracy" series={[A]} xTitle="Train clock (s)" {...words} {...changes} />);
-  await frame();
-  return screen.getByRole("img");
-}
 
 it("has one tick where many of a colour were evaluated in one column of pixels", async () => {
   const near = Array.from({ length: 400 }, (_, i) => 50 + i * 1e-6);
   const runs = [near, near, [100]].map((x) => ({ x, style: A.style }));
-  const figure = await draw({ evaluations: [...runs, { x: [50], style: B.style }] });
-  const of = ({ light }: ChartSeries["style"]) =>
-    drawnIn(figure).filter(({ kind, style }) => kind === "stroke" && style === `${light}99`);
+  await showChart({ evaluations: [...runs, { x: [50], style: B.style }] });
+  const of = ({ light }: ChartSeries["style"]) => strokes(`${light}99`);
   const feet = of(A.style).map(({ points }) => points.filter((_, i) => i % 2 === 0));
   expect(feet.map(({ length }) => length)).toEqual([2]);
   expect(of(B.style)).toHaveLength(1);
 });
 
 it("has a dot at the pointer for each curve, and none for the ends of a band", async () => {
-  const figure = await draw({ series: [{ ...A, low: [0.1, 0.5, 0.9], high: [0.3, 0.7, 1] }, B] });
-  expect(figure.querySelectorAll(".u-cursor-pt")).toHaveLength(2);
+  await showChart({ series: [{ ...A, low: [0.1, 0.5, 0.9], high: [0.3, 0.7, 1] }, B] });
+  expect(figure().querySelectorAll(".u-cursor-pt")).toHaveLength(2);
 });

@@ -1,33 +1,23 @@
 import { act, createEvent, fireEvent, screen } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { LineChart, type LineChartProps } from "@/lib/charts/line-chart";
+import type { LineChartProps } from "@/lib/charts/line-chart";
 import type { ChartSeries } from "@/lib/charts/series";
 import { variantStyle } from "@/lib/theme/palette";
 import { frame, show } from "../support/app";
 import { drawnIn, type Mark, type Point } from "../support/canvas";
+import { CURVE as A, figure, lineChart, over, strokes } from "../support/charts";
 import { setSystemDark } from "../support/media";
 
-const A: ChartSeries = { label: "A", style: variantStyle(0), x: [0, 50, 100], y: [0.2, 0.6, 1] };
 const B: ChartSeries = { label: "B", style: variantStyle(6), x: [0, 25, 100], y: [0.4, 0.8, 0.5] };
 
-function chart(changes: Partial<LineChartProps> = {}) {
-  return (
-    <LineChart
-      title="Accuracy"
-      series={[A]}
-      xTitle="Train clock (s)"
-      formatX={(value) => `${value} s`}
-      tickX={(value) => `${value}`}
-      formatY={(value) => `${value * 100}%`}
-      tickY={(value) => `${value}`}
-      {...changes}
-    />
-  );
-}
+const chart = (changes: Partial<LineChartProps> = {}) =>
+  lineChart({
+    xTitle: "Train clock (s)",
+    formatX: (value) => `${value} s`,
+    formatY: (value) => `${value * 100}%`,
+    ...changes,
+  });
 
-const figure = () => screen.getByRole("img");
-const strokes = (style: string): Mark[] =>
-  drawnIn(figure()).filter((mark) => mark.kind === "stroke" && mark.style === style);
 const texts = () => drawnIn(figure()).flatMap((mark) => (mark.kind === "text" ? mark.text : []));
 
 /** The points of the only curve of this colour, as shares of its own extent: right and up are positive. */
@@ -200,7 +190,6 @@ describe("new data", () => {
 });
 
 describe("the pointer", () => {
-  const over = () => figure().querySelector(".u-over") as HTMLElement;
   const move = async (x: number) => {
     fireEvent.mouseEnter(over(), { clientX: x, clientY: 20 });
     fireEvent.mouseMove(over(), { clientX: x, clientY: 20 });

@@ -1,41 +1,26 @@
 /** Of many charts, those in view are drawn. */
 import { fireEvent, screen } from "@testing-library/react";
+import { Fragment } from "react";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { LineChart } from "@/lib/charts/line-chart";
 import type { ChartSeries } from "@/lib/charts/series";
-import { variantStyle } from "@/lib/theme/palette";
 import { frame, show } from "../support/app";
-import { drawnIn } from "../support/canvas";
+import { CURVE, lineChart, over, strokes } from "../support/charts";
 import { outOfView } from "../support/near";
 
-const A: ChartSeries = { label: "A", style: variantStyle(0), x: [0, 50, 100], y: [0.2, 0.6, 1] };
-
-function charts(...lines: ChartSeries[]) {
-  return (
-    <>
-      {lines.map((one, i) => (
-        <LineChart
-          // biome-ignore lint/suspicious/noArrayIndexKey: they have no other name
-          key={i}
-          title={`Chart ${i}`}
-          series={[one]}
-          xTitle="s"
-          formatX={String}
-          tickX={String}
-          formatY={String}
-          tickY={String}
-          sync="all"
-        />
-      ))}
-    </>
-  );
-}
+const A = CURVE;
+const charts = (...lines: ChartSeries[]) => (
+  <>
+    {lines.map((one, i) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: they have no other name
+      <Fragment key={i}>{lineChart({ title: `Chart ${i}`, series: [one], sync: "all" })}</Fragment>
+    ))}
+  </>
+);
 
 const image = (i: number) => screen.getByRole("img", { name: new RegExp(`^Chart ${i}`) });
 /** The heights at which a chart has drawn its curve last; undefined: it was never drawn. */
 const heights = (i: number) =>
-  drawnIn(image(i))
-    .filter(({ kind, style }) => kind === "stroke" && style === A.style.light)
+  strokes(A.style.light, image(i))
     .at(-1)
     ?.points.map(([, y]) => y);
 
@@ -71,11 +56,10 @@ it("charts out of view have no part in the cursor that the others share", async 
   see(image(1), true);
   await frame();
   await frame(); // each is built in a frame of its own
-  const over = (i: number) => image(i).querySelector(".u-over") as HTMLElement;
-  const box = (i: number) => over(i).lastElementChild;
+  const box = (i: number) => over(image(i)).lastElementChild;
   const move = async (clientX: number) => {
-    fireEvent.mouseEnter(over(0), { clientX, clientY: 20 });
-    fireEvent.mouseMove(over(0), { clientX, clientY: 20 });
+    fireEvent.mouseEnter(over(image(0)), { clientX, clientY: 20 });
+    fireEvent.mouseMove(over(image(0)), { clientX, clientY: 20 });
     await frame();
   };
   await move(30);
@@ -124,10 +108,9 @@ it("a chart out of view is built once the browser is idle, and has no part in th
   expect(idle).toEqual([]);
   await frame();
   expect(heights(2)).toEqual(heights(0));
-  const box = (i: number) => image(i).querySelector(".u-over")?.lastElementChild;
-  const over = image(0).querySelector(".u-over") as HTMLElement;
-  fireEvent.mouseEnter(over, { clientX: 30, clientY: 20 });
-  fireEvent.mouseMove(over, { clientX: 30, clientY: 20 });
+  const box = (i: number) => over(image(i)).lastElementChild;
+  fireEvent.mouseEnter(over(image(0)), { clientX: 30, clientY: 20 });
+  fireEvent.mouseMove(over(image(0)), { clientX: 30, clientY: 20 });
   await frame();
   expect(box(0)).not.toHaveAttribute("hidden");
   expect(box(1)).toHaveAttribute("hidden");

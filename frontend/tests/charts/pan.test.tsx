@@ -1,13 +1,10 @@
 /** What is in view moves with the pointer while Shift is held. */
-import { createEvent, fireEvent, screen } from "@testing-library/react";
+import { createEvent, fireEvent } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { LineChart } from "@/lib/charts/line-chart";
 import { moved } from "@/lib/charts/pan";
-import type { ChartSeries } from "@/lib/charts/series";
 import type { Zoom } from "@/lib/charts/zoom";
-import { variantStyle } from "@/lib/theme/palette";
-import { frame, show } from "../support/app";
-import { drawnIn } from "../support/canvas";
+import { frame } from "../support/app";
+import { over, RAMP, showChart, strokes } from "../support/charts";
 
 describe("a part of an axis", () => {
   it.each([
@@ -26,34 +23,9 @@ describe("a part of an axis", () => {
   });
 });
 
-const A: ChartSeries = {
-  label: "A",
-  style: variantStyle(0),
-  x: Array.from({ length: 101 }, (_, i) => i),
-  y: Array.from({ length: 101 }, (_, i) => i / 100),
-};
-
-function chart(kept: Zoom[], zoom: Zoom | undefined) {
-  return (
-    <LineChart
-      title="Accuracy"
-      series={[A]}
-      xTitle="s"
-      formatX={String}
-      tickX={String}
-      formatY={String}
-      tickY={String}
-      zoom={zoom}
-      onZoom={(next) => next && kept.push(next)}
-    />
-  );
-}
-
-const over = () => screen.getByRole("img").querySelector(".u-over") as HTMLElement;
-const left = () => {
-  const lines = drawnIn(screen.getByRole("img")).filter(({ style }) => style === A.style.light);
-  return lines.at(-1)?.points[0]?.[0];
-};
+const chart = (kept: Zoom[], zoom: Zoom | undefined) =>
+  showChart({ series: [RAMP], zoom, onZoom: (next) => next && kept.push(next) });
+const left = () => strokes().at(-1)?.points[0]?.[0];
 
 async function drag(from: number, to: number, shiftKey: boolean) {
   const down = createEvent.mouseDown(over(), { clientX: from, clientY: 20, button: 0, shiftKey });
@@ -65,8 +37,7 @@ async function drag(from: number, to: number, shiftKey: boolean) {
 
 it("moves while it is dragged, and is kept once, when the button is let go", async () => {
   const kept: Zoom[] = [];
-  show(chart(kept, [40, 60]));
-  await frame();
+  await chart(kept, [40, 60]);
   const before = left();
   const width = over().clientWidth; // px of 20 s
   const down = await drag(50, 50 - 0.11 * width, true);
@@ -87,8 +58,7 @@ it.each([
   ["where all is in view", undefined, true],
 ])("nothing moves %s", async (_, zoom, shift) => {
   const kept: Zoom[] = [];
-  show(chart(kept, zoom));
-  await frame();
+  await chart(kept, zoom);
   const down = await drag(50, 20, shift);
   expect(down.defaultPrevented).toBe(false);
   fireEvent.mouseUp(document);

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { isWide } from "@/lib/charts/log-x";
 import { nearestOwn } from "@/lib/charts/options";
 import { yRange } from "@/lib/charts/series";
 import { zoomFrom, zoomText } from "@/lib/charts/zoom";
@@ -11,6 +12,24 @@ it("a zoom stands in the URL, and nonsense there is none", () => {
   for (const text of [undefined, "", "1", "3_1", "1_1", "a_b", "1_2_3", "_2", "1_Infinity"]) {
     expect(zoomFrom(text)).toBeUndefined();
   }
+});
+
+it("a narrow zoom far from zero stands in the URL, too", () => {
+  for (const zoom of [
+    [1_000_000, 1_000_000.5],
+    [3600.001, 3600.0015],
+    [-5.000001, -5],
+  ] as const) {
+    const [from, to] = zoomFrom(zoomText(zoom)) as [number, number];
+    expect((to - from) / (zoom[1] - zoom[0])).toBeCloseTo(1, 4);
+    expect(Math.abs(from - zoom[0])).toBeLessThan((zoom[1] - zoom[0]) / 1000);
+  }
+});
+
+it("what is narrower than a millionth of the axis is no zoom", () => {
+  const x = [0, 1, 1e6];
+  expect([isWide([5, 6], x, false), isWide([5, 5.9], x, false)]).toEqual([true, false]);
+  expect(isWide([1, 10], [1, 1e9], true)).toBe(true); // a ninth of the decades
 });
 
 it("heights are fitted to what a zoom shows", () => {

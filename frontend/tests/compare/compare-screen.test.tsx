@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import { sheetOf } from "@/lib/export/sheet";
 import { openApp } from "../support/app";
@@ -127,6 +127,18 @@ describe("the page", () => {
     await user.click(within(alert).getByRole("button", { name: "Try again" }));
     expect(await screen.findAllByTestId("compared-row")).toHaveLength(4);
     expect(screen.queryByRole("alert")).toBeNull();
+  });
+
+  it("stand while the server is away, and not where it refuses them", async () => {
+    const { queries } = await open();
+    const again = () => act(() => queries.refetchQueries({ type: "active" }));
+    server.on("GET /compare", new Refusal(503, "Restarting."));
+    await again();
+    expect(await screen.findByText(/These rows could not be compared\. Restarting\./)).toBeVisible();
+    expect(screen.getAllByTestId("compared-row")).toHaveLength(4);
+    server.on("GET /compare", new Refusal(422, "No experiment has the number 8."));
+    await again();
+    await waitFor(() => expect(screen.queryAllByTestId("compared-row")).toEqual([]));
   });
 });
 

@@ -228,3 +228,17 @@ it("says that there is no such experiment", async () => {
   expect(document.title).toBe("Experiment not found · Hooke");
   expect(screen.queryByTestId("verdict")).toBeNull();
 });
+
+it("stays on the page when it is deleted elsewhere, says so, and no longer does once it is restored", async () => {
+  await open();
+  await waitFor(() => expect(screen.getByTestId("connection")).toHaveAttribute("data-state", "live"));
+  server.on("GET /experiments/*", new Refusal(404, "Not found."));
+  server.send("experiment", { id: "exp_7" }, 20);
+  const note = await screen.findByTestId("gone");
+  expect(note).toHaveTextContent("The server no longer has this experiment: it was deleted");
+  expect(within(note).getByRole("link")).toHaveAttribute("href", "/?show=deleted");
+  expect(screen.getByTestId("verdict")).toBeVisible();
+  server.on("GET /experiments/*", experiment());
+  server.send("experiment", { id: "exp_7" }, 21);
+  await waitFor(() => expect(screen.queryByTestId("gone")).toBeNull());
+});

@@ -147,4 +147,29 @@ describe("a draft", () => {
     expect(name()).toHaveValue("New comparison");
     expect(screen.queryByTestId("draft-note")).toBeNull();
   });
+
+  it("that cannot be read is there again as it was typed, until it is discarded", async () => {
+    server.on("GET /experiments", { items: [], next_cursor: null });
+    const { user } = await openForm(server);
+    const away = async () => {
+      await user.click(screen.getByRole("link", { name: "Hooke: experiments" }));
+      await screen.findByTestId("empty");
+      await user.click(screen.getByRole("link", { name: "New" }));
+      await screen.findByTestId("form");
+    };
+    const json = () => user.click(screen.getByRole("tab", { name: "JSON" }));
+    await refill(user, screen.getByLabelText("Batch"), "48");
+    await json();
+    await refill(user, editor(), '{ "name": "half');
+    await away();
+    await json();
+    expect(editor()).toHaveValue('{ "name": "half');
+    expect(screen.getByTestId("unread")).toHaveTextContent("The JSON differs from the form");
+    expect(screen.getByLabelText("Batch")).toHaveValue("48");
+    expect(screen.getByTestId("start")).toBeDisabled();
+    await user.click(screen.getByRole("button", { name: "Discard this text" }));
+    await away();
+    expect(screen.queryByTestId("unread")).toBeNull();
+    expect(screen.getByLabelText("Batch")).toHaveValue("48");
+  });
 });

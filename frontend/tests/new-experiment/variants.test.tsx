@@ -1,4 +1,4 @@
-import { screen } from "@testing-library/react";
+import { act, screen } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { VariantsSection } from "@/features/new-experiment/variants-section";
 import { CATALOGUE } from "../support/fixtures/catalogue";
@@ -100,6 +100,21 @@ describe("the list of methods", () => {
     const places = order.map((word) => text.indexOf(word));
     expect(places).toEqual([...places].sort((a, b) => a - b));
     expect(places).not.toContain(-1);
+  });
+
+  it("keeps the focus, so that several are added one after the other by keyboard", async () => {
+    const { user, written } = showVariants();
+    act(() => addVariant().focus());
+    await user.keyboard("hogwild{ArrowDown}{Enter}");
+    expect(addVariant()).toHaveFocus();
+    expect(addVariant()).toHaveValue("");
+    await user.keyboard("diloco{ArrowDown}{Enter}");
+    expect(written().variants.map(({ name }) => name)).toEqual([
+      "Original EASGD",
+      "Sync EASGD",
+      "Hogwild EASGD",
+      "DiLoCo",
+    ]);
   });
 
   it.each([

@@ -114,12 +114,34 @@ describe("the log", () => {
     await screen.findByText("500 earlier lines are not shown");
     const height = () => (screen.queryByText(/earlier lines/) ? KEPT : KEPT + 500) * 19;
     Object.defineProperty(log(), "scrollHeight", { configurable: true, get: height });
-    fireEvent.scroll(log(), { target: { scrollTop: 40 } });
+    for (const scrollTop of [60, 40]) fireEvent.scroll(log(), { target: { scrollTop } }); // upwards
     server.send("logs", { id: "run_21", experiment_id: "exp_7" }, 6);
     await waitFor(() => expect(queries().at(-1)?.after).toBe(String(KEPT + 500)));
     await user.click(screen.getByRole("button", { name: "Read older lines" }));
     await waitFor(() => expect(screen.queryByText(/earlier lines/)).toBeNull());
     expect(log().scrollTop).toBe(40 + 500 * 19);
+  });
+
+  it("stays where it is read while lines above are let go, and takes the end up again", async () => {
+    rowsAre(19);
+    written(KEPT);
+    await open();
+    await screen.findByRole("button", { name: "Draw all 5,000 lines" });
+    Object.defineProperty(log(), "scrollHeight", { configurable: true, get: () => KEPT * 19 });
+    fireEvent.scroll(log(), { target: { scrollTop: KEPT * 19 - 600 } }); // 600 px of it are in view
+    fireEvent.scroll(log(), { target: { scrollTop: 3000 * 19 } });
+    const grow = async (count: number) => {
+      written(count);
+      server.send("logs", { id: "run_21", experiment_id: "exp_7" }, count);
+      await screen.findByText(`${count - KEPT} earlier lines are not shown`);
+    };
+    await grow(KEPT + 100);
+    expect(log().scrollTop).toBe(2900 * 19); // the line that was at the top is there
+    await grow(KEPT + 150);
+    expect(log().scrollTop).toBe(2850 * 19);
+    fireEvent.scroll(log(), { target: { scrollTop: KEPT * 19 - 600 } });
+    await grow(KEPT + 151);
+    expect(log().scrollTop).toBe(KEPT * 19);
   });
 
   it("of many lines draws those in view, and tells a screen reader of none that scrolling draws", async () => {
@@ -180,5 +202,9 @@ describe("the log", () => {
     fireEvent.scroll(log(), { target: { scrollTop: height - 600 } }); // 600 px of it are in view
     await grow(6);
     expect(log().scrollTop).toBe(2300);
+    height += 500; // lines have come, or have become longer, and the browser tells of the move to the end before
+    fireEvent.scroll(log());
+    await grow(7);
+    expect(log().scrollTop).toBe(2900);
   });
 });

@@ -1,6 +1,7 @@
 import { Group, Skeleton } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect } from "react";
+import { statusOf } from "@/lib/api/problem";
 import type { ComparedRows } from "@/lib/client/types.gen";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
@@ -23,6 +24,7 @@ export function CompareScreen() {
   const navigate = route.useNavigate();
   const rows = search.rows ?? [];
   const query = useCompared(rows, search.against);
+  const refused = query.isError && (statusOf(query.error) ?? 503) < 500; // else what was compared still stands
   useEffect(() => {
     document.title = "Compare · Hooke";
   }, []);
@@ -44,7 +46,7 @@ export function CompareScreen() {
           page contains the selection, so a link to it shows the same view.
         </Message>
       )}
-      {query.data && !query.isError && <Compared compared={query.data} search={search} change={change} />}
+      {query.data && !refused && <Compared compared={query.data} search={search} change={change} />}
     </>
   );
 }

@@ -1,4 +1,5 @@
 import type { Across, ExperimentView, PooledRatio, SpeedUp } from "@/lib/client/types.gen";
+import { isolated } from "@/lib/format/isolated";
 import { formatNumber, formatPercent } from "@/lib/format/numbers";
 import { colorOf } from "@/lib/theme/palette";
 import { Figure } from "@/lib/ui/figure";
@@ -41,7 +42,7 @@ function Conclusions({ experiment, across }: { experiment: ExperimentView; acros
       <div className={answer.answer}>
         {orders.map((sentence) => (
           <p key={sentence} className={answer.headline}>
-            {sentence}
+            {isolated(sentence, experiment.variants)}
           </p>
         ))}
         {rows.length > 0 && (
@@ -57,10 +58,10 @@ function Conclusions({ experiment, across }: { experiment: ExperimentView; acros
         {rows.length > 0 ? (
           <details className={answer.full}>
             <summary>In full</summary>
-            <p>{means}</p>
+            <p>{means && isolated(means, experiment.variants)}</p>
           </details>
         ) : (
-          <p>{means}</p>
+          <p>{means && isolated(means, experiment.variants)}</p>
         )}
       </div>
     </div>

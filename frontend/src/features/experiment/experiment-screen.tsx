@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { Suspense } from "react";
 import { statusOf } from "@/lib/api/problem";
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { GoneNote } from "@/lib/ui/gone-note";
 import { JsonView } from "@/lib/ui/json-view";
 import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
@@ -36,11 +37,17 @@ export function ExperimentScreen() {
   const axis = route.useSearch({ select: (search) => search.axis ?? "clock" });
   const steps = route.useSearch({ select: followsSteps });
   useLiveExperiment(experimentId, axis, steps);
-  const missing = !query.data && statusOf(query.error) === 404;
-  useTitle(query.data?.name ?? (missing ? "Experiment not found" : "Experiment"));
+  const gone = statusOf(query.error) === 404;
+  useTitle(query.data?.name ?? (gone ? "Experiment not found" : "Experiment"));
   // what is selected, asked or cancelled on the page of one experiment is nothing of the next
-  if (query.data) return <Page key={query.data.id} experiment={query.data} />;
-  if (missing) return <Missing />;
+  if (query.data)
+    return (
+      <>
+        {gone && <GoneNote what="this experiment" />}
+        <Page key={query.data.id} experiment={query.data} />
+      </>
+    );
+  if (gone) return <Missing />;
   if (query.isError) {
     return (
       <>

@@ -1,6 +1,7 @@
 import { Group as Row, Skeleton, Text } from "@mantine/core";
 import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import type { Comparison, ExperimentView } from "@/lib/client/types.gen";
+import { isolated } from "@/lib/format/isolated";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
 import { AddSeeds } from "./add-seeds";
@@ -41,7 +42,9 @@ export function Verdict({ experiment, comparison, groups, group }: VerdictProps)
           {(groups.length > 0 || !experiment.spec.tuning) && (
             <Answers experiment={experiment} comparison={comparison} groups={groups} group={group} />
           )}
-          {groups.length === 0 && experiment.spec.tuning && <Unmeasured comparison={comparison} />}
+          {groups.length === 0 && experiment.spec.tuning && (
+            <Unmeasured comparison={comparison} names={experiment.variants} />
+          )}
           <Text fz={13} lh={1.5} c="dimmed" maw="92ch" mt={-12} mb={22} data-testid="effort">
             {comparison.tuning}
           </Text>
@@ -63,12 +66,12 @@ export function Verdict({ experiment, comparison, groups, group }: VerdictProps)
 }
 
 /** While, or because, no chosen setting has runs. */
-function Unmeasured({ comparison }: { comparison: Comparison }) {
+function Unmeasured({ comparison, names }: { comparison: Comparison; names: readonly string[] }) {
   const said = comparison.complete ? comparison.sentences : [];
   return (
     <div className={styles.later} data-testid="unmeasured">
       {said.length > 0
-        ? said.map((sentence) => <p key={sentence}>{sentence}</p>)
+        ? said.map((sentence) => <p key={sentence}>{isolated(sentence, names)}</p>)
         : "Reported runs start when the trials have chosen the settings."}
     </div>
   );
@@ -106,15 +109,15 @@ function Answers({ experiment, comparison, groups, group }: AnswersProps) {
               <Away experiment={experiment} group={one} />
             )}
           </Row>
-          <p className={own.headline}>{headlineOf(one, comparison)}</p>
+          <p className={own.headline}>{isolated(headlineOf(one, comparison), experiment.variants)}</p>
           {one.key === group?.key && (
             <>
               <ForestPlot experiment={experiment} group={one} plain={comparison.target === null} />
-              <NotShown comparison={comparison} group={one} />
+              <NotShown comparison={comparison} group={one} names={experiment.variants} />
               <Lacking experiment={experiment} comparison={comparison} group={one} />
               <details className={own.full}>
                 <summary>In full</summary>
-                <p>{one.sentence ?? "No verdict yet."}</p>
+                <p>{isolated(one.sentence ?? "No verdict yet.", experiment.variants)}</p>
               </details>
             </>
           )}
@@ -139,11 +142,11 @@ function Away({ experiment, group }: { experiment: ExperimentView; group: Group 
   );
 }
 
-function NotShown({ comparison, group }: { comparison: Comparison; group: Group }) {
-  const open = notShown(group, comparison);
+function NotShown(props: { comparison: Comparison; group: Group; names: readonly string[] }) {
+  const open = notShown(props.group, props.comparison);
   return open.length === 0 ? null : (
     <p className={own.note} data-testid="not-shown">
-      Not shown: {open.join("; ")}.
+      Not shown: {isolated(open.join("; "), props.names)}.
     </p>
   );
 }

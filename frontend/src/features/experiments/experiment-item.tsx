@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { memo } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
+import { isolated } from "@/lib/format/isolated";
 import { formatAge, formatMoment } from "@/lib/format/time";
 import { Star } from "@/lib/keeping/star";
 import { TagLinks } from "@/lib/keeping/tag-links";
@@ -103,7 +104,7 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
         </Link>
         {answer && shown.has("verdict") && (
           <div className={styles.answer} data-testid="answer" title={item.headlines.join("\n")}>
-            {answer}
+            {isolated(answer, item.variants)}
             {others.length > 0 && <span className={styles.more}> and {others.length} more</span>}
           </div>
         )}

@@ -94,12 +94,11 @@ export function AddVariant({
   algorithms: readonly AlgorithmView[];
   add: (algorithm: AlgorithmView) => void;
 }) {
-  const [added, setAdded] = useState(0);
+  const [sought, setSought] = useState("");
   return (
     <Select
       {...SHARED}
       renderOption={optionOf(algorithms)}
-      key={added}
       size="xs"
       w={200}
       aria-label="Add variant"
@@ -108,10 +107,12 @@ export function AddVariant({
       comboboxProps={{ width: 320, position: "bottom-end" }}
       data={options(algorithms)}
       value={null}
+      searchValue={sought}
+      onSearchChange={setSought}
       onChange={(name) => {
         const chosen = algorithms.find((one) => one.name === name);
         if (chosen) add(chosen);
-        setAdded(added + 1);
+        setSought(""); // the focus stays: often more are added
       }}
     />
   );

@@ -5,15 +5,19 @@ import type { Replaced } from "./draft-note";
 import { keepDraft, keptDraft } from "./kept-drafts";
 import type { Typed } from "./typed";
 
+function textOf({ as, text, problem }: Typed): Omit<Typed, "of"> {
+  return { as, text, problem };
+}
+
 /**
  * The draft of the form: what it starts from, or what was left unfinished at the same address. What replaces a draft
  * can be undone.
  */
 export function useDraft(start: Json, of: string) {
   const [left] = useState(() => keptDraft(of));
-  const [draft, setDraft] = useState(() => withPlacedBaseline(left ?? start));
+  const [draft, setDraft] = useState(() => withPlacedBaseline(left?.document ?? start));
   const [changed, setChanged] = useState(false);
-  const [typed, setTyped] = useState<Typed>();
+  const [typed, setTyped] = useState(() => left?.typed && { ...left.typed, of: draft });
   // whether anybody has written what the form holds; an example that was filled in is nobody's work
   const [written, setWritten] = useState(left !== undefined);
   const fresh = () => {
@@ -28,13 +32,16 @@ export function useDraft(start: Json, of: string) {
     () => left && { what: "Your unsaved draft was restored.", undo: "Start over", act: fresh },
   );
   useEffect(() => {
-    if (changed) keepDraft(of, withNamedBaseline(draft));
-  }, [of, draft, changed]);
+    if (changed) keepDraft(of, { document: withNamedBaseline(draft), typed: typed && textOf(typed) });
+  }, [of, draft, typed, changed]);
   const asks = written || typed !== undefined;
   return {
     draft,
     typed,
-    setTyped,
+    setTyped: (next: Typed | undefined) => {
+      if (next || left?.typed) setChanged(true);
+      setTyped(next);
+    },
     replaced,
     /** Whether something would be lost that somebody has written. */
     asks,

@@ -79,7 +79,7 @@ export function Logs({ run }: { run: RunView }) {
         what="Older lines could not be loaded."
         query={{ ...back, refetch: () => back.mutate(back.variables ?? (() => true)) }}
       />
-      <Tail lines={lines} find={find} cut={cut} back={back} over={isTerminal(run.state)} />
+      <Tail key={rank} lines={lines} find={find} cut={cut} back={back} over={isTerminal(run.state)} />
     </Section>
   );
 }
@@ -113,6 +113,7 @@ interface TailProps {
 function Tail({ lines, find: { hits, at }, cut, back, over }: TailProps) {
   const box = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
+  const top = useRef(0);
   const keyOf = useCallback((index: number) => String(lines[index]?.position ?? index), [lines]);
   const rows = useBoxRows(box, { count: lines.length, estimate: LINE, keyOf });
   const found = useMemo(() => new Set(hits), [hits]);
@@ -126,9 +127,11 @@ function Tail({ lines, find: { hits, at }, cut, back, over }: TailProps) {
     rows.show(now);
   }, [shown]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: new lines are what moves the end, and heights as they are drawn
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = box.current;
-    if (element && follows.current) element.scrollTop = element.scrollHeight;
+    if (!element || !follows.current) return;
+    element.scrollTop = element.scrollHeight;
+    top.current = element.scrollTop;
   }, [lines, rows.total]);
   return (
     <>
@@ -144,7 +147,9 @@ function Tail({ lines, find: { hits, at }, cut, back, over }: TailProps) {
         tabIndex={0}
         onScroll={(event) => {
           const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
-          follows.current = scrollHeight - scrollTop - clientHeight < 24;
+          const atEnd = scrollHeight - scrollTop - clientHeight < 24;
+          follows.current = atEnd || (follows.current && scrollTop >= top.current); // lines below are no move up
+          top.current = scrollTop;
         }}
       >
         {cut > 0 && (
@@ -190,16 +195,19 @@ function Tail({ lines, find: { hits, at }, cut, back, over }: TailProps) {
   );
 }
 
-/** Keeps what is in view of a box where it is while older lines come above it. */
+/** Keeps what is in view of a box where it is while older lines come above it, and while lines there are let go. */
 function useUnmoved(box: RefObject<HTMLElement | null>, lines: readonly LogLineView[], total: number): void {
-  const before = useRef({ first: 0, height: 0 });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height of all rows changes as they are drawn
+  const before = useRef({ first: 0, last: 0, height: 0, total: 0 });
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
-    const first = lines[0]?.position ?? 0;
-    const { first: old, height } = before.current;
-    if (first < old) element.scrollTop += element.scrollHeight - height;
-    before.current = { first, height: element.scrollHeight };
+    const [first, last] = [lines[0]?.position ?? 0, lines.at(-1)?.position ?? 0];
+    const old = before.current;
+    if (first < old.first) element.scrollTop += element.scrollHeight - old.height;
+    else if (first > old.first && old.total > 0 && total > 0) {
+      const added = lines.length - 1 - lines.findLastIndex(({ position }) => position <= old.last);
+      element.scrollTop -= old.total + added * LINE - total; // what came was not drawn yet
+    }
+    before.current = { first, last, height: element.scrollHeight, total };
   }, [box, lines, total]);
 }

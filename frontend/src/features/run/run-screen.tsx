@@ -3,6 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { statusOf } from "@/lib/api/problem";
 import type { RunView } from "@/lib/client/types.gen";
 import { colorOf } from "@/lib/theme/palette";
+import { GoneNote } from "@/lib/ui/gone-note";
 import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
@@ -30,11 +31,18 @@ export function RunScreen() {
   const { runId } = route.useParams();
   const query = useRun(runId);
   useLiveRun(runId);
-  const missing = !query.data && statusOf(query.error) === 404;
+  const gone = statusOf(query.error) === 404;
   const found = query.data && `Run #${query.data.number} · ${query.data.variant}`;
-  useTitle(found ?? (missing ? "Run not found" : "Run"));
-  if (query.data) return <Page key={query.data.id} run={query.data} />; // nothing of one run stands on the page of the next
-  if (missing) return <Missing />;
+  useTitle(found ?? (gone ? "Run not found" : "Run"));
+  if (query.data)
+    return (
+      <>
+        {gone && <GoneNote what="this run" />}
+        {/* nothing of one run stands on the page of the next */}
+        <Page key={query.data.id} run={query.data} />
+      </>
+    );
+  if (gone) return <Missing />;
   if (query.isError) {
     return (
       <>

@@ -10,13 +10,13 @@ import { ChartMenu } from "./chart-menu";
 import { cursorWords, zoomWords } from "./chart-words";
 import { keyZoom, leaveCursor, moveCursor, takeOffCursor } from "./cursor-keys";
 import { drawnBy, sameItems } from "./drawn-by";
+import { gestures } from "./hands";
 import { inTurn } from "./in-turn";
 import styles from "./line-chart.module.css";
-import { aboveZero, positive } from "./log-x";
+import { aboveZero, isWide, positive } from "./log-x";
 import { beyondOf } from "./most-values";
 import { oncePerFrame } from "./once-per-frame";
 import { type ChartAxes, chartOptions } from "./options";
-import { panBy } from "./pan";
 import {
   type ChartSeries,
   type Crossing,
@@ -26,7 +26,6 @@ import {
   seenThrough,
 } from "./series";
 import { structureOf } from "./structure";
-import { touchZoom } from "./touch-zoom";
 import { useNear } from "./use-near";
 import type { Zoom } from "./zoom";
 
@@ -58,7 +57,7 @@ interface Built {
 /**
  * Curves over a shared x. Its height is reserved, its data may change as often as they like: it draws at most
  * once per animation frame, out of view only once while nothing else is done, and to be printed. It keeps the zoom (drag to zoom, Shift
- * and drag to move, double click to see all), to which its heights are fitted. With the focus on it, arrows move along
+ * and drag, or a finger, to move, double click to see all), to which its heights are fitted. With the focus on it, arrows move along
  * its points, + and - zoom; screen readers say what is reached.
  */
 export function LineChart(props: LineChartProps) {
@@ -143,8 +142,10 @@ export function LineChart(props: LineChartProps) {
   /** Told where it is done: charts that share what is in view would all say it. */
   function change(next: Zoom | undefined): void {
     const now = newest.current;
+    const x = built.current?.chart.data[0];
+    if (!x || (next && !isWide(next, x, now.logX))) return;
     (now.onZoom ?? setOwn)(next);
-    if (built.current) tell(zoomWords(now, built.current.chart.data[0], next));
+    tell(zoomWords(now, x, next));
   }
 
   function build(element: HTMLDivElement): Omit<Built, "structure"> {
@@ -165,10 +166,8 @@ export function LineChart(props: LineChartProps) {
       element,
     );
     if (now.zoom) inView(chart, now.zoom);
-    chart.over.addEventListener("dblclick", () => change(undefined));
-    const endTouch = touchZoom(chart, () => change(undefined));
     const show = oncePerFrame(() => newest.current.zoom && inView(chart, newest.current.zoom));
-    const endPan = panBy(chart, {
+    const endGestures = gestures(chart, {
       log: () => newest.current.logX,
       zoom: () => newest.current.zoom,
       show: (next) => {
@@ -181,8 +180,7 @@ export function LineChart(props: LineChartProps) {
     observer.observe(element);
     const destroy = () => {
       observer.disconnect();
-      endPan();
-      endTouch();
+      endGestures();
       show.cancel();
       chart.destroy();
     };
@@ -213,6 +211,7 @@ export function LineChart(props: LineChartProps) {
         ref={host}
         className={styles.canvas}
         style={{ height }}
+        data-zoomed={zoom !== undefined}
         role="img"
         tabIndex={points > 0 ? 0 : undefined} // for its keys
         onKeyDown={(event) => {

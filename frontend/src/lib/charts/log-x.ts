@@ -41,3 +41,12 @@ export const straight = (log: boolean | undefined, value: number): number => (lo
 export function positive(zoom: Zoom | undefined, log: boolean | undefined): Zoom | undefined {
   return log && zoom && zoom[0] <= 0 ? undefined : zoom;
 }
+
+/** The least share of an axis that can be in view. */
+const LEAST = 1e-6;
+
+/** Whether a part of an axis is wide enough to be shown, and to be told from none in an address. */
+export function isWide([from, to]: Zoom, x: ArrayLike<number>, log: boolean | undefined): boolean {
+  const [first, last] = [bent(log, x[0] ?? 0), bent(log, x[x.length - 1] ?? 0)];
+  return bent(log, to) - bent(log, from) >= (last - first) * LEAST;
+}

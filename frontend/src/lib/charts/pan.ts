@@ -1,3 +1,4 @@
+import type { View } from "./hands";
 import { bent, straight } from "./log-x";
 import type uPlot from "./plot-type";
 import type { Zoom } from "./zoom";
@@ -8,22 +9,11 @@ export function moved([from, to]: Zoom, by: number, [first, last]: Zoom): Zoom {
   return [from + shift, to + shift];
 }
 
-interface Pan {
-  /** Whether the axis is logarithmic. */
-  readonly log: () => boolean | undefined;
-  /** What is in view now; without it there is nothing to move. */
-  readonly zoom: () => Zoom | undefined;
-  /** While the pointer moves; drawn with the next frame. */
-  readonly show: (zoom: Zoom) => void;
-  /** When the button is let go. */
-  readonly keep: (zoom: Zoom) => void;
-}
-
 /**
  * Shift and a drag move what is in view. The gesture is taken before uPlot sees it, which would begin to select. The
  * function that is returned ends it.
  */
-export function panBy(plot: uPlot, { log, zoom, show, keep }: Pan): () => void {
+export function panBy(plot: uPlot, { log, zoom, show, keep }: View): () => void {
   let end: (() => void) | undefined;
   const begin = (event: MouseEvent) => {
     const before = zoom();

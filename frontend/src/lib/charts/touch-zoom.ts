@@ -1,21 +1,19 @@
+import type { View } from "./hands";
 import type uPlot from "./plot-type";
 
 /** Movement from which on a touch is no tap, px. */
 const DRAG = 8;
-/** Between two taps that show all, ms at most. */
-const TWICE = 350;
 
 type Plot = Pick<uPlot, "over" | "setSelect" | "setCursor">;
 
 /**
- * A finger that moves sideways marks the part that is zoomed to, as a mouse does; two taps show all. Up and down
+ * Where all is in view, a finger that moves sideways marks the part that is zoomed to, as a mouse does. Up and down
  * scrolls the page: the browser then takes the pointer away. The function that is returned ends it.
  */
-export function touchZoom(plot: Plot, showAll: () => void): () => void {
+export function touchZoom(plot: Plot, { zoom }: Pick<View, "zoom">): () => void {
   const { over } = plot;
   let begun: number | undefined;
   let marked: readonly [number, number] | undefined;
-  let tapped = Number.NEGATIVE_INFINITY;
   const leftOf = ({ clientX }: PointerEvent) => {
     const box = over.getBoundingClientRect();
     return Math.min(Math.max(0, clientX - box.left), over.clientWidth);
@@ -30,7 +28,7 @@ export function touchZoom(plot: Plot, showAll: () => void): () => void {
   const begin = (event: PointerEvent) => {
     if (event.pointerType !== "touch") return;
     if (marked) leave(); // a second finger is for the page
-    begun = event.isPrimary ? leftOf(event) : undefined;
+    begun = event.isPrimary && !zoom() ? leftOf(event) : undefined;
   };
   const move = (event: PointerEvent) => {
     if (begun === undefined || event.pointerType !== "touch") return;
@@ -43,14 +41,8 @@ export function touchZoom(plot: Plot, showAll: () => void): () => void {
   const end = (event: PointerEvent) => {
     if (begun === undefined || event.pointerType !== "touch") return;
     begun = undefined;
-    if (marked) {
-      mark(true);
-      marked = undefined;
-      tapped = Number.NEGATIVE_INFINITY;
-      return;
-    }
-    if (event.timeStamp - tapped < TWICE) showAll();
-    tapped = event.timeStamp;
+    if (marked) mark(true);
+    marked = undefined;
   };
   const leave = () => {
     begun = undefined;

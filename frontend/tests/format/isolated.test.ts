@@ -1,0 +1,19 @@
+import { expect, it } from "vitest";
+import { isolated } from "@/lib/format/isolated";
+
+const HEBREW = "\u05e7\u05e6\u05d1";
+const [FIRST_STRONG, END] = ["\u2068", "\u2069"];
+
+it("names that run from right to left are told apart from the figures beside them", () => {
+  const text = `Fastest on local: ${HEBREW}, 2.7\u00d7 (1.6 to 3.8), not separated from ${HEBREW} (2)`;
+  expect(isolated(text, ["Sync SGD", HEBREW, `${HEBREW} (2)`])).toBe(
+    `Fastest on local: ${FIRST_STRONG}${HEBREW}${END}, 2.7\u00d7 (1.6 to 3.8), not separated from ${FIRST_STRONG}${HEBREW} (2)${END}`,
+  );
+  const turned = "\u202ebad";
+  expect(isolated(`${turned} 1`, [turned])).toBe(`${FIRST_STRONG}${turned}${END} 1`);
+});
+
+it("other texts stay as they are", () => {
+  expect(isolated("Sync SGD, 2.7\u00d7", ["Sync SGD"])).toBe("Sync SGD, 2.7\u00d7");
+  expect(isolated("no name here", [HEBREW])).toBe("no name here");
+});
