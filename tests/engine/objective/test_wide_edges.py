@@ -65,7 +65,7 @@ def test_items_without_features_are_items(output, sets):
 @pytest.mark.parametrize("labels", [1, 2, 40])
 @pytest.mark.parametrize("output", ["full", "sampled", "random-active", "in-batch", "slide"])
 def test_few_labels_and_weights_that_are_not_numbers(output, labels):
-    """Of one label there is nothing to learn; a batch has more items than a set labels, and than tables buckets."""
+    """Of one label there is nothing to learn; a batch has more items than a set labels, or tables buckets."""
     random = np.random.default_rng(labels)
     features = Csr(np.arange(31), random.integers(0, 5, 30).astype(np.int32), np.ones(30, np.float32))
     bags = Bags(features, Csr(np.arange(31), random.integers(0, labels, 30).astype(np.int32)), 5, labels)
