@@ -54,7 +54,7 @@ def head(
 
 
 def _over_best(sections: Sequence[tuple[str, Sequence[Record]]]) -> str:
-    told = []
+    told: list[str] = []
     for problem, own in sections:
         found = rows(own, unit_of(own))
         where = (
@@ -74,7 +74,7 @@ def _over_best(sections: Sequence[tuple[str, Sequence[Record]]]) -> str:
 
 
 def _over_full(sections: Sequence[tuple[str, Sequence[Record]]]) -> str:
-    told = []
+    told: list[str] = []
     for problem, own in sections:
         found = rows(own, unit_of(own))
         if FULL in found and hashing(found) and _best(found) != FULL:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from hooke.catalogue.workload import ALONE
 from hooke.errors import LaunchError
 from hooke.hashing.active import Assembler
 from hooke.hashing.families import make_family
@@ -13,6 +14,7 @@ from hooke.objective.bags import Bags, Csr, Subset, starts_of
 from hooke.objective.planted import Planted
 from hooke.objective.slide import Slide
 from hooke.objective.wide import WideObjective
+from hooke.objective.wide_building import objective_of
 from hooke.workloads.xmlc_mlp import XmlcMlp
 
 from tests.engine.objective.test_wide import LABELS, LAYERS, bound, hidden_of, items, made, truth
@@ -58,6 +60,24 @@ def test_items_without_features_are_items(output, sets):
             others = np.setdiff1d(np.arange(rows_of.count), list(ids))
             assert not told[others].any()
     assert found[: 90 * 7].any(), "features of the first three items"
+
+
+@pytest.mark.parametrize("labels", [1, 2, 40])
+@pytest.mark.parametrize("output", ["full", "sampled", "random-active", "in-batch", "slide"])
+def test_few_labels_and_weights_that_are_not_numbers(output, labels):
+    """Of one label there is nothing to learn; a batch has more items than a set labels, or tables buckets."""
+    random = np.random.default_rng(labels)
+    features = Csr(np.arange(31), random.integers(0, 5, 30).astype(np.int32), np.ones(30, np.float32))
+    bags = Bags(features, Csr(np.arange(31), random.integers(0, labels, 30).astype(np.int32)), 5, labels)
+    asked = {"hidden": 3, "active": 4, "hashes": 1, "tables": 2, "uniform_share": 0.25}
+    for sets in ("batch", "item"):
+        objective = objective_of(XmlcMlp(output=output, sets=sets, **asked), (bags, bags, None), ALONE)
+        weights, gradient = bound(objective)
+        loss = objective.gradient(objective.pick(np.arange(12)))
+        assert np.isfinite(loss) and bool(gradient.isfinite().all())
+        assert (labels > 1) == bool(gradient.abs().max() > 1e-6) == (loss > 1e-6)
+        weights[5 * 3 + 3 :] = torch.nan
+        assert np.isnan(objective.gradient(objective.pick(np.arange(12))))
 
 
 class Mapped(Subset):
