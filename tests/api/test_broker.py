@@ -88,8 +88,12 @@ def test_nothing_on_the_broker_can_be_run_or_used(service, stored):
 def test_an_agent_waits_for_a_redis_that_refuses_commands_and_takes_orders_again(stored):
     """As a replica does until it is promoted: it ended then, with status 0, so that nobody started it again."""
     port, client = stored
-    app, taken = broker.make_app(address := site.with_password(f"redis://127.0.0.1:{port}/0", PASSWORD)), []
-    app.task(taken.append, name=broker.TASKS["probe"])
+    app, taken = broker.make_app(site.with_password(f"redis://127.0.0.1:{port}/0", PASSWORD)), []
+
+    def take(document) -> None:
+        taken.append(document)
+
+    app.task(take, name="tests.take")  # those of orders are tasks of all applications in this process
     quiet = {"without_gossip": True, "without_mingle": True, "without_heartbeat": True, "loglevel": "CRITICAL"}
     worker = app.WorkController(pool="threads", concurrency=1, queues=[broker.queue("waiting")], **quiet)
     thread = threading.Thread(target=worker.start, daemon=True)
@@ -101,11 +105,12 @@ def test_an_agent_waits_for_a_redis_that_refuses_commands_and_takes_orders_again
         assert worker.exitcode is None and thread.is_alive()
     finally:
         client.replicaof("no", "one")
-    sending(address).send("waiting", "probe", ORDER)
+    app.send_task("tests.take", args=["an order"], queue=broker.queue("waiting"))
     wait_for(lambda: taken, "the order")
     worker.stop()
     thread.join(LIMIT)
-    assert taken == [ORDER.model_dump(mode="json")]
+    app.close()
+    assert taken == ["an order"]
 
 
 @pytest.fixture(scope="module")
