@@ -133,6 +133,45 @@ OCCUPANCY = {
 }
 
 
+def _span(hour: int, minute: int) -> dict[str, Any]:
+    at = {"at": minute, "earliest": minute - 3, "latest": minute + 9}
+    return {name: f"2026-05-04T{hour}:{when:02}:00Z" for name, when in at.items()}
+
+
+def _entry(number: int, name: str, user: str, reason: str, **more: Any) -> dict[str, Any]:
+    told = {"cluster": "local", "position": number - 5, "experiments_ahead": number - 6, "runs_ahead": 3}
+    told |= {"experiment": f"exp_{number}", "number": number, "name": name, "user": user, "reason": reason}
+    told |= {"runs": 4 * number, "ranks": 5, "priority": 0, "begun": False, "run_seconds": 130.0}
+    told |= {"likeness": "3 runs of the same workload and cluster", "submitted_at": "2026-05-04T15:00:00Z"}
+    return told | {"starts": _span(16, 10 * (number - 5)), "ends": _span(17, 10 * (number - 5))} | more
+
+
+UNKNOWN = {"run_seconds": None, "likeness": None, "starts": None, "ends": None}
+QUEUE = {
+    "**/api/v1/clusters/*/queue": {
+        **{"cluster": "local", "online": True, "drained": False, "slots": 64, "free": 59},
+        "policy": {
+            **{"order": "priority", "ageing_minutes": 60.0, "half_life_hours": 24.0, "patience_hours": 24.0},
+            **{"max_waiting_runs": 400, "max_active_runs": None},
+        },
+        "active": [
+            {"experiment": "exp_5", "number": 5, "user": "ana", "runs": 2, "ranks": 5, "ends": _span(16, 9)}
+        ],
+        "entries": [
+            _entry(6, "Momentum of the center", "ben", "behind 1 experiment (2 runs)", begun=True, priority=10),
+            _entry(7, "From 2 to 16 workers", "ana", "behind 2 experiments (26 runs)"),
+            _entry(
+                8,
+                "A comparison with a name that is too long for one line of a phone",
+                "cem",
+                "behind 3 experiments (54 runs)",
+                **UNKNOWN,
+            ),
+        ],
+    }
+}
+
+
 def _version(number: int, variants: list[str], seeds: int, user: str) -> dict[str, Any]:
     spec = {"variants": [{"name": name} for name in variants], "clusters": [{"name": "local", "seeds": seeds}]}
     told = {"version": number, "spec": spec, "fingerprint": "f" * 64, "user": user}

@@ -21,6 +21,7 @@ from tests.look.answers import (
     OCCUPANCY,
     PROJECTS,
     PROVIDER,
+    QUEUE,
     VERSIONS,
     WEBHOOKS,
 )
@@ -269,7 +270,7 @@ SCREENS = (
     Screen("algorithm", "/algorithms/sync-easgd", "[data-testid=verified-table]"),
     Screen("clusters", "/clusters", "[data-testid=occupancy-summary]", told=OCCUPANCY),
     Screen("clusters-empty", "/clusters", "h1", empty=True),
-    Screen("queue", "/clusters/local/queue", "h1"),
+    Screen("queue", "/clusters/local/queue", "[data-testid=queue-table]", told=QUEUE),
     Screen("account", "/account", "h1"),
     Screen("administration", "/administration", "h1"),
     Screen(

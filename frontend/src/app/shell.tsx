@@ -80,6 +80,11 @@ function Signed() {
   );
 }
 
+/** Whether an address is that of a page, or below it: that of a cluster's queue is below the clusters. */
+function isWithin(pathname: string, page: string): boolean {
+  return pathname === page || (page !== "/" && pathname.startsWith(`${page}/`));
+}
+
 /** The pages; where the window is narrower than all of them, that of the present one is in view. */
 function Pages() {
   const nav = useRef<HTMLElement>(null);
@@ -87,7 +92,7 @@ function Pages() {
   useEffect(() => {
     if (!nav.current) return;
     const links = [...nav.current.querySelectorAll("a")];
-    const present = links.find((link) => link.getAttribute("href")?.split("?")[0] === pathname);
+    const present = links.find((link) => isWithin(pathname, link.getAttribute("href")?.split("?")[0] ?? ""));
     // not scrollIntoView, which would scroll the window, too
     if (present) nav.current.scrollLeft = present.offsetLeft - nav.current.offsetLeft - BEFORE_IT;
   }, [pathname]);

@@ -49,17 +49,20 @@ describe("the note of the server", () => {
 });
 
 describe("the row of pages", () => {
-  it("is moved to the present page where it is wider than the window", async () => {
-    const left = vi.spyOn(HTMLElement.prototype, "offsetLeft", "get");
-    left.mockImplementation(function (this: HTMLElement) {
-      return this.textContent === "Clusters" ? 340 : 12;
-    });
-    server.on("GET /clusters", { items: [] });
-    openApp(server, "/clusters");
-    const pages = await screen.findByRole("navigation", { name: "Main" });
-    await waitFor(() => expect(pages.scrollLeft).toBe(340 - 12 - 40));
-    expect(within(pages).getByRole("link", { name: "Clusters" })).toHaveAttribute("aria-current", "page");
-  });
+  it.each(["/clusters", "/clusters/local/queue"])(
+    "is moved to the present page where it is wider than the window: %s",
+    async (path) => {
+      const left = vi.spyOn(HTMLElement.prototype, "offsetLeft", "get");
+      left.mockImplementation(function (this: HTMLElement) {
+        return this.textContent === "Clusters" ? 340 : 12;
+      });
+      server.on("GET /clusters", { items: [] }).on("GET /clusters/*/queue", new Refusal(404, "not found"));
+      openApp(server, path);
+      const pages = await screen.findByRole("navigation", { name: "Main" });
+      await waitFor(() => expect(pages.scrollLeft).toBe(340 - 12 - 40));
+      expect(within(pages).getByRole("link", { name: "Clusters" })).toHaveAttribute("aria-current", "page");
+    },
+  );
 });
 
 describe("the menu of the person", () => {

@@ -29,8 +29,8 @@ describe("what a version added", () => {
   it("is what it was submitted with, seeds, variants, or both", () => {
     expect(ITEMS.map((item, place) => addedBy(item, ITEMS[place - 1]))).toEqual([
       "submitted with 2 variants, 3 seeds",
-      "2 seeds more, now 5 seeds",
-      "1 variant: Hogwild EASGD; 1 seed more, now 6 seeds",
+      "2 more seeds, now 5 seeds",
+      "1 variant: Hogwild EASGD; 1 more seed, now 6 seeds",
     ]);
   });
 

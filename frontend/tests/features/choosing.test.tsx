@@ -60,7 +60,7 @@ describe("experiments are selected", () => {
     const refused = within(await screen.findByRole("group", { name: why }));
     expect(refused.getByRole("button", { name: "Compare" })).toBeDisabled();
     await user.click(box(40));
-    expect(await screen.findByRole("link", { name: "Compare" })).toBeVisible();
+    expect((await screen.findByTestId("selected-compare")).getAttribute("href")).toMatch(/^\/compare\?rows=/);
   });
 
   it("all that are listed at once", async () => {

@@ -119,6 +119,15 @@ describe("an entry of the audit trail", () => {
     [{ before: { role: "viewer" }, after: { role: "admin" } }, "role viewer → role admin"],
     [{ before: { state: "running", attempt: 2 }, after: null }, "was state running, attempt 2"],
     [{ before: null, after: { label: "ci", scope: "read" } }, "label ci, scope read"],
+    [
+      { before: { runs: { queued: 10 } }, after: { runs: { cancelled: 10 } } },
+      "runs queued 10 → runs cancelled 10",
+    ],
+    [
+      { before: { starred: false, note: "" }, after: { add_tags: ["a", "b"] } },
+      "starred no, note empty → add tags a, b",
+    ],
+    [{ before: null, after: { agent: null, place: null } }, ""],
     [{ before: null, after: null }, ""],
   ])("%o says %s", (change, words) => {
     expect(changeWords(change)).toBe(words);

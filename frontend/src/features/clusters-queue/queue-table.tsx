@@ -58,7 +58,7 @@ function Row({ entry, changed }: { entry: QueueEntryView; changed: () => void })
   return (
     <tr data-testid="queue-row">
       <td className={ui.number}>{entry.position}</td>
-      <td>
+      <td className={styles.named}>
         <Link to="/experiments/$experimentId" params={{ experimentId: entry.experiment }}>
           #{entry.number} {entry.name}
         </Link>

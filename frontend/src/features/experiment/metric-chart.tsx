@@ -10,6 +10,7 @@ import type { Band, ExperimentView, FurtherMetricView } from "@/lib/client/types
 import { axisTitle, formatAxisTick, formatAxisValue } from "@/lib/format/axes";
 import { formatChosenPercent, formatCount, formatNumber } from "@/lib/format/numbers";
 import { colorOf, variantStyle } from "@/lib/theme/palette";
+import { isTerminal } from "@/lib/ui/states";
 import { Tag } from "@/lib/ui/tag";
 import { meanSeries, type SeedCurve, seedSeries, tailSeries } from "./band-series";
 import styles from "./experiment.module.css";
@@ -111,7 +112,8 @@ export function MetricChart(props: MetricChartProps) {
   const steps = OF_STEPS.includes(metric);
   const target = targetOf(experiment, metric, share);
   const medians = show === "median" && seen.length > 0 && seen.every(({ seeds }) => seeds.length > 0);
-  const nothing = steps ? "No step yet" : "No evaluation yet";
+  const [early, never] = steps ? ["No step yet", "No steps"] : ["No evaluation yet", "No evaluations"];
+  const nothing = isTerminal(experiment.state) ? never : early;
   const formatX = (value: number) => formatAxisValue(axis, value);
   return (
     <div>

@@ -29,6 +29,16 @@ function hiddenWords(seconds: number | null): string {
   return seconds > NOTHING ? `${formatSeconds(seconds)} more hidden` : "none hidden";
 }
 
+/** The communication fraction, a mean over runs that have finished. */
+function Fraction({ mean }: { mean: number | null }) {
+  if (mean === null) return <span className={styles.quiet}>no finished run</span>;
+  return (
+    <>
+      <strong>{formatPercent(mean)}</strong> communication
+    </>
+  );
+}
+
 /** Where the workers' wall time went, per variant, in all or over time, and the communication fraction beside it. */
 export function Phases({ experiment, group }: { experiment: ExperimentView; group: Group | undefined }) {
   const time = route.useSearch({ select: (search) => search.phases === "time" });
@@ -97,7 +107,7 @@ function Sums({ experiment, group }: { experiment: ExperimentView; group: Group 
             <VariantChip name={row.variant} index={colorOf(experiment, row.variant)} />
             <PhaseBar shares={row.phases} label={row.variant} />
             <span className={styles.phaseFigure}>
-              <strong>{formatPercent(row.communication_fraction.mean)}</strong> communication
+              <Fraction mean={row.communication_fraction.mean} />
               <span className={ui.range}>{hiddenWords(row.hidden.mean)}</span>
             </span>
           </div>

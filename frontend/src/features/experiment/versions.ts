@@ -15,7 +15,7 @@ function seedsOf({ spec }: ExperimentVersion): string {
   return [`${plural(first.seeds, "seed")} on ${first.name}`, ...rest].join(", ");
 }
 
-/** What a version has that the one before it had not: "1 variant: Sync SGD; 2 seeds more, now 5 seeds". */
+/** What a version has that the one before it had not: "1 variant: Sync SGD; 2 more seeds, now 5 seeds". */
 export function addedBy(version: ExperimentVersion, before: ExperimentVersion | undefined): string {
   const { variants, clusters } = version.spec;
   if (!before) return `submitted with ${plural(variants.length, "variant")}, ${seedsOf(version)}`;
@@ -25,6 +25,6 @@ export function addedBy(version: ExperimentVersion, before: ExperimentVersion | 
   const more = (now ?? 0) - (then ?? 0); // the same number for every cluster
   return [
     ...(added.length > 0 ? [`${plural(added.length, "variant")}: ${added.join(", ")}`] : []),
-    ...(more > 0 ? [`${plural(more, "seed")} more, now ${seedsOf(version)}`] : []),
+    ...(more > 0 ? [`${plural(more, "more seed")}, now ${seedsOf(version)}`] : []),
   ].join("; ");
 }

@@ -95,7 +95,9 @@ export function FoundRunsScreen() {
         )}
       </Group>
       {!ofFilter && <LoadFault what="The runs could not be loaded." query={query} />}
-      {query.isSuccess && runs.length === 0 && <Text>{filter ? "No run fits this filter." : "There are no runs yet."}</Text>}
+      {query.isSuccess && runs.length === 0 && (
+        <Text>{filter ? "No run fits this filter." : "There are no runs yet."}</Text>
+      )}
       {runs.length > 0 && (
         <FoundTable
           runs={runs}

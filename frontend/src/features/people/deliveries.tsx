@@ -105,9 +105,10 @@ function DeliveryRow({ delivery, active }: { delivery: DeliveryView; active: boo
         {again.isError && <ErrorPanel what="The delivery could not be sent again." error={again.error} />}
       </td>
       <td>
-        <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
+        <Group justify="flex-end" wrap="nowrap" align="center" gap={8}>
           {active && (
             <Button
+              size="xs"
               variant="default"
               loading={again.isPending}
               onClick={() => again.mutate()}

@@ -82,9 +82,10 @@ function Row(props: { identity: IdentityView; busy: boolean; unlink: () => void 
         {identity.used_at ? formatAge(identity.used_at, now) : "never"}
       </td>
       <td>
-        <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
+        <Group justify="flex-end" wrap="nowrap" align="center" gap={8}>
           <Unless why={why}>
             <ConfirmButton
+              size="xs"
               label="Unlink"
               question={`Unlink ${identity.label}? You can no longer sign in with it, and your other sessions end.`}
               keep="Keep it"

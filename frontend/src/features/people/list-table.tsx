@@ -17,7 +17,7 @@ export function ListTable({ label, titles, testId, children }: ListTableProps) {
   return (
     <div className={styles.table}>
       <TableRegion label={label}>
-        <table className={ui.table} data-testid={testId}>
+        <table className={`${ui.table} ${ui.sticky} ${styles.list}`} data-testid={testId}>
           <thead>
             <tr>
               {titles.map((title) => (

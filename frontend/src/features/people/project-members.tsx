@@ -36,7 +36,7 @@ export function ProjectMembers({ project }: { project: string }) {
       <LoadFault what="The members could not be loaded." query={query} />
       {query.isSuccess && items.length === 0 && <p className={screen.note}>{project} has no members yet.</p>}
       {items.length > 0 && (
-        <TableRegion label={`Members of ${project}`}>
+        <TableRegion label={`List of members of ${project}`}>
           <table className={ui.table}>
             <thead>
               <tr>
@@ -68,8 +68,9 @@ export function ProjectMembers({ project }: { project: string }) {
                     />
                   </td>
                   <td>
-                    <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
+                    <Group justify="flex-end" wrap="nowrap" align="center" gap={8}>
                       <ConfirmButton
+                        size="xs"
                         label="Remove"
                         question={`Remove ${user}? ${user} loses access to ${project} at once. Runs continue.`}
                         keep="Keep the member"

@@ -45,8 +45,9 @@ export function ProjectRow({ project, site, open, show }: ProjectRowProps) {
         )}
       </td>
       <td>
-        <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
+        <Group justify="flex-end" wrap="nowrap" align="center" gap={8}>
           <Button
+            size="xs"
             variant="default"
             onClick={() => show("change")}
             aria-expanded={open === "change"}
@@ -57,6 +58,7 @@ export function ProjectRow({ project, site, open, show }: ProjectRowProps) {
           {project.name !== DEFAULT && (
             <>
               <Button
+                size="xs"
                 variant="default"
                 onClick={() => show("members")}
                 aria-expanded={open === "members"}
@@ -65,6 +67,7 @@ export function ProjectRow({ project, site, open, show }: ProjectRowProps) {
                 Members
               </Button>
               <Button
+                size="xs"
                 variant="default"
                 loading={change.isPending}
                 onClick={() => archive(!project.archived)}

@@ -67,9 +67,10 @@ function Row(props: { token: TokenView; all: boolean; busy: boolean; revoke: () 
         <code>…{token.id.slice(-8)}</code>
       </td>
       <td>
-        <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
+        <Group justify="flex-end" wrap="nowrap" align="center" gap={8}>
           {valid && (
             <ConfirmButton
+              size="xs"
               label="Revoke"
               question={`Revoke the token ${token.label || "without a label"}? Programs that use it are refused at once.`}
               keep="Keep it"

@@ -13,8 +13,19 @@ export function changeWords({ before, after }: Pick<TrailEntryView, "before" | "
 }
 
 function told(state: { [name: string]: unknown } | null): string {
-  const words = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
   return Object.entries(state ?? {})
-    .map(([name, value]) => `${name} ${words(value)}`)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name.replaceAll("_", " ")} ${valueWords(value)}`)
     .join(", ");
+}
+
+/** A value as people write it: lists and counts by name without the signs of JSON. */
+function valueWords(value: unknown): string {
+  if (Array.isArray(value)) return value.length > 0 ? value.map(valueWords).join(", ") : "none";
+  if (typeof value === "object" && value !== null) {
+    const parts = Object.entries(value).map(([name, one]) => `${name} ${valueWords(one)}`);
+    return parts.length > 0 ? parts.join(", ") : "none";
+  }
+  if (value === true || value === false) return value ? "yes" : "no";
+  return value === "" ? "empty" : String(value);
 }

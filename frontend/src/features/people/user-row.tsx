@@ -62,9 +62,10 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
         {user.signed_in_at ? formatAge(user.signed_in_at, now) : "never"}
       </td>
       <td>
-        <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
+        <Group justify="flex-end" wrap="nowrap" align="center" gap={8}>
           {!user.disabled && (
             <Button
+              size="xs"
               variant="default"
               loading={inviting}
               onClick={invite}
@@ -76,6 +77,7 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
           )}
           {!user.disabled && !self && (
             <ConfirmButton
+              size="xs"
               label={end.isSuccess ? "Signed out" : "Sign out"}
               question={`End all sessions of ${user.name}, in every browser? Tokens stay valid, and runs continue.`}
               keep="Keep the sessions"
@@ -87,6 +89,7 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
           )}
           {user.disabled ? (
             <Button
+              size="xs"
               variant="default"
               loading={change.isPending}
               onClick={() => change.mutate({ path, body: { disabled: false } })}
@@ -97,6 +100,7 @@ export function UserRow({ user, self, inviting, invite }: UserRowProps) {
           ) : (
             !self && (
               <ConfirmButton
+                size="xs"
                 label="Disable"
                 question={`Disable ${user.name}? Their sessions end and their tokens are refused at once. Runs continue.`}
                 keep="Keep access"

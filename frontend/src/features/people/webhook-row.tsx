@@ -62,12 +62,19 @@ export function WebhookRow({ webhook, open, show }: WebhookRowProps) {
         <span className={styles.state}>{lastWords(webhook, now)}</span>
       </td>
       <td>
-        <Group justify="flex-end" wrap="nowrap" align="stretch" gap={8}>
-          <Button variant="default" onClick={show} aria-expanded={open} data-testid="show-deliveries">
+        <Group justify="flex-end" wrap="nowrap" align="center" gap={8}>
+          <Button
+            size="xs"
+            variant="default"
+            onClick={show}
+            aria-expanded={open}
+            data-testid="show-deliveries"
+          >
             Deliveries
           </Button>
           {webhook.active && (
             <Button
+              size="xs"
               variant="default"
               loading={test.isPending}
               onClick={() => test.mutate({ path })}
@@ -79,6 +86,7 @@ export function WebhookRow({ webhook, open, show }: WebhookRowProps) {
           )}
           {webhook.active ? (
             <ConfirmButton
+              size="xs"
               label="Switch off"
               question="Switch this webhook off? It gets no more events, and waiting deliveries are discarded."
               keep="Keep it on"
@@ -89,6 +97,7 @@ export function WebhookRow({ webhook, open, show }: WebhookRowProps) {
             />
           ) : (
             <Button
+              size="xs"
               variant="default"
               loading={change.isPending}
               onClick={() => change.mutate({ path, body: { active: true } })}
@@ -98,6 +107,7 @@ export function WebhookRow({ webhook, open, show }: WebhookRowProps) {
             </Button>
           )}
           <ConfirmButton
+            size="xs"
             label="Remove"
             question="Remove this webhook with its secret and its deliveries?"
             keep="Keep it"
