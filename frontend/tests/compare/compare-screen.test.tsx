@@ -134,7 +134,8 @@ describe("the page", () => {
     const again = () => act(() => queries.refetchQueries({ type: "active" }));
     server.on("GET /compare", new Refusal(503, "Restarting."));
     await again();
-    expect(await screen.findByText(/These rows could not be compared\. Restarting\./)).toBeVisible();
+    const alert = await screen.findByRole("alert");
+    expect(alert).toHaveTextContent("These rows could not be compared. Restarting.");
     expect(screen.getAllByTestId("compared-row")).toHaveLength(4);
     server.on("GET /compare", new Refusal(422, "No experiment has the number 8."));
     await again();

@@ -120,6 +120,7 @@ describe("the list of methods", () => {
   it.each([
     ["goss", ["Elastic gossip"]],
     ["sgd", ["Original EASGD (round robin)", "Sync EASGD", "Hogwild EASGD", "Sync SGD"]],
+    ["sync-sgd", ["Sync SGD"]], // as documents have it
     ["adam", []],
   ])("is narrowed to %s", async (typed, found) => {
     const { user } = showVariants();

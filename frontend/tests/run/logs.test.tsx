@@ -206,5 +206,9 @@ describe("the log", () => {
     fireEvent.scroll(log());
     await grow(7);
     expect(log().scrollTop).toBe(2900);
+    fireEvent.scroll(log(), { target: { scrollTop: 300 } });
+    fireEvent.keyDown(log(), { key: "End" });
+    await grow(8);
+    expect(log().scrollTop).toBe(3000);
   });
 });

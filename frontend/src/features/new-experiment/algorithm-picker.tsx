@@ -1,4 +1,11 @@
-import { Select, type SelectProps, Text } from "@mantine/core";
+import {
+  type ComboboxItem,
+  type ComboboxParsedItem,
+  type OptionsFilter,
+  Select,
+  type SelectProps,
+  Text,
+} from "@mantine/core";
 import { useState } from "react";
 import type { AlgorithmView } from "@/lib/client/types.gen";
 import { formatNumber } from "@/lib/format/numbers";
@@ -30,7 +37,20 @@ function options(algorithms: readonly AlgorithmView[]) {
   }));
 }
 
+/** Methods are found by their titles, and by the names that documents use. */
+const filter: OptionsFilter = ({ options: offered, search }) => {
+  const sought = search.trim().toLowerCase();
+  const fits = ({ label, value }: ComboboxItem) =>
+    label.toLowerCase().includes(sought) || value.includes(sought);
+  return offered.flatMap((one): ComboboxParsedItem[] => {
+    if (!("items" in one)) return fits(one) ? [one] : [];
+    const items = one.items.filter(fits);
+    return items.length > 0 ? [{ ...one, items }] : [];
+  });
+};
+
 const SHARED = {
+  filter,
   searchable: true,
   nothingFoundMessage: "No algorithm has this name",
   maxDropdownHeight: 380,

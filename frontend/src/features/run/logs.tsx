@@ -145,6 +145,12 @@ function Tail({ lines, find: { hits, at }, cut, back, over }: TailProps) {
         aria-live={rows.whole ? undefined : "off"}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         tabIndex={0}
+        onKeyDown={(event) => {
+          if (event.key !== "End") return;
+          event.preventDefault(); // the browser's own way ends where the end was before lines on it were drawn
+          follows.current = true;
+          event.currentTarget.scrollTop = event.currentTarget.scrollHeight;
+        }}
         onScroll={(event) => {
           const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
           const atEnd = scrollHeight - scrollTop - clientHeight < 24;
