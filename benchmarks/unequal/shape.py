@@ -21,7 +21,7 @@ class Shape(NamedTuple):
 
     cells: int
     most: int
-    """In how many the CPU makes most of the updates with static sizes."""
+    """In how many the CPU makes most of the updates with static sizes, 51% or more."""
     known: int
     """Of how many boxes that is known."""
     faster: int
@@ -47,7 +47,7 @@ def counted(records: Mapping[Run, Record]) -> Shape:
     cells, noisy = found_in(records, "box"), claims.noise(records)
     shares = [share for cell in cells if (share := _shares_of_cpu(records, cell)[0]) is not None]
     ways = [claims.apart(each, noisy) for each in _sizes_compared(records, cells).values()]
-    return Shape(len(cells), sum(share > 0.5 for share in shares), len(shares), ways.count(1), ways.count(-1))
+    return Shape(len(cells), sum(round(share, 2) > 0.5 for share in shares), len(shares), ways.count(1), ways.count(-1))
 
 
 def shapes(records: Mapping[Run, Record]) -> Iterator[str]:

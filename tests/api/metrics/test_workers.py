@@ -119,19 +119,25 @@ def test_the_work_of_each_worker(service, served):
     assert found[0]["kind"] is None
 
 
-def test_the_measured_speeds_are_offered_as_a_virtual_cluster(service, served):
+def test_the_measured_speeds_are_offered_as_a_virtual_cluster(service):
     """By hand: 32 samples a step, 4 steps in 6 s and 2 in 2 s; a worker that has told of no step has no speed."""
-    found = service.client.get(f"/runs/{served}/workers").json()
+    run = service.launch()
+    run.report("starting", "running")
+    run.send(RankRecords(rank=0, records=[start()]))
+    found = service.client.get(f"/runs/{run.id}/workers").json()
+    assert found["virtual_cluster"] is None
+    assert found["no_virtual_cluster"].startswith(f"no speed of worker 0 of the run {run.id} is known")
+    phases = {"data": 0, "communicate": 0.0, "update": 0.0, "evaluate": 0.0, "idle": 0.0}
+    for rank, (count, seconds) in enumerate(((4, 6.0), (2, 2.0))):
+        first = [start()] if rank else []
+        ended = done(2, step=count, wall=12.0, phases=phases | {"compute": seconds})
+        run.send(RankRecords(rank=rank, records=[*first, steps(1, count), ended]))
+    found = service.client.get(f"/runs/{run.id}/workers").json()
     cluster = found["virtual_cluster"]
     assert cluster["workers"] == [{"kind": "cpu", "speed": 0.6667}, {"kind": "cpu"}]
     assert cluster["virtual"]["compute_seconds_per_sample"] == 1 / 32
-    assert cluster["virtual"]["compute_source"].startswith(f"measured: the workers of the run {served}, batch 32")
+    assert cluster["virtual"]["compute_source"].startswith(f"measured: the workers of the run {run.id}, batch 32")
     assert (cluster["computed_on"], found["no_virtual_cluster"]) == ("local", None)
-    begun = service.launch()
-    begun.send(RankRecords(rank=0, records=[start()]))
-    found = service.client.get(f"/runs/{begun.id}/workers").json()
-    assert found["virtual_cluster"] is None
-    assert found["no_virtual_cluster"].startswith(f"no speed of worker 0 of the run {begun.id} is known")
 
 
 def test_the_work_of_each_kind(service):
