@@ -53,7 +53,7 @@ def page(summary: Summary) -> Iterable[str]:
         (
             "How much communication?",
             summary_figures.COMMUNICATION,
-            (_about(), *_shares(summary)),
+            (_about(), *_shares_in_short(summary)),
             tables.communication_in_short(summary),
         ),
         (
@@ -112,7 +112,7 @@ def _sections(*sections: Section) -> Iterable[str]:
             continue
         yield from told
         yield ""
-        yield f"![{title} With 95% intervals]({FIGURES}/{figure}.svg)"
+        yield f"![{title}]({FIGURES}/{figure}.svg)"
         yield ""
         yield from rows
 
@@ -229,6 +229,13 @@ def _shares(summary: Summary, *, packing: bool = False) -> Iterable[str]:
     if packed:
         told = "; ".join(f"{summary.place(f.place)}: {f.text}, {f.said}" for f in packed)
         yield f"One message for all layers, over one per layer, in samples/s: {told}."
+
+
+def _shares_in_short(summary: Summary) -> Iterable[str]:
+    """Yield the same, for the index, of places where exchanges of both kinds were measured."""
+    for told in _shares(summary):
+        if " with one every " in told:
+            yield told.replace(" in communication for", "").replace("a worker's", "the")
 
 
 def _range(shares: Sequence[Share]) -> str:
