@@ -38,7 +38,9 @@ SCALE = (
     "Sync EASGD3's samples/s over those of the same ranks that never exchange. The paper's 91.5% are time on one "
     "node over time on N nodes, each with its own processors, which hosts on a few shared cores cannot repeat."
 )
-SCALE_IN_SHORT = f"*Efficiency*: {SCALE.partition('. ')[0]}. The paper's 91.5% are of nodes with their own processors."
+SCALE_IN_SHORT = (
+    f"*Efficiency*: {SCALE.partition('. ')[0]}. The paper's 91.5% are of nodes with their own processors."
+)
 BEHIND = "paper.md"
 """The page behind the index."""
 TITLE = "# The SC17 paper's methods as published"

@@ -1,9 +1,9 @@
-"""Methods whose gradients are applied one exchange late, beside Sync SGD, at the best of the same 8 trials (decision 137).
+"""Methods whose gradients are applied one exchange late, beside Sync SGD, each at the best of the same 8 trials.
 
     python -m benchmarks.ideas.delays      run what is missing, in this process, and print the table
 
-The problem is that of the other ideas: small (digits), on a link as slow for it as 1 Gb/s is for LeNet. Every trial
-has the whole budget and one tuning seed; the fastest is run with seeds 0 to 4.
+The problem is that of the other ideas: small (digits), on a link as slow for it as 1 Gb/s is for LeNet. Every
+trial has the whole budget and one tuning seed; the fastest is run with seeds 0 to 4 (decision 137).
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ ENTRIES = (
     Entry(f"{OWN}, share 0.5", OWN, given={"share": 0.5}),
 )
 HEADER = (
-    "| entry | trials that met the target, that diverged | trial | seconds, by seed | thousand samples | over Sync SGD |\n"
+    "| entry | trials that met the target, that diverged | trial | seconds, by seed | thousand samples "
+    "| over Sync SGD |\n"
     "|---|---|---|---|---|---|"
 )
 Record = Mapping[str, Any]

@@ -1,9 +1,9 @@
 """A control: methods at the setting of another one, which says what a delay alone costs and gains.
 
-All have learning rate, momentum (Nesterov's) and accumulation of the trial that was chosen for PyTorch DDP with the
-bf16 hook, and run on the reported seeds; Sync SGD is DDP's twin in the catalogue. Nothing is chosen here. A run ends
-after SAMPLES without the target, 1.2 times those of the slowest run of DDP. Samples are those of
-trajectories; clocks are computed in closed form, as in `reported`.
+All have learning rate, momentum (Nesterov's) and accumulation of the trial that was chosen for PyTorch DDP with
+the bf16 hook, and run on the reported seeds; Sync SGD is DDP's twin in the catalogue. Nothing is chosen here. A run
+ends after SAMPLES without the target, 1.2 times those of the slowest run of DDP. Samples are those of trajectories;
+clocks are computed in closed form, as in `reported`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ CONTROLS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 """Name -> method and what it has of its own; of `lr` the share of DDP's. Run seed by seed, in this order."""
 HEADER = (
-    "| entry | thousand samples, by seed | simulated seconds, by seed | exposed | over Sync SGD |\n|---|---|---|---|---|"
+    "| entry | thousand samples, by seed | simulated seconds, by seed | exposed | over Sync SGD |\n"
+    "|---|---|---|---|---|"
 )
 Record = Mapping[str, Any]
 

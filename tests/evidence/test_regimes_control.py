@@ -1,4 +1,4 @@
-"""Methods at the setting of another one: they differ in what is said alone, and the decision has what was measured."""
+"""Methods at the setting of another one: what they differ in, and that the decision has what was measured."""
 
 from pathlib import Path
 
@@ -45,7 +45,8 @@ def test_a_table_has_the_complete_controls_alone_and_their_clocks(tmp_path):
             found = {"met": met, "diverged": False, "before": met - 3_200}
             records.add(path, {"control": name, "seed": seed} | found)
     late, sync = control.table(TASK, path).splitlines()[2:]
-    assert late.startswith("| delayed-gradient-averaging | 51, 51, 51 |") and sync.startswith("| sync-sgd | 51, 51")
+    assert late.startswith("| delayed-gradient-averaging | 51, 51, 51 |")
+    assert sync.startswith("| sync-sgd | 51, 51, 51 |")
     seconds = [float(line.split("|")[3].split(",")[0]) for line in (late, sync)]
     assert seconds[1] == pytest.approx(200 * (0.0138 + 0.0121), rel=0.05), "200 steps: compute and exchange"
     assert seconds[0] == pytest.approx(200 * 0.0138, rel=0.08), "the exchange is shorter than a step"
