@@ -91,8 +91,8 @@ def in_short(records: Sequence[Record]) -> str:
         f"**Where elastic averaging wins**, [simulated](regimes.md): it is ahead by more than 5% in {many} of "
         f"{many + sum(others)} conditions in which an exchange takes as long as {most}, in {few} of "
         f"{few + sum(rest)} with {least}; of all {ahead + near + behind} ahead in {ahead}, behind in {behind}. "
-        f"The rule calls it faster in {claims['faster'] + claims['at least']} of {sum(claims.values())}, slower in "
-        f"{claims['slower'] + claims['at most']}."
+        f"The rule calls it faster in {claims['faster'] + claims['at least']} of {sum(claims.values())}, slower "
+        f"in {claims['slower'] + claims['at most']}."
     )
 
 
