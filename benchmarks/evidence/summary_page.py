@@ -38,7 +38,9 @@ SCALE = (
     "Sync EASGD3's samples/s over those of the same ranks that never exchange. The paper's 91.5% are time on one "
     "node over time on N nodes, each with its own processors, which hosts on a few shared cores cannot repeat."
 )
-SCALE_IN_SHORT = f"*Efficiency*: {SCALE.partition('. ')[0]}. The paper's 91.5% are of nodes with their own processors."
+SCALE_IN_SHORT = (
+    f"*Efficiency*: {SCALE.partition('. ')[0]}. The paper's 91.5% are of nodes with their own processors."
+)
 BEHIND = "paper.md"
 """The page behind the index."""
 TITLE = "# The SC17 paper's methods as published"
@@ -53,7 +55,7 @@ def page(summary: Summary) -> Iterable[str]:
         (
             "How much communication?",
             summary_figures.COMMUNICATION,
-            (_about(), *_shares(summary)),
+            (_about(), *_shares_in_short(summary)),
             tables.communication_in_short(summary),
         ),
         (
@@ -112,7 +114,7 @@ def _sections(*sections: Section) -> Iterable[str]:
             continue
         yield from told
         yield ""
-        yield f"![{title} With 95% intervals]({FIGURES}/{figure}.svg)"
+        yield f"![{title}]({FIGURES}/{figure}.svg)"
         yield ""
         yield from rows
 
@@ -229,6 +231,13 @@ def _shares(summary: Summary, *, packing: bool = False) -> Iterable[str]:
     if packed:
         told = "; ".join(f"{summary.place(f.place)}: {f.text}, {f.said}" for f in packed)
         yield f"One message for all layers, over one per layer, in samples/s: {told}."
+
+
+def _shares_in_short(summary: Summary) -> Iterable[str]:
+    """Yield the same, for the index, of places where exchanges of both kinds were measured."""
+    for told in _shares(summary):
+        if " with one every " in told:
+            yield told.replace(" in communication for", "").replace("a worker's", "the")
 
 
 def _range(shares: Sequence[Share]) -> str:

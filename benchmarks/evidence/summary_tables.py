@@ -72,14 +72,13 @@ def communication(summary: Summary) -> Iterable[str]:
 
 
 def communication_in_short(summary: Summary) -> Iterable[str]:
-    """Yield shares of blocked time beside the paper's, for the index."""
+    """Yield shares of blocked time beside the paper's where it has one, for the index."""
     header = ("method", "where", "blocked, 95%", "the paper's")
     rows = []
-    for share in _few(summary):
+    for share in (each for each in _few(summary) if each.label in EXPOSED):
         marked, where, *_, blocked, _ = _shared(summary, share)
-        paper, crowded_here = EXPOSED.get(share.label), ", oversubscribed" if STAR in marked else ""
-        told = f"{paper:.0%}" if paper else ""
-        rows.append((share.label, f"{where}{crowded_here}", blocked, told))
+        crowded_here = ", oversubscribed" if STAR in marked else ""
+        rows.append((share.label, f"{where}{crowded_here}", blocked, f"{EXPOSED[share.label]:.0%}"))
     yield from table(header, rows)
 
 
@@ -171,7 +170,8 @@ def _statements(summary: Summary, told: Callable[[Summary, PooledFinding], str])
 
 
 def _became_in_short(summary: Summary, finding: PooledFinding) -> str:
-    return _became(summary, finding) if outcome(finding) != "open" else OUTCOMES["open"]
+    told = _became(summary, finding) if outcome(finding) != "open" else OUTCOMES["open"]
+    return told.replace(OUTCOMES["smaller"], "less").replace(OUTCOMES["not shown"], "no difference")
 
 
 def _without_source(paper: str) -> str:

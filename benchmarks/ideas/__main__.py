@@ -1,11 +1,10 @@
-"""Ideas of decisions 119 and 137, each beside what it would replace, in virtual time with equal trials.
+"""Ideas of decision 119, each beside what it would replace, in virtual time with equal trials.
 
-    python -m benchmarks.ideas run [--of delays] [--minutes 20] [--processes 4] [--store FOLDER]
-    python -m benchmarks.ideas publish [--of delays] [--store FOLDER]      write the records, and print their table
+    python -m benchmarks.ideas run [--minutes 20] [--processes 4] [--store FOLDER]
+    python -m benchmarks.ideas publish [--store FOLDER]      write the records, and print the table of them
 
-The ideas of decision 119 are own algorithms in this folder, not methods of the catalogue; those of decision 137
-are parameters of methods with a delay. The problem is small (digits), the link as slow for it as 1 Gb/s is for
-LeNet; 6 trials (12 of decision 137) by successive halving for every entry, then seeds 0 to 4.
+The ideas are own algorithms in this folder, not methods of the catalogue. The problem is small (digits), the link
+as slow for it as 1 Gb/s is for LeNet; 6 trials by successive halving for every entry, then seeds 0 to 4.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ import argparse
 import os
 import statistics
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from hooke.comparison.crossing import Crossing
@@ -26,7 +23,7 @@ from hooke.spec.spaces import Space
 from benchmarks.evidence.store import ROOT
 from benchmarks.tuned.conditions import AT, CLAIM_SEEDS, TASKS
 from benchmarks.tuned.entries import HIDDEN, Entry
-from benchmarks.tuned.peer_spaces import ACCUMULATION, ADAMW, ADAMW_SPACES
+from benchmarks.tuned.peer_spaces import ADAMW, ADAMW_SPACES
 from benchmarks.tuned.records import Record, collect, read, write
 from benchmarks.tuned.rounds import Rounds
 from benchmarks.tuned.running import run_in_turn
@@ -56,27 +53,6 @@ ENTRIES = (
     ),
     *(entry for name in ("slowmo", "sync-easgd", "sync-sgd") for entry in _inside(name)),
 )
-DELAYS = (
-    Entry("sync-sgd, accumulation", "sync-sgd", spaces=ACCUMULATION),
-    Entry("pipe-sgd", "pipe-sgd"),
-    Entry("pipe-sgd, predicted", "pipe-sgd", given={"predict": "momentum"}),
-    Entry("delayed-gradient-averaging", "delayed-gradient-averaging"),
-    Entry("delayed-gradient-averaging, share 0.7", "delayed-gradient-averaging", given={"share": 0.7}),
-    Entry("delayed-gradient-averaging, share 0.5", "delayed-gradient-averaging", given={"share": 0.5}),
-)
-"""With the same settings, trial by trial: the first has no delay."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Entries that are compared, the trials of each, and the file of the records."""
-
-    entries: Sequence[Entry]
-    trials: int
-    data: Path
-
-
-GROUPS = {"ideas": Group(ENTRIES, TRIALS, DATA), "delays": Group(DELAYS, 12, DATA.with_name("delays.jsonl"))}
 
 
 def main() -> int:
@@ -85,26 +61,24 @@ def main() -> int:
         prog="benchmarks.ideas", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("do", choices=("run", "publish"))
-    parser.add_argument("--of", choices=GROUPS, default="ideas")
     parser.add_argument("--minutes", type=float, default=60.0, help="start no run after so many minutes")
     parser.add_argument("--processes", type=int, default=2, help="runs at once, each on one core")
-    parser.add_argument("--store", type=Path, help=".results/ideas, or that of the group, if not given")
+    parser.add_argument("--store", type=Path, default=ROOT / ".results" / "ideas")
     options = parser.parse_args()
-    group = GROUPS[options.of]
-    store = Store(options.store or ROOT / ".results" / options.of)
+    store = Store(options.store)
     if options.do == "run":
         os.environ["HOOKE_PATH"] = str(HERE)  # before the catalogue is read
-        rounds = [Rounds(TASK, PLACE, entry, group.trials, CLAIM_SEEDS) for entry in group.entries]
+        rounds = [Rounds(TASK, PLACE, entry, TRIALS, CLAIM_SEEDS) for entry in ENTRIES]
         run_in_turn(rounds, store, options.minutes, options.processes)
         return 0
     found = collect(store.stored().values())
     if found:
-        write(group.data, found)
-    print("\n".join(table(read(group.data), group)))
+        write(DATA, found)
+    print("\n".join(table(read(DATA))))
     return 0
 
 
-def table(records: list[Record], group: Group = GROUPS["ideas"]) -> list[str]:
+def table(records: list[Record]) -> list[str]:
     """Return every idea beside the method without it, as lines of Markdown."""
     lines = ["| entry | trials that met the target | seconds, by seed | thousand samples | over the plain one |"]
     lines.append("|---|---|---|---|---|")
@@ -115,7 +89,7 @@ def table(records: list[Record], group: Group = GROUPS["ideas"]) -> list[str]:
             runs.setdefault(each["entry"], {})[each["seed"]] = each
         elif each["time_to_target"] is not None:
             met.setdefault(each["entry"], set()).add(each["trial"])
-    for entry in group.entries:
+    for entry in ENTRIES:
         own, plain = runs.get(entry.name, {}), runs.get(entry.name.partition(",")[0], {})
         if not own:
             continue
@@ -123,7 +97,7 @@ def table(records: list[Record], group: Group = GROUPS["ideas"]) -> list[str]:
         said = compare(_crossings(plain), _crossings(own)) if plain and plain is not own else None
         cells = [
             entry.name,
-            f"{len(met.get(entry.name, ()))} of {group.trials}",
+            f"{len(met.get(entry.name, ()))} of {TRIALS}",
             ", ".join(_seconds(each) for _, each in sorted(own.items())),
             f"{statistics.fmean(samples) / 1000:.1f}" if samples else "-",
             f"{said.claim}: {short(entry.name, said)}" if said else "-",

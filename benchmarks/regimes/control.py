@@ -1,8 +1,8 @@
 """A control: methods at the setting of another one, which says what a delay alone costs and gains.
 
-All have learning rate, momentum (Nesterov's) and accumulation of the trial that was chosen for PyTorch DDP with the
-bf16 hook, and run on the reported seeds; Sync SGD is DDP's twin in the catalogue. Nothing is chosen here. A run ends
-after SAMPLES without the target, 1.2 times those of the slowest run of DDP. Samples are those of
+All have learning rate, momentum (Nesterov's) and accumulation of the trial that was chosen for PyTorch DDP with
+the bf16 hook, and run on the reported seeds; Sync SGD is DDP's twin in the catalogue. Nothing is chosen here. A
+run ends after SAMPLES without the target, 1.2 times those of the slowest run of DDP. Samples are those of
 trajectories; clocks are computed in closed form, as in `reported`.
 """
 
@@ -40,7 +40,8 @@ CONTROLS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 """Name -> method and what it has of its own; of `lr` the share of DDP's. Run seed by seed, in this order."""
 HEADER = (
-    "| entry | thousand samples, by seed | simulated seconds, by seed | exposed | over Sync SGD |\n|---|---|---|---|---|"
+    "| entry | thousand samples, by seed | simulated seconds, by seed | exposed | over Sync SGD |\n"
+    "|---|---|---|---|---|"
 )
 Record = Mapping[str, Any]
 
@@ -108,7 +109,7 @@ def crossing(task: str, name: str, seed: int, record: Record) -> Crossing:
 
 def _line(task: str, name: str, own: Mapping[int, Record], times: Mapping[int, Crossing]) -> str:
     samples = ", ".join(_told(record, record["met"] and f"{record['met'] / 1000:.0f}") for record in own.values())
-    seconds = ", ".join(_told(own[seed], each.by and f"{each.by:.1f}") for seed, each in times.items())
+    seconds = ", ".join(_told(own[seed], f"{each.by:.1f}" if each.by else None) for seed, each in times.items())
     per_sample = document(task, name, 0)["virtual"]["compute_seconds_per_sample"] / WORKERS
     busy = [(record["met"] * per_sample, times[seed].by) for seed, record in own.items() if record["met"]]
     share = f"{statistics.fmean(1 - spent / by for spent, by in busy if by):.0%}" if busy else "-"

@@ -90,9 +90,9 @@ def in_short(records: Sequence[Record]) -> str:
     return (
         f"**Where elastic averaging wins**, [simulated](regimes.md): it is ahead by more than 5% in {many} of "
         f"{many + sum(others)} conditions in which an exchange takes as long as {most}, in {few} of "
-        f"{few + sum(rest)} with {least}; of all {ahead + near + behind} ahead in {ahead}, behind in {behind}. The "
-        f"rule calls it faster in {claims['faster'] + claims['at least']} of {sum(claims.values())}, slower in "
-        f"{claims['slower'] + claims['at most']}."
+        f"{few + sum(rest)} with {least}; of all {ahead + near + behind} ahead in {ahead}, behind in {behind}. "
+        f"The rule calls it faster in {claims['faster'] + claims['at least']} of {sum(claims.values())}, slower "
+        f"in {claims['slower'] + claims['at most']}."
     )
 
 

@@ -61,7 +61,7 @@ def overview(records: Sequence[Record], networks: Sequence[Mapping[str, Any]] = 
     tables = sections(records)
     shown = [(at, found) for at, found in tables if AT[at[2]].world != "virtual" and _is_shown(found)]
     rows = "\n".join([HEADER, *(_line(*at[:3], found) for at, found in shown)])
-    picture = f"![{TITLE}](tuned/{NAME})"
+    picture = f"![{TITLE.partition(':')[0]}](tuned/{NAME})"
     last = [note_beside(DECISION)] if STAR in rows else []
     answer = _answer([found for _, found in shown], networks)
     return "\n\n".join([*answer, QUESTION, READING, picture, LEGEND, rows, *last, *largest_table(tables)])

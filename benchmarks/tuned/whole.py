@@ -74,5 +74,5 @@ def largest_table(tables: Sequence[tuple[At, Mapping[str, Row]]]) -> Iterator[st
         f"{len(field.methods_entered(found))} of the {field.methods()} methods; "
         f"{task.title.split(', all-reduces')[0]}, {AT[at[2]].title}, {at[3]}, {seeds} seeds. "
         f"{counted(found)} The fastest: {first}. The fastest elastic "
-        f"one, over the fastest other: {said}. A small model: it says little of others."
+        f"one, over the fastest other: {said}. A small model."
     )

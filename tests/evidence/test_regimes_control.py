@@ -1,4 +1,4 @@
-"""Methods at the setting of another one: they differ in what is said alone, and the decision has what was measured."""
+"""Methods at the setting of another one: what they differ in, and that the decision has what was measured."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 from hooke.catalogue.validation import validate_run
 
 from benchmarks.common import records
+from benchmarks.ideas import delays
 from benchmarks.regimes import control
 from benchmarks.regimes.runs import Run
 from benchmarks.tuned.conditions import TASKS
@@ -36,9 +37,23 @@ def test_a_control_differs_in_its_method_and_in_what_it_has_of_its_own(name):
     assert spec.algorithm.parameters["lr"] == pytest.approx(0.02067 * own.get("lr", 1))
 
 
-def test_what_was_measured_is_in_the_decision():
+def test_a_table_has_the_complete_controls_alone_and_their_clocks(tmp_path):
+    """Twice the samples take twice the time, and what is hidden is not waited for."""
+    path = tmp_path / "control.jsonl"
+    for name, met in ((control.SYNC, 51_200), ("pipe-sgd", 102_400), ("delayed-gradient-averaging", 51_200)):
+        for seed in (5, 6, 7) if name != "pipe-sgd" else (5,):
+            found = {"met": met, "diverged": False, "before": met - 3_200}
+            records.add(path, {"control": name, "seed": seed} | found)
+    late, sync = control.table(TASK, path).splitlines()[2:]
+    assert late.startswith("| delayed-gradient-averaging | 51, 51, 51 |")
+    assert sync.startswith("| sync-sgd | 51, 51, 51 |")
+    seconds = [float(line.split("|")[3].split(",")[0]) for line in (late, sync)]
+    assert seconds[1] == pytest.approx(200 * (0.0138 + 0.0121), rel=0.05), "200 steps: compute and exchange"
+    assert seconds[0] == pytest.approx(200 * 0.0138, rel=0.08), "the exchange is shorter than a step"
+
+
+def test_what_was_measured_of_delays_is_in_the_decision():
     (page,) = DECISIONS.glob("0137-*.md")
-    text, lines = page.read_text(), control.table(TASK).splitlines()
-    known = records.read(control.store_of(TASK), control.key)
-    assert len(lines) == 2 + len({name for name, _ in known})
-    assert all(line in text for line in lines)
+    lines = delays.table(records.read(delays.DATA, delays.key)).splitlines()
+    assert len(lines) > 2
+    assert all(line in page.read_text() for line in lines)

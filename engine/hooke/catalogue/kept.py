@@ -1,4 +1,4 @@
-"""What wire types keep on ranks for error feedback, in vectors of the length of the weights (`hooke.comm.wrappers`).
+"""What wire types keep on ranks for error feedback, in vectors as long as the weights (`hooke.comm.wrappers`).
 
 A rounded wire (bf16, fp16) keeps a residual for every vector that a rank sends, one for each receiver of messages.
 A compressed one (int8, sign, top-k) keeps a residual of updates; of weights it keeps what their receivers know.
@@ -34,8 +34,8 @@ KEPT: Mapping[str, Kept] = {
     "post-local-sgd": Kept(2, 3),
     "stochastic-gradient-push": Kept(1, 2),
 }
-"""Method -> what its ranks keep, as a test counts it; WEIGHTS of all others. NoLoCo for each other worker, Stochastic
-Gradient Push for each worker that it sends to; of Chip EASGD the worker that has most."""
+"""Method -> what its ranks keep, as a test counts it; WEIGHTS of all others. NoLoCo for each other worker,
+Stochastic Gradient Push for each worker that it sends to; of Chip EASGD the worker that has most."""
 ONE = ("sync-easgd1",)
 """Methods whose server sends all workers the same."""
 OF_DELAY = ("delayed-gradient-averaging",)

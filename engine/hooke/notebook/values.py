@@ -35,7 +35,7 @@ def whole(name: str, value: Any) -> int:
 
 
 def real(name: str, value: Any, example: str) -> float | None:
-    """Return a number as a float, None as it is. Raises ArgumentError for anything else, such as True or a text."""
+    """Return a number as a float, None as it is. Raises ArgumentError for anything else, such as True."""
     found = plain(value)
     if found is None or (isinstance(found, numbers.Real | Decimal) and not isinstance(found, bool)):
         return None if found is None else float(found)

@@ -45,7 +45,14 @@ WITHIN = 1.6
 LONGER = {"adaptive-sgd": 12, "noloco": 12, "post-local-sgd": 12}
 """Steps until every worker has sent all that it ever sends."""
 EACH_KIND = ("async-sgd", "chip-easgd", "demo", "easgd", "hogwild-sgd", "local-sgd", "noloco", "onebit-adam")
-EACH_KIND += ("post-local-sgd", "slowmo", "stochastic-gradient-push", "streaming-diloco", "sync-easgd1", "sync-sgd")
+EACH_KIND += (
+    "post-local-sgd",
+    "slowmo",
+    "stochastic-gradient-push",
+    "streaming-diloco",
+    "sync-easgd1",
+    "sync-sgd",
+)
 
 
 def counted(name, parameters, wire="fp32", workers=2, steps=4):
