@@ -159,7 +159,7 @@ def test_an_administrator_gets_from_nothing_to_runs_on_two_clusters(tmp_path, da
             (host.home / "redis.password").write_text(PASSWORD)
             started.append(host.start("exec " + block("agent", name)))
         wait_for(lambda: _online(server) >= set(sites), lambda: [host.said() for host in sites.values()])
-        assert set(re.findall(r"(\S+) +online", server.run("hooke clusters list").stdout)) == set(sites)
+        assert set(re.findall(r"(\S+) +online", server.run("hooke clusters list").stdout)) >= set(sites)
         told = server.run(block("run").replace("--cluster lab", "--cluster lab --cluster hpc"))
         assert told.returncode == 0, (told, sites["lab"].said(), sites["hpc"].said(), server.said())
         for name, host in sites.items():
