@@ -14,6 +14,8 @@ def most(count: int) -> float:
     return 0.05 + ERRORS * (0.05 * 0.95 / count) ** 0.5
 
 
+NOISES = ("heavy tails", "late", "missing")
+"""Tried with three seeds alone here; decision 138 has the others."""
 SEEDS, EVALUATIONS, RATIOS = (3, 5, 10), (5, 20, 100), (0.7, 1.5)
 ONE_SIDED = ("unpaired", "paired", "baseline censored", "variant censored")
 
@@ -24,6 +26,7 @@ ONE_SIDED = ("unpaired", "paired", "baseline censored", "variant censored")
         (seeds, EVALUATIONS[::2][(i + j) % 2], name)  # every two of the three occur together
         for i, seeds in enumerate(SEEDS)
         for j, name in enumerate(CONDITIONS)
+        if seeds == SEEDS[0] or name not in NOISES
     ],
 )
 def test_where_nothing_differs_a_difference_is_rarely_said(seeds, evaluations, name):
