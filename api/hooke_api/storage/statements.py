@@ -1,7 +1,7 @@
 """Statements of few shapes.
 
-SQLAlchemy keeps what it has compiled of each number of conditions, some 3 kB for each of them, and a connection to
-SQLite what it has prepared of each text.
+SQLAlchemy keeps what it has compiled of each number of conditions, and a connection to SQLite what it has prepared
+of each text.
 """
 
 from __future__ import annotations
