@@ -41,7 +41,11 @@ function worker(changes: Partial<WorkerView>): WorkerView {
   };
 }
 
-async function opened(workers: WorkerView[], kinds: KindView[] = [], cluster: object | null = null) {
+async function opened(
+  workers: WorkerView[],
+  kinds: KindView[] = [],
+  cluster: Record<string, unknown> | null = null,
+) {
   server.on("GET /runs/*/workers", { workers, kinds, virtual_cluster: cluster, no_virtual_cluster: null });
   const { user } = open({ workers: 2, servers: 1 });
   await user.click(part().getByRole("button", { name: "Show" }));
