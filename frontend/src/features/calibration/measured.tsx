@@ -106,7 +106,7 @@ function atPowers(value: number, format: (value: number) => string): string {
 function Lines({ curves }: { curves: readonly Curve[] }) {
   return (
     <TableRegion label="Table of fitted lines">
-      <table className={ui.table}>
+      <table className={`${ui.table} ${ui.sticky}`}>
         <thead>
           <tr>
             <th scope="col">Operation</th>
