@@ -241,7 +241,7 @@ def test_a_view_is_shared_by_its_address_and_kept_under_a_name(stack, page, chro
 
 
 def test_a_finger_zooms_a_chart_then_moves_it_and_always_scrolls_the_page(stack, page):
-    """Who gets a gesture, the chart or the page, is decided by the browser (`touch-action`), which jsdom is not."""
+    """Whether chart or page gets a gesture is decided by the browser (`touch-action`), which jsdom is not."""
     ended(stack, stack.compared)
     page.goto(f"{stack.url}/experiments/{stack.compared}")
     finger = Finger(page)
