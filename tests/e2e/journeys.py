@@ -95,6 +95,44 @@ def zoom(page):
     page.mouse.up()
 
 
+class Finger:
+    """A finger on the chart of accuracies, by events of the browser's own input."""
+
+    def __init__(self, page):
+        self.page = page
+        self.input = page.context.new_cdp_session(page)
+        self.input.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+        self.over = page.get_by_test_id("chart-validation_accuracy").locator(".u-over")
+
+    def drag(self, start, end, steps=8):
+        """Move from one place of the chart to another one, given in shares of its width and height."""
+        self.over.evaluate("over => over.scrollIntoView({ block: 'center' })")
+        box = self.over.bounding_box()
+        places = [
+            {"x": box["x"] + box["width"] * x, "y": box["y"] + box["height"] * y}
+            for x, y in (
+                [a + (b - a) * i / steps for a, b in zip(start, end, strict=True)] for i in range(steps + 1)
+            )
+        ]
+        for kind, place in zip(["touchStart"] + ["touchMove"] * steps, places, strict=True):
+            self.input.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [place]})
+            self.page.evaluate("new Promise(requestAnimationFrame)")
+        self.input.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        self.page.evaluate("new Promise(requestAnimationFrame)")
+
+    def scrolls(self):
+        """Say whether a drag upwards scrolls the page."""
+        self.over.evaluate("over => over.scrollIntoView({ block: 'center' })")
+        before = self.page.evaluate("scrollY")
+        self.drag((0.5, 0.6), (0.5, 0.1))
+        return self.page.evaluate("scrollY") > before
+
+    def zoom(self):
+        """Return the part of the axis that is in view, as the address has it."""
+        found = re.search(r"[?&]x=([^&_]+)_([^&]+)", self.page.url)
+        return found and (float(found[1]), float(found[2]))
+
+
 def axis(page):
     """Return what stands below a chart: the numbers of what is in view, and what they are."""
     drawing = ElementTree.fromstring(saved(page, "Validation accuracy", "Save as SVG"))

@@ -17,6 +17,7 @@ from journeys import (
     DARKEST,
     METHODS,
     WITHOUT_DATA,
+    Finger,
     axis,
     choose_view,
     copied,
@@ -237,6 +238,24 @@ def test_a_view_is_shared_by_its_address_and_kept_under_a_name(stack, page, chro
         item = there.get_by_role("listitem").filter(has=there.get_by_role("link", name="Two networks"))
         expect(item.get_by_text(METHODS[1], exact=True)).to_have_count(0)
         assert other.complaints == []
+
+
+def test_a_finger_zooms_a_chart_then_moves_it_and_always_scrolls_the_page(stack, page):
+    """Whether chart or page gets a gesture is decided by the browser (`touch-action`), which jsdom is not."""
+    ended(stack, stack.compared)
+    page.goto(f"{stack.url}/experiments/{stack.compared}")
+    finger = Finger(page)
+    assert finger.scrolls()
+    assert finger.zoom() is None
+    finger.drag((0.2, 0.5), (0.7, 0.5))
+    first = finger.zoom()
+    finger.drag((0.7, 0.5), (0.5, 0.5))
+    second = finger.zoom()
+    width = first[1] - first[0]
+    assert second[1] - second[0] == pytest.approx(width, rel=1e-3)
+    assert second[0] - first[0] == pytest.approx(0.2 * width, rel=0.05)
+    assert finger.scrolls()
+    assert finger.zoom() == second
 
 
 def test_a_dark_page_is_legible_on_paper(stack, page):
