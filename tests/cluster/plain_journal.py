@@ -1,6 +1,6 @@
 """A journal written by the description of its format alone: JSON Lines, steps in columns of base64.
 
-Ranks of these tests are started by the hundred, and start much sooner without Pydantic and NumPy. What the
+Ranks of these tests are started by the hundred, and start faster without Pydantic and NumPy. What the
 product's own writer writes is compared with its readers in `tests/engine/journal`.
 """
 
