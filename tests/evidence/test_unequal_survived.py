@@ -51,8 +51,10 @@ def test_a_published_figure_says_what_the_table_says(published, name, rows_of):
     if not (clusters := sum(map(len, rows_of(published)))):
         pytest.skip("not published")
     drawn = (command.DATA.parent / name).read_text()
-    rows = [line.split(" | ") for line in command.PAGE.read_text().partition("| workers |")[2].splitlines()]
-    table = {row[0].strip("| "): row[2].rpartition(" (")[0] for row in rows if row[1:2] == ["digits"]}
+    nothing, _, shown = command.PAGE.read_text().partition("Nothing is told apart")[2].partition("| workers |")
+    rows = [line.split(" | ") for line in shown.partition("\n\n")[0].splitlines()]
+    table = {row[0].strip("| "): row[2].strip(" |") for row in rows if row[1:2] == ["digits"]}
+    table |= dict.fromkeys(re.findall(r"digits, ([^;]+?)(?:;|\.\n)", nothing), "none")
     found = told(drawn)
     assert len(found) == clusters
     for cluster, said in found.items():
