@@ -47,7 +47,9 @@ def counted(records: Mapping[Run, Record]) -> Shape:
     cells, noisy = found_in(records, "box"), claims.noise(records)
     shares = [share for cell in cells if (share := _shares_of_cpu(records, cell)[0]) is not None]
     ways = [claims.apart(each, noisy) for each in _sizes_compared(records, cells).values()]
-    return Shape(len(cells), sum(round(share, 2) > 0.5 for share in shares), len(shares), ways.count(1), ways.count(-1))
+    return Shape(
+        len(cells), sum(round(share, 2) > 0.5 for share in shares), len(shares), ways.count(1), ways.count(-1)
+    )
 
 
 def shapes(records: Mapping[Run, Record]) -> Iterator[str]:
