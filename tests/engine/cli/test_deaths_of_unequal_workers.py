@@ -163,7 +163,8 @@ ELASTIC = {"name": "heterogeneous-easgd", "parameters": {"lr": 0.02, "period": 2
 @pytest.mark.parametrize("algorithm", [RUN["algorithm"], ELASTIC])
 def test_killed_in_mid_epoch_the_others_go_on_with_what_it_had_left(started, tmp_path, algorithm):
     """With `on_bad_worker: drop`: what it had not finished is used by others, and the account says how much."""
-    process, folder = started(algorithm=algorithm, on_bad_worker="drop", checkpoint_every=None)
+    large = {"name": "noting", "parameters": {"hidden1": 256, "hidden2": 256}}  # long messages
+    process, folder = started(algorithm=algorithm, workload=large, on_bad_worker="drop", checkpoint_every=None)
     wait_for(lambda: len(picked(tmp_path, folder, 1)) > 8, "work of the worker")
     os.kill(next(iter(records(folder / "journal.1.jsonl"))).pid, signal.SIGKILL)
     out, err = process.communicate(timeout=LIMIT)

@@ -76,3 +76,33 @@ def test_without_such_sockets_there_is_no_bell(monkeypatch):
 
     monkeypatch.setattr(socket, "socket", refuse)
     assert Bell().name == ""
+
+
+ENDING = """
+import threading
+
+from hooke.comm.mpi.bell import Bell
+from hooke.comm.mpi.wait import Patience
+from hooke.errors import CommError, RankLost
+from mpi4py import MPI
+
+patience, ending, other = Patience(MPI.COMM_SELF), Bell(), Bell()
+patience._names = ["", ending.name, other.name]
+patience.watch([1])
+
+def torn():
+    threading.Timer(0.1, ending.close).start()
+    raise MPI.Exception(MPI.ERR_OTHER)
+
+for of in (1, 2):
+    try:
+        patience.until(torn, of=of)
+    except CommError as error:
+        print(type(error) is RankLost)
+"""
+
+
+def test_an_error_of_mpi_is_the_end_of_a_watched_process_that_ends():
+    """Its memory, from which a long message is read, goes before its bell; others are errors as before."""
+    found = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["True", "False"]

@@ -27,6 +27,8 @@ _SPIN = 100e-6
 _LONGEST_SLEEP = 1e-3
 _LOOK = 0.1
 """Seconds between two looks whether processes have ended."""
+_SOON = 1.0
+"""Seconds until the bell of a process is gone whose memory is."""
 _AGAIN = 5
 """Looks for a message of a process that has ended."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -76,6 +78,9 @@ class Patience:
                     return
                 backoff.rest(sleep=sleep)
         except MPI.Exception as error:
+            # a large vector is read from the memory of its sender, which may be gone
+            if of is not None and of in self._watched and self._ends(of):
+                raise RankLost(of) from error
             raise CommError(f"MPI reports: {error}") from error
 
     def ring(self, rank: int) -> None:
@@ -94,6 +99,15 @@ class Patience:
         """Look no longer whether the process of this rank has ended."""
         self._watched.discard(rank)
         self._ended.discard(rank)
+
+    def _ends(self, rank: int) -> bool:
+        """Return whether the process of a rank has ended, or does so soon: its memory goes before its bell."""
+        until = time.perf_counter() + _SOON
+        while self._bell.ring(self._names[rank]):
+            if time.perf_counter() > until:
+                return False
+            time.sleep(1e-3)
+        return True
 
     def _lost(self, of: int) -> int | None:
         """Return a watched rank that is waited for and whose process has ended; None without one."""
