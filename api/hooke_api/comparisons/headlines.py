@@ -29,7 +29,7 @@ from hooke_api.storage.outbox import announce
 KINDS = ("run", "experiment")
 """Events after which the answer of a comparison may be another one; points alone do not end a run."""
 TERM = timedelta(seconds=15)
-RULE = 1
+RULE = 2
 """Of what is computed, stored with it: changed with the rule, it makes stored answers stale."""
 PAUSES = 9.0
 """The next look begins after at least so many times what one took: large experiments cost a tenth of a core."""

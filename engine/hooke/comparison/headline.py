@@ -23,6 +23,7 @@ def headlines(found: Report, baseline: str, targeted: bool, ended: bool) -> list
     lines = []
     for ((cluster, workers), rows), best in zip(places.items(), found.fastest, strict=True):
         place = cluster if named[cluster] == 1 else f"{cluster} ({count(workers, 'worker')})"
+        place += ", simulated" if rows[0].first.simulated else ""
         going = not ended and any(row.finished + row.failed < row.runs for row in rows)
         on = f" so far on {place}" if going else f" on {place}"
         lines.append(_line(rows, best, baseline, on) if targeted else f"No target: final figures{on}")

@@ -46,6 +46,11 @@ def test_several_places_are_told_apart_and_those_that_go_on_are_marked():
     assert lines(there, ended=True)[0].startswith("Fastest on 10gbe: "), "its last run was cancelled"
 
 
+def test_a_simulated_place_is_named_as_such():
+    found = lines([replace(run, simulated=True) for run in runs(base=BASE, half=HALF)])
+    assert found[0].startswith("Fastest on local, simulated: half, 2.0× (")
+
+
 def test_without_a_baseline_or_a_target_nothing_is_claimed():
     assert lines(runs(half=HALF)) == ["No verdict on local: base, the baseline, did not run here"]
     assert lines(runs(base=BASE, half=HALF), None) == ["No target: final figures on local"]
