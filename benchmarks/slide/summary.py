@@ -88,7 +88,7 @@ def _per_sample(sections: Sequence[tuple[str, Sequence[Record]]]) -> Iterator[st
     for problem, own in sections:
         found = rows(own, unit_of(own))
         if hashing(found) and RANDOM in found:
-            alike = ": both have random sets, at two learning rates" if idle(found[hashing(found)]) else ""
+            alike = ": both have random sets, or nearly so" if idle(found[hashing(found)]) else ""
             yield (
                 f"In samples to that P@1 on {PLACES[problem]}, over `{RANDOM}` of the same size, "
                 f"{_pays(found, RANDOM, 'samples')}{alike}."
@@ -106,8 +106,8 @@ def _idle(sections: Sequence[tuple[str, Sequence[Record]]]) -> Iterator[str]:
                 f"**On {PLACES[problem]} tables added nothing, or nearly so, to the sets of "
                 f"{' and '.join(names)}** as trials chose them: the labels of the batch and the uniform ones were "
                 f"{most:,.0f} in a step, and labels from tables fill a set up to {ACTIVE:,}. The verdicts there "
-                "are on random sets that pay for tables, at learning rates of their own; they say nothing of what "
-                "is retrieved."
+                "are on sets that are random, or nearly so, and pay for tables; they say nothing of what is "
+                "retrieved."
             )
 
 

@@ -9,6 +9,7 @@ from hooke_api.scheduling.machines import turns
 from hooke_api.scheduling.queued import choose
 from pydantic import ValidationError
 from sqlalchemy import update
+from sqlalchemy.exc import OperationalError
 
 from tests.api.comparisons.test_leaderboard import left_out, measured
 from tests.api.databases import ONE_KIND
@@ -297,3 +298,13 @@ def test_a_cluster_whose_queue_cannot_be_read_keeps_no_other_from_its_runs(servi
         with pytest.raises(ValidationError, match="by chance"):
             service.scheduler.look()
     assert [cluster for cluster, _ in service.line.launched] == ["local"]
+
+
+@ONE_KIND
+def test_an_error_of_a_pass_puts_off_no_lease_unless_the_database_was_away(service, monkeypatch):
+    """Else one cluster that cannot be read would keep every dead supervisor of all clusters alive."""
+    monkeypatch.setattr(service.scheduler, "up_since", 1.0)
+    service.scheduler._failed(ValueError("a policy"))
+    assert service.scheduler.up_since == 1.0
+    service.scheduler._failed(OperationalError("select", {}, Exception("gone")))
+    assert service.scheduler.up_since > 1.0

@@ -66,6 +66,8 @@ class _Kept:
         return self._results
 
 
+ADDED = {"predict": "none", "share": 1.0}
+"""Parameters that the settings on file do not have yet, with their defaults."""
 PLACES = [place for name, place in AT.items() if (SETTINGS / f"{TASK.name}-{name}-chosen.json").exists()]
 
 
@@ -73,7 +75,8 @@ PLACES = [place for name, place in AT.items() if (SETTINGS / f"{TASK.name}-{name
 def test_the_published_settings_are_trials_of_their_entries(place):
     for each in entries_of_the_file(place):
         setting = entry_of(each["entry"]).on(TASK).settings(16, place.hosts)[each["trial"] - 1]
-        assert setting | each["parameters"] == setting, "parameters that were added since have their defaults"
+        added = {name: ADDED[name] for name in setting if name in ADDED}
+        assert setting == added | each["parameters"], "parameters that were added since have their defaults"
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)

@@ -161,9 +161,15 @@ def runtime_folder(home: Path) -> Path:
         if not base or not Path(base).is_dir():
             continue
         top = Path(base) / f"hooke-{os.getuid()}"
-        if len(os.fsencode(top / name / "redis.sock")) <= _SOCKET_LIMIT and os.access(base, os.W_OK):
+        short = len(os.fsencode(top / name / "redis.sock")) <= _SOCKET_LIMIT
+        if short and os.access(base, os.W_OK) and _free_or_ours(top):
             return top / name
     raise StartError("no writable folder with a short path for Redis' socket: set TMPDIR to one")
+
+
+def _free_or_ours(top: Path) -> bool:
+    """Return whether nobody else has taken the name, as anybody can in /tmp: another place is used then."""
+    return not os.path.lexists(top) or top.lstat().st_uid == os.getuid()
 
 
 def _private(folder: Path) -> None:

@@ -93,7 +93,8 @@ class _Work:
         served = rows.get(run.workers) if run.servers else None
         updates = {rank: updates_of(rank, rows[rank], served) for rank in totals if served and rank in rows}
         over_time = {rank: over_time_of(rows[rank]) for rank in totals if rank in rows}
-        errors = {rank: error_of(rows[rank]["compute"].tolist()) for rank in totals if rank in rows}
+        timed = () if run.simulated else [rank for rank in totals if rank in rows]  # else nobody asks
+        errors = {rank: error_of(rows[rank]["compute"].tolist()) for rank in timed}
         return cls(run, totals, updates, over_time, _exchanges(updates, served) if served else 0, errors)
 
 

@@ -22,7 +22,8 @@ class Leadership:
     """A row that one process holds and renews; another one takes it over after it has expired.
 
     It expires by the database's clock; when to renew it is decided by a clock that never jumps. One that expires
-    further ahead than any term lasts was taken before the clock was set back, by a process that is gone.
+    further ahead than any term lasts was taken before the clock was set back. If that process lives, both lead
+    until it renews, as after a jump ahead.
     """
 
     def __init__(self, database: Database, term: timedelta, role: str = "scheduler") -> None:

@@ -22,6 +22,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from hooke_api.base.causes import LOG, cause
+from hooke_api.base.errors import AWAY, Unavailable
 from hooke_api.base.settings import Settings
 from hooke_api.base.workers import every
 from hooke_api.events.bus import Bus
@@ -114,7 +115,8 @@ class Scheduler(threading.Thread):
             with suppress(Exception):
                 log.exception("a scheduling pass failed")
         self._failing, self._cause = why, cause(error)
-        self.up_since = time.monotonic()  # reports may have been kept, too: no lease has expired by it
+        if isinstance(error, (*AWAY, Unavailable)):  # reports may have been kept, too: no lease has expired by it
+            self.up_since = time.monotonic()
 
     def fault(self) -> str | None:
         """Return why runs are not scheduled at present, or None."""

@@ -22,9 +22,9 @@ class DelayedGradientAveraging(Descent):
     With s = 1 their mean moves as in Sync SGD, along gradients at the x_i. The differences bound the learning
     rate: on a quadratic of curvature h with d = 1 by 1 / h, whatever mu is, with Nesterov's by 1 / (1 + mu) / h.
     With s < 1 these bounds are 1 / s times as large, but the mean is late: without momentum 1 / (1 - s) / h bounds
-    it, so that s = 1/2 allows 2 / h, as without a delay. s = 0 without momentum is Pipe-SGD. Cost per step
-    max(0, 2 log2(P) A + 2 (P - 1)/P |W| B - step), because all-reduces follow one another: d > 1 hides unequal
-    steps only. With `accumulation` k a step has k gradients to hide it.
+    it, so that s = 1/2 allows 2 / h, as without a delay; with heavy ball and a large mu any s < 1 allows less than
+    s = 1. s = 0 is Pipe-SGD, with momentum and d = 1 that with a prediction. Cost per step max(0, 2 log2(P) A +
+    2 (P - 1)/P |W| B - step): d > 1 hides unequal steps only. With `accumulation` k it has k gradients to hide it.
 
     Readings: the paper has no momentum and s = 1; here a step is replaced in velocity and weights. With another
     optimizer than SGD u is its step, and mu = 0. The mean of all x_i is evaluated, while the train clock stands.

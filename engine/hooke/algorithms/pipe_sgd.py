@@ -26,8 +26,8 @@ class PipeSGD(Descent):
     The largest stable learning rate falls with d: on a quadratic of curvature h without momentum it is
     2 sin(pi / (4 d + 2)) / h: 2 / h, 1 / h, 0.62 / h. With d = 1 heavy-ball momentum lowers it to (1 - mu) / h,
     Nesterov's to about sqrt(1 - mu) / h. With `predict` gradients are taken where momentum alone leads in the d
-    steps until they are applied, at x + (mu + ... + mu^d) v, with Nesterov's kind one step further: with d = 1 the
-    bound is then above 0.25 / h for every mu (without it 0.09 / h at mu = 0.99), but lower for mu < 0.79.
+    steps until they are applied, at x + (mu + ... + mu^d) v, with Nesterov's kind one step further: its bound with
+    d = 1 is then above 0.25 / h for every mu (without it 0.09 / h at mu = 0.99), but lower for mu < 0.78.
 
     Readings: d is the K of the paper minus 1. The last d gradients are not applied. Momentum and weight decay act
     on the present velocity and weights (the paper has neither); the prediction is that of SpecTrain (arXiv

@@ -14,6 +14,7 @@ import typer
 
 from hooke.cli.text import plain
 from hooke.errors import ArgumentError, ServerAway
+from hooke.spec.lost_answers import PASSING, PAUSES
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -37,10 +38,6 @@ _LATER = (408, 425, 429)
 """Statuses below 500 that ask for the same request later (RFC 9110, 8470, 6585)."""
 PATIENCE = 60.0
 """Seconds for which a request is put off, in all, because the server asks for that."""
-LOST_PAUSES = (1.0, 2.0, 4.0, 8.0)
-"""Seconds before each repetition of a request whose answer was lost: another server takes over meanwhile."""
-_PASSING = (502, 503, 504)
-"""Statuses of a proxy before servers of which one has just ended, and of a server that cannot at present."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -160,20 +157,22 @@ class Remote:
     def _answer(self, method: str, path: str, body: Any, key: str | None) -> httpx.Response:
         """Return the answer to a request; it is sent again when the server says so, for PATIENCE seconds in all.
 
-        After a lost answer, or a status of _PASSING, only what may be done twice is: a change may have been made.
+        After a lost answer, or a status of PASSING, only what may be done twice is: a change may have been made.
         """
         from hooke.cluster.retrying import retry_after
 
         repeatable = method in ("GET", "PUT") or key is not None
-        left, pauses = PATIENCE, iter(LOST_PAUSES if repeatable else ())
+        left, pauses, lost = PATIENCE, iter(PAUSES if repeatable else ()), ""
         while True:
             answer: httpx.Response | None = None
-            lost = ""
             try:
                 answer = self._send(method, path, body, key)
             except _Lost as error:
                 lost = str(error)
-            passing = answer is None or answer.status_code in _PASSING
+            except ServerAway:
+                if not lost:  # nothing was sent before
+                    raise
+            passing = answer is None or answer.status_code in PASSING
             later = answer is not None and (answer.status_code == 429 or (repeatable and passing))
             asked = retry_after(answer) if answer is not None and later else 0.0
             more = next(pauses, None) if passing and not asked else None
@@ -189,6 +188,7 @@ class Remote:
         """Send a request once. Raises ServerAway, and _Lost if it may have been heard."""
         from hooke.cluster.http_client import client_options, httpx
 
+        doubt = "" if method == "GET" else "; the change may have been made: look before you try again"
         try:
             return httpx.request(
                 method,
@@ -198,13 +198,13 @@ class Remote:
                 timeout=WAIT_SECONDS,
                 **client_options(self.base),
             )
+        except (httpx.ReadTimeout, httpx.WriteTimeout):
+            raise ServerAway(f"{self.base} has not answered for {WAIT_SECONDS:.0f} s{doubt}") from None
         except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError) as error:
-            more = "" if method == "GET" else "; the change may have been made: look before you try again"
-            raise _Lost(f"{self.base} was lost before it answered: {error}{more}") from None
+            raise _Lost(f"{self.base} was lost before it answered: {error}{doubt}") from None
         except httpx.HTTPError as error:
-            raise ServerAway(
-                f"{self.base} cannot be reached: {error}; check that it is running and that --api is right"
-            ) from None
+            why = f"{error}; check that it is running and that --api is right"
+            raise ServerAway(f"{self.base} cannot be reached: {why}") from None
 
 
 class _Lost(Exception):
@@ -213,7 +213,7 @@ class _Lost(Exception):
 
 def _doubt(answer: httpx.Response) -> str:
     """Return what follows from a status of a proxy for a change."""
-    unknown = answer.status_code in _PASSING and answer.request.method != "GET"
+    unknown = answer.status_code in PASSING and answer.request.method != "GET"
     return ": the change may have been made; look before you try again" if unknown else ""
 
 

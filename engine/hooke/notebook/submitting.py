@@ -12,13 +12,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hooke.errors import ArgumentError
+from hooke.spec.lost_answers import PASSING, PAUSES
 from hooke.spec.specification import ExperimentSpec
 
 WAIT_SECONDS = 30.0
-PAUSES = (1.0, 2.0, 4.0, 8.0)
-"""Seconds before each repetition of a request whose answer was lost."""
-PASSING = (502, 503, 504)
-"""Statuses behind which the same request may succeed soon."""
 
 
 def submit(spec: ExperimentSpec, url: str, token: str, cluster: str) -> str:
@@ -49,6 +46,7 @@ def submit(spec: ExperimentSpec, url: str, token: str, cluster: str) -> str:
 
 def _sent(request: urllib.request.Request) -> dict[str, Any]:
     """Return the answer to a request; sent again where it was lost, or a proxy says that its server is gone."""
+    lost = False
     for pause in PAUSES:
         try:
             with _opener().open(request, timeout=WAIT_SECONDS) as answer:
@@ -56,8 +54,12 @@ def _sent(request: urllib.request.Request) -> dict[str, Any]:
         except urllib.error.HTTPError as error:
             if error.code not in PASSING:
                 raise
+        except urllib.error.URLError as error:
+            if not lost and not isinstance(error.reason, ConnectionResetError | BrokenPipeError):
+                raise
+            lost = True
         except (ConnectionResetError, IncompleteRead):
-            pass
+            lost = True
         time.sleep(pause)
     with _opener().open(request, timeout=WAIT_SECONDS) as answer:
         return _mapping(answer)

@@ -1,5 +1,6 @@
 /** Fingers move and zoom the part of a chart that is in view. */
 import { describe, expect, it } from "vitest";
+import { isWide } from "@/lib/charts/log-x";
 import { followed } from "@/lib/charts/touch-move";
 import type { Zoom } from "@/lib/charts/zoom";
 import { frame } from "../support/app";
@@ -106,6 +107,20 @@ it("two taps show all; one tap, and a mouse, do nothing of it", async () => {
   expect(kept).toEqual([]);
   tap();
   expect(kept).toEqual([undefined]);
+});
+
+it("a tap before the page is scrolled shows nothing else", async () => {
+  const kept = await zoomed([20, 40]);
+  touch("pointerDown", at(0.5));
+  touch("pointerUp", at(0.5));
+  touch("pointerDown", at(0.5));
+  touch("pointerCancel", at(0.5)); // the browser takes the finger away for its scrolling
+  expect(kept).toEqual([]);
+});
+
+it("two fingers zoom no further than what can be shown", () => {
+  const [from, to] = followed([0, 4e-6], { middle: 50, apart: 30 }, { middle: 50, apart: 3000 }, 100, [0, 1]);
+  expect(isWide([from, to], [0, 1], false)).toBe(true);
 });
 
 it("leaves two fingers to the browser where all is in view, so that they enlarge the page", async () => {

@@ -74,7 +74,9 @@ describe("runs of all experiments", () => {
   it("stay selected where they are too many to compare, which is said", async () => {
     const selected = Array.from({ length: 101 }, (_, at) => `run_${at}`);
     show(<CompareSelected selected={selected} clear={() => undefined} />);
-    const refused = within(screen.getByRole("group", { name: "A comparison takes at most 100 runs." }));
+    const refused = within(
+      screen.getByRole("group", { name: "A comparison takes at most 100 runs; 101 are selected." }),
+    );
     expect(refused.getByRole("button", { name: "Compare 101 runs" })).toBeDisabled();
     expect(screen.getByRole("button", { name: "Clear selection" })).toBeEnabled();
   });

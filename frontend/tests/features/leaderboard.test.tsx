@@ -44,7 +44,7 @@ describe("the leaderboard", () => {
     await open({ boards: [board({ simulated: true, workloads: only ? [only] : [], methods, unranked })] });
     const part = within(await screen.findByTestId("board"));
     expect(part.getByText("simulated")).toBeVisible();
-    expect(part.getByText("Performance profiles (virtual time)")).toBeVisible();
+    expect(part.getByText("Performance profiles (simulated)")).toBeVisible();
     expect(part.getByRole("columnheader", { name: /digits-mlp/ })).toHaveTextContent("virtual s");
     expect(part.getByText(/not enough for a ranking/)).toBeVisible();
     expect(part.getByTestId("unranked")).toHaveTextContent("other (not on mnist-lenet)");

@@ -171,5 +171,11 @@ describe("a draft", () => {
     await away();
     expect(screen.queryByTestId("unread")).toBeNull();
     expect(screen.getByLabelText("Batch")).toHaveValue("48");
+    await json(); // a text that was read gives way to what the form says since
+    await refill(user, editor(), JSON.stringify(JSON.parse(editor().value)));
+    await refill(user, screen.getByLabelText("Batch"), "56");
+    await away();
+    await json();
+    expect(JSON.parse(editor().value)).toMatchObject({ batch: 56 });
   });
 });

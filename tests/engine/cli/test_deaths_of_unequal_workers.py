@@ -138,7 +138,7 @@ def test_killed_in_mid_epoch_the_next_attempt_uses_every_example_as_often_as_the
 
 
 def test_a_batch_that_never_comes_back_ends_the_attempt_and_names_its_worker(started, tmp_path):
-    """The others use everything else first; the end needs the worker that stopped, as a merge would."""
+    """The others use all else first; the end needs the worker that stopped. Of a merge this is not tried."""
     budget = RUN["budget"] | {"max_stall_seconds": 2}
     process, folder = started(budget=budget, checkpoint_every=None)
     wait_for(lambda: len(picked(tmp_path, folder, 2)) > 4, "work of the slowest")

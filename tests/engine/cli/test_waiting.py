@@ -6,6 +6,7 @@ import threading
 from contextlib import contextmanager
 from types import SimpleNamespace
 
+import httpx
 import pytest
 from hooke.cli import remote as remote_module
 from hooke.cli import submit
@@ -101,6 +102,23 @@ def test_what_may_be_done_twice_is_sent_again_when_its_answer_was_lost(paused):
         remote.get("/runs")
 
 
+def test_a_server_that_starts_again_is_asked_until_it_is_there(paused, monkeypatch):
+    with serving([]) as remote:
+        came = iter([remote_module._Lost("was lost"), ServerAway("refused"), ServerAway("refused")])
+
+        def send(*_):
+            if (error := next(came, None)) is not None:
+                raise error
+            return httpx.Response(200, json=[])
+
+        monkeypatch.setattr(remote, "_send", send)
+        assert remote.get("/runs") == []
+        assert paused == list(remote_module.PAUSES[:3])
+        came = iter([ServerAway("refused")])
+        with pytest.raises(ServerAway, match="refused"):  # nothing was sent before: it may not run at all
+            remote.get("/runs")
+
+
 @pytest.mark.parametrize("answer", LOST)
 def test_of_another_change_is_told_that_it_may_have_been_made(paused, answer):
     with serving([answer]) as remote, pytest.raises(ServerAway, match="the change may have been made"):
@@ -125,7 +143,7 @@ def test_a_server_that_puts_off_for_long_is_told(paused):
 
 
 def test_a_server_that_is_away_for_a_while_ends_no_wait(capsys, monkeypatch):
-    monkeypatch.setattr(remote_module, "LOST_PAUSES", ())
+    monkeypatch.setattr(remote_module, "PAUSES", ())
     with serving([None, (503, BUSY), (429, BUSY), (200, {"state": "succeeded"})]) as remote:
         assert submit._patient(remote, "/experiments/1") == {"state": "succeeded"}
     said = capsys.readouterr().err

@@ -1,7 +1,6 @@
 import { Skeleton, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { listAlgorithmsOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { AlgorithmView } from "@/lib/client/types.gen";
 import { LoadFault } from "@/lib/ui/load-fault";
@@ -9,6 +8,7 @@ import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
+import { useTitle } from "@/lib/ui/use-title";
 import { useTyped } from "@/lib/views/use-typed";
 import styles from "./algorithms.module.css";
 import { byFamily, matches, onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "./facts";
@@ -23,9 +23,7 @@ export function AlgorithmsScreen() {
   const [typed, setTyped] = useTyped(find, (next) =>
     navigate({ search: { find: next || undefined }, replace: true, resetScroll: false }),
   );
-  useEffect(() => {
-    document.title = "Algorithms · Hooke";
-  }, []);
+  useTitle("Algorithms");
   const all = query.data?.items ?? [];
   const found = all.filter((one) => matches(one, typed.trim()));
   return (

@@ -1,12 +1,12 @@
 import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useEffect } from "react";
 import { listClustersOptions } from "@/lib/client/@tanstack/react-query.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 import { useRefusal } from "@/lib/people/use-me";
 import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
+import { useTitle } from "@/lib/ui/use-title";
 import { AddCluster } from "./add-cluster";
 import { ClusterPart } from "./cluster-part";
 
@@ -18,9 +18,7 @@ export function ClustersScreen() {
     if (event.kind === "clusters" || event.kind === "run" || event.kind === "reset") refresh();
   });
   const mayOperate = useRefusal("operator") === undefined;
-  useEffect(() => {
-    document.title = "Clusters · Hooke";
-  }, []);
+  useTitle("Clusters");
   return (
     <>
       <h1 className={screen.title}>Clusters</h1>

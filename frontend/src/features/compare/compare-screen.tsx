@@ -1,10 +1,10 @@
 import { Group, Skeleton } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { statusOf } from "@/lib/api/problem";
 import type { ComparedRows } from "@/lib/client/types.gen";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
+import { useTitle } from "@/lib/ui/use-title";
 import { ViewsMenu } from "@/lib/views/views-menu";
 import { ChooseRows } from "./choose-rows";
 import styles from "./compare.module.css";
@@ -25,9 +25,7 @@ export function CompareScreen() {
   const rows = search.rows ?? [];
   const query = useCompared(rows, search.against);
   const refused = query.isError && (statusOf(query.error) ?? 503) < 500; // else what was compared still stands
-  useEffect(() => {
-    document.title = "Compare · Hooke";
-  }, []);
+  useTitle("Compare");
   const change = (next: Partial<CompareSearch>) =>
     navigate({ search: (old) => ({ ...old, ...next }), replace: "sort" in next, resetScroll: false });
   return (

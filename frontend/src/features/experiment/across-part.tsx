@@ -26,6 +26,11 @@ export function AcrossPart({
       key={one.workers}
       title={`Across clusters, ${one.workers} ${one.workers === 1 ? "worker" : "workers"}`}
       testId="across"
+      aside={
+        one.rows.every(({ clusters }) => clusters.every(({ simulated }) => simulated)) && (
+          <Tag kind="simulated" />
+        )
+      }
     >
       <Conclusions experiment={experiment} across={one} />
       <Table experiment={experiment} across={one} />

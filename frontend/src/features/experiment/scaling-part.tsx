@@ -105,7 +105,7 @@ function OnCluster({ scaling, experiment }: { scaling: Scaling; experiment: Expe
   return (
     <div className={styles.scaling}>
       <LineChart
-        title={`Speed-up over ${base} ${base === 1 ? "worker" : "workers"}: ${cluster}${simulated ? " (virtual time)" : ""}`}
+        title={`Speed-up over ${base} ${base === 1 ? "worker" : "workers"}: ${cluster}${simulated ? " (simulated)" : ""}`}
         testId="scaling-chart"
         series={seriesOf(scaling, experiment, false)}
         {...axis}
@@ -113,7 +113,7 @@ function OnCluster({ scaling, experiment }: { scaling: Scaling; experiment: Expe
         tickY={(value) => `${formatNumber(value)}×`}
       />
       <LineChart
-        title={`Efficiency: ${cluster}${simulated ? " (virtual time)" : ""}`}
+        title={`Efficiency: ${cluster}${simulated ? " (simulated)" : ""}`}
         testId="efficiency-chart"
         series={seriesOf(scaling, experiment, true)}
         {...axis}

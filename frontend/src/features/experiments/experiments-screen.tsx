@@ -1,6 +1,6 @@
 import { Button, Group } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { Suspense, useCallback, useMemo, useState } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { FilterField, useFilterFields } from "@/lib/filter/filter-field";
 import { refusal } from "@/lib/people/roles";
@@ -11,6 +11,7 @@ import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { useNow } from "@/lib/ui/use-now";
+import { useTitle } from "@/lib/ui/use-title";
 import { ViewsMenu } from "@/lib/views/views-menu";
 import { addressOf, gridOf, shownIn } from "./columns";
 import { Empty, NothingFits, Placeholder } from "./empty";
@@ -39,9 +40,7 @@ const route = getRouteApi("/");
 /** All experiments, or those that fit a filter, in an order. */
 export function ExperimentsScreen() {
   const { show } = route.useSearch();
-  useEffect(() => {
-    document.title = "Experiments · Hooke";
-  }, []);
+  useTitle("Experiments");
   return show === "deleted" ? <Deleted /> : <Present />;
 }
 

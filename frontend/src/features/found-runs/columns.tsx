@@ -28,6 +28,11 @@ function figure(key: string, title: string, cell: (run: RunSummary) => ReactNode
   return { key, title, cell, usual, sort: key, number: true };
 }
 
+/** Simulated seconds stand among real ones. */
+function timeOf({ time_to_target: time, simulated }: RunSummary) {
+  return `${formatSeconds(time)}${simulated && time !== null ? " (simulated)" : ""}`;
+}
+
 export const COLUMNS: readonly RunColumn[] = [
   { key: "variant", title: "Variant", usual: true, cell: (run) => run.variant },
   { key: "algorithm", title: "Algorithm", usual: false, cell: (run) => run.algorithm },
@@ -37,7 +42,7 @@ export const COLUMNS: readonly RunColumn[] = [
   { key: "state", title: "State", usual: true, cell: (run) => <StateBadge state={run.state} /> },
   figure("accuracy", "Accuracy", (run) => percent(run.accuracy)),
   figure("test_accuracy", "Test accuracy", (run) => percent(run.test_accuracy)),
-  figure("time_to_target", "Time to target", (run) => formatSeconds(run.time_to_target)),
+  figure("time_to_target", "Time to target", timeOf),
   figure("loss", "Loss", (run) => formatNumber(run.loss), false),
   figure("test_loss", "Test loss", (run) => formatNumber(run.test_loss), false),
   figure("communication_fraction", "Communication", (run) => percent(run.communication_fraction), false),

@@ -1,7 +1,6 @@
 import { Button, Group, Text } from "@mantine/core";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { explain, statusOf } from "@/lib/api/problem";
 import { listRuns } from "@/lib/client/sdk.gen";
 import type { RunSummary } from "@/lib/client/types.gen";
@@ -15,6 +14,7 @@ import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { MOST_COMPARED, useSelected } from "@/lib/ui/use-selected";
+import { useTitle } from "@/lib/ui/use-title";
 import { WhenPressed } from "@/lib/ui/when-pressed";
 import { ViewsMenu } from "@/lib/views/views-menu";
 import { COLUMNS } from "./columns";
@@ -38,10 +38,9 @@ export function FoundRunsScreen() {
     navigate({ search: (before) => ({ ...before, ...next }), replace: true });
   const query = useRuns(filter, sort);
   const chosen = useSelected();
-  useEffect(() => {
-    document.title = "Runs · Hooke";
-  }, []);
+  useTitle("Runs");
   const runs = query.data?.pages.flatMap((page) => page.items) ?? [];
+  const rows = rowsOf(runs);
   const shown = columnsIn(COLUMNS, columns);
   const ofFilter = query.isError && filter ? explain(query.error) : undefined;
   return (
@@ -89,8 +88,15 @@ export function FoundRunsScreen() {
         )}
         <CompareSelected {...chosen} />
         {runs.length > 0 && (
-          <LinkButton to="/compare" search={{ rows: rowsOf(runs) }} variant="default" size="compact-sm">
-            Compare their variants
+          <LinkButton
+            to="/compare"
+            search={{ rows: rows.slice(0, MOST_COMPARED) }}
+            variant="default"
+            size="compact-sm"
+          >
+            {rows.length > MOST_COMPARED
+              ? `Compare the first ${MOST_COMPARED} variants`
+              : "Compare their variants"}
           </LinkButton>
         )}
       </Group>
@@ -146,5 +152,5 @@ function useRuns(filter: string | undefined, sort: string | undefined) {
 /** The rows of a comparison that some runs belong to. */
 function rowsOf(runs: readonly RunSummary[]): string[] {
   const rows = runs.map((run) => [run.experiment_id, run.cluster, run.workers, run.variant].join("/"));
-  return [...new Set(rows)].slice(0, MOST_COMPARED);
+  return [...new Set(rows)];
 }

@@ -47,7 +47,7 @@ export function BoardPart({ board, tauMax, title, sort, sortBy, colorOf }: Board
       {board.methods.length > 0 && (
         <div className={styles.profiles}>
           <LineChart
-            title={`Performance profiles${board.simulated ? " (virtual time)" : ""}`}
+            title={`Performance profiles${board.simulated ? " (simulated)" : ""}`}
             testId="profiles"
             series={allProfiles(board.methods, title, board.workloads.length, colorOf)}
             xTitle="Time over that of the fastest algorithm (τ)"

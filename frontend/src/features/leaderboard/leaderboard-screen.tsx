@@ -1,7 +1,6 @@
 import { Group, Skeleton } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { listAlgorithmsOptions, readLeaderboardOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentLeftOut, Leaderboard } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
@@ -11,6 +10,7 @@ import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
+import { useTitle } from "@/lib/ui/use-title";
 import { ViewsMenu } from "@/lib/views/views-menu";
 import { BoardPart } from "./board-part";
 import { ChooseBoard } from "./choose-board";
@@ -38,9 +38,7 @@ export function LeaderboardScreen() {
   useStream({}, (event) => {
     if (event.kind === "experiment" || event.kind === "reset") refresh();
   });
-  useEffect(() => {
-    document.title = "Leaderboard · Hooke";
-  }, []);
+  useTitle("Leaderboard");
   const titles = new Map(
     catalogue.data?.items.map(({ name, title }) => [name, title.replace(/\s*\(.*\)$/, "")]),
   );

@@ -1,7 +1,6 @@
 import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect } from "react";
 import {
   listAlgorithmsOptions,
   listClustersOptions,
@@ -18,6 +17,7 @@ import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
+import { useTitle } from "@/lib/ui/use-title";
 import { Builder } from "./builder";
 import { emptyDraft } from "./draft";
 import { FIRST, placed } from "./examples";
@@ -53,9 +53,7 @@ function Definition() {
   useStream({}, (event) => {
     if (event.kind === "clusters") refresh();
   });
-  useEffect(() => {
-    document.title = `${title} · Hooke`;
-  }, [title]);
+  useTitle(title);
   const failed = [algorithms, workloads, clusters, original].find((query) => query.isError && !query.data);
   if (failed) {
     return (

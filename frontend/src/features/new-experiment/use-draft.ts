@@ -3,7 +3,7 @@ import type { Json } from "@/lib/json/document";
 import { withNamedBaseline, withPlacedBaseline } from "./baseline";
 import type { Replaced } from "./draft-note";
 import { keepDraft, keptDraft } from "./kept-drafts";
-import type { Typed } from "./typed";
+import { type Typed, typedAs } from "./typed";
 
 function textOf({ as, text, problem }: Typed): Omit<Typed, "of"> {
   return { as, text, problem };
@@ -32,7 +32,8 @@ export function useDraft(start: Json, of: string) {
     () => left && { what: "Your unsaved draft was restored.", undo: "Start over", act: fresh },
   );
   useEffect(() => {
-    if (changed) keepDraft(of, { document: withNamedBaseline(draft), typed: typed && textOf(typed) });
+    const current = typed && typedAs(typed.as, typed, draft);
+    if (changed) keepDraft(of, { document: withNamedBaseline(draft), typed: current && textOf(current) });
   }, [of, draft, typed, changed]);
   const asks = written || typed !== undefined;
   return {

@@ -1,7 +1,7 @@
 import { Button, PasswordInput, Text } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { changePasswordMutation, listIdentitiesOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { Me } from "@/lib/client/types.gen";
 import { useStream } from "@/lib/events/use-stream";
@@ -11,6 +11,7 @@ import { ErrorPanel } from "@/lib/ui/error-panel";
 import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
+import { useTitle } from "@/lib/ui/use-title";
 import { IdentitiesPart } from "./identities-part";
 import { complete } from "./new-password";
 import { NewPasswordFields } from "./new-password-fields";
@@ -23,9 +24,7 @@ const route = getRouteApi("/account");
 export function AccountScreen() {
   const me = useMe();
   useStream({}, () => undefined); // so that the header can say whether the server answers
-  useEffect(() => {
-    document.title = "Account · Hooke";
-  }, []);
+  useTitle("Account");
   if (!me) return null;
   return (
     <>

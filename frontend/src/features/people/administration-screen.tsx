@@ -1,8 +1,8 @@
-import { useEffect } from "react";
 import { useStream } from "@/lib/events/use-stream";
 import { useMe, useRefusal } from "@/lib/people/use-me";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
+import { useTitle } from "@/lib/ui/use-title";
 import { ProjectsPart } from "./projects-part";
 import { TokensPart } from "./tokens-part";
 import { TrailPart } from "./trail-part";
@@ -14,9 +14,7 @@ export function AdministrationScreen() {
   const me = useMe();
   const why = useRefusal("admin");
   useStream({}, () => undefined); // so that the header can say whether the server answers
-  useEffect(() => {
-    document.title = "Administration · Hooke";
-  }, []);
+  useTitle("Administration");
   if (!me) return null;
   if (why !== undefined) {
     return (

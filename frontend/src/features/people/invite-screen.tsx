@@ -1,11 +1,12 @@
 import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { acceptInviteMutation } from "@/lib/client/@tanstack/react-query.gen";
 import { browser } from "@/lib/people/browser";
 import { ErrorPanel } from "@/lib/ui/error-panel";
 import { Message } from "@/lib/ui/message";
+import { useTitle } from "@/lib/ui/use-title";
 import { complete } from "./new-password";
 import { NewPasswordFields } from "./new-password-fields";
 import styles from "./people.module.css";
@@ -19,9 +20,7 @@ export function InviteScreen() {
   const [repeated, setRepeated] = useState("");
   const provider = useProvider();
   const accept = useMutation({ ...acceptInviteMutation(), onSuccess: () => browser.load("/") });
-  useEffect(() => {
-    document.title = "Invitation · Hooke";
-  }, []);
+  useTitle("Invitation");
   if (invite === "") {
     return (
       <Message page title="Invalid invitation" testId="no-invite">

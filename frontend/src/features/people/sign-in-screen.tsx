@@ -1,11 +1,12 @@
 import { Button, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { signInMutation } from "@/lib/client/@tanstack/react-query.gen";
 import { browser } from "@/lib/people/browser";
 import { nextPage } from "@/lib/people/roles";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { useTitle } from "@/lib/ui/use-title";
 import styles from "./people.module.css";
 import { ProviderButton } from "./provider-button";
 import { ProviderProblem } from "./provider-problem";
@@ -20,9 +21,7 @@ export function SignInScreen() {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const signIn = useMutation({ ...signInMutation(), onSuccess: () => browser.load(nextPage(next)) });
-  useEffect(() => {
-    document.title = "Sign in · Hooke";
-  }, []);
+  useTitle("Sign in");
   return (
     <form
       className={styles.entrance}

@@ -7,6 +7,8 @@ import type { Zoom } from "./zoom";
 const DRAG = 8;
 /** Between two taps that show all, ms at most. */
 const TWICE = 350;
+/** Part of the whole that is the least in view: of a narrower one neither address nor chart takes notice. */
+const NARROWEST = 2e-6;
 /** Fingers that are closer count as so far apart, px. */
 const CLOSE = 24;
 
@@ -33,7 +35,8 @@ function gripOf([one, other]: readonly Point[]): Grip {
  */
 export function followed([from, to]: Zoom, before: Grip, now: Grip, width: number, all: Zoom): Zoom {
   const [least, most] = [Math.min(all[0], from), Math.max(all[1], to)];
-  const span = Math.min(most - least, ((to - from) * before.apart) / now.apart);
+  const narrowest = (all[1] - all[0]) * NARROWEST;
+  const span = Math.max(narrowest, Math.min(most - least, ((to - from) * before.apart) / now.apart));
   const begin = from + ((to - from) * before.middle - span * now.middle) / width;
   const first = Math.max(least, Math.min(begin, most - span));
   return [first, first + span];
@@ -87,8 +90,10 @@ export function touchMove(plot: uPlot, { log, zoom, show, keep }: View): () => v
     now = undefined;
     tapped = Number.NEGATIVE_INFINITY;
     if (seen) keep(isAll(seen) ? undefined : seen);
+    else if (event.type === "pointercancel")
+      return; // the page scrolls: no tap
     else if (event.timeStamp - last < TWICE) keep(undefined);
-    else if (event.type === "pointerup") tapped = event.timeStamp;
+    else tapped = event.timeStamp;
   };
   const isAll = ([from, to]: Zoom) => {
     const [first, last] = whole();

@@ -6,7 +6,9 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70
  * be drawn on its other side.
  */
 export const isolated = (text: string, names: readonly string[]): string =>
-  names.reduce(
-    (all, name) => (RIGHT_TO_LEFT.test(name) ? all.replaceAll(name, () => `\u2068${name}\u2069`) : all),
-    text,
-  );
+  [...names]
+    .sort((a, b) => b.length - a.length)
+    .reduce(
+      (all, name) => (RIGHT_TO_LEFT.test(name) ? all.replaceAll(name, () => `\u2068${name}\u2069`) : all),
+      text,
+    );

@@ -17,7 +17,7 @@ export function CompareSelected({ selected, clear }: CompareSelectedProps) {
   return (
     <>
       {many ? (
-        <Unless why={`A comparison takes at most ${MOST_COMPARED} runs.`}>
+        <Unless why={`A comparison takes at most ${MOST_COMPARED} runs; ${selected.length} are selected.`}>
           <Button disabled size="compact-sm" data-testid="compare-runs">
             Compare {count}
           </Button>

@@ -20,6 +20,7 @@ const theme = EditorView.theme({
     lineHeight: "1.55",
   },
   ".cm-content": { padding: "10px 0", caretColor: "var(--hk-ink)" },
+  ".cm-line span": { unicodeBidi: "normal" }, // the editor orders a line by itself
   ".cm-gutters": { color: "var(--hk-ink-2)", backgroundColor: "var(--hk-sunken)", border: "0" },
   // the selection is drawn below it
   ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--hk-ink) 4%, transparent)" },
