@@ -51,7 +51,8 @@ class PlainJournal:
         self._write(kind, **fields)
 
     def _write(self, kind, **fields):
-        line = memoryview(json.dumps({"kind": kind, "seq": self._seq, **fields}).encode() + b"\n")
+        text = json.dumps({"kind": kind, "seq": self._seq, **fields}, separators=(",", ":"))
+        line = memoryview(text.encode() + b"\n")
         self._seq += 1
         while line:  # a write may be short
             line = line[self._file.write(line) :]
