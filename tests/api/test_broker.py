@@ -85,7 +85,7 @@ def test_nothing_on_the_broker_can_be_run_or_used(service, stored):
         assert [word for word in (*secrets, *paths, run, id, "run_deleted", "fet_1") if word in text] == []
 
 
-@pytest.mark.filterwarnings("ignore::celery.exceptions.CPendingDeprecationWarning")  # what is lost: nothing is taken
+@pytest.mark.filterwarnings("ignore::celery.exceptions.CPendingDeprecationWarning")  # of lost tasks
 def test_an_agent_waits_for_a_redis_that_refuses_commands_and_takes_orders_again(stored):
     """As a replica does until it is promoted: it ended then, with status 0, so that nobody started it again."""
     port, client = stored
