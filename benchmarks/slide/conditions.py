@@ -188,7 +188,9 @@ SLIDE = "slide"
 """Of SimHash; layers with other hash functions have names that begin with it."""
 DWTA = "slide, dwta"
 RANDOM = "random-active"
-OF_DWTA = {"tables": Space(choices=[16, 32, 64, 128])}
+ROOM = {"uniform_share": Space(low=0.3, high=0.6)}
+"""A batch has about 300 labels: with more uniform ones than that, tables have nothing to add (decision 140)."""
+OF_DWTA = {**ROOM, "tables": Space(choices=[16, 32, 64, 128])}
 """A hash of DWTA has three bits and one of SimHash one; its tables take as many candidates from 3 to 6 hashes as
 those of SimHash from 7 to 14 (decision 106)."""
 LAYERS = {
@@ -199,7 +201,7 @@ LAYERS = {
         Layer("sampled, log-uniform", {"output": "sampled", "active": ACTIVE, "distribution": "log-uniform"}),
         Layer(RANDOM, {"output": "random-active", "active": ACTIVE}),
         Layer("in-batch", {"output": "in-batch"}),
-        Layer(SLIDE, {"output": "slide", "active": ACTIVE}),
+        Layer(SLIDE, {"output": "slide", "active": ACTIVE}, ROOM),
         Layer(DWTA, {"output": "slide", "active": ACTIVE, "hash_family": "dwta"}, OF_DWTA),
     )
 }

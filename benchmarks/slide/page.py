@@ -26,7 +26,7 @@ How the comparison is made, on one worker with batches of {BATCH} and row-wise A
 - Every layer has the same number of trials with the same budgets by successive halving: settings are points of one
   scrambled sequence in its space ([tuning](../tuning.md)), the learning rate from 0.01 to 1 for all, and for
   `slide` also hashes per table (7 to 14 of SimHash; 3 to 6 of DWTA, of three bits each), tables (8 to 64; 16 to
-  128) and the uniform share of the active set (0.3 to 0.95), beside the labels of the batch; labels from tables
+  128) and the uniform share of the active set (0.3 to 0.6), beside the labels of the batch; labels from tables
   fill what is left. With so few trials, a verdict is on the settings that were found.
 - Trials are judged on the validation part by the time to the target (P@1), and their seeds are in no result; the
   best setting is measured on fresh seeds.
