@@ -3,6 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
 import type { Calibration, CalibrationView } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
+import { asksAgain } from "../support/asks-again";
 import { CATALOGUE, workload } from "../support/fixtures/catalogue";
 import { apiServer, Refusal } from "../support/server";
 
@@ -95,6 +96,8 @@ describe("the calibration of a cluster", () => {
     expect(await screen.findByRole("heading", { name: "Cluster not found" })).toBeVisible();
     expect(screen.queryByTestId("calibrate")).toBeNull();
     expect(document.title).toBe("Cluster not found · Hooke");
+    await asksAgain(server, "GET /clusters/*/calibrations", "clusters", { name: "lab" });
+    expect(screen.getByRole("heading", { name: "Cluster not found" })).toBeVisible();
   });
 
   it("starts one, and says that the cluster is occupied", async () => {

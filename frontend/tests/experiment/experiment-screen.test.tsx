@@ -227,6 +227,8 @@ it("says that there is no such experiment", async () => {
   expect(await screen.findByRole("heading", { name: "Experiment not found" })).toBeVisible();
   expect(document.title).toBe("Experiment not found · Hooke");
   expect(screen.queryByTestId("verdict")).toBeNull();
+  await asksAgain(server, "GET /experiments/*", "experiment", { id: "exp_0" });
+  expect(screen.getByRole("heading", { name: "Experiment not found" })).toBeVisible();
 });
 
 it("stays on the page when it is deleted elsewhere, says so, and no longer does once it is restored", async () => {

@@ -1,6 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { openApp } from "../support/app";
+import { asksAgain } from "../support/asks-again";
 import { experiment } from "../support/fixtures/experiment";
 import { entry, queueView, span } from "../support/fixtures/queue";
 import { apiServer, Refusal } from "../support/server";
@@ -86,6 +87,8 @@ describe("the queue of a cluster", () => {
     expect(await screen.findByText(/No cluster is called local/)).toBeVisible();
     expect(screen.getByRole("link", { name: "All clusters" })).toHaveAttribute("href", "/clusters");
     expect(document.title).toBe("Cluster not found · Hooke");
+    await asksAgain(server, "GET /clusters/*/queue", "clusters", { name: "local" });
+    expect(screen.getByText(/No cluster is called local/)).toBeVisible();
   });
 
   it("changes a priority and reads the queue again", async () => {

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { ExperimentView, RunState, RunView } from "@/lib/client/types.gen";
 import { isTerminal } from "@/lib/ui/states";
 import { openApp } from "../support/app";
+import { asksAgain } from "../support/asks-again";
 import { experiment, ORIGIN } from "../support/fixtures/experiment";
 import { checkpoint, run, series } from "../support/fixtures/run";
 import { apiServer, Refusal } from "../support/server";
@@ -241,5 +242,7 @@ describe("the page", () => {
     openApp(server, "/runs/run_0");
     expect(await screen.findByRole("heading", { name: "Run not found" })).toBeVisible();
     expect(document.title).toBe("Run not found · Hooke");
+    await asksAgain(server, "GET /runs/*", "run", { id: "run_0" });
+    expect(screen.getByRole("heading", { name: "Run not found" })).toBeVisible();
   });
 });
