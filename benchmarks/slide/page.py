@@ -13,6 +13,7 @@ from hooke.comparison.wording import short
 
 from benchmarks import speed
 from benchmarks.evidence.machine import title_of
+from benchmarks.slide import alike
 from benchmarks.slide.conditions import ACTIVE, BATCH, PROBLEMS, QUIET, SLIDE, known_of, left_out
 
 Record = Mapping[str, Any]
@@ -190,7 +191,9 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
         *(row.line(unit, verdict_of(name, said)) for name, row in found.items()),
     ]
     hashed = [row for name, row in found.items() if name.startswith(SLIDE)]
-    return "\n".join(lines + [line for row in hashed for line in _tables(row)])
+    lines += [line for row in hashed for line in _tables(row)]
+    lines += ["", at_one_rate] if (at_one_rate := alike.table(records)) else []
+    return "\n".join(lines)
 
 
 def verdict_of(name: str, said: Mapping[str, Verdict]) -> str:

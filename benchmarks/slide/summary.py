@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hooke.comparison.verdict import Verdict
 from hooke.comparison.wording import short
 
+from benchmarks.slide.alike import ratios
 from benchmarks.slide.conditions import ACTIVE, BATCH, FULL, PROBLEMS, RANDOM, REAL, SLIDE
 from benchmarks.slide.page import Record, Row, hashing, idle, rows, unit_of, verdicts
 
@@ -91,8 +92,19 @@ def _per_sample(sections: Sequence[tuple[str, Sequence[Record]]]) -> Iterator[st
             alike = ": both have random sets, or nearly so" if idle(found[hashing(found)]) else ""
             yield (
                 f"In samples to that P@1 on {PLACES[problem]}, over `{RANDOM}` of the same size, "
-                f"{_pays(found, RANDOM, 'samples')}{alike}."
+                f"{_pays(found, RANDOM, 'samples')}{alike}.{_at_one_rate(own)}"
             )
+
+
+def _at_one_rate(records: Sequence[Record]) -> str:
+    """Return what hashing takes over random sets where both have the same learning rate."""
+    found = sorted(ratios(records))
+    if not found:
+        return ""
+    return (
+        f" With one learning rate for both it took {found[0]:.2f} to {found[-1]:.2f} times the samples "
+        f"({len(found)} trials of one seed)."
+    )
 
 
 def _idle(sections: Sequence[tuple[str, Sequence[Record]]]) -> Iterator[str]:

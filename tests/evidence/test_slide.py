@@ -6,6 +6,8 @@ import pytest
 from hooke.catalogue.validation import validate_run
 
 from benchmarks.slide import region as module
+from benchmarks.slide.alike import ratios
+from benchmarks.slide.alike import table as alike
 from benchmarks.slide.conditions import CLEARED, DWTA, FULL, LAYERS, PROBLEMS, RANDOM, SIZES, SLIDE, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish, read
@@ -273,3 +275,20 @@ def test_records_of_a_commit_with_a_fault_say_so():
     said = "cleared the whole gradient"
     assert said not in page(runs) and said in page([{**each, "commit": known} for each in runs])
     assert said in region([cell]) and said not in region([{**cell, "commit": "0"}])
+
+
+def tried(layer, trial, rate, samples, rung=0, **further):
+    found = record(layer, 1_000_003, 5.0, rung=rung, samples=samples or 1, missed=samples is None)
+    found["result"]["evaluations"][-1]["further"] = {**FURTHER, **further}
+    return {**found, "trial": trial, "setting": {"lr": rate}}
+
+
+def test_trials_at_one_learning_rate_are_beside_each_other():
+    found = [
+        *(tried(RANDOM, 1, 0.08, None), tried(RANDOM, 1, 0.08, 200_000, rung=1), tried(RANDOM, 2, 0.5, None)),
+        *(tried(SLIDE, 1, 0.08, 150_000, retrieved_labels=300.0), tried(SLIDE, 2, 0.5, None)),
+    ]
+    assert ratios(found) == [0.75]  # of the larger budget
+    (row,) = [line for line in alike(found).splitlines() if line.startswith("| 0.")]  # none met the target at 0.5
+    assert row == "| 0.08 | 200,000 | 150,000 (300 labels, recall 40%) |"
+    assert alike([one for one in found if one["layer"] == RANDOM]) == ""
