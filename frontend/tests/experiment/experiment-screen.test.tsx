@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { BandAnswer } from "@/lib/client/types.gen";
 import { variantStyle } from "@/lib/theme/palette";
 import { frame, openApp } from "../support/app";
+import { asksAgain } from "../support/asks-again";
 import { drawnIn } from "../support/canvas";
 import { band, comparison, estimate, experiment, row } from "../support/fixtures/experiment";
 import { apiServer, Refusal } from "../support/server";
