@@ -146,7 +146,10 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "powersgd": ({"rank": 2, "momentum": 0.5}, {"rank": 3}),
     "original-easgd": ({"alpha": 0.3, "mode": "ordered"}, {"rho": 2.0, "mode": "serial", "momentum": 0.5}),
-    "weighted-sync-sgd": ({"lr": 0.05, "sizes": (1, 3)}, {"lr": 0.03, "sizes": (3, 1, 2, 2)}),
+    "weighted-sync-sgd": (
+        {"lr": 0.05, "sizes": (1, 3), "momentum": 0.5},
+        {"lr": 0.03, "sizes": (3, 1, 2, 2), "momentum": 0.5, "momentum_kind": "nesterov"},
+    ),
 }
 """Deterministic methods: settings for two workers in both worlds, and for four in virtual time."""
 SERVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
