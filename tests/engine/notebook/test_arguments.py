@@ -126,6 +126,9 @@ def shared():
             r"`methods\['sgd'\]\['search'\]\['lr'\]`: a log scale needs `low` > 0",
         ),
         ({"search": "halving"}, "`search`: no effect without `trials`"),
+        ({"sampler": "gp"}, "`sampler`: no effect without `trials`"),
+        ({"sampler": "gp", "trials": 4}, '`sampler`: no effect without `search="optuna"`'),
+        ({"sampler": "x", "trials": 4, "search": "optuna"}, "`sampler` is one of tpe, gp, random, qmc, not 'x'"),
         ({"target": None, "metric": "loss"}, "`metric`: no effect without `target`"),
         (
             {"trials": 4, "methods": {"sgd": {"search": {"rate": {"low": 0, "high": 1}}}}},
