@@ -163,11 +163,16 @@ def named(labels: Sequence[str], world: str, workload: bool) -> Iterator[None]:
         yield
     except SpecError as error:
         name_of = functools.partial(argument, labels=labels, world=world, workload=workload)
-        said = list(dict.fromkeys(f"`{name_of(each)}`: {each.message}" for each in error.faults))
+        said = list(dict.fromkeys(f"`{name_of(each)}`: {_without_auto(each.message)}" for each in error.faults))
         more = [f"and {len(said) - MOST_SHOWN} more"] if len(said) > MOST_SHOWN else []
         raise ArgumentError("; ".join(said[:MOST_SHOWN] + more)) from None
     except (DataInvalid, NotFound) as error:
         raise ArgumentError(str(error)) from error
+
+
+def _without_auto(message: str) -> str:
+    """Return what is wrong with a number: in its place an experiment may have the word `auto`, a program not."""
+    return message.removesuffix(", or: Input should be 'auto'")
 
 
 def argument(fault: Fault, labels: Sequence[str], world: str = "virtual", workload: bool = False) -> str:

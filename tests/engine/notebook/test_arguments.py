@@ -68,7 +68,7 @@ def shared():
         ({"target": np.float32("nan")}, "`target`: "),
         ({"seconds_per_sample": np.True_}, "`seconds_per_sample` is a number, such as 2e-5, not (np.)?True"),
         ({"metric": "f1"}, '`metric` is "accuracy" or "loss"'),
-        ({"workers": 0}, "`workers`: Input should be greater than or equal to 1"),
+        ({"workers": 0}, "^`workers`: Input should be greater than or equal to 1$"),
         ({"seeds": 0}, "`seeds`: "),
         ({"trials": 1}, "`trials`: "),
         ({"batch": 0}, "`batch`: "),
