@@ -146,7 +146,10 @@ TOGETHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "powersgd": ({"rank": 2, "momentum": 0.5}, {"rank": 3}),
     "original-easgd": ({"alpha": 0.3, "mode": "ordered"}, {"rho": 2.0, "mode": "serial", "momentum": 0.5}),
-    "weighted-sync-sgd": ({"lr": 0.05, "sizes": (1, 3)}, {"lr": 0.03, "sizes": (3, 1, 2, 2)}),
+    "weighted-sync-sgd": (
+        {"lr": 0.05, "sizes": (1, 3)},
+        {"lr": 0.03, "sizes": (3, 1, 2, 2), "momentum": 0.5, "momentum_kind": "nesterov"},
+    ),
 }
 """Deterministic methods: settings for two workers in both worlds, and for four in virtual time."""
 SERVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -188,10 +191,7 @@ FREE: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "hogwild-sgd": ({"momentum": 0.5}, {"period": 2, "lr": 0.05}, {"period": 3, "lr": 0.03, "momentum": 0.5}),
     "hogwild-easgd": ({"alpha": 0.3}, {"alpha": 0.2, "period": 2}, {"alpha": 0.2, "momentum": 0.5}),
 }
-"""Lock-free methods: one worker, which is exact.
-
-Two in both worlds and four in virtual time, without lost updates.
-"""
+"""Lock-free methods: one worker, which is exact; two in both worlds and four in virtual time: no lost updates."""
 
 
 UNEQUAL: dict[str, dict[str, Any]] = {

@@ -84,10 +84,11 @@ def heterogeneous_easgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def weighted_sync_sgd(seen: Seen, p: Parameters) -> Finals:
-    """x' = x - lr times the mean gradient of all batches of all workers; b_i of worker i."""
-    x = seen.start
+    """x' = x - lr times the mean gradient of all batches of all workers, with momentum; b_i of worker i."""
+    x, step = seen.start, Step(p)
     b = [p["sizes"][i % len(p["sizes"])] for i in range(seen.workers)]
     while seen.left(0):
-        g = [seen.gradient(i, x) for i in range(seen.workers) for _ in range(b[i])]
-        x = x - p["lr"] * np.mean(g, axis=0)
+        at = step.at(x)
+        g = [seen.gradient(i, at) for i in range(seen.workers) for _ in range(b[i])]
+        x = x + step.move(np.mean(g, axis=0))
     return x, [x] * seen.workers

@@ -1,16 +1,18 @@
 """Methods whose gradients are applied one exchange late, beside Sync SGD, each at the best of the same 8 trials.
 
-    python -m benchmarks.ideas.delays      run what is missing, in this process, and print the table
+    python -m benchmarks.ideas.delays          run what is missing, in this process, and print the table
+    python -m benchmarks.ideas.delays signs    the same of Sync SGD and Delayed Gradient Averaging that send signs
 
 The problem is that of the other ideas: small (digits), on a link as slow for it as 1 Gb/s is for LeNet. Every
-trial has the whole budget and one tuning seed; the fastest is run with seeds 0 to 4 (decision 137).
+trial has the whole budget and one tuning seed; the fastest is run with seeds 0 to 4 (decisions 137 and 146).
 """
 
 from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +30,22 @@ from benchmarks.tuned.peer_spaces import ACCUMULATION
 TASK, PLACE, TRIALS = TASKS["digits-halving"], AT["slow-8"], 8
 DATA = ROOT / "docs" / "results" / "regimes" / "delays.jsonl"
 PIPE, OWN = "pipe-sgd", "delayed-gradient-averaging"
+
+
+@dataclass(frozen=True)
+class Sent(Entry):
+    """An entry with a wire type of its own."""
+
+    wire: str = "sign"
+
+    def document(self, *given: Any) -> dict[str, Any]:
+        """Return the run with these parameters."""
+        found = super().document(*given)
+        return found | {"communication": found["communication"] | {"wire": self.wire}}
+
+
 BASELINE = Entry("sync-sgd, accumulation", "sync-sgd", spaces=ACCUMULATION)
-ENTRIES = (
+ENTRIES: tuple[Entry, ...] = (
     BASELINE,
     Entry(OWN, OWN),
     Entry(f"{OWN}, share 0.7", OWN, given={"share": 0.7}),
@@ -37,6 +53,12 @@ ENTRIES = (
     Entry(f"{PIPE}, predicted", PIPE, given={"predict": "momentum"}),
     Entry(f"{OWN}, share 0.5", OWN, given={"share": 0.5}),
 )
+SIGNS = (
+    *ENTRIES[:2],
+    Sent(f"{BASELINE.name}, sign", "sync-sgd", spaces=ACCUMULATION),
+    Sent(f"{OWN}, sign", OWN),
+)
+"""The first two, with bf16, beside those that send the sign of each element; all have error feedback."""
 HEADER = (
     "| entry | trials that met the target, that diverged | trial | seconds, by seed | thousand samples "
     "| over Sync SGD |\n"
@@ -58,9 +80,9 @@ def best(entry: Entry, known: Mapping[Key, Record]) -> int | None:
     return min(met, key=lambda trial: met[trial], default=None) if all(tried.values()) else None
 
 
-def missing(known: Mapping[Key, Record]) -> Iterator[tuple[Entry, int, int]]:
+def missing(known: Mapping[Key, Record], entries: Sequence[Entry]) -> Iterator[tuple[Entry, int, int]]:
     """Yield entry, trial and seed of the runs that have no record, entry by entry."""
-    for entry in ENTRIES:
+    for entry in entries:
         trials = [(trial, FIRST_TUNING_SEED) for trial in range(1, TRIALS + 1)]
         yield from ((entry, *each) for each in trials if (entry.name, *each) not in known)
         if (trial := best(entry, known)) is not None:
@@ -85,10 +107,10 @@ def carried_out(entry: Entry, trial: int, seed: int) -> Record:
     return about | own
 
 
-def table(known: Mapping[Key, Record]) -> str:
+def table(known: Mapping[Key, Record], entries: Sequence[Entry] = ENTRIES) -> str:
     """Return the entries whose runs are complete, in the order in which they are run."""
     lines, times = list[str](), dict[str, dict[int, Crossing]]()
-    for entry in ENTRIES:
+    for entry in entries:
         trial = best(entry, known)
         runs = [known.get((entry.name, trial, seed)) for seed in range(CLAIM_SEEDS)] if trial else []
         own = [run for run in runs if run is not None]
@@ -115,13 +137,14 @@ def _told(run: Record) -> str:
     return f"{run['seconds']:.2f}" if run["seconds"] is not None else "diverged" if run["diverged"] else "missed"
 
 
-def main(path: Path = DATA) -> int:
+def main(which: Sequence[str], path: Path = DATA) -> int:
     """Run what is missing, and print the table."""
-    while todo := next(missing(records.read(path, key)), None):
+    entries = SIGNS if "signs" in which else ENTRIES
+    while todo := next(missing(records.read(path, key), entries), None):
         records.add(path, carried_out(*todo))
-    print(table(records.read(path, key)))
+    print(table(records.read(path, key), entries))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -52,8 +52,9 @@ def test_a_table_has_the_complete_controls_alone_and_their_clocks(tmp_path):
     assert seconds[0] == pytest.approx(200 * 0.0138, rel=0.08), "the exchange is shorter than a step"
 
 
-def test_what_was_measured_of_delays_is_in_the_decision():
-    (page,) = DECISIONS.glob("0137-*.md")
-    lines = delays.table(records.read(delays.DATA, delays.key)).splitlines()
+@pytest.mark.parametrize(("number", "entries"), [("0137", delays.ENTRIES), ("0146", delays.SIGNS)])
+def test_what_was_measured_of_delays_is_in_the_decision(number, entries):
+    (page,) = DECISIONS.glob(f"{number}-*.md")
+    lines = delays.table(records.read(delays.DATA, delays.key), entries).splitlines()
     assert len(lines) > 2
     assert all(line in page.read_text() for line in lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Collection
 
@@ -12,6 +13,7 @@ from hooke.comparison.trials import known
 from hooke.errors import Fault, SpecError
 from hooke.spec.specification import ExperimentSpec, RunSpec, fingerprint
 from hooke.spec.states import TERMINAL
+from hooke.tuning.optuna_search import waits
 from hooke.tuning.plan import Plan, Step
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -135,6 +137,8 @@ class Planner:
 
     def _advance(self, experiment: str, count: int) -> None:
         try:
+            with self._database.read() as session:
+                propose(session, experiment)
             with self._database.write() as session:
                 goes_on = advance(session, experiment)
             if not goes_on:
@@ -146,6 +150,15 @@ class Planner:
             self._not_before[experiment] = time.monotonic() + self._retry_seconds
         else:
             self._seen[experiment] = count
+
+
+def propose(session: Session, experiment_id: str) -> None:
+    """Find what a model of the results proposes next, before anything is locked: it may take seconds."""
+    experiment = session.get_one(Experiment, experiment_id)
+    spec = ExperimentSpec.model_validate(experiment.spec)
+    if experiment.planning and spec.tuning is not None and waits(spec.tuning):
+        with contextlib.suppress(SpecError):  # told by `advance`
+            plan_of(session, spec, experiment)
 
 
 def advance(session: Session, experiment_id: str) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.claims import identical_workers
 from hooke.catalogue.rank import Rank
 from hooke.methods.gathered import Bits, Gathered, largest_of_chunks
+from hooke.methods.settings import SCHEDULED, StepSettings
 from hooke.spec.spaces import Space
 
 
-class Demo(Algorithm):
+class Demo(StepSettings):
     """DeMo (decoupled momentum).
 
     y_i = b m_i + T g_i(x),   q_i = top-k(y_i),   m_i' = y_i - q_i,   x' = x - lr sign(T^-1 sum_i q_i)
@@ -24,8 +24,9 @@ class Demo(Algorithm):
     Readings: a chunk is 64 successive elements of the flat vector, where the authors' program transforms 64 x 64
     pieces of matrices. The momentum is held as coefficients, which is the same because T is linear. Sums are over
     all workers, in the order of ranks, with 0 for what one has not sent; T^-1 of them is formed in float64, so
-    that its signs are the same on hosts of several kinds; the sign of 0 is 0. No weight decay. Default b = 0.999
-    as in the authors' program; k = 4 sends 1/16 of the coefficients.
+    that its signs are the same on hosts of several kinds; the sign of 0 is 0. Weight decay shrinks x before the
+    step, as in the authors' program; clipping is each worker's own. Default b = 0.999 as there; k = 4 sends 1/16
+    of the coefficients.
 
     Reference: Peng, Quesnelle, Kingma 2024 (arXiv 2411.19870), Algorithm 1.
     """
@@ -41,6 +42,7 @@ class Demo(Algorithm):
         "lr": Space(low=0.00003, high=0.01, scale="log"),
         "decay": Space(low=0.9, high=0.9995, scale="reverse-log"),
         "kept": Space(low=1, high=32, scale="log", integer=True),
+        **SCHEDULED,
     }
 
     lr: float = Field(0.001, gt=0, le=10, title="Learning rate", description="Step length of every weight.")
@@ -53,13 +55,14 @@ class Demo(Algorithm):
         """Accumulate, gather the largest coefficients, and step along their sign."""
         from hooke.methods.chunked import Cosines, LargestOfChunks
 
-        x, m, y = r.params, r.state("momentum"), r.buffer(r.params)
+        x, m, y, step = r.params, r.state("momentum"), r.buffer(r.params), self.own_step(r)
         cosines = Cosines(x.numel(), self.chunk)
         gathered = Gathered(r, LargestOfChunks(self.chunk, self.kept, self.bits))
         for _ in r.steps():
-            g = r.gradient()
+            step.average(g := r.gradient())
             cosines.forward(g, y)
             m.mul_(self.decay).add_(y)
             gathered.exchange(m, y)
             cosines.inverse(y, g)
-            x.add_(g.sign_(), alpha=-self.lr)
+            step.shrink()
+            x.add_(g.sign_(), alpha=-step.lr)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hooke.catalogue.algorithm import Algorithm
 from hooke.catalogue.claims import Step, Transfers, all_reduce, identical_workers
 from hooke.catalogue.rank import Rank
 from hooke.methods.gathered import Gathered, signs
+from hooke.methods.settings import SCHEDULED, StepSettings
 from hooke.spec.spaces import Space
 
 
@@ -16,7 +16,7 @@ def gradients_then_signs(method: OnebitAdam, step: Step) -> Transfers:
     return all_reduce(step) if step.t < method.switch else (signs(step),)
 
 
-class OnebitAdam(Algorithm):
+class OnebitAdam(StepSettings):
     """1-bit Adam.
 
     t <  T:   m' = b1 m + (1 - b1) mean_i g_i,   v' = b2 v + (1 - b2) (mean_i g_i)^2               Adam
@@ -30,8 +30,9 @@ class OnebitAdam(Algorithm):
     Readings: workers gather all q_i and add them, in place of the paper's compressed exchange in two parts through
     chunk owners, whose second compression has an error of its own. The paper has one scale per chunk. Moments have
     no bias correction, as in the paper and the authors' program. An element without any gradient in the warm-up
-    (v = 0) stays where it is, as with that program's mask. eps = 1e-8. Default T = 100; the paper takes 15 to 20
-    percent of the steps.
+    (v = 0) is not moved, as with that program's mask. eps = 1e-8. In the warm-up the mean is clipped, later each
+    worker's gradient; weight decay shrinks x (decoupled), as in that program. Default T = 100; the paper takes 15
+    to 20 percent of the steps.
 
     Reference: Tang et al., ICML 2021 (arXiv 2102.02888).
     """
@@ -46,6 +47,7 @@ class OnebitAdam(Algorithm):
     search = {
         "lr": Space(low=0.0001, high=0.03, scale="log"),
         "switch": Space(low=10, high=1000, scale="log", integer=True),
+        **SCHEDULED,
     }
 
     lr: float = Field(0.001, gt=0, le=10, title="Learning rate", description="Step length (eta).")
@@ -59,15 +61,19 @@ class OnebitAdam(Algorithm):
 
         x, m, v, e = r.params, r.state("first"), r.state("second"), r.state("error")
         root, moves, comm, gathered = r.buffer(x), r.buffer(x), r.comm.sending("updates"), Gathered(r, Sign())
+        step = self.own_step(r)
         for t in r.steps():
             g = r.gradient()
             if t < self.switch:
                 comm.allreduce(g)
-                g.mul_(1 / r.workers)
+                step.average(g, r.workers)
                 v.mul_(self.b2).addcmul_(g, g, value=1 - self.b2)
+            else:
+                step.average(g)
             m.mul_(self.b1).add_(g, alpha=1 - self.b1)
             if t >= self.switch:
                 gathered.exchange(e.add_(m), m)
                 moves.copy_(v).clamp_(0, 1e-30).mul_(1e30)  # 1, or 0 where v is
                 m.mul_(1 / r.workers).mul_(moves)
-            x.addcdiv_(m, root.copy_(v).sqrt_().add_(1e-8), value=-self.lr)
+            step.shrink()
+            x.addcdiv_(m, root.copy_(v).sqrt_().add_(1e-8), value=-step.lr)

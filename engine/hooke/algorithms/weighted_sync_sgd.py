@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import field_validator
 
-from hooke.catalogue.claims import Limit, all_reduce, before_steps
+from hooke.catalogue.claims import Limit, all_reduce, before_steps, one_worker
 from hooke.catalogue.rank import Rank
+from hooke.methods.descent import Descent
 from hooke.methods.split import Split
-from hooke.spec.spaces import Space
 
 
-class WeightedSyncSGD(Split):
+class WeightedSyncSGD(Split, Descent):
     """Weighted Sync SGD.
 
     x' = x - (lr / sum_j b_j) sum_i sum of g_i(x) over b_i batches          the same x on all P workers
@@ -22,6 +22,8 @@ class WeightedSyncSGD(Split):
     Readings: sizes are multiples of the run's batch and do not change. They are given; or the workers time
     gradients before the clock starts, and b_i is P `mean` times their share of the speed, by the largest
     remainders, one at least. So that budgets count alike, the mean size is whole, and P a multiple of those given.
+    Momentum, or another optimizer, is that of the mean, the same on all workers, as in Sync SGD. There is no
+    `accumulation` beside the sizes, which are batches that a step adds up.
 
     Reference: none; the usual static split among unequal devices, a baseline.
     """
@@ -29,23 +31,24 @@ class WeightedSyncSGD(Split):
     family = "Stochastic gradient descent"
     reference = "descent.weighted_gradient_averaging"
     exchange = before_steps(all_reduce)
-    limits = [
-        Limit("sgd", {}, {"momentum": 0.0}, workers=(1,), exact=True, shows="P1"),
-        Limit("sync-sgd", {}, {"momentum": 0.0}),
-    ]
+    limits = [one_worker(), Limit("sync-sgd")]
     accesses = 5
-    search = {"lr": Space(low=0.003, high=1.0, scale="log")}
 
-    lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")
+    @field_validator("accumulation")
+    @classmethod
+    def _by_sizes(cls, value: int) -> int:
+        if value != 1:
+            raise ValueError("`sizes` are the batches that a step adds up: give larger ones instead")
+        return value
 
     def run(self, r: Rank) -> None:
         """Sum the gradients of all batches and take the same step on all workers."""
-        x, u, comm = r.params, r.buffer(r.params), r.comm.sending("updates")
-        own = self.batches_of(r.rank, r.workers)
-        rate = self.lr / sum(self.batches_of(i, r.workers) for i in range(r.workers))
+        step, u, comm = self.local_step(r), r.buffer(r.params), r.comm.sending("updates")
+        sizes = [self.batches_of(i, r.workers) for i in range(r.workers)]
+        own, parts = sizes[r.rank], sum(sizes)
         for _ in r.steps():
-            u.zero_()
-            for k in range(own):
-                u.add_(r.gradient(joined=k > 0, batches=1, of=own))
+            u.copy_(step.gradient(batches=1, of=own))
+            for _ in range(1, own):
+                u.add_(step.gradient(joined=True, batches=1, of=own))
             comm.allreduce(u)
-            x.add_(u, alpha=-rate)
+            step.apply(u, parts)

@@ -177,12 +177,15 @@ def sizes_of(spec: RunSpec) -> Sizes | None:
 
 
 def of_step(parameters: Mapping[str, Any]) -> int:
-    """Return the vectors that optimizer, momentum and accumulation keep; 0 for plain steps."""
+    """Return the vectors that optimizer, momentum and accumulation keep; 0 for plain steps.
+
+    A method without `optimizer` takes its step itself, and shrinks the weights in place.
+    """
     optimizer = parameters.get("optimizer", "sgd")
     own = {"sgd": 0, "row-adagrad": 1, "lazy-adam": 2}.get(optimizer, 3)
     if optimizer == "sgd":
         momentum = bool(parameters.get("momentum"))
         looks = parameters.get("momentum_kind") == "nesterov" or parameters.get("predict") == "momentum"
         ahead = momentum and looks
-        own = momentum + ahead + bool(parameters.get("weight_decay"))
+        own = momentum + ahead + bool("optimizer" in parameters and parameters.get("weight_decay"))
     return int(own + (parameters.get("accumulation", 1) > 1))

@@ -68,8 +68,10 @@ adamw`): none, heavy ball (gradient at x) or Nesterov (at x + mu v). A worker's 
 of checkpoints, like the moments of other optimizers, the worker's random generators and the running statistics of
 batch normalization.
 
-**Settings of the step** are parameters of every method but those with steps of their own (1-bit Adam, DeMo):
-[the table](#settings-of-the-step) lists them, with the readings that hold for all methods.
+**Settings of the step** are parameters of every method but Adaptive SGD and Hogbatch, whose rate is that of an
+update by a changing number of batches: [the table](#settings-of-the-step) lists them, with the readings that hold
+for all methods. DeMo and 1-bit Adam are optimizers themselves, so they have all but `optimizer` and momentum.
+Weighted Sync SGD has `sizes` in place of `accumulation`.
 
 **Presets.** If a published method differs from another one only by a setting, it is that method with another
 default.

@@ -20,12 +20,12 @@ READINGS = """\
   each milestone. The moving rate a = lr rho, its bound and its warning use `lr` itself, the largest rate.
 - **Velocity.** v' = mu v - lr_t g holds every gradient with the rate of its step. torch.optim.SGD multiplies its
   velocity by the current rate instead; the two differ while the rate changes.
-- **Clipping.** The gradient that is applied is clipped: in Sync SGD, Pipe-SGD and PowerSGD, inside a chip and
-  before the switch of post-local SGD the mean (or sum) over workers; elsewhere each worker's own. Weight decay is
-  added afterwards.
+- **Clipping.** The gradient that is applied is clipped: in Sync SGD, weighted or not, Pipe-SGD and PowerSGD,
+  inside a chip and before the switches of post-local SGD and 1-bit Adam the mean (or sum) over workers; elsewhere
+  each worker's own. Weight decay is added afterwards.
 - **Weight decay.** With SGD, w x is part of the gradient, at the point of the gradient (torch.optim.SGD); with
   AdamW and Muon it shrinks the weights that the step finds, in elastic methods after the pull
-  (torch.optim.AdamW).
+  (torch.optim.AdamW). So it does in DeMo and 1-bit Adam.
 - **Servers.** Where a server applies gradients (Async SGD and its presets), clipping, weight decay and schedule
   are applied by the worker, before it pushes. Another optimizer than SGD needs `momentum_at = worker`.
 - **Muon** (Jordan et al. 2024) steps along the momentum of a matrix, orthogonalized by five Newton-Schulz

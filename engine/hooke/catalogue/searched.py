@@ -24,6 +24,10 @@ def check_tuning(spec: ExperimentSpec) -> Iterator[Fault]:
             if variant.search:
                 yield Fault(pointer("variants", i, "search"), "nothing is searched without `tuning`")
         return
+    if spec.tuning.sampler != "tpe" and spec.tuning.search != "optuna":
+        yield Fault(
+            "/tuning/sampler", f"no effect with the search `{spec.tuning.search}`: samplers are those of `optuna`"
+        )
     if spec.tuning.cluster and spec.tuning.cluster not in [cluster.name for cluster in spec.clusters]:
         yield Fault("/tuning/cluster", "no cluster of this experiment has this name")
     if spec.evaluation.every * MOST_EVALUATIONS < (spec.tuning.samples or 0):

@@ -18,7 +18,10 @@ from hooke.tuning.plan import Where
 HOW = {
     "quasi-random": "quasi-random search",
     "halving": "successive halving",
-    "optuna": "model-based search of Optuna",
+    "tpe": "model-based search of Optuna",
+    "gp": "model-based search of Optuna by a Gaussian process",
+    "random": "random search of Optuna",
+    "qmc": "quasi-random search of Optuna",
 }
 AS_GIVEN = "Settings are as given: no trials were made, so a claim is about these settings, not about the methods."
 OTHERS = " A claim is about these settings: another search might choose others."
@@ -47,7 +50,11 @@ def of_trials(spec: ExperimentSpec) -> str:
     if (tuning := spec.tuning) is None:
         return ""
     samples = f"{tuning.samples or spec.budget.samples:,} samples each"
-    return f"{HOW[tuning.search]}, {count(tuning.seeds, 'tuning seed')}, {samples}"
+    return f"{_how(tuning)}, {count(tuning.seeds, 'tuning seed')}, {samples}"
+
+
+def _how(tuning: Tuning) -> str:
+    return HOW[tuning.sampler if tuning.search == "optuna" else tuning.search]
 
 
 def refuted(name: str, cell: Mapping[int, bool], tuning_seeds: int) -> str | None:
@@ -90,7 +97,7 @@ class Effort:
         if self.tuning is None:
             return AS_GIVEN
         trials, seeds = count(self.tuning.trials + self.earlier, "trial"), count(self.tuning.seeds, "tuning seed")
-        how = HOW[self.tuning.search]
+        how = _how(self.tuning)
         where = f"on {self.tuning.cluster}" if self.tuning.cluster else "on each cluster and number of workers"
         began = "Each setting is the best of" if self.complete else "Settings are being chosen, each the best of"
         if self.complete and not self.measured:

@@ -85,21 +85,24 @@ class Verdict:
     comparisons: int = 1
     unfair: str | None = None
     """Why tuning does not allow a claim, such as unequal numbers of trials."""
+    blur: float = 0.0
+    """Half of the mean width of the ranges, a logarithm: evaluations make it smaller, further seeds do not."""
 
     @property
     def seeds_needed(self) -> int | None:
         """Return about how many seeds would show a ratio of WORTH_SHOWING with the spread seen so far.
 
         As many show it with probability POWER: t quantiles of both errors, as in the tables of sample sizes for a
-        paired t test. None without an interval, or if as many would not be enough as an experiment can have.
+        paired t test. What the evaluations leave open (`blur`) stays. None without an interval, or if as many
+        would not be enough as an experiment can have.
         """
         if self.low is None or self.high is None or self.pairs < LEAST_PAIRS or self.low <= 0:
             return None
         half = (math.log(self.high) - math.log(self.low)) / 2
-        spread = half * math.sqrt(self.pairs) / t_quantile(self.pairs - 1)
+        spread = (half - self.blur) * math.sqrt(self.pairs) / t_quantile(self.pairs - 1)
         for n in range(LEAST_PAIRS, MOST_SEEDS + 1):
             reach = t_quantile(n - 1) + t_quantile(n - 1, 2 * POWER - 1)
-            if spread * reach / math.sqrt(n) < SHOWN:
+            if self.blur + spread * reach / math.sqrt(n) < SHOWN:
                 return n
         return None
 
@@ -227,7 +230,8 @@ def _judge(logs: Sequence[Range], confidence: float = CONFIDENCE) -> Verdict:
     exact = mean_of([Range(log.point, log.point, log.point, log.open_below, log.open_above) for log in logs])
     found = Verdict("no claim", ratio_of(mean.point), ratio_of(mean.low), ratio_of(mean.high), len(logs))
     coarse = mean.p is not None and exact.p is not None and exact.p < 1 - CONFIDENCE <= mean.p
-    return _claimed(replace(found, coarse=coarse, p=mean.p, p_adjusted=mean.p))
+    blur = math.fsum(log.high - log.low for log in logs) / len(logs) / 2 if logs else 0.0
+    return _claimed(replace(found, coarse=coarse, p=mean.p, p_adjusted=mean.p, blur=blur))
 
 
 def _claimed(v: Verdict) -> Verdict:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hooke.comparison.intervals import Interval
-from hooke.comparison.verdict import LEAST_PAIRS, MARGIN, WORTH_SHOWING, Claim, Verdict
+from hooke.comparison.verdict import LEAST_PAIRS, MARGIN, SHOWN, WORTH_SHOWING, Claim, Verdict
 from hooke.spec.specification import Target
 
 
@@ -196,6 +196,8 @@ def _why_not(variant: str, baseline: str, v: Verdict) -> str:
         return f"{why}, and the remaining bound ({_ends(v)}) does not exclude 1"
     coarse = ", because times are only known to an evaluation interval: evaluate more often" if v.coarse else ""
     power = f"; about {v.seeds_needed} seeds would show a ratio of {WORTH_SHOWING:g}" if _worth_more(v) else ""
+    if v.blur >= SHOWN and not v.coarse:
+        power = f"; with evaluations this far apart no number of seeds would show a ratio of {WORTH_SHOWING:g}"
     return f"ratio {figure(v.ratio)}, and its 95% interval {_ends(v)} includes 1{coarse}{power}"
 
 

@@ -1,15 +1,14 @@
-"""The settings of local steps, which all methods share: optimizer, learning rate, momentum, clipping, schedule."""
+"""The settings of local steps: optimizer and momentum, beside those of every step (`hooke.methods.settings`)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from hooke.catalogue.algorithm import Algorithm
 from hooke.methods.muon import MuonStep
 from hooke.methods.rowwise import LazyAdamStep, RowAdamStep, RowStep
-from hooke.methods.schedule import Kind, Schedule
+from hooke.methods.settings import SCHEDULED, STEP, StepSettings
 from hooke.methods.steps import AdamStep, LocalStep, Step
 from hooke.spec.spaces import Space
 
@@ -24,10 +23,6 @@ ADAPTIVE: dict[str, type[AdamStep | LazyAdamStep | RowStep]] = {
     "lazy-adam": LazyAdamStep,
 }
 """Optimizers that scale each step by past gradients, and have no momentum of their own."""
-Share = Annotated[float, Field(gt=0, lt=1)]
-
-STEP: dict[str, Any] = {"group": "Settings of the step"}
-"""Marks the settings that the form shows together and that docs/algorithms.md lists once, for all methods."""
 ADAM_RATE = 0.03
 """Learning rates above this one are usual for SGD, but not for AdamW."""
 ADAM_ACCESSES = 23
@@ -36,12 +31,11 @@ ROW_ACCESSES = 6
 """The same of row-wise Adagrad: the mean and the scaling of the gradient, and its squares, twice."""
 
 
-class Descent(Algorithm):
-    """An algorithm whose workers take gradient steps.
+class Descent(StepSettings):
+    """An algorithm whose workers take gradient steps by any optimizer.
 
     The gradient that is applied is clipped; then SGD adds weight_decay x to it, at its point, while the other
-    optimizers shrink the weights (decoupled). The schedule multiplies lr, and nothing else. A worker's progress is
-    its own step t over its equal share of the budget, T = ceil(steps of the budget / P), in every method.
+    optimizers shrink the weights (decoupled).
     """
 
     search = {
@@ -56,12 +50,9 @@ class Descent(Algorithm):
             scale="log",
             when={"optimizer": ["adamw", "muon", "row-adagrad", "row-adam", "lazy-adam"]},
         ),
-        "warmup": Space(low=0.0, high=0.2, when={"schedule": ["cosine"]}),
-        "final_share": Space(low=0.0, high=0.2, when={"schedule": ["cosine"]}),
-        "milestone_factor": Space(low=0.1, high=0.5, when={"schedule": ["step"]}),
+        **SCHEDULED,
     }
 
-    lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Step length eta.")
     momentum: float = Field(0.0, ge=0, lt=1, title="Momentum", description="Factor of the velocity (mu); 0: none.")
     momentum_kind: Literal["heavy-ball", "nesterov"] = Field(
         "heavy-ball",
@@ -76,70 +67,6 @@ class Descent(Algorithm):
         "with a gradient.",
         json_schema_extra=STEP,
     )
-    weight_decay: float | None = Field(
-        0.0,
-        ge=0,
-        le=1,
-        title="Weight decay",
-        description="Part of the gradient with SGD; decoupled with others. Empty: the method's default.",
-        json_schema_extra=STEP,
-    )
-    clip_norm: float | None = Field(
-        None,
-        gt=0,
-        title="Clip norm",
-        description="Largest L2 norm of the gradient that is applied: the mean where workers apply a mean.",
-        json_schema_extra=STEP,
-    )
-    schedule: Kind = Field(
-        "constant", title="Schedule", description="Of the learning rate, over the budget.", json_schema_extra=STEP
-    )
-    warmup: float = Field(
-        0.0,
-        ge=0,
-        lt=1,
-        title="Warm-up",
-        description="Share of the budget in which the learning rate rises linearly, with any schedule.",
-        json_schema_extra=STEP,
-    )
-    final_share: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        title="Final share",
-        description="Share of the learning rate at the end, with the cosine schedule.",
-        json_schema_extra=STEP,
-    )
-    milestones: tuple[Share, ...] = Field(
-        (0.5, 0.75),
-        max_length=16,
-        title="Milestones",
-        description="Shares of the budget after which the learning rate is reduced, with the step schedule.",
-        json_schema_extra=STEP,
-    )
-    milestone_factor: float = Field(
-        0.1,
-        gt=0,
-        le=1,
-        title="Milestone factor",
-        description="Factor of the learning rate at each milestone, with the step schedule.",
-        json_schema_extra=STEP,
-    )
-    accumulation: int = Field(
-        1,
-        ge=1,
-        le=10_000,
-        title="Accumulation",
-        description="Gradients of successive batches that are averaged for one step.",
-        json_schema_extra=STEP,
-    )
-
-    @field_validator("milestones")
-    @classmethod
-    def _in_order(cls, value: tuple[float, ...]) -> tuple[float, ...]:
-        if list(value) != sorted(set(value)):
-            raise ValueError("write the milestones in ascending order, each once")
-        return value
 
     def warnings(self, workers: int) -> list[str]:
         """Return warnings on settings of the step that have no effect, or probably not the one intended."""
@@ -153,14 +80,7 @@ class Descent(Algorithm):
                 f"lr = {self.lr:g} is large for {self.optimizer}, whose steps have about this length in every "
                 "weight: usual values are 0.0001 to 0.01"
             )
-        for name, schedule in (("final_share", "cosine"), ("milestones", "step"), ("milestone_factor", "step")):
-            if self.schedule != schedule and getattr(self, name) != Descent.model_fields[name].default:
-                told.append(f"{name} has no effect with schedule = {self.schedule}: it belongs to {schedule}")
         return told
-
-    def gradients_per_step(self) -> int:
-        """Return the gradients that a worker averages for one step."""
-        return self.accumulation
 
     def decay(self) -> float:
         """Return the weight decay, with the method's default where none is given."""
@@ -174,12 +94,6 @@ class Descent(Algorithm):
         made = MuonStep if self.optimizer == "muon" else LocalStep
         nesterov = self.momentum_kind == "nesterov"
         return made(r, self.lr, self.momentum, nesterov, decay=decay, clip=clip, schedule=schedule)
-
-    def _scheduled(self, r: Rank) -> Schedule | None:
-        if self.schedule == "constant" and not self.warmup:
-            return None
-        reduced = (self.final_share, self.milestones, self.milestone_factor)
-        return Schedule(self.schedule, r.budget_steps, self.warmup, *reduced)
 
     def velocity_accesses(self) -> int:
         """Return the vector accesses that momentum adds to a step of SGD: 5 for heavy ball, 10 for Nesterov."""
@@ -204,7 +118,7 @@ class Descent(Algorithm):
 
     def vector_accesses(self, server: bool) -> float:
         """Return the vector reads and writes of one step; only workers take steps."""
-        own = self.velocity_accesses() + self.optimizer_accesses() + self.setting_accesses()
+        own = self.velocity_accesses() + self.optimizer_accesses()
         return super().vector_accesses(server) + (0 if server else own)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from hooke.methods.descent import STEP, Optimizer, Periodic
+from hooke.methods.descent import Optimizer, Periodic
+from hooke.methods.settings import STEP
 from hooke.spec.spaces import Space
 
 DECAY = 0.1

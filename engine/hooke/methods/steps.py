@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hooke.methods.moved import Moved, only_moved
 from hooke.methods.narrow import Weights
@@ -102,12 +102,12 @@ class Step:
         """Return the point of the next gradient: the weights, or the look-ahead point."""
         return self._r.params
 
-    def gradient(self, at: Vector | None = None) -> Vector:
-        """Return this rank's next gradient, at `point` or at the given one."""
+    def gradient(self, at: Vector | None = None, **how: Any) -> Vector:
+        """Return this rank's next gradient, at `point` or at the given one; `how`: as of `Rank.gradient`."""
         at, x = self.point() if at is None else at, self._r.params
         if self._kept is not None:
             self._at = self._kept.copy_(x) if at is x else at
-        return self._r.gradient(at=None if at is x else at)
+        return self._r.gradient(at=None if at is x else at, **how)
 
     def move(self, g: Vector, parts: int = 1) -> tuple[Vector, float]:
         """Update the optimizer's state with the sum of `parts` gradients; return the step as (vector, factor)."""
@@ -116,6 +116,16 @@ class Step:
     def apply(self, g: Vector, parts: int = 1) -> None:
         """Step the weights along this gradient, the sum of `parts`."""
         raise NotImplementedError
+
+    def average(self, g: Vector, parts: int = 1) -> None:
+        """Make this sum of `parts` gradients their mean, clipped; for a method that takes the step itself."""
+        if (factor := self._to_mean(g, parts)) != 1:
+            g.mul_(factor)
+
+    def shrink(self) -> None:
+        """Shrink the weights by the weight decay times the rate; likewise."""
+        if self._decay:
+            self._r.params.mul_(1 - self.lr * self._decay)
 
     def _to_mean(self, g: Vector, parts: int) -> float:
         """Return the factor from this sum of gradients to their mean, clipped."""

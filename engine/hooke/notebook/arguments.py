@@ -6,13 +6,14 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from hooke.catalogue.expand import PlannedRun, experiment_warnings
 from hooke.errors import ArgumentError, DataInvalid, Fault, NotFound, SpecError
 from hooke.notebook.network import Network
 from hooke.notebook.values import plain, real, whole
 from hooke.spec.specification import ExperimentSpec
+from hooke.spec.tuning import Sampler
 
 MAPPINGS = {
     "search": "maps parameters to their search spaces, such as {'lr': {'low': 0.01, 'high': 1, 'scale': 'log'}}",
@@ -23,6 +24,7 @@ MAPPINGS = {
 ABOUT_A_METHOD = ("algorithm", "communication", *MAPPINGS)
 """Keys of a method's settings that are not parameters of its algorithm."""
 SEARCHES = ("quasi-random", "halving", "optuna")
+SAMPLERS: tuple[str, ...] = get_args(Sampler)
 MOST_SHOWN = 6
 """Faults in one message."""
 _NOT_COMMUNICATION = "`{}` is a mapping of settings, such as {{'wire': 'bf16'}}, not {!r}"
@@ -41,6 +43,7 @@ _NAMES = {
     ("tuning", "trials"): "trials",
     ("tuning", "seeds"): "tuning_seeds",
     ("tuning", "search"): "search",
+    ("tuning", "sampler"): "sampler",
     ("tuning", "samples"): "trial_samples",
     ("tuning",): "trials",
     ("clusters", "0", "workers"): "workers",
@@ -91,17 +94,23 @@ def _variant(name: str, settings: object, communication: Mapping[str, Any] | Non
     }
 
 
-def tuning(trials: Any, seeds: Any, search: str | None, samples: Any) -> dict[str, Any]:
+def tuning(trials: Any, seeds: Any, search: str | None, samples: Any, sampler: str | None) -> dict[str, Any]:
     """Return the tuning of an experiment, if there is one, as a part of it; `samples`: the budget of a trial."""
     if trials is None:
-        given = {"search": search, "tuning_seeds": seeds, "trial_samples": samples}
+        given = {"search": search, "sampler": sampler, "tuning_seeds": seeds, "trial_samples": samples}
         unused(given, "without `trials`, the number of settings to try")
         return {}
     if search not in (None, *SEARCHES):
         raise ArgumentError(f'`search` is "quasi-random", "halving" or "optuna", not {search!r}')
     found = {"trials": whole("trials", trials), "seeds": 1 if seeds is None else whole("tuning_seeds", seeds)}
-    shorter = {} if samples is None else {"samples": whole("trial_samples", samples)}
-    return {"tuning": found | {"search": search or SEARCHES[0]} | shorter}
+    more: dict[str, Any] = {} if samples is None else {"samples": whole("trial_samples", samples)}
+    if sampler is not None:
+        if sampler not in SAMPLERS:
+            raise ArgumentError(f"`sampler` is one of {', '.join(SAMPLERS)}, not {sampler!r}")
+        if search != "optuna":
+            raise ArgumentError('`sampler`: no effect without `search="optuna"`, whose samplers these are')
+        more["sampler"] = sampler
+    return {"tuning": found | {"search": search or SEARCHES[0]} | more}
 
 
 def unused(given: Mapping[str, Any], why: str) -> None:
@@ -154,11 +163,16 @@ def named(labels: Sequence[str], world: str, workload: bool) -> Iterator[None]:
         yield
     except SpecError as error:
         name_of = functools.partial(argument, labels=labels, world=world, workload=workload)
-        said = list(dict.fromkeys(f"`{name_of(each)}`: {each.message}" for each in error.faults))
+        said = list(dict.fromkeys(f"`{name_of(each)}`: {_without_auto(each.message)}" for each in error.faults))
         more = [f"and {len(said) - MOST_SHOWN} more"] if len(said) > MOST_SHOWN else []
         raise ArgumentError("; ".join(said[:MOST_SHOWN] + more)) from None
     except (DataInvalid, NotFound) as error:
         raise ArgumentError(str(error)) from error
+
+
+def _without_auto(message: str) -> str:
+    """Return what is wrong with a number: in its place an experiment may have the word `auto`, a program not."""
+    return message.removesuffix(", or: Input should be 'auto'")
 
 
 def argument(fault: Fault, labels: Sequence[str], world: str = "virtual", workload: bool = False) -> str:

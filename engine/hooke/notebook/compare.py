@@ -29,6 +29,7 @@ from hooke.notebook.values import plain, real, whole
 from hooke.objective.calibrate import calibrated
 from hooke.objective.given_workload import Given, workload_of
 from hooke.spec.specification import ExperimentSpec
+from hooke.spec.tuning import Sampler
 from hooke.tuning.plan import Plan
 
 PASSES = 30
@@ -57,6 +58,7 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     tuning_seeds: int | None = None,
     trial_samples: int | None = None,
     search: Literal["quasi-random", "halving", "optuna"] | None = None,
+    sampler: Sampler | None = None,
     network: Network | str | None = None,
     world: Literal["virtual", "mpi"] = "virtual",
     batch: int = 32,
@@ -83,6 +85,7 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     `target`: value of `metric` on the validation part at which a run ends. `baseline`: the method that the others
     are compared with; None: the first. `seeds`: runs per method. `trials`: settings tried per method, each with
     `tuning_seeds` runs (1) that are not reported, of `trial_samples` (`samples`); None: settings as given.
+    `sampler`: of the search "optuna"; None: "tpe".
     `network`: see `Network`; None: 10 Gb/s Ethernet. `world`: "virtual" time in this process, or "mpi", real
     processes. `samples`: budget of a run, gradients x batch over all workers; None: 30 passes. `evaluate_every`:
     samples between evaluations; None: a fiftieth of the budget. `seconds_per_sample`: simulated time of forward
@@ -114,7 +117,7 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
         "compute": {"device": device, "precision": precision},
     }
     meter = Meter(progress)
-    document |= arguments.tuning(trials, tuning_seeds, search, trial_samples)
+    document |= arguments.tuning(trials, tuning_seeds, search, trial_samples, sampler)
     if world == "mpi":
         simulated = {"network": network, "seconds_per_sample": seconds_per_sample}
         arguments.unused(simulated, 'with world="mpi", whose times are real')
@@ -182,7 +185,7 @@ def _played(plan: Plan, given: type[Workload] | None, meter: Meter) -> Compariso
     notes: list[str] = []
 
     def done() -> Comparison:
-        told, searches = tuple(dict.fromkeys(notes)), searches_of(plan, [run.figures for run in runs])
+        told, searches = tuple(dict.fromkeys(notes)), searches_of(plan, runs)
         return Comparison(plan.spec, tuple(runs), planned, interrupted, told, folder, searches)
 
     try:

@@ -35,7 +35,7 @@ COLUMNS = (
 )
 MEASURED = [each for each in COLUMNS if each not in ("method", "runs", "reached", "claim")]
 """Columns of figures that may be unknown: NaN in the table, None in the rows."""
-UNKNOWN = ("reached", "median_time")
+UNKNOWN = ("reached", "median_time", "core_hours")
 """The same of `searches`."""
 INTERRUPTED = "Interrupted: these are the runs that had ended before."
 
@@ -146,7 +146,7 @@ class Comparison:
         """Return one row per method that was tuned: the columns are the fields of `MethodSearch`. Needs pandas.
 
         How much depends on the setting (share of the trials that met the target, time of the median trial), the
-        cost in samples, the chosen values, those at an edge of their space, and wider spaces for these.
+        cost in samples and core hours, the chosen values, those at an edge of their space, and wider spaces.
         """
         pandas = needed("pandas", "the table of searches", "`runs` has their trials")
         names = [field.name for field in fields(MethodSearch)]

@@ -43,6 +43,8 @@ class ComparedRun:
     evaluations: tuple[Evaluation, ...] = ()
     why: str = ""
     """Why it failed."""
+    core_seconds: float | None = None
+    """Processor seconds of this process meanwhile, or seconds times real ranks; None: loaded or not started."""
 
 
 def not_started(run: PlannedRun) -> ComparedRun:
@@ -70,8 +72,11 @@ def execute(run: PlannedRun, folder: Path, given: type[Workload] | None, look: L
     """
     prepare(folder, run.spec)
     play = _play_virtual if run.spec.world == "virtual" else _play_mpi
+    of_all = run.ranks if run.spec.world == "mpi" else 1
+    clock = time.process_time if run.spec.world == "virtual" else time.monotonic
+    began = clock()
     state, diverged, why, interrupted = play(run.spec, folder, given, look)
-    planned = not_started(run)
+    planned = replace(not_started(run), core_seconds=of_all * (clock() - began))
     figures = journals.filled_in(replace(planned.figures, state=state, diverged=diverged), folder)
     scored = journals.evaluations(folder, run.ranks)
     return replace(planned, figures=figures, folder=folder, evaluations=tuple(scored), why=why), interrupted

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hooke.comparison.figures import RunFigures
 from hooke.comparison.trials import known
 from hooke.comparison.wording import listed
+from hooke.notebook.running import ComparedRun
 from hooke.spec.spaces import Edge
 from hooke.tuning.plan import Plan
 from hooke.tuning.search import median_time, share_met
@@ -32,12 +32,15 @@ class MethodSearch:
     at_edge: Mapping[str, Edge]
     """The chosen values that lie at an end of their space, so that a better one may lie beyond."""
     wider: Mapping[str, Mapping[str, Any]]
-    """Spaces that reach beyond, as `search` of the method takes them. Choices have none."""
+    """Spaces that reach beyond, as `search` of the method takes them; none of choices without a rule."""
+    core_hours: float | None = None
+    """What its trials took: processor time in virtual time, a core for each rank under MPI."""
 
 
-def searches_of(plan: Plan, runs: Iterable[RunFigures]) -> tuple[MethodSearch, ...]:
+def searches_of(plan: Plan, runs: Iterable[ComparedRun]) -> tuple[MethodSearch, ...]:
     """Return the searches of a plan, given its runs so far."""
-    trials = [run for run in runs if run.rung is not None]
+    made = [run for run in runs if run.figures.rung is not None]
+    trials = [run.figures for run in made]
     results, found = known(plan.spec, trials), []
     for where, search in plan.searches.items():
         own, variant, offer = results.get(where, {}), plan.locations[where][0], plan.offer(where)
@@ -55,6 +58,7 @@ def searches_of(plan: Plan, runs: Iterable[RunFigures]) -> tuple[MethodSearch, .
                 setting={name: values[name] for name in free_spaces(variant, offer) if name in values},
                 at_edge={name: at.end for name, at in ends.items()},
                 wider={n: at.wider.model_dump(exclude_defaults=True) for n, at in ends.items() if at.wider},
+                core_hours=sum(run.core_seconds or 0.0 for run in made if run.figures.variant == where[0]) / 3600,
             )
         )
     return tuple(found)

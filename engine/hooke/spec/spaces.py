@@ -143,10 +143,11 @@ class Space(Frozen):
     def widened(self, edge: Edge, share: float = 0.5) -> Space:
         """Return an interval that reaches beyond an end by a share of its width, on its scale.
 
-        Raises ValueError for choices, and if there is no such interval.
+        Of choices: with one more, if the three at this end have one ratio, or else one distance. Raises ValueError
+        if there is no such space.
         """
         if self.choices is not None:
-            raise ValueError("choices have no width: add choices")
+            return self._with_next(edge, self.choices)
         low, high = self._ends()
         reach = (high - low) * share
         try:
@@ -158,6 +159,19 @@ class Space(Frozen):
         if not wider._low <= self._low < self._high <= wider._high:  # rounding took more than the reach
             raise ValueError("this interval cannot be widened there")
         return wider
+
+    def _with_next(self, edge: Edge, choices: list[Scalar]) -> Space:
+        numbers = sorted(choice for choice in choices if _is_number(choice))
+        a, b, c = (numbers[:3] if edge == "low" else numbers[:-4:-1]) if len(numbers) > 2 else (0, 0, 1)
+        following = 2 * a - b if math.isclose(b - a, c - b) else None
+        if a * b > 0 and math.isclose(b * b, a * c):
+            following = a * a / b
+        if following is None or not self.ordered:
+            raise ValueError("these choices do not say what follows them: add choices")
+        whole = all(isinstance(number, int) for number in numbers) and float(following).is_integer()
+        added = int(following) if whole else float(f"{following:.6g}")
+        more = [added, *choices] if edge == "low" else [*choices, added]
+        return Space.model_validate(self.model_dump() | {"choices": more})
 
     @property
     def _low(self) -> float:

@@ -8,6 +8,8 @@ from pydantic import Field, StringConstraints
 
 from hooke.spec.frozen import Frozen, Name
 
+Sampler = Literal["tpe", "gp", "random", "qmc"]
+
 
 class Tuning(Frozen):
     """Choice of each variant's free parameters by trial runs; the same effort for every variant.
@@ -23,7 +25,14 @@ class Tuning(Frozen):
         title="Search",
         description="Every trial with the whole budget; or successive halving, in which the better half of the "
         "trials goes on with twice the budget: both with settings of a scrambled Halton sequence. Or Optuna, "
-        "which proposes the second half of the settings from the results so far.",
+        "whose sampler proposes settings.",
+    )
+    sampler: Sampler = Field(
+        "tpe",
+        exclude_if=lambda value: value == "tpe",  # documents without it keep their fingerprint
+        title="Sampler",
+        description="Of Optuna. From the results so far: a tree-structured Parzen estimator (tpe) or a Gaussian "
+        "process (gp). All at once: random points, or a scrambled Sobol' sequence (qmc).",
     )
     samples: int | None = Field(
         None, ge=1, le=10**12, title="Samples", description="Budget of a trial's run; empty: that of a run."

@@ -28,7 +28,7 @@ from hooke.spec.limits import Budget
 from hooke.spec.pointers import pointer
 from hooke.spec.specification import ExperimentSpec, Variant
 from hooke.tuning.continued import Earlier, Trials, Tried, Where, brackets, differences, outside
-from hooke.tuning.model_based import BATCH, MISSING, installed, proposals, quasi_random_trials
+from hooke.tuning.optuna_search import BATCH, first_settings, lacking, remembered, waits
 from hooke.tuning.search import Known, Search, TrialKey, rungs, tuning_seeds
 from hooke.tuning.settings import settings, why_none
 
@@ -80,8 +80,8 @@ class Plan:
                 offer = location.offered.algorithms[variant.algorithm]
                 workers = min(location.workers, offer.max_workers or location.workers)
                 self.locations.setdefault((variant.name, location.cluster.name, workers), (variant, location))
-        if self.spec.tuning and self.spec.tuning.search == "optuna" and not installed():
-            raise SpecError([Fault("/tuning/search", MISSING)])
+        if self.spec.tuning and (why := lacking(self.spec.tuning)):
+            raise SpecError([why])
         faults = [fault for each in self._earlier for fault in differences(self.spec, each.spec)]
         for where in self.locations:
             if where[1] == (deciding or where[1]):
@@ -138,20 +138,21 @@ class Plan:
             return [own[trial].parameters for trial in sorted(own)]
         if tuning is None:
             return []
-        first = quasi_random_trials(tuning.trials) if tuning.search == "optuna" else tuning.trials
-        return settings(first, variant, offer, where[2], before)
+        if tuning.search == "optuna":
+            return first_settings(tuning, variant, offer, where[2], before)
+        return settings(tuning.trials, variant, offer, where[2], before)
 
     def _proposed(self, where: Where, offer: JoinedOffer, search: Search) -> Search:
         """Return a search with the trials that Optuna proposes after all others have ended."""
         tuning, known = self.spec.tuning, self._known.get(where, {})
-        if tuning is None or tuning.search != "optuna" or search.own_trials >= tuning.trials:
+        if tuning is None or not waits(tuning) or search.own_trials >= tuning.trials:
             return search
         if not search.ended(known):
             return replace(search, to_come=True)
         count = min(BATCH, tuning.trials - search.own_trials)
         tried, ranking = self.settings[where], search.ranking(known)
         usable = [trial for trial in ranking if search.usable(trial, known)]
-        more = proposals(count, self.locations[where][0], offer, where[2], tried, usable)
+        more = remembered(tuning.sampler, count, self.locations[where][0], offer, where[2], tried, usable)
         self.settings[where] = [*tried, *more]
         own = search.own_trials + len(more)
         return replace(search, own_trials=own, to_come=bool(more) and own < tuning.trials)

@@ -94,20 +94,26 @@ class AtEdge:
 
     end: Edge
     wider: Space | None
-    """A space that reaches further; None for choices."""
+    """A space that reaches further; None where choices do not say what follows them."""
 
 
 def edges(values: Mapping[str, Any], variant: Variant, offer: Searchable) -> dict[str, AtEdge]:
     """Return the searched parameters whose value lies at an end of its space that could be moved further."""
     found = {}
     for name, space in free_spaces(variant, offer).items():
-        if not space.applies(values) or (end := space.edge(values.get(name))) is None:
-            continue
-        if space.choices is not None:
-            found[name] = AtEdge(end, None)
-        elif wider := next(_wider(space, end, name, values, offer), None):
-            found[name] = AtEdge(end, wider)
+        if space.applies(values) and (end := space.edge(values.get(name))) is not None:
+            wider = next(_wider(space, end, name, values, offer), None)
+            if wider or not _says_what_follows(space, end):
+                found[name] = AtEdge(end, wider)
     return found
+
+
+def _says_what_follows(space: Space, end: Edge) -> bool:
+    """Return whether a space could be widened, if the parameter took more values: not so some choices."""
+    try:
+        return space.choices is None or bool(space.widened(end))
+    except ValueError:
+        return False
 
 
 def _wider(space: Space, end: Edge, name: str, values: Mapping[str, Any], offer: Searchable) -> Iterator[Space]:
@@ -117,10 +123,15 @@ def _wider(space: Space, end: Edge, name: str, values: Mapping[str, Any], offer:
             wider = space.widened(end, share)
         except ValueError:
             continue
-        limit = getattr(wider, end)
-        value = round(limit) if space.integer else limit
-        if limit != getattr(space, end) and not offer.resolve({**values, name: value})[1]:
+        value = _end_of(wider, end)
+        if value != _end_of(space, end) and not offer.resolve({**values, name: value})[1]:
             yield wider
+
+
+def _end_of(space: Space, end: Edge) -> Any:
+    if space.choices is not None:
+        return space.choices[0 if end == "low" else -1]
+    return round(getattr(space, end)) if space.integer else getattr(space, end)
 
 
 def _values(start: Mapping[str, Any], spaces: Mapping[str, Space], point: list[float]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import {
   outcomeOf,
   progressOf,
   trialWords,
+  widerOf,
 } from "@/features/experiment/trials";
 import { search, TRIALS, trial, tuning } from "../support/fixtures/tuning";
 
@@ -53,6 +54,15 @@ it("figures are seconds, virtual ones called so, or accuracies", () => {
   expect(measureTitle("seconds", true)).toBe("Time to target (virtual s)");
   expect(measureTitle("seconds", false)).toBe("Time to target (s)");
   expect(measureTitle("accuracy", true)).toBe("Validation accuracy");
+});
+
+it("a wider space of several places has all that they widen: an interval, or choices", () => {
+  const at = (low: number, high: number, choices: number[]) =>
+    search({ variant: "a", wider: { lr: { low, high }, rank: { choices } } });
+  const found = widerOf([at(0.01, 1, [1, 2, 4]), at(0.001, 0.1, [2, 4, 8])]);
+  expect(found).toEqual([
+    { variant: "a", spaces: { lr: { low: 0.001, high: 1 }, rank: { choices: [1, 2, 4, 8] } } },
+  ]);
 });
 
 describe("progress", () => {

@@ -55,6 +55,18 @@ describe("tuning", () => {
     expect(written().tuning).toEqual({ trials: 8, search: "halving", samples: 60_000 });
   });
 
+  it("has a sampler where Optuna searches, and as long as one is given", async () => {
+    const { user, written } = await tuned();
+    const chosen = (name: string, value: string) =>
+      user.selectOptions(part("tuning").getByLabelText(name), value);
+    expect(part("tuning").queryByLabelText("Sampler")).toBeNull();
+    await chosen("Search", "optuna");
+    await chosen("Sampler", "gp");
+    expect(written().tuning).toEqual({ search: "optuna", sampler: "gp" });
+    await chosen("Search", "halving");
+    expect(part("tuning").getByLabelText("Sampler")).toHaveValue("gp");
+  });
+
   it("may be decided by one of the experiment's clusters", async () => {
     const { user, written } = await tuned();
     const where = part("tuning").getByLabelText("Trials on");

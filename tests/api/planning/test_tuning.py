@@ -1,9 +1,11 @@
 """A tuned experiment from its submission to its verdict, with every trial played by hand."""
 
+import inspect
 import math
 
 import pytest
 from hooke.spec.states import RunState
+from hooke.tuning import optuna_search
 from hooke_api.models import Cluster, Run
 from hooke_api.planning.steps import Planner
 from sqlalchemy import delete, select
@@ -103,6 +105,24 @@ def test_trials_come_first_and_the_best_settings_are_measured_on_other_seeds(ser
     rows = {row["variant"]: row for row in comparison["rows"]}
     assert {row["runs"] for row in rows.values()} == {3}, "trials are in no row"
     assert rows["sync"]["speed_up"]["claim"] == "faster"
+
+
+def test_a_model_is_asked_before_the_database_is_locked(service, monkeypatch):
+    """It may take seconds, in which nobody could write."""
+    pytest.importorskip("optuna")
+    asked, original = [], optuna_search.proposals
+
+    def proposals(*given):
+        asked.append({frame.function for frame in inspect.stack(context=0)})
+        return original(*given)
+
+    monkeypatch.setattr(optuna_search, "proposals", proposals)
+    service.submit(**TUNED | {"tuning": {"trials": 3, "search": "optuna"}})
+    assert len(trials(service)) == 4
+    play(service, by_rate)
+    assert {run["trial"] for run in trials(service) if run["variant"] == "sync"} == {1, 2, 3}
+    assert (len(trials(service)), len(reported(service))) == (6, 6)
+    assert len(asked) == 2 and all("propose" in by and "advance" not in by for by in asked)
 
 
 def test_a_variant_with_fewer_trials_makes_no_claim(service):

@@ -67,6 +67,12 @@ DIVERGED = QUICK | {0: diverged(0.1), 1: diverged(0.2)}
             "times are only known to an evaluation interval: evaluate more often (3 seeds).",
         ),
         (
+            between(*[(3, 4)] * 3),
+            between(*[(3, 4)] * 3),
+            "Not shown that V and B differ: ratio 1.0, and its 95% interval 0.50 to 2.0 includes 1; with "
+            "evaluations this far apart no number of seeds would show a ratio of 1.3 (3 seeds).",
+        ),
+        (
             between((10, 11), (11, 12), (10, 11)),
             between((0, 5), (0, 5.1), (0, 4.9)),
             "V reaches the target at least 1.8x faster than B "

@@ -48,6 +48,8 @@ def observed(case: Case, reports: list[Played]) -> Observed:
         draw = torch.randn(count, generator=torch.Generator().manual_seed(case.seed))
         return draw.numpy().astype(np.float64)
 
+    sizes = case.values["sizes"] if "split" in case.values else (1,)
+    joined = case.values.get("accumulation", 1) * sum(sizes) / len(sizes)
     return Observed(
         values=case.values,
         workers=case.workers,
@@ -59,7 +61,7 @@ def observed(case: Case, reports: list[Played]) -> Observed:
         normal=normal,
         seed=case.seed,
         period=case.values[case.kind.period_field] if case.kind.period_field else 1,
-        budget_steps=math.ceil(case.budget / (case.workers * BATCH * case.values.get("accumulation", 1))),
+        budget_steps=math.ceil(case.budget / (case.workers * BATCH * joined)),
     )
 
 

@@ -149,6 +149,13 @@ STEPS = [
 ]
 
 
+@pytest.mark.parametrize("name", ["demo", "onebit-adam"])
+def test_a_step_of_its_own_keeps_what_accumulates_alone(name):
+    worker, _, resolved, _ = counted(name, {"weight_decay": 0.1, "clip_norm": 1.0, "accumulation": 2})
+    assert of_step(resolved) == 1
+    assert worker == HELD[name].worker  # the sum is the rank's own, beside those of the method
+
+
 @pytest.mark.parametrize("parameters", STEPS, ids=lambda step: "-".join(map(str, step.values())))
 def test_a_step_keeps_as_many_vectors_as_predicted(parameters):
     lower = {"lr": 0.001} if "optimizer" in parameters else {}

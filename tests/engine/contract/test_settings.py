@@ -7,7 +7,7 @@ import pytest
 from hooke.catalogue.algorithm import catalogue
 from hooke.catalogue.validation import validate_run
 from hooke.errors import SpecError
-from hooke.methods.descent import Descent
+from hooke.methods.settings import StepSettings
 
 from tests.engine.contract import suite
 from tests.engine.contract.cases import BATCH, Case
@@ -24,14 +24,16 @@ def together(settings):
     """Return one case of every method with them and with equations: on 2 workers, if it may, else on 1."""
     found = []
     for case in suite.claims("reference", [*suite.defaults((2,)), *suite.defaults((1,))]):
-        if not issubclass(case.kind, Descent):
+        if not issubclass(case.kind, StepSettings):
             continue
         if case.algorithm in [each.algorithm for each in found] or (suite.free(case) and case.workers > 1):
             continue
         own = {"momentum_at": "worker"} if "momentum_at" in case.values and settings is ADAM else {}
         low = {"rank": 4} if "rank" in case.values else {}  # uncut: see `assert_follows`
+        split = {"sizes": (1, 3), "accumulation": 1} if "split" in case.values else {}  # sizes instead
         long = replace(case, steps=20, objective=replace(case.objective, kick=2.0))
-        found.append(long.given(settings | own | low))
+        known = {name: value for name, value in settings.items() if name in case.values}
+        found.append(long.given(known | own | low | split))
     return found
 
 
@@ -51,7 +53,14 @@ def test_adam_with_all_settings_follows_the_equations(played, case):
     assert_follows(case, played(case, "virtual"), 5e-6)
 
 
-@pytest.mark.parametrize("name", ["sync-easgd", "async-sgd", "hogwild-sgd"])
+def test_every_method_has_the_settings_but_those_that_say_why():
+    without = {name for name, kind in catalogue().items() if not issubclass(kind, StepSettings)}
+    assert without == {"adaptive-sgd", "hogbatch"}, "their rates follow batches of changing sizes"
+    taken = {case.algorithm for case in (*together(SGD), *together(ADAM))}
+    assert taken == {case.algorithm for case in suite.claims("reference", suite.defaults((1, 2)))} - without
+
+
+@pytest.mark.parametrize("name", ["sync-easgd", "async-sgd", "hogwild-sgd", "demo", "onebit-adam"])
 def test_every_setting_has_an_effect(played, name):
     """What the tests above compare would differ without any one of them."""
     case = next(each for each in together(SGD) if each.algorithm == name)
@@ -117,6 +126,7 @@ def document(name, **parameters):
         ("sgd", {"milestones": [0.5, 1.2]}, "milestones/1", "less than 1"),
         ("sgd", {"warmup": 1.0}, "warmup", "less than 1"),
         ("sync-sgd", {"clip_norm": 0}, "clip_norm", "greater than 0"),
+        ("weighted-sync-sgd", {"accumulation": 2}, "accumulation", "`sizes` are the batches that a step adds up"),
         ("diloco", {"inner": "sgd", "optimizer": "adamw"}, "", "`inner` is now `optimizer`: give the current"),
         ("diloco", {"decay": 2.0}, "weight_decay", "less than or equal to 1"),
     ],

@@ -68,7 +68,7 @@ def shared():
         ({"target": np.float32("nan")}, "`target`: "),
         ({"seconds_per_sample": np.True_}, "`seconds_per_sample` is a number, such as 2e-5, not (np.)?True"),
         ({"metric": "f1"}, '`metric` is "accuracy" or "loss"'),
-        ({"workers": 0}, "`workers`: Input should be greater than or equal to 1"),
+        ({"workers": 0}, "^`workers`: Input should be greater than or equal to 1$"),
         ({"seeds": 0}, "`seeds`: "),
         ({"trials": 1}, "`trials`: "),
         ({"batch": 0}, "`batch`: "),
@@ -126,6 +126,9 @@ def shared():
             r"`methods\['sgd'\]\['search'\]\['lr'\]`: a log scale needs `low` > 0",
         ),
         ({"search": "halving"}, "`search`: no effect without `trials`"),
+        ({"sampler": "gp"}, "`sampler`: no effect without `trials`"),
+        ({"sampler": "gp", "trials": 4}, '`sampler`: no effect without `search="optuna"`'),
+        ({"sampler": "x", "trials": 4, "search": "optuna"}, "`sampler` is one of tpe, gp, random, qmc, not 'x'"),
         ({"target": None, "metric": "loss"}, "`metric`: no effect without `target`"),
         (
             {"trials": 4, "methods": {"sgd": {"search": {"rate": {"low": 0, "high": 1}}}}},

@@ -2,6 +2,7 @@
 
 import json
 import statistics
+import time
 from dataclasses import replace
 
 import hooke
@@ -19,12 +20,26 @@ SLOW = {"low": 0.001, "high": 0.2, "scale": "log"}
 
 
 @pytest.fixture(scope="module")
-def found():
+def found(took):
     methods = {
         "sync-sgd": FIXED | {"search": {"lr": SLOW}},
         "local-sgd": FIXED | {"lr": 0.2, "search": {"period": {"low": 1, "high": 8, "integer": True}}},
     }
-    return hooke.compare(methods, **GIVEN, **OFTEN | {"seeds": 3}, trials=4, trial_samples=640, target=0.75)
+    before = time.process_time()
+    made = hooke.compare(methods, **GIVEN, **OFTEN | {"seeds": 3}, trials=4, trial_samples=640, target=0.75)
+    took.append(time.process_time() - before)
+    return made
+
+
+@pytest.fixture(scope="module")
+def took():
+    """Processor seconds of the comparison."""
+    return []
+
+
+def test_what_the_runs_cost_is_what_the_process_has_spent(found, took):
+    spent = sum(run.core_seconds for run in found.runs)
+    assert 0.2 * took[0] < spent < took[0], "the rest plans, and measures the compute time"
 
 
 def trials_of(found, name):
@@ -44,6 +59,7 @@ def test_searches_are_those_of_the_trials(found):
         assert row.median_time == pytest.approx(median) or (np.isnan(row.median_time) and median == float("inf"))
         assert {run.spec.budget.samples for run in runs} == {640}
         assert row.samples == sum(run.figures.samples for run in runs)
+        assert row.core_hours * 3600 == pytest.approx(sum(run.core_seconds for run in runs))
         best = min((run for run in runs if run.figures.time_to_target), key=lambda run: run.figures.time_to_target)
         assert row.setting.items() <= best.spec.algorithm.parameters.items()
         assert set(row.setting) == ({"lr"} if name == "sync-sgd" else {"period"})

@@ -4,6 +4,7 @@ import pytest
 from hooke.catalogue.offers import here
 from hooke.catalogue.validation import validate_experiment
 from hooke.errors import SpecError
+from hooke.spec.spaces import Space
 from hooke.spec.specification import Variant
 from hooke.tuning.plan import Plan
 from hooke.tuning.search import TrialKey, TrialResult
@@ -207,10 +208,20 @@ def test_an_end_that_the_parameter_cannot_pass_is_no_edge():
     assert 1 < lr[1].wider.high <= 10, "the largest rate that the method takes is 10"
 
 
-def test_choices_have_edges_but_cannot_be_widened_for_you():
-    values = dict(offer("powersgd").resolve({"rank": 4, "lr": 0.05})[0])
-    found = edges(values, variant("powersgd"), offer("powersgd"))
-    assert (found["rank"].end, found["rank"].wider) == ("high", None)
+@pytest.mark.parametrize(
+    ("choices", "rank", "end", "wider"),
+    [
+        ([1, 2, 4], 4, "high", [1, 2, 4, 8]),
+        ([1, 2, 4], 1, None, None),  # a rank of less than 1 cannot be
+        ([1, 2, 9], 9, "high", None),  # a better one may lie beyond, but which?
+        ([1, 2, 9], 2, None, None),
+    ],
+)
+def test_choices_have_edges_too(choices, rank, end, wider):
+    made, chosen = offer("powersgd"), variant("powersgd", search={"rank": {"choices": choices}})
+    found = edges(made.resolve({"rank": rank, "lr": 0.05})[0], chosen, made).get("rank")
+    assert (found and found.end) == end
+    assert (found.wider if found else None) == (wider and Space(choices=wider))
 
 
 def test_trials_then_the_best_of_them_on_the_reported_seeds():

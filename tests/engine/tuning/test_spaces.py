@@ -89,8 +89,29 @@ def test_a_wider_space_holds_the_old_one():
     assert space.widened("high") == Space(low=0.001, high=1.0, scale="log")
     assert space.widened("low") == Space(low=0.0001, high=0.1, scale="log")
     assert Space(low=0.0, high=0.9, scale="reverse-log").widened("high").high < 1
-    with pytest.raises(ValueError, match="add choices"):
-        Space(choices=[1, 2]).widened("low")
+
+
+@pytest.mark.parametrize(
+    ("choices", "end", "wider"),
+    [
+        ([1, 2, 4, 8], "high", [1, 2, 4, 8, 16]),
+        ([1, 2, 4, 8], "low", [0.5, 1, 2, 4, 8]),
+        ([0, 1, 2, 4], "high", [0, 1, 2, 4, 8]),
+        ([0, 1, 2, 4], "low", [-1, 0, 1, 2, 4]),
+        ([0.1, 0.01, 0.001], "low", [0.0001, 0.1, 0.01, 0.001]),
+        ([16, 8, 24], "high", [16, 8, 24, 32]),
+        ([-4, -2, -1], "low", [-8, -4, -2, -1]),
+    ],
+)
+def test_choices_are_widened_by_the_one_that_follows(choices, end, wider):
+    assert Space(choices=choices).widened(end) == Space(choices=wider)
+
+
+@pytest.mark.parametrize("choices", [[1, 2], [1, 2, 9], ["a", "b", "c"], [None, 1, 2, 4], [False, True]])
+def test_what_follows_other_choices_is_not_known(choices):
+    for end in ("low", "high"):
+        with pytest.raises(ValueError, match="add choices"):
+            Space(choices=choices).widened(end)
 
 
 def test_values_near_1_keep_four_digits_of_their_distance_to_1():

@@ -9,7 +9,7 @@ from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.comparison.effort import trained
 from hooke.errors import SpecError
 from hooke.spec.specification import Variant, WorkloadChoice, fingerprint
-from hooke.tuning.model_based import installed
+from hooke.tuning.optuna_search import installed
 from hooke.tuning.plan import Earlier, Plan, Tried
 from hooke.tuning.search import TrialKey, TrialResult
 from hooke.tuning.settings import edges

@@ -55,6 +55,7 @@ export function widerOf(
 }
 
 function union(one: Space | undefined, other: Space): Space {
+  if (other.choices) return { ...other, choices: [...new Set([...(one?.choices ?? []), ...other.choices])] };
   const end = (name: "low" | "high", outer: (...values: number[]) => number) =>
     outer(Number(one?.[name] ?? other[name]), Number(other[name]));
   return { ...other, low: end("low", Math.min), high: end("high", Math.max) };

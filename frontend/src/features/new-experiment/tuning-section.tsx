@@ -44,13 +44,19 @@ export function TuningSection({ catalogue, workloads }: TuningProps) {
       </Text>
       {on && <Continued />}
       {on && (
-        <SchemaForm schema={catalogue.tuning} path={["tuning"]} without={["cluster", "continues"]}>
+        <SchemaForm schema={catalogue.tuning} path={["tuning"]} without={withoutEffect(draft)}>
           <DecidingCluster />
         </SchemaForm>
       )}
       {on && <SearchedList algorithms={catalogue.items} workloads={workloads} />}
     </Section>
   );
+}
+
+/** What the form shows elsewhere, or not: the samplers are those of Optuna. */
+function withoutEffect(draft: Json): string[] {
+  const [search, sampler] = [textAt(draft, ["tuning", "search"]), textAt(draft, ["tuning", "sampler"])];
+  return ["cluster", "continues", ...(search === "optuna" || sampler ? [] : ["sampler"])];
 }
 
 /** The experiment whose trials count here, and the way to do without them. */

@@ -7465,6 +7465,12 @@ export type Tuning = {
      */
     continues?: string | null;
     /**
+     * Sampler
+     *
+     * Of Optuna. From the results so far: a tree-structured Parzen estimator (tpe) or a Gaussian process (gp). All at once: random points, or a scrambled Sobol' sequence (qmc).
+     */
+    sampler?: 'tpe' | 'gp' | 'random' | 'qmc';
+    /**
      * Samples
      *
      * Budget of a trial's run; empty: that of a run.
@@ -7473,7 +7479,7 @@ export type Tuning = {
     /**
      * Search
      *
-     * Every trial with the whole budget; or successive halving, in which the better half of the trials goes on with twice the budget: both with settings of a scrambled Halton sequence. Or Optuna, which proposes the second half of the settings from the results so far.
+     * Every trial with the whole budget; or successive halving, in which the better half of the trials goes on with twice the budget: both with settings of a scrambled Halton sequence. Or Optuna, whose sampler proposes settings.
      */
     search?: 'quasi-random' | 'halving' | 'optuna';
     /**

@@ -19,10 +19,11 @@ def gradient_averaging(run: Observed) -> End:
 def weighted_gradient_averaging(run: Observed) -> End:
     """One step along the mean gradient of all examples; worker i has b_i batches of each (Weighted Sync SGD)."""
     b = [run.values["sizes"][i % len(run.values["sizes"])] for i in range(run.workers)]
-    x = run.start.astype(np.float64).copy()
+    x, step = run.start.astype(np.float64).copy(), run.own()[0]
     for t in range(run.steps[0] // b[0]):
-        g = sum(run.gradient(i, t * b[i] + k, x) for i in range(run.workers) for k in range(b[i]))
-        x = x - run.values["lr"] * g / sum(b)
+        at = step.at(x)
+        g = [run.gradient(i, t * b[i] + k, at) for i in range(run.workers) for k in range(b[i])]
+        x = step.apply(x, np.mean(g, axis=0))
     return [x] * run.workers, x
 
 

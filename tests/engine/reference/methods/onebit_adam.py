@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.engine.reference.descent import Array
+from tests.engine.reference.descent import Array, clipped
 from tests.engine.reference.observed import End, Observed
 
 
@@ -22,13 +22,15 @@ def onebit_adam(run: Observed) -> End:
     for t in range(run.steps[0]):
         g = [run.gradient(i, t, x) for i in range(run.workers)]
         if t < p["switch"]:
-            mean = np.mean(g, axis=0)
+            mean = clipped(np.mean(g, axis=0), p["clip_norm"])
             m = p["b1"] * m + (1 - p["b1"]) * mean
             v = p["b2"] * v + (1 - p["b2"]) * mean**2
         else:
-            wanted = [p["b1"] * m + (1 - p["b1"]) * g_i + e for g_i, e in zip(g, left, strict=True)]
+            own = [clipped(g_i, p["clip_norm"]) for g_i in g]
+            wanted = [p["b1"] * m + (1 - p["b1"]) * g_i + e for g_i, e in zip(own, left, strict=True)]
             sent = [signs(w) for w in wanted]
             left = [w - s for w, s in zip(wanted, sent, strict=True)]
             m = np.where(v > 0, np.mean(sent, axis=0), 0)
-        x = x - p["lr"] * m / (np.sqrt(v) + 1e-8)
+        eta = p["lr"] * run.factor(t)
+        x = x - eta * p["weight_decay"] * x - eta * m / (np.sqrt(v) + 1e-8)
     return [x] * run.workers, x

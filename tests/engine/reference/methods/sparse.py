@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.fft import dct, idct
 
-from tests.engine.reference.descent import Array
+from tests.engine.reference.descent import Array, clipped
 from tests.engine.reference.observed import End, Observed
 
 
@@ -57,8 +57,9 @@ def demo(run: Observed) -> End:
         return np.concatenate([transform(chunk, norm="ortho") for chunk in chunks(y, v["chunk"])])
 
     for t in range(run.steps[0]):
-        m = [v["decay"] * own + run.gradient(i, t, x) for i, own in enumerate(m)]
+        eta = v["lr"] * run.factor(t)
+        m = [v["decay"] * own + clipped(run.gradient(i, t, x), v["clip_norm"]) for i, own in enumerate(m)]
         messages = [message(run, transformed(own, dct)) for own in m]
         m = [own - transformed(q, idct) for own, q in zip(m, messages, strict=True)]
-        x = x - v["lr"] * np.sign(transformed(np.sum(messages, axis=0), idct))
+        x = (1 - eta * v["weight_decay"]) * x - eta * np.sign(transformed(np.sum(messages, axis=0), idct))
     return [x] * run.workers, x
