@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.unequal import coordinating
 from benchmarks.unequal.conditions import COMPUTE, LINK, OF_CPUS
 
 WORKERS, BATCH = 32, 32
@@ -22,10 +23,15 @@ LIMIT = 0.02
 AT_ONCE = 0.5
 """Share of its part of what is left until the merge, here of the run, that a worker is granted in one reply."""
 
+STEP = COMPUTE["compute_seconds_per_sample"] * BATCH + OF_CPUS["compute_seconds_per_step"]
+"""Seconds of a step of one batch on a simulated CPU."""
+
 Costs = Mapping[str, float]
 """`share-N`: of a worker's step of N batches, waiting for its range; `share-at-once`: of a step of one batch, with
-AT_ONCE; `decision`: processor seconds of one; `ask`: seconds for which a real worker waits in a step, with another
-one and a server, if they were measured; `woken`: 1 if that was since the sender of a control word wakes a rank."""
+AT_ONCE; `decision`: processor seconds of one; `request`, `replied`: those of a request of one of WORKERS workers
+at the server, as a whole and until the reply is sent (`coordinating`); `ask`: seconds for which a real worker
+waits in a step, with another one and a server; `woken`: 1 if that was since the sender of a control word wakes a
+rank. The last four only if they were measured."""
 
 
 def document(size: int, workers: int, asks: int, at_once: float = 0.0) -> dict[str, Any]:
@@ -114,6 +120,8 @@ def measure(path: Path, really: bool = False) -> Costs:
     """
     found = {f"share-{size}": round(share(size), 5) for size in SIZES} | {"decision": float(f"{decision():.3g}")}
     found["share-at-once"] = round(share(1, AT_ONCE), 5)
+    server = coordinating.compared(None, WORKERS)["adaptive-sgd"]
+    found |= {"request": round(1e-6 * server["whole"], 8), "replied": round(1e-6 * server["replied"], 8)}
     if really:
         found |= {"ask": float(f"{ask():.3g}"), "woken": 1.0}
     elif path.exists():

@@ -96,11 +96,20 @@ def dispatch(costs: dispatching.Costs) -> str:
     if "share-at-once" in costs:
         shares += f"; {costs['share-at-once']:.2%} with `at_once: {dispatching.AT_ONCE:g}`"
     real = ""
+    if "request" in costs:
+        least = 1e6 * dispatching.WORKERS * costs["request"]
+        real = (
+            f". A request takes {1e6 * costs['request']:.0f} us of it, words included, "
+            f"{1e6 * costs['replied']:.0f} of them before the reply (measured): a server keeps up with "
+            f"{dispatching.WORKERS} workers whose steps take {least:,.0f} us or more each; shorter ones, such as "
+            f"that of {1e6 * dispatching.STEP:.0f} us, would wait for its processor, unless they ask for several"
+        )
     if "ask" in costs:
         earlier = (
             f", before the sender of a word woke who waits for it ([decision 105]({WOKEN})); not measured since"
         )
-        real = f", a step of real processes (two and a server) waits {1e6 * costs['ask']:.0f} us"
+        real += f"{'. A' if real else ', a'} step of real processes (two and a server) waits "
+        real += f"{1e6 * costs['ask']:.0f} us"
         real += f" (measured{'' if 'woken' in costs else earlier})"
     return (
         f"{shares} (messages counted, of 10 us each, there and back, beside a batch of {dispatching.BATCH} on a "

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchmarks import speed
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
-from benchmarks.unequal import claims, dispatching, findings, for_real, shape, short
+from benchmarks.unequal import causes, claims, dispatching, findings, for_real, shape, short
 from benchmarks.unequal.conditions import CONDITIONS, CROSSING, MANY, SEEDS, SLOW, TRIALS, TURN, Kind, of_kind
 from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SPLIT, SYNC, entries
 from benchmarks.unequal.panels import CHANGED, SURVIVED
@@ -103,6 +103,7 @@ def page(records: Mapping[Run, Record], costs: dispatching.Costs) -> str:
     """Return the page."""
     pairs = findings.found_in(records, "cpus", "box")
     lines = [TITLE, *short.first(records), "## What was asked", "", *findings.answers(records, costs)]
+    lines += causes.told(records, pairs)
     lines += [
         "",
         "### The fastest worker alone, and with the other one (simulated)",

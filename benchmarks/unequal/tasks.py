@@ -87,3 +87,12 @@ TASKS = {
 ITEMS = {"digits": 1294, "w8a": 40_298, "w8a-mid": 40_298, "w8a-wide": 40_298, "w8a-deep": 40_298,
          "w8a-6x512": 40_298, "a9a": 29_305, "a9a-wide": 29_305, "finna-50": 10_035}  # fmt: skip
 """Training items of a task, without its validation part."""
+WIDTHS = {"digits": (64, 64, 32, 10), "w8a": (300, 64, 64, 2), "a9a": (123, 64, 64, 2),
+          "w8a-6x512": (300, *[512] * 6, 2), derived.NAME: (derived.FEATURES, 32, derived.LABELS)}  # fmt: skip
+"""Units of each layer of the tasks that are simulated."""
+
+
+def weights(task: str) -> int:
+    """Return the number of weights and biases of a task's network."""
+    widths = WIDTHS[task]
+    return sum((a + 1) * b for a, b in zip(widths, widths[1:], strict=False))

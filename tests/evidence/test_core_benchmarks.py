@@ -18,6 +18,13 @@ from benchmarks.core.loop import hooke_seconds, plain_seconds
 objective = make_digits()
 assert 0 < hooke_seconds(objective, 20) < 60
 assert 0 < plain_seconds(objective, 20) < 60
+
+from benchmarks.unequal import coordinating
+
+coordinating.REQUESTS = 60
+for method in coordinating.METHODS:
+    whole, replied = coordinating.requests(method, 3)
+    assert 0 < replied < whole < 1
 """
 
 
@@ -32,7 +39,7 @@ def test_the_plain_loop_has_the_items_that_the_product_trains_on():
     assert torch.equal(read[1], labels[at])
 
 
-def test_both_loops_can_be_timed():
+def test_both_loops_and_a_coordinator_can_be_timed():
     """In a process of its own: MPI sets signal handlers."""
     command = [sys.executable, "-c", PROGRAM]
     ended = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=120)

@@ -102,7 +102,7 @@ def record(run, seconds, loss=0.5, **more):
     return run.record(
         {
             "diverged": False, "seconds": seconds, "samples": samples, "loss": loss, "steps": [30, 10],
-            "computing": [0.95, 0.92], "updates": [40, 20],
+            "computing": [0.95, 0.92], "updates": [40, 20], "clock": seconds or 10.0,
             "curve": [[0, 2.0], [0.999 * (seconds or 10.0), 0.5], [seconds or 10.0, 0.4]],
         }
         | more
@@ -184,6 +184,9 @@ def test_what_was_asked_is_answered_by_hand():
     assert findings.dispatch(COSTS).startswith(
         "3.00% of a step of 1 batch, 0.40% of a step of 8 batches (messages counted"
     )
+    told = findings.dispatch(COSTS | {"request": 3e-5, "replied": 1e-5})
+    assert "A request takes 30 us of it, words included, 10 of them before the reply (measured)" in told
+    assert "32 workers whose steps take 960 us or more each; shorter ones, such as that of 690 us" in told
 
 
 def test_several_devices_are_told_apart_from_pairs():

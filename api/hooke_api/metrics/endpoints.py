@@ -11,7 +11,7 @@ from hooke_api.base.caches import Budget
 from hooke_api.base.checked import CheckedRoute
 from hooke_api.base.parquet import ParquetAnswer, parquet_answer
 from hooke_api.base.tables import CsvAnswer, csv_answer
-from hooke_api.metrics import export, phases, service, workers
+from hooke_api.metrics import export, phases, service, worker_tables, workers
 from hooke_api.metrics.curves import CurveStore
 from hooke_api.metrics.increments import Increments
 from hooke_api.metrics.phase_seconds import PhaseStore
@@ -28,6 +28,14 @@ from hooke_api.metrics.schemas import (
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(route_class=CheckedRoute, tags=["metrics"])
+TableOfWorkers = Literal["updates", "time", "workers", "kinds"]
+_TABLES: dict[TableOfWorkers, str] = {
+    "updates": "workers",
+    "time": "workers-over-time",
+    "workers": "work-by-worker",
+    "kinds": "work-by-kind",
+}
+"""What their files are called."""
 
 
 T = TypeVar("T")
@@ -98,14 +106,19 @@ def read_workers(run_id: str, database: DatabaseOf) -> WorkersAnswer:
 def export_workers(
     run_id: str,
     database: DatabaseOf,
-    of: Annotated[Literal["updates", "time"], Query(description="What has a line each.")] = "updates",
+    of: Annotated[TableOfWorkers, Query(description="What has a line each.")] = "updates",
 ) -> CsvAnswer:
     """Return every update of every worker of a run as CSV: when, of how many steps, how stale.
 
-    `of` = `time`: its utilization and throughput over time instead.
+    `of` = `time`: its utilization and throughput over time instead; `workers`: what each worker did in all, shares
+    of steps and updates and staleness; `kinds`: the same by kind of worker.
     """
-    name = "workers" if of == "updates" else "workers-over-time"
-    return csv_answer(workers.csv_of(database, run_id, of == "time"), f"{name}-{run_id}.csv")
+    name = f"{_TABLES[of]}-{run_id}.csv"
+    if of in ("updates", "time"):
+        return csv_answer(workers.csv_of(database, run_id, of == "time"), name)
+    with database.read() as session:
+        found = workers.answer(session, run_id)
+    return csv_answer(worker_tables.csv_of(run_id, found, of == "kinds"), name)
 
 
 @router.get(

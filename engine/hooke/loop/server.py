@@ -23,6 +23,7 @@ from hooke.loop.deaths import Deaths
 from hooke.loop.decisions import REASONS, Decision, Grants
 from hooke.loop.evaluate import evaluate_alone
 from hooke.loop.meeting import Meeting
+from hooke.loop.reached import Reached
 from hooke.loop.recorder import RecordedRank
 from hooke.loop.replay import ExchangeOrder, follow
 from hooke.loop.server_rows import Brought
@@ -63,10 +64,8 @@ class ServerLoop:
         """Number of updates of the center in this attempt."""
         self._seen: dict[int, int] = {}
         """For each worker, the version of the center after its latest exchange."""
-        self._began: dict[int, int] = {}
         self._granted: dict[int, int] = {}
-        self.reached: dict[int, int] = {}
-        """Steps of each worker according to its latest message."""
+        self.reached = Reached()
         self._asking: set[int] = set()
         """Workers whose request was yielded and not replied to yet."""
         self._wanted = False
@@ -104,7 +103,6 @@ class ServerLoop:
             if not self.deaths.arrives(partial(self._bring, into, worker), worker, self.reached):
                 self._left.add(worker)  # also after its farewell: its end is heard next
                 continue
-            r.recorder.release()
             r.ledger.enter(Phase.UPDATE)
             self._asking.add(worker)
             yield worker
@@ -124,14 +122,12 @@ class ServerLoop:
             source = self._next(order)
             worker, (kind, step, loss, *brings) = self._receive(source)
             self.brought.expect(brings, kind == FAREWELL)
-            self._began.setdefault(worker, int(step))  # steps before this attempt are in the restored samples
-            if r.dispatch is not None:
-                steps = int(step) - self.reached.get(worker, int(step))
-                r.dispatch.done(worker, steps * r.schedule.accumulation)
-            self.deaths.arrived.setdefault(worker, int(step))
+            before = self.reached.done
             self.reached[worker] = int(step)
-            steps = sum(reached - self._began[w] for w, reached in self.reached.items())
-            r.samples = self._base + r.schedule.step_samples * steps
+            if r.dispatch is not None:
+                r.dispatch.done(worker, (self.reached.done - before) * r.schedule.accumulation)
+            self.deaths.arrived.setdefault(worker, int(step))
+            r.samples = self._base + r.schedule.step_samples * self.reached.done
             r.loss = loss
             if kind != HERE:
                 break
@@ -190,17 +186,16 @@ class ServerLoop:
         r = self._r
         if worker not in self._left:
             return 0
-        all_ask = self._asking >= self._left
-        self._asking.discard(worker)
         decision = r.decide()
         if decision in REASONS:
             r.schedule.reason = r.schedule.reason or REASONS[decision]
         self._grants.ending = r.schedule.reason is not None
         self._wanted = self._wanted or decision is Decision.CHECKPOINT
-        if all_ask or not self._holds:  # a worker that is held would not reach the meeting
-            if self._wanted or r.schedule.checkpoint_due(r.samples):
-                self._call_meeting()
+        due = self._wanted or r.schedule.checkpoint_due(r.samples)
+        if due and (not self._holds or self._asking >= self._left):  # who is held would not reach the meeting
+            self._call_meeting()
             self._wanted = False
+        self._asking.discard(worker)
         steps, last = self._grants.next(self._period if asked is None else min(asked, self._period))
         self._granted[worker] = self._granted.get(worker, 0) + steps
         if last:
@@ -225,14 +220,15 @@ class ServerLoop:
         r = self._r
         if worker in r.recorder.dropped:  # for NaN or Inf, and its process has ended since
             return
-        done = self.reached[worker] - self._began[worker]
-        self._grants.give_back(self._granted.get(worker, 0) - done, asking=worker not in self._last)
+        unused = self._granted.get(worker, 0) - self.reached.of(worker)
+        self._grants.give_back(unused, asking=worker not in self._last)
         if r.dispatch is not None:
             r.dispatch.left(worker)
         r.recorder.drop(worker, self.reached[worker], self.deaths.why(worker, self.reached[worker]))
 
     def _served(self, worker: int) -> None:
         r = self._r
+        r.recorder.release()  # not before the reply, for which the worker waits
         r.charge_update()
         r.ledger.enter(Phase.IDLE)
         staleness = None

@@ -32,10 +32,12 @@ class Shares:
         In front of the vector: the batches left, then the counts, then PARTS numbers for every size, exactly.
         Nothing is kept in a vector that has no room for them.
         """
+        from hooke.comm.elements import numbers as elements  # late: parameters are read without NumPy
+
         workers, room = len(self.sizes), 1 + (1 + PARTS) * len(self.sizes)
         if len(state) < room:
             return self
-        self._state = state[:room]
+        self._state = elements(state)[:room]
         numbers = self._state.tolist()
         if any(numbers):  # a size is never 0
             self.left, *self.updates = (round(number) for number in numbers[: 1 + workers])

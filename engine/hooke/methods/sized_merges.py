@@ -102,7 +102,7 @@ class SizedMerges(Algorithm):
         """Reply to a worker with the batches of its next updates, at most so many, and with their size."""
         size = shares.batches(i)
         whole = min(most, self.most(r.workers)) // size
-        updates = max(1, min(int(self.at_once * shares.expected(i)), whole))
+        updates = max(1, min(int(self.at_once * shares.expected(i)), whole)) if self.at_once else 1
         granted = r.reply(i, vector, min(updates * size, most), word=size)
         shares.handed(i, granted, math.ceil(granted / size))
 

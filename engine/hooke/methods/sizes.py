@@ -152,6 +152,7 @@ class Sizes:
     ) -> None:
         self._method, self._margin = method, margin
         self._counts = [1.0] * workers if counts is None else list(counts)
+        self._alike = set(self._counts) == {1.0}
         self._state: Any = None
         self.updates = [0] * workers
         """Of each worker; n_i is `counts` times as much."""
@@ -162,9 +163,11 @@ class Sizes:
 
         In front of the vector; not kept in one that has no room for two numbers per worker.
         """
+        from hooke.comm.elements import numbers  # not at the top: a method's parameters are read without NumPy
+
         workers = len(self.now)
         if len(state) >= 2 * workers:
-            self._state = state[: 2 * workers]
+            self._state = numbers(state)[: 2 * workers]
             if any(restored := [round(value) for value in self._state.tolist()]):
                 self.updates, self.now = restored[:workers], restored[workers:]
             for worker in range(workers):
@@ -177,7 +180,7 @@ class Sizes:
 
     def share(self, worker: int, dropped: Collection[int] = ()) -> float:
         """Return the size of a worker over the mean size of all that are not dropped."""
-        sizes = [size for i, size in enumerate(self.now) if i not in dropped]
+        sizes = [size for i, size in enumerate(self.now) if i not in dropped] if dropped else self.now
         return len(sizes) * self.now[worker] / sum(sizes)
 
     def updated(self, worker: int, dropped: Collection[int] = ()) -> None:
@@ -188,8 +191,12 @@ class Sizes:
         method, size = self._method, self.now[worker]
         smallest, largest = method.within(worker)
         self.updates[worker] += 1
-        n = [number * count for number, count in zip(self.updates, self._counts, strict=True)]
-        mine, others = n[worker], [each for i, each in enumerate(n) if i != worker and i not in dropped]
+        n: Sequence[float] = self.updates
+        if not self._alike:
+            n = [number * count for number, count in zip(self.updates, self._counts, strict=True)]
+        mine, others = n[worker], [*n[:worker], *n[worker + 1 :]]
+        if dropped:
+            others = [each for i, each in enumerate(n) if i != worker and i not in dropped]
         if others and mine < min(others) - self._margin:
             self.now[worker] = max(smallest, math.floor(size / method.alpha))
         elif others and mine > max(others) + self._margin:

@@ -25,8 +25,8 @@ class Split(Algorithm):
     split: Literal["given", "measured"] = Field(
         "given",
         title="Split",
-        description="`given`: as `sizes` says. `measured`: the workers time gradients before the run, and their "
-        "sizes are in proportion to their speeds.",
+        description="`given`: as `sizes` says. `measured`: the workers time gradients before the run, and "
+        "their sizes follow their speeds, so that the slowest takes the least time.",
     )
     mean: int = Field(
         4, ge=1, le=10_000, title="Mean size", description="Batches of a worker's step, on average: if measured."
@@ -67,8 +67,9 @@ class Split(Algorithm):
 
 
 def by_speed(speeds: Sequence[float], mean: int, most: Sequence[int] = ()) -> list[int]:
-    """Return whole sizes with this mean, one at least, in proportion to speeds, by the largest remainders.
+    """Return whole sizes with this mean, one at least, with which the slowest worker takes the least time.
 
+    That is in proportion to speeds, but for rounding: a step lasts as long as its slowest worker.
     `most`: bounds of the sizes, whose sum is at least that of the sizes; the others share what is above a bound.
     """
     sizes, free, total = [0] * len(speeds), list(range(len(speeds))), len(speeds) * mean
@@ -86,11 +87,13 @@ def by_speed(speeds: Sequence[float], mean: int, most: Sequence[int] = ()) -> li
 
 
 def _shared(speeds: Sequence[float], total: int) -> list[int]:
-    workers, whole = len(speeds), sum(speeds)
-    ideal = [total * speed / whole for speed in speeds]
-    sizes = [max(1, int(share)) for share in ideal]
-    while (missing := total - sum(sizes)) != 0:
-        able = [i for i in range(workers) if missing > 0 or sizes[i] > 1]
-        pick = min if missing > 0 else max
-        sizes[pick(able, key=lambda i: sizes[i] - ideal[i])] += 1 if missing > 0 else -1
+    """Return the sizes, one at least, whose slowest worker takes the least time: each batch to who ends first."""
+    sizes, free, left = [1] * len(speeds), list(range(len(speeds))), total
+    while slow := [i for i in free if left * speeds[i] < sum(speeds[j] for j in free)]:
+        free, left = [i for i in free if i not in slow], left - len(slow)
+    whole = sum(speeds[i] for i in free)
+    for i in free:  # all of them end these within the time of a perfect split
+        sizes[i] = max(1, int(left * speeds[i] / whole - 1e-9))
+    for _ in range(total - sum(sizes)):
+        sizes[min(range(len(sizes)), key=lambda i: (sizes[i] + 1) / speeds[i])] += 1
     return sizes

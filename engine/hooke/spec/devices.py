@@ -35,6 +35,8 @@ from hooke.spec.frozen import Frozen
 Kind = Literal["cpu", "hogwild-cpu", "cuda", "cpu-28", "k80", "v100", "h100"]
 REAL: tuple[Kind, ...] = ("cpu", "hogwild-cpu", "cuda")
 """Kinds that a real cluster has; a virtual one has all but `cuda`."""
+LEAST_SPEED = 1e-9
+"""Of a worker, of its group and of a change, whose product divides times."""
 
 
 class Profile(NamedTuple):
@@ -78,7 +80,7 @@ class Change(Frozen):
         0, ge=0, le=10**9, title="Over", description="Seconds in which the speed changes linearly; 0: at once."
     )
     speed: float = Field(
-        gt=0,
+        ge=LEAST_SPEED,
         le=1000,
         title="Speed",
         description="Speed afterwards: a factor on the worker's speed before all changes.",
@@ -90,8 +92,10 @@ def factor_of(changes: Iterable[Change], seconds: float) -> float:
     factor = 1.0
     for change in changes:
         if seconds >= change.at:
-            done = 1.0 if seconds >= change.at + change.over else (seconds - change.at) / change.over
-            factor += (change.speed - factor) * done
+            if seconds >= change.at + change.over:
+                factor = change.speed
+            else:
+                factor += (change.speed - factor) * ((seconds - change.at) / change.over)
     return factor
 
 
@@ -143,7 +147,7 @@ class DeviceGroup(Frozen):
     )
     speed: float = Field(
         1.0,
-        gt=0,
+        ge=LEAST_SPEED,
         le=1000,
         exclude_if=_one,
         title="Speed",

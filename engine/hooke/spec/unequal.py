@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 
 from hooke.spec.devices import (
+    LEAST_SPEED,
     PROFILES,
     Change,
     DeviceGroup,
@@ -18,7 +19,7 @@ from hooke.spec.devices import (
 )
 from hooke.spec.frozen import Frozen
 
-Speed = Annotated[float, Field(gt=0, le=1000)]
+Speed = Annotated[float, Field(ge=LEAST_SPEED, le=1000)]
 
 
 def _absent(value: Any) -> bool:

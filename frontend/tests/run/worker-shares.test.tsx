@@ -93,10 +93,12 @@ describe("the work by worker", () => {
     expect(cells[0]).toEqual(["0", "90.0%", "1", "1,234", "300", "75.0%", "40", "50.0%", "1.5"]);
     expect(cells[1]?.slice(1, 6)).toEqual(["45.0%", "0.25", "1,234", "100", "25.0%"]);
     expect(part().getByTestId("chart-batch-size")).toHaveAttribute("data-points", "4");
-    expect(part().getByRole("link", { name: "All updates as CSV" })).toHaveAttribute(
-      "href",
-      "/api/v1/runs/run_21/workers.csv",
-    );
+    const links = part().getAllByRole("link", { name: /, as CSV$/ });
+    expect(links.map((link) => [link.textContent, link.getAttribute("href")])).toEqual([
+      ["updates", "/api/v1/runs/run_21/workers.csv?of=updates"],
+      ["over time", "/api/v1/runs/run_21/workers.csv?of=time"],
+      ["workers", "/api/v1/runs/run_21/workers.csv?of=workers"],
+    ]);
   });
 
   it("draws utilization and throughput over time, with a gap where the clock stood", async () => {
@@ -106,10 +108,6 @@ describe("the work by worker", () => {
     ]);
     for (const name of ["chart-utilization", "chart-throughput"])
       expect(part().getByTestId(name)).toHaveAttribute("data-points", "3");
-    expect(part().getByRole("link", { name: "Over time as CSV" })).toHaveAttribute(
-      "href",
-      "/api/v1/runs/run_21/workers.csv?of=time",
-    );
   });
 
   it("tells kinds apart, where there are several", async () => {
@@ -121,6 +119,10 @@ describe("the work by worker", () => {
     const both = rowsOf(part().getAllByRole("table")[1] as HTMLElement);
     expect(both[0]).toEqual(["v100", "1", "90.0%", "5,000", "75.0%", "30", "60.0%", "0.5"]);
     expect(both[1]?.slice(-1)).toEqual(["7.25"]);
+    expect(part().getByRole("link", { name: "kinds, as CSV" })).toHaveAttribute(
+      "href",
+      "/api/v1/runs/run_21/workers.csv?of=kinds",
+    );
   });
 
   it("has no updates and no batch sizes without a server", async () => {

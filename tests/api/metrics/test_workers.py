@@ -171,6 +171,20 @@ def test_the_work_of_each_kind(service):
     assert (threads["throughput"], slow["throughput"]) == pytest.approx((12.8, 12.8))
     text = service.client.get(f"/runs/{supervisor.id}/workers.csv").text
     assert [row["kind"] for row in csv.DictReader(io.StringIO(text))] == ["hogwild-cpu:2"] * 2 + ["cpu@0.5"] * 2
+    tables = {}
+    for of, name in (("workers", "work-by-worker"), ("kinds", "work-by-kind")):
+        answer = service.client.get(f"/runs/{supervisor.id}/workers.csv", params={"of": of})
+        assert f"{name}-{supervisor.id}.csv" in answer.headers["content-disposition"]
+        tables[of] = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [(row["worker"], row["kind"], row["updates"], row["steps"]) for row in tables["workers"]] == [
+        ("0", "hogwild-cpu:2", "2", "4"),
+        ("1", "cpu@0.5", "1", "2"),
+        ("2", "cpu@0.5", "1", "2"),
+    ]
+    assert [float(row["staleness"]) for row in tables["kinds"]] == [1.5, 3.5]
+    assert [float(row["share_of_updates"]) for row in tables["kinds"]] == [0.5, 0.5]
+    assert [float(row["samples_per_s"]) for row in tables["kinds"]] == pytest.approx([12.8, 12.8])
+    assert {row["run"] for rows in tables.values() for row in rows} == {supervisor.id}
 
 
 @ONE_KIND

@@ -138,10 +138,20 @@ def test_killed_in_mid_epoch_the_next_attempt_uses_every_example_as_often_as_the
 
 
 def test_a_batch_that_never_comes_back_ends_the_attempt_and_names_its_worker(started, tmp_path):
-    """The others use all else first; the end needs the worker that stopped. Of a merge this is not tried."""
+    """The others use all else first; the end needs the worker that stopped. Of a merge this is not tried.
+
+    One that was stopped, and is continued while the epoch goes on, takes part again, and nothing is used twice.
+    """
     budget = RUN["budget"] | {"max_stall_seconds": 2}
     process, folder = started(budget=budget, checkpoint_every=None)
     wait_for(lambda: len(picked(tmp_path, folder, 2)) > 4, "work of the slowest")
+    paused = next(iter(records(folder / "journal.1.jsonl"))).pid
+    os.kill(paused, signal.SIGSTOP)
+    before, own = (len(picked(tmp_path, folder, worker)) for worker in (0, 1))
+    wait_for(lambda: len(picked(tmp_path, folder, 0)) > before + 10, "work of another one meanwhile")
+    assert len(picked(tmp_path, folder, 1)) <= own + 1
+    os.kill(paused, signal.SIGCONT)
+    wait_for(lambda: len(picked(tmp_path, folder, 1)) > own + 4, "work of the one that goes on")
     journal = folder / "journal.2.jsonl"
     wait_for(lambda: any(isinstance(each, Steps) for each in records(journal)), "steps: then stalls are short")
     os.kill(next(iter(records(journal))).pid, signal.SIGSTOP)

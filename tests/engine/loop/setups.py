@@ -21,6 +21,8 @@ UNSTEADY = (
 )
 """A worker that straggles, and one that is suddenly slow."""
 SLOW = (("lr", 0.01),)
+BOUNDED = (*SLOW, ("sizes", (4, 1)), ("smallest_of", (3, 1)), ("largest_of", (6, 1)))
+"""Bounds that speeds of 4 : 1 leave no size in peace with: 6 is too large for the fast worker, 3 too small."""
 
 SETUPS = {
     "one by one": Setup("async-easgd", sleeps=1),
@@ -116,6 +118,7 @@ SETUPS = {
     ),
     "unsteady": Setup("hogbatch", SLOW, 2, steps=300, every=300, groups=UNSTEADY, pause=0.002),
     "adapting": Setup("hogbatch", (*SLOW, ("largest", 8)), 2, steps=240, every=240, speeds=TWO, pause=0.002),
+    "bounded": Setup("hogbatch", BOUNDED, 2, steps=200, every=200, speeds=TWO, pause=0.001),
     "adapting, merged": Setup(
         "adaptive-sgd",
         (*SLOW, ("largest", 8), ("mega_batch", 40), ("center_momentum", 0.0)),

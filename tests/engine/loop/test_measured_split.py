@@ -1,5 +1,6 @@
 """Batches of a synchronous step, split by speeds that the workers measure before the run."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -22,23 +23,40 @@ PLAIN = {"latency": 0, "seconds_per_byte": 0, "compute_seconds_per_sample": 1e-3
         ((4, 1), 5, [8, 2]),
         ((1, 1), 4, [4, 4]),
         ((100, 1), 4, [7, 1]),  # one at least
-        ((5, 3), 2, [3, 1]),  # 2.5 and 1.5: the first of equal remainders
+        ((5, 3), 2, [3, 1]),  # 2.5 and 1.5: 3 / 5 is less than 2 / 3
+        ((10, 1.5, 1.5, 1.5), 4, [13, 1, 1, 1]),  # 1.3; by the nearest whole numbers all wait for 2 / 1.5
         ((100, 1, 1), 2, [4, 1, 1]),
     ],
 )
-def test_sizes_are_in_proportion_and_keep_their_mean(speeds, mean, wanted):
+def test_sizes_follow_speeds_and_keep_their_mean(speeds, mean, wanted):
     assert by_speed(speeds, mean) == wanted
 
 
-def test_rounding_never_changes_the_sum():
+def splits(total, workers):
+    """Yield all splits with one at least for each."""
+    for bars in itertools.combinations(range(1, total), workers - 1):
+        yield np.diff([0, *bars, total])
+
+
+def test_no_other_split_has_a_shorter_step():
+    """Against all others; and with many workers, where no batch of the slowest would end earlier elsewhere."""
     random = np.random.default_rng(0)
-    for _ in range(300):
-        speeds = random.lognormal(sigma=2, size=random.integers(1, 9))
-        mean = int(random.integers(1, 9))
+    for _ in range(40):
+        speeds = random.lognormal(sigma=1.5, size=random.integers(1, 5))
+        mean = int(random.integers(1, 5))
         sizes = by_speed(speeds.tolist(), mean)
         assert sum(sizes) == mean * len(speeds) and min(sizes) >= 1
-        ideal = sum(sizes) * speeds / speeds.sum()
-        assert all(size <= max(1, np.ceil(share)) for size, share in zip(sizes, ideal, strict=True))
+        least = min((split / speeds).max() for split in splits(sum(sizes), len(speeds)))
+        assert (sizes / speeds).max() == pytest.approx(least)
+    for _ in range(100):
+        speeds = random.lognormal(sigma=2, size=random.integers(1, 40))
+        sizes = by_speed(speeds.tolist(), 500)
+        assert sum(sizes) == 500 * len(speeds) and min(sizes) >= 1
+        longest = max(range(len(sizes)), key=lambda i: sizes[i] / speeds[i])
+        others = [(size + 1) / speed for size, speed in zip(sizes, speeds, strict=True)]
+        assert sizes[longest] == 1 or min(others) >= sizes[longest] / speeds[longest], (
+            "none could take one from it"
+        )
 
 
 def document(**more):

@@ -62,6 +62,21 @@ def test_a_drift_is_linear():
     assert found == pytest.approx([2, 2, 1.75, 1.5, 1.25, 1, 1])
 
 
+def test_the_least_speeds_divide_times_and_lower_ones_are_refused():
+    """A speed of 1e-300 was 0 as a change, and a run with one ended with a division by zero."""
+    least = {"kind": "cpu", "speed": 1e-9, "changes": [{"at": 1, "speed": 1e-9}]}
+    network = VirtualCluster(
+        **PLAIN, devices=[least], speeds=[1e-9], speed_changes=[{"at": 2, "over": 2, "speed": 1e-9}]
+    )
+    assert [network.speed(0, seconds) for seconds in (0, 1, 5)] == pytest.approx([1e-18, 1e-27, 1e-36], rel=1e-12)
+    sick = {"kind": "cpu", "speed": 1e-300}
+    for virtual in (
+        {"speeds": [1e-300]}, {"speed_changes": [{"at": 1, "speed": 1e-300}]}, {"devices": [sick]}
+    ):  # fmt: skip
+        with pytest.raises(SpecError, match="greater than or equal to 0.000000001"):
+            spec(**virtual)
+
+
 def test_a_group_has_changes_and_stragglers_of_its_own():
     """By hand: the group's speed times its change, and its own chance instead of that of all."""
     changing = {"kind": "cpu", "speed": 0.5, "changes": [{"at": 10, "speed": 0.5}]}

@@ -93,6 +93,33 @@ def test_workers_update_equally_often_and_work_by_their_speed(played, name, worl
     assert fast / slow == pytest.approx(4, rel=0.3 if world == "virtual" else 0.5)
 
 
+def sizes_of(run, rank):
+    """Return the steps of each update of a worker, by the messages in its journal; the last one may be cut.
+
+    The row of a step that begins with a push has a message, and so has the last row: the last push.
+    """
+    pushes = np.flatnonzero(np.concatenate([sent for (sent,) in columns(run, rank, "messages")]))
+    return np.diff(np.unique([0, *pushes]))[:-1].tolist()
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize(
+    ("name", "bounds", "reached"),
+    [
+        ("bounded", [(3, 6), (1, 1)], [{3, 6}, {1}]),
+        ("handed out", [(1, 8)] * 3, [set()] * 3),
+        ("handed out, elastic", [(1, 8)] * 3, [set()] * 3),
+    ],
+)
+def test_sizes_stay_within_the_bounds_of_each_worker(played, name, bounds, reached, world):
+    """Property 16: those of the batches that real workers, and simulated ones, computed between two exchanges."""
+    run = played(name, world)
+    for rank, ((low, high), some) in enumerate(zip(bounds, reached, strict=True)):
+        sizes = sizes_of(run, rank)
+        assert len(sizes) > 2
+        assert some <= set(sizes) <= set(range(low, high + 1)), (rank, sizes)
+
+
 def test_a_real_worker_follows_a_change_and_straggles_where_a_simulated_one_does(played):
     """Worker 0 straggles, worker 1 is suddenly slow: by what their gradients took, sleeps included."""
     run = played("unsteady", "mpi")

@@ -37,8 +37,9 @@ class MpiControl:
     def send(self, words: Words, to: int) -> None:
         """Send words to one rank; never blocks, because MPI buffers so short a message."""
         array = _array(words)
-        self._keep(self._comm.Isend(array, check_rank(to, self._size), _WORDS), array)
+        request = self._comm.Isend(array, check_rank(to, self._size), _WORDS)
         self._patience.ring(to)
+        self._keep(request, array)
 
     def recv(self, source: int = ANY) -> tuple[int, Words]:
         """Return (source, words) of the message from `source` that arrived first."""

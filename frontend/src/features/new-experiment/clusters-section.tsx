@@ -1,8 +1,9 @@
 import { Button, Group, Menu, TextInput } from "@mantine/core";
-import { useState } from "react";
+import { Suspense, useState } from "react";
 import type { ClusterView } from "@/lib/client/types.gen";
 import { PRESETS } from "@/lib/format/networks";
 import { isJson, type Json, objectsAt, type Path } from "@/lib/json/document";
+import { lazily } from "@/lib/ui/lazily";
 import { Section } from "@/lib/ui/section";
 import { Tag } from "@/lib/ui/tag";
 import { DevicesField } from "./devices-field";
@@ -19,11 +20,14 @@ import styles from "./form.module.css";
 import { useField, useForm } from "./form-context";
 import { ComputingFields, NetworkField } from "./network-fields";
 
+const RunSpeeds = lazily(() => import("./run-speeds").then((part) => part.RunSpeeds));
+
 /** Where the runs execute: registered clusters, and simulated ones computed on them. */
 export function ClustersSection({ clusters }: { clusters: readonly ClusterView[] }) {
   const { draft, change } = useForm();
   const { control, error } = useField(["clusters"]);
   const host = clusters[0]?.name ?? "local";
+  const [asks, setAsks] = useState(false);
   return (
     <Section
       title="Clusters"
@@ -65,11 +69,17 @@ export function ClustersSection({ clusters }: { clusters: readonly ClusterView[]
                   Like {name}, as calibrated
                 </Menu.Item>
               ))}
+              <Menu.Item onClick={() => setAsks(true)}>With the speeds of a run…</Menu.Item>
             </Menu.Dropdown>
           </Menu>
         </Group>
       }
     >
+      {asks && (
+        <Suspense>
+          <RunSpeeds clusters={clusters} onClose={() => setAsks(false)} />
+        </Suspense>
+      )}
       <div {...control} tabIndex={-1}>
         <Problems clusters={clusters} />
         {error && <p className={styles.error}>{error}</p>}
@@ -112,6 +122,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
   const path = ["clusters", index] as const;
   const virtual = isJson(cluster.virtual);
   const like = isJson(cluster.virtual) && cluster.virtual.like !== undefined;
+  const kinds = isJson(cluster.virtual) && cluster.virtual.devices !== undefined;
   const registered = clusters.map((one) => ({
     value: one.name,
     label: one.online ? one.name : `${one.name} (offline)`,
@@ -162,7 +173,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
           fallback={3}
         />
         {virtual && <NetworkField index={index} clusters={clusters} />}
-        {!like && <DevicesField index={index} virtual={virtual} />}
+        {(!like || kinds) && <DevicesField index={index} virtual={virtual} />}
       </div>
       {virtual && !like && <ComputingFields index={index} />}
     </fieldset>

@@ -13,8 +13,9 @@ export function MeasuredSpeeds({ cluster }: { cluster: unknown }) {
       {shown && (
         <>
           <Text fz={13.5} c="dimmed" mt="xs">
-            For the clusters of a new experiment, in its YAML: simulated workers with the measured speeds. The
-            network is the default one, unless <code>like</code> names a calibrated cluster.
+            Simulated workers with the measured speeds. In the form of a new experiment: Add virtual cluster,
+            With the speeds of a run. In its YAML: this, as one of its clusters; the network is the default
+            one, unless <code>like</code> names a calibrated cluster.
           </Text>
           <JsonView value={cluster} label="Virtual cluster as JSON" />
         </>

@@ -12,12 +12,22 @@ import { Section } from "@/lib/ui/section";
 import { MeasuredSpeeds } from "./measured-speeds";
 import { KindsTable, WorkersTable } from "./worker-tables";
 
+/** What `workers.csv` has a line for each of. */
+const TABLES = [
+  ["updates", "updates"],
+  ["time", "over time"],
+  ["workers", "workers"],
+  ["kinds", "kinds"],
+] as const;
+
 /** How the work is shared by the workers, as far as they differ: asked for when it is wanted. */
 export function WorkerShares({ run, index }: { run: RunView; index: number }) {
   const [wanted, want] = useState(false);
   const query = useQuery({ ...readWorkersOptions({ path: { run_id: run.id } }), enabled: wanted });
   if (run.workers < 2) return null;
   const workers = query.data?.workers ?? [];
+  const kinds = query.data?.kinds ?? [];
+  const tables = TABLES.filter(([of]) => of !== "kinds" || kinds.length > 1);
   return (
     <Section
       title="Work by worker"
@@ -25,13 +35,19 @@ export function WorkerShares({ run, index }: { run: RunView; index: number }) {
       aside={
         wanted ? (
           <span>
-            <a href={`/api/v1/runs/${run.id}/workers.csv`} download>
-              All updates as CSV
-            </a>
-            {" · "}
-            <a href={`/api/v1/runs/${run.id}/workers.csv?of=time`} download>
-              Over time as CSV
-            </a>
+            As CSV:
+            {tables.map(([of, label]) => (
+              <span key={of}>
+                {" "}
+                <a
+                  href={`/api/v1/runs/${run.id}/workers.csv?of=${of}`}
+                  download
+                  aria-label={`${label}, as CSV`}
+                >
+                  {label}
+                </a>
+              </span>
+            ))}
           </span>
         ) : (
           <Button size="compact-xs" variant="default" onClick={() => want(true)}>
@@ -47,7 +63,7 @@ export function WorkerShares({ run, index }: { run: RunView; index: number }) {
       )}
       <LoadFault what="The figures of the workers could not be loaded." query={query} />
       {query.data && <WorkersTable workers={workers} />}
-      {query.data && query.data.kinds.length > 1 && <KindsTable kinds={query.data.kinds} />}
+      {kinds.length > 1 && <KindsTable kinds={kinds} />}
       {query.data?.virtual_cluster && <MeasuredSpeeds cluster={query.data.virtual_cluster} />}
       {workers.some((worker) => worker.sizes.length > 0) && (
         <OverTime

@@ -774,7 +774,8 @@ export const readWorkers = <ThrowOnError extends boolean = false>(options: Optio
  *
  * Return every update of every worker of a run as CSV: when, of how many steps, how stale.
  *
- * `of` = `time`: its utilization and throughput over time instead.
+ * `of` = `time`: its utilization and throughput over time instead; `workers`: what each worker did in all, shares
+ * of steps and updates and staleness; `kinds`: the same by kind of worker.
  */
 export const exportWorkers = <ThrowOnError extends boolean = false>(options: Options<ExportWorkersData, ThrowOnError>): RequestResult<ExportWorkersResponses, ExportWorkersErrors, ThrowOnError> => (options.client ?? client).get<ExportWorkersResponses, ExportWorkersErrors, ThrowOnError>({ url: '/api/v1/runs/{run_id}/workers.csv', ...options });
 

@@ -11389,7 +11389,7 @@ export type ExportWorkersData = {
          *
          * What has a line each.
          */
-        of?: 'updates' | 'time';
+        of?: 'updates' | 'time' | 'workers' | 'kinds';
     };
     url: '/api/v1/runs/{run_id}/workers.csv';
 };

@@ -1675,7 +1675,8 @@ export const exportWorkersQueryKey = (options: Options<ExportWorkersData>) => cr
  *
  * Return every update of every worker of a run as CSV: when, of how many steps, how stale.
  *
- * `of` = `time`: its utilization and throughput over time instead.
+ * `of` = `time`: its utilization and throughput over time instead; `workers`: what each worker did in all, shares
+ * of steps and updates and staleness; `kinds`: the same by kind of worker.
  */
 export const exportWorkersOptions = (options: Options<ExportWorkersData>) => queryOptions<ExportWorkersResponse, ExportWorkersError, ExportWorkersResponse, ReturnType<typeof exportWorkersQueryKey>>({
     queryFn: async ({ queryKey, signal }) => {
