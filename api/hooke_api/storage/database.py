@@ -173,8 +173,11 @@ def _read_only(context: ExceptionContext) -> None:
         raise OperationalError(context.statement, None, original) from original
 
 
-def of(request: Request) -> Database:
-    """Return the database of the application that handles a request."""
+async def of(request: Request) -> Database:
+    """Return the database of the application that handles a request.
+
+    Asynchronous as every dependency that waits for nothing: others cost a way to a thread and back.
+    """
     database: Database = request.app.state.database
     return database
 

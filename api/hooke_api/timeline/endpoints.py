@@ -18,7 +18,7 @@ LATEST = 10**9
 """No trace is that long, s."""
 
 
-def timeline_store(request: Request) -> TimelineStore:
+async def timeline_store(request: Request) -> TimelineStore:
     """Return the application's timelines; created by the first request."""
     state = request.app.state
     if not hasattr(state, "timelines"):
@@ -27,7 +27,7 @@ def timeline_store(request: Request) -> TimelineStore:
     return store
 
 
-def window(
+async def window(
     start: Annotated[
         float | None, Query(ge=0, le=LATEST, description="Seconds since the start of the trace.")
     ] = None,
