@@ -46,7 +46,7 @@ def left(names: Sequence[str], known: Mapping[str, Sent], examples: int) -> list
 
 
 def summary(names: Sequence[str], known: Mapping[str, Sent], examples: int) -> str:
-    """Return in a few lines which operations have had so many requests, at which commits, and what has a finding."""
+    """Return in lines which operations have had so many requests, at which commits, and what has a finding."""
     rest = left(names, known, examples)
     done = [name for name in names if name not in rest]
     commits = ", ".join(sorted({known[name].commit for name in done})) or "none"
