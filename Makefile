@@ -117,9 +117,12 @@ algorithms: setup-dev ## Write docs/algorithms.md, .json and the trajectories on
 bench-core: setup-dev ## Measure what the core may cost (benchmarks, not tests)
 	@$(VENV)/bin/python -m benchmarks.core
 
+ON_POSTGRES = $(filter lists writers,$(or $(SCENARIOS),lists writers))
+
 bench-api: setup-dev ## Measure the API under load, with ratios to the stored baseline (CHECK=FACTOR: fail; SCALE, SCENARIOS, MLFLOW)
 	@$(VENV)/bin/python -m benchmarks.api run $(SCENARIOS) $(if $(SCALE),--scale $(SCALE)) \
 	    $(if $(MLFLOW),--mlflow $(MLFLOW)) $(if $(CHECK),--check $(CHECK))
+	@$(if $(ON_POSTGRES),$(VENV)/bin/python -m benchmarks.api run $(ON_POSTGRES) --database temporary $(if $(SCALE),--scale $(SCALE)))
 
 bench-dashboard: setup-dev ## Measure the page of 100 runs x 10,000 points x 20 metrics in Chromium (minutes)
 	@$(VENV)/bin/python -m benchmarks.dashboard
