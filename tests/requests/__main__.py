@@ -140,9 +140,20 @@ def furnished(server: Server) -> Attempt:
     return attempt
 
 
+def added(server: Server) -> dict[str, list[str]]:
+    """Add what requests remove by its id: for each kind one, by the name of its id in addresses."""
+    with server.client() as owner:
+        made = {
+            "token_id": owner.post("/tokens", {"label": "random requests"}),
+            "view_id": owner.post("/views", {"name": "random requests", "path": "/runs?state=running"}),
+            "webhook_id": owner.post("/webhooks", {"url": "https://hooks.example.org/"}),  # it is sent nothing
+        }
+    return {name: [each["id"]] for name, each in made.items()}
+
+
 def configuration(server: Server, attempt: Attempt, examples: int) -> dict[str, Any]:
     """Return the settings of Schemathesis."""
-    there = {
+    there = added(server) | {
         "experiment_id": [attempt.experiment],
         "run_id": [attempt.run],
         "project": ["default", "other"],
