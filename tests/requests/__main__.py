@@ -89,7 +89,7 @@ def send(  # noqa: PLR0913 - the server, and what is sent
     """Send requests to some operations; return the exit status of Schemathesis. `log`: where it writes to."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "schemathesis.toml"
-        place.write_text(toml(configuration(server, attempt, examples)))
+        place.write_text(toml(configuration(server, attempt, names, examples)))
         command = [str(Path(sys.executable).with_name("schemathesis")), f"--config-file={place}", "run"]
         command += [str(DOCUMENT), f"--url={server.url}", "--continue-on-failure"]
         command += [f"--seed={seed}"] if seed is not None else []
@@ -140,20 +140,27 @@ def furnished(server: Server) -> Attempt:
     return attempt
 
 
-def added(server: Server) -> dict[str, list[str]]:
-    """Add what requests remove by its id: for each kind one, by the name of its id in addresses."""
+def added(server: Server, names: Sequence[str]) -> dict[str, list[str]]:
+    """Add what these operations change or remove by its id; return the name of the id in addresses -> ids."""
+    told = f"random requests {secrets.token_hex(4)}"
+    making: dict[str, tuple[str, dict[str, str]]] = {
+        "token_id": ("/tokens", {"label": told}),
+        "view_id": ("/views", {"name": told, "path": "/runs?state=running"}),
+        "webhook_id": ("/webhooks", {"url": "https://hooks.example.org/"}),  # it is sent nothing
+    }
+    paths = json.loads(DOCUMENT.read_text())["paths"].items()
+    places = {op["operationId"]: path for path, methods in paths for op in methods.values()}
     with server.client() as owner:
-        made = {
-            "token_id": owner.post("/tokens", {"label": "random requests"}),
-            "view_id": owner.post("/views", {"name": "random requests", "path": "/runs?state=running"}),
-            "webhook_id": owner.post("/webhooks", {"url": "https://hooks.example.org/"}),  # it is sent nothing
+        return {
+            id: [owner.post(*made)["id"]]
+            for id, made in making.items()
+            if any(f"{{{id}}}" in places[name] for name in names)
         }
-    return {name: [each["id"]] for name, each in made.items()}
 
 
-def configuration(server: Server, attempt: Attempt, examples: int) -> dict[str, Any]:
+def configuration(server: Server, attempt: Attempt, names: Sequence[str], examples: int) -> dict[str, Any]:
     """Return the settings of Schemathesis."""
-    there = added(server) | {
+    there = added(server, names) | {
         "experiment_id": [attempt.experiment],
         "run_id": [attempt.run],
         "project": ["default", "other"],
