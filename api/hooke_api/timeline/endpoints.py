@@ -6,13 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.base.tables import JsonAnswer, json_answer
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.timeline import service, system
 from hooke_api.timeline.schemas import SystemView, TimelineView
 from hooke_api.timeline.store import TimelineStore
 
-router = APIRouter(prefix="/runs", tags=["runs"])
+router = APIRouter(route_class=CheckedRoute, prefix="/runs", tags=["runs"])
 
 LATEST = 10**9
 """No trace is that long, s."""
