@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         "--plans",
         type=float,
         metavar="MS",
-        help=f"with `--database {TEMPORARY}`: leave the plans of slower statements in plans.log beside the records",
+        help=f"with `--database {TEMPORARY}`: leave plans of slower statements in plans.log beside the records",
     )
     parser.add_argument("--scale", type=float, default=1.0, help="factor of all sizes; 0.05 is a quick look")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each figure")

@@ -46,7 +46,8 @@ def temporary(plans_ms: float | None = None, log: Path | None = None) -> Iterato
     place = log or folder.with_suffix(".log")
     place.parent.mkdir(parents=True, exist_ok=True)
     data = folder / "data"
-    init = [found.with_name("initdb"), "-D", data, "-U", "hooke", "-A", "trust", "-E", "UTF8", "--no-sync"]
+    options = ["-D", str(data), "-U", "hooke", "-A", "trust", "-E", "UTF8", "--no-sync"]
+    init = [str(found.with_name("initdb")), *options]
     subprocess.run(init, check=True, stdout=subprocess.DEVNULL, cwd="/", user=user)
     command = [str(found), "-D", str(data), "-k", str(folder), "-c", "listen_addresses=", *_explaining(plans_ms)]
     with place.open("wb") as file:

@@ -24,7 +24,7 @@ class Meets:
 
 
 def test_threads_end_at_the_same_time():
-    """Seven that wait five seconds each for a database that is away would be ended by the watchdog after twelve."""
+    """Seven that wait five seconds each for a database that is away would be ended by force after twelve."""
     barrier, workers = threading.Barrier(3), Workers()
     for name in ("a", "b", "c"):
         workers.add(name, lambda: Meets(barrier))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -37,7 +36,7 @@ def add(place: Path, name: str, sent: Sent) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     made = place.with_suffix(".new")
     made.write_text(json.dumps({each: asdict(known[each]) for each in sorted(known)}, indent=1) + "\n")
-    os.replace(made, place)
+    made.replace(place)
 
 
 def left(names: Sequence[str], known: Mapping[str, Sent], examples: int) -> list[str]:

@@ -128,6 +128,7 @@ def read_bands(  # noqa: PLR0913 - the query of the URL, one parameter each
     store: Store,
     known: Annotated[Increments, Depends(increments)],
     shared: Annotated[Shared[BandAnswer], Depends(shared_bands)],
+    *,
     metric: Annotated[list[Metric] | None, Query(description="May repeat; default: validation_accuracy.")] = None,
     axis: Axis = "clock",
     points: Annotated[int, Query(ge=16, le=5000, description="Maximum number of points per band.")] = 400,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from datetime import datetime, timedelta
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from hooke_api.models import Webhook, WebhookDelivery
@@ -46,11 +46,8 @@ def pull_back(session: Session, at: datetime, back: timedelta) -> int:
     """Let deliveries wait no longer than they would have by a clock that was not set back; return how many did."""
     of = WebhookDelivery
     ahead = select(of.id, of.next_at).where(of.state == DeliveryState.WAITING.value, of.next_at > at)
-    rows = [{"of": id, "due": due - back} for id, due in session.execute(ahead.with_for_update()) if due]
-    table = of.__table__
+    rows = [{"id": id, "next_at": due - back} for id, due in session.execute(ahead.with_for_update()) if due]
     if rows:
-        session.connection().execute(
-            table.update().where(table.c.id == bindparam("of")).values(next_at=bindparam("due")), rows
-        )
+        session.execute(update(of), rows)
     session.execute(update(Webhook).where(Webhook.last_at > at).values(last_at=at))
     return len(rows)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from hooke.cluster.accounts import own
 from hooke.cluster.attempt import SupervisedAttempt
-from hooke.cluster.http_client import check, client_options, httpx, mark
+from hooke.cluster.http_client import Hooks, check, client_options, httpx, mark
 from hooke.cluster.job import Timing
 from hooke.cluster.places import described
 from hooke.cluster.retrying import retry_after
@@ -30,10 +30,8 @@ def make_client(api: str) -> httpx.AsyncClient:
     async def checking(response: httpx.Response) -> None:
         check(response)
 
-    hooks = {"request": [marking], "response": [checking]}
-    return httpx.AsyncClient(
-        timeout=httpx.Timeout(10.0, connect=3.0), event_hooks=hooks, **client_options(api)
-    )
+    hooks: Hooks = {"request": [marking], "response": [checking]}
+    return httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=3.0), event_hooks=hooks, **client_options(api))
 
 
 class Refused(Exception):

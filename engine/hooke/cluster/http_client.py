@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import secrets
 import sys
-from typing import TypedDict
+from collections.abc import Callable
+from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
 from hooke.spec.protocol import ANSWERS
@@ -22,7 +23,9 @@ import httpx  # noqa: E402 - the line above must come first
 if _FIRST:
     del sys.modules[_COMMAND_LINE]
 
-__all__ = ["ClientOptions", "check", "client_options", "httpx", "mark"]
+__all__ = ["ClientOptions", "Hooks", "check", "client_options", "httpx", "mark"]
+Hooks = dict[str, list[Callable[..., Any]]]
+"""What a client calls with every request and response."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
