@@ -173,7 +173,7 @@ def test_a_rank_that_found_no_space_is_no_fault_of_the_user():
         ("[Errno 30] Read-only file system: '/h/runs/run_a/1/ranks/x'", "failed_infra", "a disk of n1 can"),
         ("[Errno 30] Read-only file system: '/data/mine.npy'", "failed_user", "rank 0 raised OSError"),
         ("[Errno 5] Input/output error", "failed_infra", "a disk of n1 does not work (EIO): rank 0"),
-        ("[Errno 122] Disk quota exceeded: '/home/me/x'", "failed_infra", "a disk quota is used up on n1"),
+        ("[Errno 122] Disk quota exceeded: '/scratch/x'", "failed_infra", "a disk quota is used up on n1"),
     ],
 )
 def test_a_disk_that_takes_nothing_is_no_fault_of_the_user(said, state, why):
