@@ -87,11 +87,15 @@ def _one(field: Field, how: str, value: Value, at: datetime) -> ColumnElement[bo
         return flag
     if field.kind is Kind.TEXT:
         return matches(column, how, str(value))
-    found = compared(column, how, value)
-    if not column.expression.nullable:
-        return found
-    # without a figure a comparison is false; of `coalesce` PostgreSQL would expect half of all runs, and read rows
-    return and_(column.is_not(None), found)
+    return _figure(column, compared(column, how, value))
+
+
+def _figure(column: InstrumentedAttribute[Any], found: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return a comparison of a number, which is false where there is none.
+
+    Not by `coalesce`: PostgreSQL would expect half of all runs, and read their rows.
+    """
+    return and_(column.is_not(None), found) if column.expression.nullable else found
 
 
 def _in_projects(session: Session, how: str, values: Sequence[Value]) -> ColumnElement[bool]:
