@@ -12,6 +12,7 @@
 #   PICTURES         a folder in which `make look` leaves a picture of each view
 #   SCALE MLFLOW     of it: factor of all sizes; a Python that can import mlflow, whose server is then measured, too
 #   EXAMPLES=500     `make requests`: requests of each operation; OPERATIONS: these alone
+#   RECORD           of it: a file that says which operations have had them, to go on with the others
 #   MINUTES SEED     `make soak`: how long faults strike, by default 30; of faults and load, drawn if not given
 TORCH_INDEX_URL ?=
 PYTHON ?= python3
@@ -24,6 +25,7 @@ SEED ?=
 SCENARIOS ?=
 EXAMPLES ?=
 OPERATIONS ?=
+RECORD ?=
 SCALE ?=
 MLFLOW ?=
 CHECK ?=
@@ -97,8 +99,8 @@ check-frontend: $(DASHBOARD)
 test-frontend: check-frontend
 	@scripts/npm run --silent test
 
-requests: setup-dev ## Send random requests to every operation, with all checks of Schemathesis (EXAMPLES, OPERATIONS; an hour)
-	@$(VENV)/bin/python -m tests.requests $(OPERATIONS) --examples $(or $(EXAMPLES),500) $(if $(SEED),--seed $(SEED))
+requests: setup-dev ## Send random requests to every operation, with all checks of Schemathesis (EXAMPLES, OPERATIONS, RECORD; an hour)
+	@$(VENV)/bin/python -m tests.requests $(OPERATIONS) --examples $(or $(EXAMPLES),500) $(if $(SEED),--seed $(SEED)) $(if $(RECORD),--record $(RECORD))
 
 look: setup-dev ## Look at every screen, three widths, light and dark: faults, and what is not as it was (SCREENS, KEEP=1, PICTURES)
 	@$(VENV)/bin/python -m tests.look $(SCREENS) $(if $(KEEP),--keep) $(if $(PICTURES),--pictures $(PICTURES))
@@ -115,9 +117,12 @@ algorithms: setup-dev ## Write docs/algorithms.md, .json and the trajectories on
 bench-core: setup-dev ## Measure what the core may cost (benchmarks, not tests)
 	@$(VENV)/bin/python -m benchmarks.core
 
+ON_POSTGRES = $(filter lists writers,$(or $(SCENARIOS),lists writers))
+
 bench-api: setup-dev ## Measure the API under load, with ratios to the stored baseline (CHECK=FACTOR: fail; SCALE, SCENARIOS, MLFLOW)
 	@$(VENV)/bin/python -m benchmarks.api run $(SCENARIOS) $(if $(SCALE),--scale $(SCALE)) \
 	    $(if $(MLFLOW),--mlflow $(MLFLOW)) $(if $(CHECK),--check $(CHECK))
+	@$(if $(ON_POSTGRES),$(VENV)/bin/python -m benchmarks.api run $(ON_POSTGRES) --database temporary $(if $(SCALE),--scale $(SCALE)))
 
 bench-dashboard: setup-dev ## Measure the page of 100 runs x 10,000 points x 20 metrics in Chromium (minutes)
 	@$(VENV)/bin/python -m benchmarks.dashboard

@@ -110,9 +110,14 @@ def shared_socket(settings: Settings) -> socket.socket:
 
 
 def _migrate(settings: Settings) -> None:
-    """Migrate in another process if that is needed, and can be found out; the application looks again."""
+    """Migrate in another process if that is needed, and can be found out; the application looks again.
+
+    Raises ArgumentError if the database cannot be where it should.
+    """
     with suppress(SQLAlchemyError, OSError):
         database = Database(settings.url)
+        if why := database.file.fault():
+            raise ArgumentError(why)
         try:
             if database.pending(settings.migrations) is not None:
                 revisions.migrate_apart()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI, Request
@@ -174,9 +174,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.stopping.set()
         for task in (watching, asking, trimming):
             task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-        await asyncio.to_thread(workers.stop)
+        await asyncio.gather(watching, asking, trimming, return_exceptions=True)  # one may have failed
+        with ThreadPoolExecutor(1, "ending") as ending:  # others may be waiting for the threads of the loop
+            await asyncio.get_running_loop().run_in_executor(ending, workers.stop)
         app.state.ingesting.shutdown(wait=False)
         app.state.checks.close()
         app.state.passwords.close()

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.api import baseline, page, running
 from benchmarks.api.figures import Bench
+from benchmarks.api.postgres import TEMPORARY, program, temporary
 from benchmarks.evidence.store import ROOT
 
 STORE = ROOT / ".results" / "api"
@@ -25,8 +27,16 @@ def main() -> int:
     """Do what the command line says; return the exit status."""
     options = _parser().parse_args()
     if options.do == "run":
-        bench = Bench(options.database, options.scale, options.rounds, options.mlflow, options.seconds)
-        return running.run(options.scenarios, bench, options.store, options.check)
+        with ExitStack() as stack:
+            url = options.database
+            if url == TEMPORARY:
+                if program() is None:
+                    print("benchmarks.api: PostgreSQL is not installed: nothing is measured with it")
+                    return 0
+                plans = options.store / "plans.log" if options.plans is not None else None
+                url = stack.enter_context(temporary(options.plans, plans))
+            bench = Bench(url, options.scale, options.rounds, options.mlflow, options.seconds)
+            return running.run(options.scenarios, bench, options.store, options.check)
     found = page.read(options.store)
     if options.do == "baseline":
         if not found:
@@ -48,7 +58,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "scenarios", nargs="*", metavar="SCENARIO", help=f"of: {', '.join((*running.SCENARIOS, *running.LONG))}"
     )
-    parser.add_argument("--database", metavar="URL", help="postgresql://...: create databases on this server")
+    parser.add_argument(
+        "--database",
+        metavar="URL",
+        help=f"postgresql://...: create databases on this server; `{TEMPORARY}`: on one that is started for this",
+    )
+    parser.add_argument(
+        "--plans",
+        type=float,
+        metavar="MS",
+        help=f"with `--database {TEMPORARY}`: leave plans of slower statements in plans.log beside the records",
+    )
     parser.add_argument("--scale", type=float, default=1.0, help="factor of all sizes; 0.05 is a quick look")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each figure")
     parser.add_argument(

@@ -22,7 +22,7 @@ from sqlalchemy import create_engine, make_url, text
 
 from benchmarks.api.client import Client
 
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 HOST = "127.0.0.1"
 
 

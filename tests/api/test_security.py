@@ -283,3 +283,13 @@ def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(service, body)
         "/experiments/dry-run", content=body, headers={"content-type": "application/json"}
     )
     assert problem(answer, 413)["type"] == "/problems/too-large"
+
+
+@ONE_KIND
+@pytest.mark.parametrize(("asked", "repeated"), [("a1_B-2", True), ("x" * 65, False), ("a b", False), ("", False)])
+def test_an_answer_says_whose_it_is_if_it_is_asked_to(service, asked, repeated):
+    """Behind a proxy that answers a request twice, a supervisor would take it for the answer to the next one."""
+    for path, token in (("/livez", "none"), ("/api/v1/runs", "wrong"), ("/api/v1/runs", service.settings.token)):
+        headers = {"hooke-answers": asked, "authorization": f"Bearer {token}"}
+        answer = httpx.get(f"{service.url}{path}", headers=headers)
+        assert answer.headers.get("hooke-answers") == (asked if repeated else None)

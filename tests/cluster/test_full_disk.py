@@ -166,6 +166,24 @@ def test_a_rank_that_found_no_space_is_no_fault_of_the_user():
     assert judge(Evidence(ranks=1, status=3, exits=exits, logs={0: other})).state == "failed_user"
 
 
+@pytest.mark.parametrize(
+    ("said", "state", "why"),
+    [
+        ("[Errno 30] Read-only file system", "failed_infra", "a disk of n1 can only be read (EROFS): rank 0"),
+        ("[Errno 30] Read-only file system: '/h/runs/run_a/1/ranks/x'", "failed_infra", "a disk of n1 can"),
+        ("[Errno 30] Read-only file system: '/data/mine.npy'", "failed_user", "rank 0 raised OSError"),
+        ("[Errno 5] Input/output error", "failed_infra", "a disk of n1 does not work (EIO): rank 0"),
+        ("[Errno 122] Disk quota exceeded: '/scratch/x'", "failed_infra", "a disk quota is used up on n1"),
+    ],
+)
+def test_a_disk_that_takes_nothing_is_no_fault_of_the_user(said, state, why):
+    """The home of an agent became read-only while a run went on; what a user's own file says is theirs."""
+    trace = ["Traceback (most recent call last):", '  File "own.py", line 3, in run', f"OSError: {said}"]
+    exits = {0: RankExit(rank=0, host="n1", pid=1, code=3, signal=None, monotonic=1.0)}
+    report = judge(Evidence(ranks=1, status=3, exits=exits, logs={0: trace}, host="n1"))
+    assert (report.state, report.why[: len(why)]) == (state, why)
+
+
 def test_the_agent_tells_the_server_of_a_failed_launch(disk, tmp_path):
     """The task as Celery calls it, with the agent's client and a real server."""
     fill(disk, 1 * MIB)

@@ -124,7 +124,7 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def actor_of(request: Request) -> Actor:
+async def actor_of(request: Request) -> Actor:
     """Return who sends a request, as the gate has found."""
     actor: Actor = request.state.actor
     return actor

@@ -7,13 +7,15 @@ waiting. Here a thread makes the model of the body, and FastAPI, which gets it i
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache, partial, wraps
 from typing import Annotated, Any
 
 from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
@@ -77,7 +79,14 @@ class CheckedRequest(Request):
 
 
 class CheckedRoute(APIRoute):
-    """A route whose body, unless it is small, is validated by `Checks` of the application."""
+    """A route whose body, unless it is small, is validated by `Checks` of the application.
+
+    Its answer is a model, which FastAPI takes as it is; of a function that is not asynchronous it would do so in
+    a thread of its own, after that of the function.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **more: Any) -> None:
+        super().__init__(path, _in_one_thread(endpoint), **more)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of a request."""
@@ -96,6 +105,18 @@ class CheckedRoute(APIRoute):
             return await handler(CheckedRequest(request, body, found))
 
         return checked
+
+
+def _in_one_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an asynchronous function that calls this one in a thread; one that is asynchronous stays as it is."""
+    if inspect.iscoroutinefunction(endpoint):
+        return endpoint
+
+    @wraps(endpoint)
+    async def called(*given: Any, **named: Any) -> Any:
+        return await run_in_threadpool(endpoint, *given, **named)
+
+    return called
 
 
 def _is_json(content_type: str) -> bool:

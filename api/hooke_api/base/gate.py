@@ -12,6 +12,7 @@ from functools import partial
 
 from fastapi import Request
 from hooke.spec.fetching import PIECE_BYTES
+from hooke.spec.protocol import ANSWERS
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -39,6 +40,8 @@ from hooke_api.base.shape import ORDINARY, check_shape
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
 """Host header: a name or an address, and optionally a port; after it was made lower case."""
+_REPEATED = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What an answer repeats of its request."""
 
 
 class Gate:
@@ -69,11 +72,16 @@ class Gate:
                 started = True
                 headers = MutableHeaders(scope=message)
                 headers["x-request-id"] = request_id
+                if repeated is not None:
+                    headers[ANSWERS] = repeated
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
         request = Request(scope)
+        repeated = request.headers.get(ANSWERS)
+        if repeated is not None and not _REPEATED.fullmatch(repeated):
+            repeated = None
         held = HeldBody("")
         try:
             passed = await self._admit(request, receive, held)

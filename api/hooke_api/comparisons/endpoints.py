@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.comparisons import compare, leaderboard, service
 from hooke_api.comparisons.compare_schemas import ComparedRows
 from hooke_api.comparisons.leaderboard_schemas import Leaderboard
@@ -13,7 +14,7 @@ from hooke_api.comparisons.schemas import Comparison
 from hooke_api.comparisons.selection import MOST_SELECTIONS
 from hooke_api.storage.database import DatabaseOf
 
-router = APIRouter(tags=["comparisons"])
+router = APIRouter(route_class=CheckedRoute, tags=["comparisons"])
 
 
 @router.get("/experiments/{experiment_id}/comparison", operation_id="read_comparison")

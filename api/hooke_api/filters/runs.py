@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hooke.spec.states import RunState
-from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_, select
+from sqlalchemy import ColumnElement, and_, exists, false, not_, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from hooke_api.filters.fields import FIELDS, METRICS, Field, Kind
@@ -87,7 +87,15 @@ def _one(field: Field, how: str, value: Value, at: datetime) -> ColumnElement[bo
         return flag
     if field.kind is Kind.TEXT:
         return matches(column, how, str(value))
-    return func.coalesce(compared(column, how, value), false())  # without a figure, a comparison is false
+    return _figure(column, compared(column, how, value))
+
+
+def _figure(column: InstrumentedAttribute[Any], found: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return a comparison of a number, which is false where there is none.
+
+    Not by `coalesce`: PostgreSQL would expect half of all runs, and read their rows.
+    """
+    return and_(column.is_not(None), found) if column.expression.nullable else found
 
 
 def _in_projects(session: Session, how: str, values: Sequence[Value]) -> ColumnElement[bool]:

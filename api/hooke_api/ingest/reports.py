@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import structlog
 from hooke.spec.events import StateReport
-from hooke.spec.states import DIVERGED, TRANSITIONS, RunState
+from hooke.spec.states import DIVERGED, TERMINAL, TRANSITIONS, RunState
 from sqlalchemy.orm import Session
 
 from hooke_api.base.documents import storable_text
@@ -41,7 +41,8 @@ class Reports:
 
         One that cannot be read is counted and shown, and keeps back nothing that follows it.
         """
-        for report in reports[self.attempt.reports :]:
+        applied = self.attempt.reports
+        for report in reports[applied:]:
             if isinstance(report, RefusedReport):
                 self.attempt.reports += 1
                 self.figures.refuse(None, report)
@@ -51,6 +52,18 @@ class Reports:
             self.attempt.reports += 1
             if self.run.attempt == self.attempt.number:
                 self._apply(report)
+        self._end_by_fewer(reports, applied)
+
+    def _end_by_fewer(self, reports: Sequence[StateReport | RefusedReport], applied: int) -> None:
+        """Apply the end told by a supervisor that has fewer reports than were applied.
+
+        It took over from one that could not write all of its own: its disk was full, or lost its last lines.
+        """
+        last = reports[-1] if reports else None
+        if not isinstance(last, StateReport) or len(reports) > applied or RunState(last.state) not in TERMINAL:
+            return
+        if self.run.attempt == self.attempt.number and self.run.state not in TERMINAL and not self._waits(last):
+            self._apply(last)
 
     def _waits(self, report: StateReport) -> bool:
         needs_records = report.state == "succeeded" or report.cause == "time_limit"

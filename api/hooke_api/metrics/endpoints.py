@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -10,6 +10,8 @@ from fastapi import APIRouter, Depends, Query, Request
 from hooke_api.base.caches import Budget
 from hooke_api.base.checked import CheckedRoute
 from hooke_api.base.parquet import ParquetAnswer, parquet_answer
+from hooke_api.base.reach import asking, reached
+from hooke_api.base.shared import Shared
 from hooke_api.base.tables import CsvAnswer, csv_answer
 from hooke_api.metrics import export, phases, service, worker_tables, workers
 from hooke_api.metrics.curves import CurveStore
@@ -41,10 +43,10 @@ _TABLES: dict[TableOfWorkers, str] = {
 T = TypeVar("T")
 
 
-def _kept(name: str, make: Callable[[Budget], T]) -> Callable[[Request], T]:
+def _kept(name: str, make: Callable[[Budget], T]) -> Callable[[Request], Awaitable[T]]:
     """Return a dependency: something of the application, made by the first request that needs it."""
 
-    def found(request: Request) -> T:
+    async def found(request: Request) -> T:
         state = request.app.state
         if not hasattr(state, name):
             setattr(state, name, make(state.caches))
@@ -57,6 +59,7 @@ def _kept(name: str, make: Callable[[Budget], T]) -> Callable[[Request], T]:
 curve_store = _kept("curves", CurveStore)
 increments = _kept("increments", Increments)
 phase_store = _kept("phases", PhaseStore)
+shared_bands = _kept("shared_bands", lambda _: Shared[BandAnswer]())
 Store = Annotated[CurveStore, Depends(curve_store)]
 
 
@@ -74,7 +77,7 @@ def list_metrics(experiment_id: str, database: DatabaseOf) -> FurtherMetricList:
         return FurtherMetricList(items=service.further_metrics(session, experiment_id))
 
 
-def chosen_points(
+async def chosen_points(
     experiment_id: str,
     metric: Annotated[list[Metric] | None, Query(description="May repeat; default: all.")] = None,
     run: Annotated[str | None, Query(max_length=40, description="Only this one of its runs.")] = None,
@@ -137,6 +140,8 @@ def read_bands(  # noqa: PLR0913 - the query of the URL, one parameter each
     database: DatabaseOf,
     store: Store,
     known: Annotated[Increments, Depends(increments)],
+    shared: Annotated[Shared[BandAnswer], Depends(shared_bands)],
+    *,
     metric: Annotated[list[Metric] | None, Query(description="May repeat; default: validation_accuracy.")] = None,
     axis: Axis = "clock",
     points: Annotated[int, Query(ge=16, le=5000, description="Maximum number of points per band.")] = 400,
@@ -147,9 +152,14 @@ def read_bands(  # noqa: PLR0913 - the query of the URL, one parameter each
 ) -> BandAnswer:
     """Return mean and 95% t interval over seeds for every variant, cluster and number of workers."""
     metrics: list[Metric] = list(dict.fromkeys(metric or ("validation_accuracy",)))
-    with database.read() as session:
-        answer = service.answer_bands(session, store, experiment_id, metrics, axis, points)
-    return known.since(answer, since)
+
+    def answered() -> BandAnswer:
+        with database.read() as session:
+            return service.answer_bands(session, store, experiment_id, metrics, axis, points)
+
+    # all who look at an experiment are told at the same moment that it has new points
+    alike = (experiment_id, tuple(metrics), axis, points, reached(asking.get()))
+    return known.since(shared.get(alike, answered), since)
 
 
 @router.get("/experiments/{experiment_id}/phases", operation_id="read_phases")

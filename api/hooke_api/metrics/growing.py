@@ -1,10 +1,11 @@
 """Curves of a run at limited resolutions, which grow with its steps: a look at them reads the steps that are new.
 
 Rows (`hooke_api.metrics.table`) are settled once no step can change them: every rank that goes on has written a
-step that ended after them. Of settled rows only those points are kept from which answers follow: what M4 keeps of
-every metric (`level.py`), and the neighbours of the places of a band's grid (`brackets.py`). Steps behind them are
-kept as they are, few as long as ranks write at about the same time; their rows are computed anew at every look. So
-answers are those of all steps, bit for bit, whatever the number of looks between.
+step that ended after them. Of many settled rows only those points are kept from which answers follow: what M4
+keeps of every metric (`level.py`), and the neighbours of the places of a band's grid (`brackets.py`). A few
+thousand wait for that: they take no more memory as they are, and a look at a short run has nothing to choose.
+Steps behind settled rows are kept as they are, few as long as ranks write at about the same time; their rows are
+computed anew at every look. So answers are those of all steps, bit for bit, whatever the number of looks between.
 
 What is kept follows from the rows of the database alone, by id, whichever process stored them. It is computed anew
 from all steps where they do not just go on: a new attempt, steps of an earlier one, a rank that was silent until
@@ -72,6 +73,13 @@ class Settled:
     levels: Mapping[Metric, Thinned]
     rows: Mapping[Axis, Brackets]
     stale: Mapping[Axis, Brackets]
+    unthinned: int = 0
+    """How many of the settled rows, the last ones, are in none of these yet: the first rows of `Growing.tail`."""
+
+    @property
+    def thinned(self) -> int:
+        """Return the number of rows of which only some points are kept."""
+        return self.before.rows - self.unthinned
 
     @property
     def nbytes(self) -> int:
@@ -107,7 +115,7 @@ class Growing:
     """Maximum number of points of an answer."""
     settled: Settled
     tail: Table
-    """The rows that follow on the settled ones."""
+    """The settled rows that are not thinned out yet, and those that follow on them."""
     ranks: Mapping[int, RankColumns]
     """The steps of the rows that follow, and the one before them."""
     counting: Counting
@@ -135,13 +143,17 @@ class Growing:
     @property
     def rows(self) -> int:
         """Return the number of rows of the run."""
-        return self.settled.before.rows + len(self.tail)
+        return self.settled.thinned + len(self.tail)
+
+    def serves(self, points: int) -> bool:
+        """Return whether it has what answers of so many points need."""
+        return points <= self.most or self.settled.thinned <= self.most
 
     def covers(self, run: Facts, key: Key, points: int) -> bool:
         """Return whether answers with so many points follow from it, of these data or later ones of the run."""
         same = same_shape(self.run, run) and self.key[-1] == key[-1]
         newer = all(mine >= asked for mine, asked in zip(self.key[:-1], key[:-1], strict=True))
-        return same and newer and (points <= self.most or self.rows <= self.most)
+        return same and newer and self.serves(points)
 
     @property
     def curves(self) -> Curves:

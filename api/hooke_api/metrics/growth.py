@@ -30,8 +30,9 @@ from hooke_api.metrics.growing import (
 from hooke_api.metrics.level import AXES, EMPTY
 from hooke_api.metrics.loading import Curves, Facts, Key, expected_ranks, restored_samples, table_of
 from hooke_api.metrics.pieces import Ahead, Anew, Piece, counting, listed, read, that_count
+from hooke_api.metrics.rows import joined_rows, part
 from hooke_api.metrics.schemas import Axis, Metric
-from hooke_api.metrics.table import START, Before, Column, Floats, RankColumns, Table
+from hooke_api.metrics.table import NOTHING, START, Before, Column, Floats, RankColumns, Table
 from hooke_api.storage import steps
 from hooke_api.storage.steps_file import StepsFile
 
@@ -39,6 +40,8 @@ FOLD_STEPS = 65_536
 """Steps, over all ranks, after which their rows are settled: so many of a run are in memory while it is read."""
 LEAST_ROWS = 256
 """Rows from which on they are settled: the steps of fewer are kept, and take little time to be read again."""
+WHOLE_ROWS = 4096
+"""Settled rows from which on they are thinned out: so many take as much memory as the points that are kept."""
 
 
 def grow(
@@ -57,10 +60,10 @@ def grow(
     `places`. Where `told` has no evaluations, `old` has all. `ahead` may have the new steps. Raises Irregular,
     Unreadable and Unavailable.
     """
-    if old is not None and most <= old.most and same_shape(old.run, run):
+    if old is not None and old.serves(most) and same_shape(old.run, run):
         try:
             if (settled := old.settled.watching(places or {})) is not None:
-                return _Growth(session, run, key, told, old, None, ahead).grown(settled, old.most)
+                return _Growth(session, run, key, told, old, None, ahead).grown(settled, max(most, old.most))
         except Anew:
             pass
     if told.evaluations is None:
@@ -122,6 +125,8 @@ class _Growth:
             self.scored_to = self.scored_to or old.scored_to
         self.fresh: dict[int, list[dict[str, Column]]] = defaultdict(list)
         self.held = 0
+        unthinned = old.settled.unthinned if old is not None else 0
+        self.unthinned = [part(old.tail, 0, unthinned)] if old is not None and unthinned else []
 
     def grown(self, settled: Settled, most: int) -> Growing:
         """Read the new steps, and return what there is now."""
@@ -134,10 +139,11 @@ class _Growth:
             self._add(piece, that_count(self.counting, piece, columns))
             if self.held >= FOLD_STEPS:
                 self._fold(awaited)
-        tail = self._fold(set())
-        if tail is None or self.run.ended:  # then an incomplete last row counts, too
-            tail = self._rows(self.run.ended)
-        self._check_order(tail)
+        rest = self._fold(set())
+        if self.run.ended:  # then an incomplete last row counts, too
+            rest = self._rows()
+        self._check_order(rest)
+        tail = joined_rows([*self.unthinned, rest])
         state = (self.settled, tail, self.ranks, self.counting, self.earlier)
         return Growing(self.run, self.key, most, *state, self.scored, self._evaluations(), self.scored_to)
 
@@ -154,17 +160,17 @@ class _Growth:
         if n and piece.attempt < self.told.newest:
             self.earlier[piece.rank] = self.earlier.get(piece.rank, 0) + n
 
-    def _fold(self, awaited: set[int]) -> Table | None:
+    def _fold(self, awaited: set[int]) -> Table:
         """Settle the rows that no step can change any more; none while one of these ranks is still to be read.
 
-        Return the rows that follow on the settled ones if none was settled now.
+        Return the rows that follow on the settled ones.
         """
         for rank, parts in self.fresh.items():
             self.ranks[rank] = self._joined(rank, parts)
         self.fresh.clear()
         self.held = 0
         if awaited - self.ranks.keys():
-            return None
+            return NOTHING
         ranks = self._expected()
         writers = tuple(r.rank for r in ranks if not r.server and len(r))
         gone = sum(r.left for r in ranks if not r.server and not len(r))
@@ -176,9 +182,9 @@ class _Growth:
         rows = int(np.searchsorted(table.wall, min(going_on, default=math.inf), side="left"))
         if rows < LEAST_ROWS:
             return table
-        self._settle(_first(table, rows), (writers, gone))
+        self._settle(part(table, 0, rows), (writers, gone))
         self._leave_out(rows)
-        return None
+        return part(table, rows, len(table))
 
     def _joined(self, rank: int, parts: Sequence[dict[str, Column]]) -> RankColumns:
         known = self.ranks.get(rank, RankColumns(rank, rank >= self.run.workers, {}))
@@ -194,14 +200,19 @@ class _Growth:
     def _expected(self) -> list[RankColumns]:
         return expected_ranks(self.run, self.ranks, self.told.left, self.told.newest)
 
-    def _rows(self, ended: bool) -> Table:
-        return table_of(self.run, self._expected(), ended, self.settled.before)
+    def _rows(self) -> Table:
+        return table_of(self.run, self._expected(), True, self.settled.before)
 
     def _check_order(self, table: Table) -> None:
+        """Raise Irregular if rows do not follow on the settled ones on every axis."""
         for axis, known in self.settled.rows.items():
-            x = np.concatenate((known.x[-1:], self._curve(table, "train_loss", axis)[0]))
-            if len(x) and (x[0] < 0 or (np.diff(x) < 0).any()):
+            last = self._x(self.unthinned[-1], axis) if self.unthinned else known.x
+            x = np.concatenate((last[-1:], self._x(table, axis)))
+            if len(x) and (x[0] < 0 or (x[1:] < x[:-1]).any()):
                 raise Irregular
+
+    def _x(self, table: Table, axis: Axis) -> Floats:
+        return self._curve(table, "train_loss", axis)[0]
 
     def _curve(self, table: Table, metric: Metric, axis: Axis) -> tuple[Floats, Floats]:
         return curve(self.run, Curves(table, NO_EVALUATIONS), metric, axis)
@@ -209,6 +220,17 @@ class _Growth:
     def _settle(self, table: Table, writers: tuple[tuple[int, ...], int]) -> None:
         """Add rows that follow to what is kept."""
         self._check_order(table)
+        rows = self.settled.before.rows + len(table)
+        before = Before(rows, float(table.wall[-1]), float(table.clock[-1]))
+        unthinned = self.settled.unthinned + len(table)
+        self.settled = replace(self.settled, before=before, writers=writers, unthinned=unthinned)
+        self.unthinned.append(table)
+        if unthinned >= WHOLE_ROWS:
+            self._thin_out(joined_rows(self.unthinned))
+            self.unthinned.clear()
+
+    def _thin_out(self, table: Table) -> None:
+        """Keep of settled rows the points from which answers follow."""
         known = self.settled
         drawn = {(m, axis): self._curve(table, m, axis) for m in OF_STEPS for axis in AXES}
         levels = {}
@@ -221,8 +243,7 @@ class _Growth:
         for axis, each in known.stale.items():
             x_of, y_of = drawn[STALENESS, axis]
             stale[axis] = each.extended(x_of, y_of[np.newaxis])
-        before = Before(known.before.rows + len(table), float(table.wall[-1]), float(table.clock[-1]))
-        self.settled = Settled(before, writers, levels, rows, stale)
+        self.settled = Settled(known.before, known.writers, levels, rows, stale)
 
     def _leave_out(self, rows: int) -> None:
         """Leave out the steps of the first rows, but for the last one of each rank, which later rows may need."""
@@ -240,13 +261,6 @@ class _Growth:
         if rows is None:
             rows = read_evaluations(self.session, [[self.run.id]])[self.run.id]
         return joined(keep_evaluations(rows, self.told.begun, restored_samples(self.run, self.earlier)))
-
-
-def _first(table: Table, rows: int) -> Table:
-    """Return the first rows of a table."""
-    stale = int(np.searchsorted(table.staleness_at, rows))
-    of_staleness = {"staleness_at": table.staleness_at[:stale], "staleness": table.staleness[:stale]}
-    return Table(**{name: column[:rows] for name, column in vars(table).items()} | of_staleness)
 
 
 def _until(rank: RankColumns, wall: float, side: Literal["left", "right"]) -> int:

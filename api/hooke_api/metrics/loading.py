@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 from hooke.catalogue.discovery import built_in
 from hooke.spec.states import TERMINAL, RunState
-from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, select
 from sqlalchemy.orm import Session, aliased
 
 from hooke_api.base.workers import still_working
@@ -101,8 +102,9 @@ class Curves:
         return self.table.nbytes + self.evaluations.nbytes
 
 
-def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
-    """Return the facts of the runs that match the conditions, in order of number."""
+@cache
+def _of_runs() -> Select[Any]:
+    """Return the query of the facts of all runs; made once: to adapt columns to an alias takes a while."""
     accumulation = Run.spec["algorithm", "parameters", "accumulation"]
     found = {
         "batch": Run.spec["batch"].as_integer() * func.coalesce(accumulation.as_integer(), 1),
@@ -125,8 +127,12 @@ def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
         CatalogueEntry.name == Run.algorithm,
     )
     query = select(*columns).select_from(Run).outerjoin(CatalogueEntry, described)
-    query = query.join(own, own.id == Run.experiment_id).where(*where).order_by(Run.experiment_id, Run.number)
-    return [_imported(Facts(*row), origin) for *row, origin in session.execute(query)]
+    return query.join(own, own.id == Run.experiment_id).order_by(Run.experiment_id, Run.number)
+
+
+def read_facts(session: Session, *where: ColumnElement[bool]) -> list[Facts]:
+    """Return the facts of the runs that match the conditions, in order of number."""
+    return [_imported(Facts(*row), origin) for *row, origin in session.execute(_of_runs().where(*where))]
 
 
 def _imported(run: Facts, origin: Mapping[str, Any] | None) -> Facts:

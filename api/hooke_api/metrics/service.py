@@ -66,7 +66,11 @@ def further_metrics(session: Session, experiment: str) -> list[FurtherMetricView
 
 def _plain(values: Floats) -> list[float | None]:
     """Return numbers for JSON: null if not finite."""
-    return [v if math.isfinite(v) else None for v in values.tolist()]
+    there = np.isfinite(values)
+    if there.all():
+        found: list[float | None] = values.tolist()
+        return found
+    return [v if math.isfinite(v) else None for v in values.tolist()] if there.any() else [None] * len(values)
 
 
 @dataclass

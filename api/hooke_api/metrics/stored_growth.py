@@ -28,18 +28,20 @@ from hooke_api.metrics.growth import grow
 from hooke_api.metrics.level import AXES, Thinned
 from hooke_api.metrics.loading import Facts, parts, read_begun, read_facts, read_keys, read_left
 from hooke_api.metrics.pieces import Counting
-from hooke_api.metrics.table import NOTHING, Before, RankColumns
+from hooke_api.metrics.rows import part
+from hooke_api.metrics.table import NOTHING, Before, RankColumns, Table
 from hooke_api.models import RankTotals, Run, ThinnedSeries
 from hooke_api.storage.database import Database
 
 LIMIT, NAME = 0, "growing"
 """Of the row."""
-VERSION = 1
+VERSION = 2
 """Of what is stored: changed with it, it makes stored rows useless."""
 LEAST_STEPS = 50_000
 """Steps of all ranks from which on a run in progress is stored: those of a shorter one are read quickly."""
-GROWN = 1.25
-"""How many times as many steps as the last time it has when it is stored again: each is read once for that."""
+GROWN, MORE_STEPS = 1.25, 50_000
+"""How many times as many steps as the last time it has, or how many more, when it is stored again: each is read
+once for that, and so many at most by the first look of a process."""
 _SIZE = struct.Struct("<Q")
 _Arrays = dict[str, NDArray[Any]]
 
@@ -52,7 +54,8 @@ def due(session: Session) -> list[str]:
     runs = runs.where(Run.state.in_(going_on)).group_by(RankTotals.run_id).having(total >= LEAST_STEPS)
     steps, of = runs.subquery(), ThinnedSeries
     query = select(steps.c.run_id).outerjoin(of, and_(of.run_id == steps.c.run_id, of.most == LIMIT))
-    return list(session.scalars(query.where(or_(of.n.is_(None), steps.c.steps > GROWN * of.n))))
+    more = or_(steps.c.steps > GROWN * of.n, steps.c.steps > of.n + MORE_STEPS)
+    return list(session.scalars(query.where(or_(of.n.is_(None), of.of_data != str(VERSION), more))))
 
 
 def save(database: Database, run_id: str, most: int) -> bool:
@@ -103,7 +106,7 @@ def load(session: Session, run: Facts) -> Growing | None:
 
 
 def packed(grown: Growing) -> bytes:
-    """Return what is kept of a run as it is stored: without evaluations, and last rows, which follow from it."""
+    """Return what is kept of a run as it is stored: without evaluations, and rows that are not settled."""
     settled = grown.settled
     arrays = dict(_arrays(grown))
     header = {
@@ -112,6 +115,7 @@ def packed(grown: Growing) -> bytes:
         "shape": shape_of(grown.run),
         "before": [settled.before.rows, settled.before.wall, settled.before.clock],
         "writers": settled.writers,
+        "unthinned": settled.unthinned,
         "levels": {metric: [level.n, level.gaps] for metric, level in settled.levels.items()},
         "units": {axis: brackets.unit for axis, brackets in settled.rows.items()},
         "ranks": [[r.rank, r.server, r.done, r.sent, r.exposed, list(r.columns)] for r in grown.ranks.values()],
@@ -134,6 +138,8 @@ def _arrays(grown: Growing) -> Iterator[tuple[str, NDArray[Any]]]:
         for axis, each in of.items():
             yield from ((f"{kind} {axis} x", each.x), (f"{kind} {axis} y", each.y))
             yield f"{kind} {axis} watched", each.watched
+    for name, column in vars(part(grown.tail, 0, settled.unthinned)).items():
+        yield f"unthinned {name}", column
     for rank in grown.ranks.values():
         yield from ((f"{rank.rank} {name}", column) for name, column in rank.columns.items())
 
@@ -163,11 +169,13 @@ def unpacked(run: Facts, data: bytes) -> Growing | None:
     }
     workers, gone = header["writers"]
     rows, stale = (_brackets(arrays, kind, header["units"]) for kind in ("rows", "stale"))
-    settled = Settled(Before(*header["before"]), (tuple(workers), gone), levels, rows, stale)
+    before, unthinned = Before(*header["before"]), int(header["unthinned"])
+    settled = Settled(before, (tuple(workers), gone), levels, rows, stale, unthinned)
+    tail = Table(**{name: arrays[f"unthinned {name}"] for name in vars(NOTHING)})
     limits, firsts = ({(a, r): value for a, r, value in header[name]} for name in ("limits", "firsts"))
     counting = Counting(limits, firsts, header["highest"])
     earlier, key = dict(header["earlier"]), tuple(header["key"])
-    return Growing(run, key, header["most"], settled, NOTHING, ranks, counting, earlier, np.empty(0), joined([]))
+    return Growing(run, key, header["most"], settled, tail, ranks, counting, earlier, np.empty(0), joined([]))
 
 
 def _x(arrays: _Arrays, metric: str) -> dict[Any, NDArray[Any]]:

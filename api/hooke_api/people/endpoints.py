@@ -85,7 +85,7 @@ def revoke_token(token_id: str, actor: ActorOf, database: DatabaseOf) -> TokenVi
         return access_tokens.revoke(session, token_id, actor)
 
 
-def chosen_entries(
+async def chosen_entries(
     actor: Annotated[str | None, Query(max_length=120)] = None,
     action: Annotated[str | None, Query(max_length=64, description="An operation id.")] = None,
     subject: Annotated[str | None, Query(max_length=255)] = None,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.planning import service
 from hooke_api.planning.schemas import TuningView
 from hooke_api.storage.database import DatabaseOf
 
-router = APIRouter(tags=["experiments"])
+router = APIRouter(route_class=CheckedRoute, tags=["experiments"])
 
 
 @router.get("/experiments/{experiment_id}/tuning", operation_id="read_tuning")

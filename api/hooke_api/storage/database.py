@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 
 from hooke_api.storage import evaluated, outbox, revisions, trail
 from hooke_api.storage.objects import ObjectStore
+from hooke_api.storage.one_file import OneFile
 from hooke_api.storage.steps import STORE
 from hooke_api.storage.turns import Turns
 
@@ -61,6 +62,7 @@ class Database:
         self._info = {STORE: objects, evaluated.KEPT: evaluated.memory()}
         self.url = make_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
+        self.file = OneFile(self.url)
         self._turns = Turns(1, WAITING, seconds) if self.sqlite else Turns(AT_ONCE, WAITING - AT_ONCE, seconds)
         self._busy_seconds = seconds * BUSY_SHARE
         if self.sqlite and self.url.database:
@@ -93,10 +95,12 @@ class Database:
             f"cache_size = -{SQLITE_KIB}",
         ):
             connection.execute(f"PRAGMA {pragma}")
+        self.file.opened()
 
     @contextmanager
     def read(self) -> Iterator[Session]:
         """Yield a session in a transaction that is rolled back at the end."""
+        self.file.check()
         with (
             self.engine.connect() as connection,
             Session(connection, expire_on_commit=False, info=self._info) as session,
@@ -112,6 +116,7 @@ class Database:
         Its entry of the audit trail (`hooke_api.storage.trail`) and announced events (`hooke_api.storage.outbox`)
         are stored with it; the events are published after the commit.
         """
+        self.file.check()
         with (
             self._turns.take(),
             self.engine.connect().execution_options(hooke_write=True) as connection,
@@ -173,8 +178,11 @@ def _read_only(context: ExceptionContext) -> None:
         raise OperationalError(context.statement, None, original) from original
 
 
-def of(request: Request) -> Database:
-    """Return the database of the application that handles a request."""
+async def of(request: Request) -> Database:
+    """Return the database of the application that handles a request.
+
+    Asynchronous as every dependency that waits for nothing: others cost a way to a thread and back.
+    """
     database: Database = request.app.state.database
     return database
 

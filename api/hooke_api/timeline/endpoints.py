@@ -6,19 +6,20 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
+from hooke_api.base.checked import CheckedRoute
 from hooke_api.base.tables import JsonAnswer, json_answer
 from hooke_api.storage.database import DatabaseOf
 from hooke_api.timeline import service, system
 from hooke_api.timeline.schemas import SystemView, TimelineView
 from hooke_api.timeline.store import TimelineStore
 
-router = APIRouter(prefix="/runs", tags=["runs"])
+router = APIRouter(route_class=CheckedRoute, prefix="/runs", tags=["runs"])
 
 LATEST = 10**9
 """No trace is that long, s."""
 
 
-def timeline_store(request: Request) -> TimelineStore:
+async def timeline_store(request: Request) -> TimelineStore:
     """Return the application's timelines; created by the first request."""
     state = request.app.state
     if not hasattr(state, "timelines"):
@@ -27,7 +28,7 @@ def timeline_store(request: Request) -> TimelineStore:
     return store
 
 
-def window(
+async def window(
     start: Annotated[
         float | None, Query(ge=0, le=LATEST, description="Seconds since the start of the trace.")
     ] = None,

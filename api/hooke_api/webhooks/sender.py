@@ -17,9 +17,11 @@ import structlog
 from hooke_api.base.security import digest
 from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Repeating
+from hooke_api.models import database_time
 from hooke_api.scheduling.leader import Leadership
 from hooke_api.storage.database import Database
 from hooke_api.webhooks import guard, signing
+from hooke_api.webhooks.clock import Watch, pull_back
 from hooke_api.webhooks.delivering import (
     LONGEST_ASKED,
     Due,
@@ -74,6 +76,7 @@ class Sender(Repeating):
         self._rests: dict[str, float] = {}
         """Webhook -> monotonic time until which it rests."""
         self._forget_at = 0.0
+        self._watch = Watch()
 
     def look(self) -> None:
         """Store the deliveries of new events, and send what is due."""
@@ -82,7 +85,9 @@ class Sender(Repeating):
                 needed = any_webhook(session)
             self._leads = needed and self.leadership.hold()
             if not self._leads:
+                self._watch.forget()
                 return
+            self._mind_clock()
             while collect(self.database, self.settings.address) and self.lives():
                 pass
             self._begin()
@@ -90,6 +95,15 @@ class Sender(Repeating):
         except Exception:
             self._leads = False  # nobody knows for how long: another process may lead
             raise
+
+    def _mind_clock(self) -> None:
+        """Let nothing wait for the time at which the clock was set back."""
+        with self.database.read() as session:
+            back = self._watch.set_back(session, database_time(session))
+        if back:
+            with self.database.write() as session:
+                count = pull_back(session, database_time(session), back)
+            log.warning("the database's clock was set back: repetitions wait less", by=str(back), count=count)
 
     def busy(self) -> bool:
         """Return whether a request is under way."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from hooke.cluster.agent_token import AgentToken
-from hooke.cluster.http_client import client_options, httpx
+from hooke.cluster.http_client import Hooks, check, client_options, httpx, mark
 from hooke.errors import HookeError
 from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.calibrating import CalibrationReport
@@ -43,7 +43,8 @@ class ApiClient:
         self._token = AgentToken(token_file, home)
         self.renewal_due = False
         """Whether the answer to the latest hello asks for another token."""
-        self._client = httpx.Client(timeout=SECONDS, **client_options(api))
+        hooks: Hooks = {"request": [mark], "response": [check]}
+        self._client = httpx.Client(timeout=SECONDS, event_hooks=hooks, **client_options(api))
 
     def hello(self, hello: AgentHello) -> AgentWelcome:
         """Send the hello; return the answer. Raises Refused, ArgumentError (the token) or httpx.HTTPError."""

@@ -15,13 +15,12 @@ from hooke.cluster.earlier import adopt_checkpoint
 from hooke.cluster.job import Order
 from hooke.cluster.places import AttemptFolder, append_line, described, write_atomically
 from hooke.cluster.shipper import Shipper
-from hooke.cluster.tail import LogBook, last_lines, last_words
+from hooke.cluster.tail import LogBook, last_lines, last_words, read_own
 from hooke.cluster.verdict import Evidence, Outside, judge
 from hooke.cluster.witness import Witness
 from hooke.spec.events import StateReport
 from hooke.spec.files import SYSTEM
 from hooke.spec.invariants import faults
-from hooke.spec.journal import read_new
 from hooke.spec.specification import RunSpec, canonical
 from hooke.spec.states import TERMINAL
 from hooke.trace.records import file_of
@@ -52,7 +51,7 @@ class SupervisedAttempt:
         self.fault = found.fault
         """Why the specification cannot run here."""
         self._alone = checked is not None  # a marker `cancel` is not where ranks of another account look for it
-        self.reports = [StateReport.model_validate_json(line) for line in read_new(folder.reports, 0)[0]]
+        self.reports = read_own(folder.reports, StateReport.model_validate_json)
         self.fenced = self.cancel_asked = self.delivered = False
         """What the API has said. Markers say it to a later supervisor, where they could be written."""
         self.checkpoints = 0

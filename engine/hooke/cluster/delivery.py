@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from hooke.cluster.accounts import own
 from hooke.cluster.attempt import SupervisedAttempt
-from hooke.cluster.http_client import client_options, httpx
+from hooke.cluster.http_client import Hooks, check, client_options, httpx, mark
 from hooke.cluster.job import Timing
 from hooke.cluster.places import described
 from hooke.cluster.retrying import retry_after
@@ -23,7 +23,15 @@ from hooke.spec.events import Ingest, IngestAnswer
 
 def make_client(api: str) -> httpx.AsyncClient:
     """Return an HTTP client for this API."""
-    return httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=3.0), **client_options(api))
+
+    async def marking(request: httpx.Request) -> None:
+        mark(request)
+
+    async def checking(response: httpx.Response) -> None:
+        check(response)
+
+    hooks: Hooks = {"request": [marking], "response": [checking]}
+    return httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=3.0), event_hooks=hooks, **client_options(api))
 
 
 class Refused(Exception):

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from hooke.cluster.accounts import own
 from hooke.cluster.places import append_line
@@ -27,6 +28,28 @@ BACKLOG = 4 * 1024 * 1024
 """A source with more unread bytes than this is skipped to its last part; the file itself is complete."""
 
 Stream = Literal["stdout", "stderr", "supervisor"]
+T = TypeVar("T")
+
+
+def read_own(path: Path, decode: Callable[[str], T]) -> list[T]:
+    """Return what the lines of a file of this agent say, up to the first damaged one; cut the file there.
+
+    A machine without power leaves a part of a line, or zeros. What is appended to that could not be read either,
+    and whoever takes over would fail at it each time.
+    """
+    found: list[T] = []
+    end = 0
+    for line in read_new(path, 0)[0]:
+        try:
+            found.append(decode(line))
+        except (ValueError, LookupError, TypeError):
+            break
+        end += len(line.encode()) + 1
+    with suppress(OSError):  # missing, or it can only be read: then nothing is appended either
+        if path.stat().st_size > end:
+            with own(), path.open("ab") as file:
+                file.truncate(end)
+    return found
 
 
 @dataclass
@@ -77,14 +100,17 @@ class LogBook:
         self.path = path
         self.next_seq = 0
         self.offsets: dict[str, int] = {}
-        lines, end = read_new(path, 0)
-        for line in lines:
-            entry = json.loads(line)
-            self.next_seq += 1
-            self.offsets[entry["source"]] = max(self.offsets.get(entry["source"], 0), entry["offset"])
-        if path.exists() and path.stat().st_size > end:
-            with own(), path.open("ab") as file:
-                file.truncate(end)  # an incomplete line of a supervisor that died: it is read again
+        for source, offset in read_own(path, self._entry):  # what follows a damaged line is read again
+            self.offsets[source] = max(self.offsets.get(source, 0), offset)
+
+    def _entry(self, line: str) -> tuple[str, int]:
+        """Return source and offset of the next line of the file. Raises ValueError or LookupError."""
+        entry = json.loads(line)
+        source, offset, seq = entry["source"], entry["offset"], entry["line"]["seq"]
+        if seq != self.next_seq or not isinstance(offset, int):
+            raise ValueError("this is not the next line")
+        self.next_seq += 1
+        return source, offset
 
     def add(self, source: OutputSource, text: str, offset: int) -> None:
         """Number one line of a source and record that the source has been read up to `offset`."""

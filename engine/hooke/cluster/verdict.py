@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hooke.cluster.disk_faults import disk_fault
 from hooke.cluster.witness import completed, lost
 from hooke.spec.events import Done, RankExit, StateReport
 from hooke.spec.retry import RetryCause
@@ -26,7 +27,6 @@ _HYDRA = re.compile(
 """What MPICH's mpirun prints of the first process that ended; newer ones name the rank."""
 _KILLED = re.compile(r"EXIT STRING: .*\(signal (\d+)\)|KILLED BY SIGNAL: (\d+)")
 _OPEN_MPI = re.compile(r"process rank (\d+) with PID (\d+) on node (\S+) exited on\s+signal (\d+)")
-_DISK_FULL = re.compile(r"\bOSError: \[Errno 28\]|\bENOSPC\b")
 _LONGEST = 2000
 
 End = Literal["succeeded", "failed_user", "failed_infra", "cancelled", "timed_out"]
@@ -250,10 +250,10 @@ def quote_error(rank: int | None, lines: Sequence[str]) -> str:
 
 
 def _raised(rank: int | None, lines: Sequence[str], host: str) -> tuple[End, str]:
-    """Return state and reason of a rank that raised: a full disk is no fault of the user's program."""
+    """Return state and reason of a rank that raised: a disk that takes nothing is no fault of its program."""
     why = quote_error(rank, lines)
-    if any(_DISK_FULL.search(line) for line in _traceback(lines)[-LINES_QUOTED:]):
-        return "failed_infra", f"no space is left on a disk of {host or 'its host'} (ENOSPC): {why}"[:_LONGEST]
+    if told := disk_fault(_traceback(lines)[-LINES_QUOTED:], host or "its host"):
+        return "failed_infra", f"{told}: {why}"[:_LONGEST]
     return "failed_user", why
 
 

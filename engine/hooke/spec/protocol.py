@@ -46,6 +46,9 @@ CLOCK = "Hooke-Clock"
 RENEW = "Hooke-Renew-Token"
 """Header of the answer to a hello: the agent should ask for another token in place of its own. A header, since
 earlier agents accept no answer with a field that they do not know."""
+ANSWERS = "Hooke-Answers"
+"""Header of a request of an agent or supervisor, with a text that its answer repeats: where a proxy answers one
+twice, each following one would otherwise get the answer to the one before it."""
 BROKER_KEY = "hooke.server"
 """Key in Redis by which an agent knows that its broker is that of the server, and the database the same."""
 

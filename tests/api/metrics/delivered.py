@@ -45,6 +45,7 @@ def let_few_steps_be_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thinning, "LEAST_STEPS", 64)
     monkeypatch.setattr(growth, "FOLD_STEPS", 100)
     monkeypatch.setattr(growth, "LEAST_ROWS", 3)
+    monkeypatch.setattr(growth, "WHOLE_ROWS", 20)
     for module in (brackets, service):
         monkeypatch.setattr(module, "CELLS", 64)
 

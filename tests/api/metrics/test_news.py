@@ -64,11 +64,11 @@ def test_the_number_of_queries_does_not_depend_on_that_of_runs(database):
 
 
 @ONE_KIND
-@pytest.mark.parametrize("limit", ["none", "few steps", "few pieces"])
+@pytest.mark.parametrize("limit", ["none", "few steps", "few runs"])
 def test_answers_are_those_of_everything_whatever_is_read_together(database, limit, monkeypatch):
     """Runs that deliver and are evaluated at random, also by another rank, out of order, and in other attempts."""
     if limit != "none":
-        monkeypatch.setattr(pieces, "FEW_STEPS" if limit == "few steps" else "MOST_PIECES", 25)
+        monkeypatch.setattr(pieces, *{"few steps": ("FEW_STEPS", 25), "few runs": ("RUNS", 2)}[limit])
     draw, store, experiment = random.Random(limit), CurveStore(), add_experiment(database)
     runs = [Delivered(database, experiment, "sync-sgd", 2) for _ in range(4)]
     for n, run in enumerate(runs):

@@ -128,6 +128,26 @@ def test_it_is_stored_again_when_there_are_a_quarter_more_steps(database, run, t
 
 
 @ONE_KIND
+def test_of_a_long_run_a_first_look_reads_no_more_than_some_steps(database, run, thinner, monkeypatch):
+    """A quarter of a million steps would be read in a tenth of a second."""
+    monkeypatch.setattr(stored_growth, "MORE_STEPS", 90)
+    thinner.look()
+    for steps, stored in ((270, 720), (271, 813)):
+        tell(database, run, steps)
+        thinner.look()
+        assert [row.n for row in rows(database)] == [stored]
+
+
+@ONE_KIND
+def test_what_another_version_has_stored_is_stored_anew(database, run, thinner, monkeypatch):
+    thinner.look()
+    monkeypatch.setattr(stored_growth, "VERSION", 99)
+    thinner.look()
+    assert [row.of_data for row in rows(database)] == ["99"]
+    check(database, CurveStore(), run)
+
+
+@ONE_KIND
 @pytest.mark.parametrize("change", ["cut", "noise", "empty", "version", "shape", "nothing of it"])
 def test_what_does_not_fit_is_ignored(database, run, thinner, change, monkeypatch):
     thinner.look()
@@ -137,7 +157,7 @@ def test_what_does_not_fit_is_ignored(database, run, thinner, change, monkeypatc
         kept = stored_growth.load(session, facts)
     assert kept is not None and kept.rows > 200
     if change == "version":
-        monkeypatch.setattr(stored_growth, "VERSION", 2)
+        monkeypatch.setattr(stored_growth, "VERSION", -1)
     elif change == "shape":
         with database.write() as session:
             session.get_one(Run, run.id).spec = {"batch": 16}

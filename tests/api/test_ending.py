@@ -1,0 +1,68 @@
+"""How an API process ends: in order, and in the seconds that it has, whatever waits or has failed."""
+
+import asyncio
+import threading
+
+from hooke_api.app import create_app
+from hooke_api.base.workers import Workers
+
+from tests.api.databases import ONE_KIND
+from tests.waiting import LIMIT
+
+
+class Meets:
+    """A thread's end that takes until those of the others have begun."""
+
+    def __init__(self, barrier: threading.Barrier) -> None:
+        self.barrier = barrier
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        self.barrier.wait(LIMIT / 4)
+
+
+def test_threads_end_at_the_same_time():
+    """Seven that wait five seconds each for a database that is away would be ended by force after twelve."""
+    barrier, workers = threading.Barrier(3), Workers()
+    for name in ("a", "b", "c"):
+        workers.add(name, lambda: Meets(barrier))
+    workers.stop()
+    assert not barrier.broken
+
+
+@ONE_KIND
+def test_what_has_failed_meanwhile_keeps_back_no_end(settings):
+    app, ended = create_app(settings), []
+
+    async def fail() -> None:
+        raise OSError("the certificates cannot be read")
+
+    app.state.single_sign_on.start = fail
+    app.state.workers.stop = lambda: ended.append("threads")
+    app.state.bus.close = lambda: ended.append("notifications")
+
+    async def life() -> None:
+        async with app.router.lifespan_context(app):
+            await asyncio.sleep(0.01)
+
+    asyncio.run(life())
+    assert ended == ["threads", "notifications"]
+
+
+@ONE_KIND
+def test_threads_end_although_all_of_the_event_loop_wait_for_something(settings):
+    app, ended, free = create_app(settings), [], threading.Event()
+    app.state.workers.stop = lambda: (ended.append("threads"), free.set())
+
+    async def life() -> None:
+        async with app.router.lifespan_context(app):
+            for _ in range(40):  # more than it has
+                waiting.append(asyncio.ensure_future(asyncio.to_thread(free.wait, LIMIT / 4)))
+            await asyncio.sleep(0.01)
+        assert all(await asyncio.gather(*waiting)), "the end waited for them"
+
+    waiting: list[asyncio.Future[bool]] = []
+    asyncio.run(life())
+    assert ended == ["threads"]

@@ -1,0 +1,70 @@
+"""What a machine without power leaves of the files of an agent: whoever takes over goes on with what is whole."""
+
+import json
+
+import pytest
+from hooke.cluster.attempt import SupervisedAttempt
+from hooke.cluster.job import Order
+from hooke.cluster.places import Home
+from hooke.cluster.tail import LogBook, OutputSource
+from hooke.spec.events import StateReport
+
+from tests.cluster.bench import spec
+
+CUT = "a report of läst words".encode()[:13]
+"""In the middle of a character."""
+TAILS = {"cut": CUT, "zeros": bytes(4096), "cut and more": CUT + b"\n", "zeros and more": bytes(99) + b"\n"}
+tails = pytest.mark.parametrize("tail", TAILS.values(), ids=TAILS)
+
+
+def attempt(home: Home) -> SupervisedAttempt:
+    return SupervisedAttempt(home.attempt("run_a", 1), Order(run="run_a", attempt=1, spec=spec()))
+
+
+@tails
+def test_reports_go_on_behind_the_last_whole_one(tmp_path, tail):
+    """The first that takes over appends to the file; the second one must be able to read that."""
+    home = Home(tmp_path)
+    first = attempt(home)
+    first.starting()
+    first.report(StateReport(state="running", unix=1.0, why="ihre Ränge laufen"))
+    whole = first.folder.reports.read_bytes()
+    with first.folder.reports.open("ab") as file:
+        file.write(tail)
+    second = attempt(home)
+    assert second.reports == first.reports
+    assert second.folder.reports.read_bytes() == whole
+    second.report(StateReport(state="failed_infra", unix=2.0, why="its supervisor died"))
+    third = attempt(home)
+    assert [report.state for report in third.reports] == ["starting", "running", "failed_infra"]
+
+
+@tails
+def test_numbered_output_goes_on_without_a_gap_and_what_was_lost_is_read_again(tmp_path, tail):
+    output = OutputSource(tmp_path / "runs" / "a" / "1" / "rank.0.log", 0, "stdout")
+    output.path.parent.mkdir(parents=True)
+    output.path.write_text("one\ntwö\nthree\n")
+    book = LogBook(tmp_path / "log.jsonl")
+    lines = list(output.read())
+    for text, offset in lines[:2]:
+        book.add(output, text, offset)
+    with book.path.open("ab") as file:
+        file.write(tail)
+    again = LogBook(book.path)
+    assert again.next_seq == 2
+    output.offset = again.offsets[output.name]
+    for text, offset in output.read():
+        again.add(output, text, offset)
+    entries = [json.loads(line)["line"] for line in book.path.read_text().splitlines()]
+    assert [(entry["seq"], entry["text"]) for entry in entries] == [(0, "one"), (1, "twö"), (2, "three")]
+
+
+def test_a_line_in_the_middle_that_is_damaged_ends_what_is_believed(tmp_path):
+    book = LogBook(tmp_path / "log.jsonl")
+    for text in ("one", "two", "three"):
+        book.say(text)
+    lines = book.path.read_bytes().splitlines(keepends=True)
+    lines[1] = bytes(len(lines[1]) - 1) + b"\n"
+    book.path.write_bytes(b"".join(lines))
+    assert LogBook(book.path).next_seq == 1
+    assert book.path.read_bytes() == lines[0]
