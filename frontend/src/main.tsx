@@ -5,6 +5,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "@/app/app";
 import { makeQueryClient } from "@/app/query-client";
 import { makeRouter } from "@/app/router";
+import { askEarly } from "@/features/experiment/ask-early";
 import { EventStream } from "@/lib/events/event-stream";
 import { sourceOpener } from "@/lib/events/open-source";
 import { lightOnPaper } from "@/lib/theme/paper";
@@ -17,9 +18,12 @@ lightOnPaper();
 
 const stream = new EventStream("/api/v1/events", sourceOpener());
 
+const queries = makeQueryClient();
+askEarly(window.location, stream, queries);
+
 createRoot(root).render(
   <StrictMode>
-    <App router={makeRouter()} queries={makeQueryClient()} stream={stream} />
+    <App router={makeRouter()} queries={queries} stream={stream} />
   </StrictMode>,
 );
 

@@ -19,9 +19,12 @@ const BEFORE_IT = 40;
 /** Pages of those who have not signed in yet. */
 const BEFORE = new Set(["/sign-in", "/invite"]);
 
+/** A zoom, which is in the address behind the path, renders nothing of what is around a page. */
+const pathOf = ({ pathname }: { pathname: string }) => pathname;
+
 /** What every page has around it. */
 export function Shell() {
-  const before = BEFORE.has(useLocation().pathname);
+  const before = BEFORE.has(useLocation({ select: pathOf }));
   return <WithOverlays>{before ? <Entrance /> : <Signed />}</WithOverlays>;
 }
 
@@ -88,7 +91,7 @@ function isWithin(pathname: string, page: string): boolean {
 /** The pages; where the window is narrower than all of them, that of the present one is in view. */
 function Pages() {
   const nav = useRef<HTMLElement>(null);
-  const { pathname } = useLocation();
+  const pathname = useLocation({ select: pathOf });
   useEffect(() => {
     if (!nav.current) return;
     const links = [...nav.current.querySelectorAll("a")];

@@ -1,6 +1,6 @@
 /** Of many charts, those in view are drawn. */
 import { fireEvent, screen } from "@testing-library/react";
-import { Fragment } from "react";
+import { Fragment, Profiler } from "react";
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { ChartSeries } from "@/lib/charts/series";
 import { frame, show } from "../support/app";
@@ -114,4 +114,24 @@ it("a chart out of view is built once the browser is idle, and has no part in th
   await frame();
   expect(box(0)).not.toHaveAttribute("hidden");
   expect(box(1)).toHaveAttribute("hidden");
+});
+
+it("coming near and leaving render nothing", async () => {
+  const see = outOfView();
+  let renders = 0;
+  show(
+    <Profiler id="charts" onRender={() => (renders += 1)}>
+      {charts(A, A)}
+    </Profiler>,
+  );
+  see(image(0), true);
+  await frame();
+  const before = renders;
+  see(image(0), false);
+  see(image(1), true);
+  await frame();
+  expect(heights(1)).toEqual(heights(0)); // drawn all the same
+  see(image(0), true);
+  await frame();
+  expect(renders).toBe(before);
 });

@@ -17,3 +17,13 @@ it("a sleep is noticed by the clock, which no browser tells of", () => {
   vi.advanceTimersByTime(2000);
   expect(wake).toHaveBeenCalledTimes(1);
 });
+
+it("a page that the browser had frozen tries at once", () => {
+  const wake = vi.fn();
+  const end = followNetwork({ wake });
+  document.dispatchEvent(new Event("resume"));
+  expect(wake).toHaveBeenCalledTimes(1);
+  end();
+  document.dispatchEvent(new Event("resume"));
+  expect(wake).toHaveBeenCalledTimes(1);
+});

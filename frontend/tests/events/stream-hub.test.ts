@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { EventStream, SILENCE } from "@/lib/events/event-stream";
+import { EventStream, OPENING, SILENCE } from "@/lib/events/event-stream";
 import { type Port, SharedSource } from "@/lib/events/shared-source";
 import { type FromTab, StreamHub, type ToTab } from "@/lib/events/stream-hub";
 import { FakeSource } from "../support/fake-source";
@@ -11,7 +11,7 @@ const open = () => opened.filter((source) => source.readyState !== 2);
 const settle = () => vi.advanceTimersByTimeAsync(50);
 
 /** A tab: its own event stream, over a port to the hub that delivers in order, later. */
-function tab(topic: { experiment?: string; run?: string }) {
+function tab(topic: { experiment?: string; run?: string }, reachable = () => Promise.resolve(false)) {
   const port: Port = {
     onmessage: null,
     postMessage: (message: FromTab) => queueMicrotask(() => hub.receive(theirs, structuredClone(message))),
@@ -25,6 +25,8 @@ function tab(topic: { experiment?: string; run?: string }) {
     "/api/v1/events",
     (url) => new SharedSource(port, url),
     () => 1,
+    () => true,
+    reachable,
   );
   stream.subscribe(topic, (event) => heard.push(event.kind));
   tabs.push(stream);
@@ -124,5 +126,28 @@ describe("an outage", () => {
     await vi.advanceTimersByTimeAsync(600);
     expect(open()).toHaveLength(1);
     expect(opened).toHaveLength(2);
+  });
+
+  it("whose connection hangs is over with one new one once the server answers, however many tabs there are", async () => {
+    const answering = () => Promise.resolve(true);
+    const all = [tab({}, answering), tab({ run: "r1" }, answering)];
+    await settle();
+    last().opens();
+    await settle();
+    last().breaks(false); // the browser tries by itself, in vain
+    await vi.advanceTimersByTimeAsync(OPENING + 100);
+    expect(opened).toHaveLength(2);
+    expect(open()).toHaveLength(1);
+    last().opens();
+    await settle();
+    expect(all.map(({ stream }) => stream.connection())).toEqual(["live", "live"]);
+  });
+
+  it("is not prolonged by a tab that joins while a connection is being opened", async () => {
+    tab({});
+    await settle();
+    tab({ run: "r1" });
+    await settle();
+    expect(opened).toHaveLength(1);
   });
 });

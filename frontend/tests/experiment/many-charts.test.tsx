@@ -1,8 +1,9 @@
 /** What must not be done for every chart, nor at every movement of the pointer. */
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { Profiler } from "react";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { MetricChart } from "@/features/experiment/metric-chart";
+import type { BandAnswer } from "@/lib/client/types.gen";
 import { frame, show } from "../support/app";
 import { band, experiment } from "../support/fixtures/experiment";
 import { outOfView } from "../support/near";
@@ -93,4 +94,69 @@ it("a chart out of view stays as it was until it comes near, also where a varian
   expect(item("Training loss")).toHaveAttribute("aria-pressed", "true");
   see(place, true);
   await waitFor(() => expect(item("Training loss")).toHaveAttribute("aria-pressed", "false"));
+});
+
+/** What answers the bands of one metric more, each time by what `told` says. */
+function answerLoss(told: () => BandAnswer | Promise<BandAnswer>): void {
+  answerExperiment(server);
+  server.on("GET /experiments/*/bands", ({ query }) =>
+    query.getAll("metric").includes("train_loss") ? told() : bands(),
+  );
+}
+const loss = () => bands({ bands: [band("Sync EASGD", { metric: "train_loss" })] });
+const asked = (metric: string) =>
+  server.askedFor("GET /experiments/*/bands").filter(({ query }) => query.getAll("metric").includes(metric))
+    .length;
+
+it("a chart out of view is a place with its title until it comes near", async () => {
+  const see = outOfView();
+  answerLoss(loss);
+  await openExperiment(server, "/experiments/exp_7?more=train_loss");
+  const place = await screen.findByTestId("chart-train_loss");
+  expect(place).toHaveTextContent(/^Training loss$/);
+  expect(screen.queryByRole("combobox", { name: "Metric" })).toBeNull();
+  see(place, true);
+  await waitFor(() => expect(screen.getByTestId("chart-train_loss")).not.toHaveAttribute("data-points", "0"));
+  expect(screen.getByRole("combobox", { name: "Metric" })).toHaveValue("train_loss");
+  expect(screen.getByRole("toolbar", { name: "Variants of Training loss" })).toBeVisible();
+});
+
+it("a chart that comes near again asks for what has changed meanwhile, and for nothing else", async () => {
+  const see = outOfView();
+  answerLoss(loss);
+  await openExperiment(server, "/experiments/exp_7?more=train_loss");
+  const parent = (await screen.findByTestId("chart-train_loss")).parentElement as HTMLElement;
+  see(parent, true);
+  await waitFor(() => expect(screen.getByTestId("chart-train_loss")).not.toHaveAttribute("data-points", "0"));
+  const look = async () => {
+    see(parent, false);
+    await frame();
+    see(parent, true);
+    await frame();
+  };
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 60_000 }); // far older than what is asked for anew elsewhere
+  onTestFinished(() => void vi.useRealTimers());
+  await look();
+  expect(asked("train_loss")).toBe(1);
+  see(parent, false);
+  const before = asked("validation_accuracy");
+  server.send("points", { id: "run_21", experiment_id: "exp_7", accuracy: 0.99, loss: 0.1 }, 7);
+  await waitFor(() => expect(asked("validation_accuracy")).toBeGreaterThan(before));
+  expect(asked("train_loss")).toBe(1);
+  see(parent, true);
+  await waitFor(() => expect(asked("train_loss")).toBe(2));
+});
+
+it("the seeds behind a curve are asked for once no curve is on its way", async () => {
+  let answer: (bands: BandAnswer) => void = () => undefined;
+  const held = new Promise<BandAnswer>((resolve) => {
+    answer = resolve;
+  });
+  answerLoss(() => held);
+  await openExperiment(server, "/experiments/exp_7?more=train_loss");
+  await frame();
+  expect(asked("train_loss")).toBe(1);
+  expect(server.askedFor("POST /series")).toEqual([]);
+  answer(loss());
+  await waitFor(() => expect(server.askedFor("POST /series").length).toBeGreaterThan(0));
 });

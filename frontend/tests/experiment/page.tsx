@@ -2,7 +2,7 @@
 import { screen, waitFor } from "@testing-library/react";
 import { expect } from "vitest";
 import type { BandAnswer } from "@/lib/client/types.gen";
-import { frame, openApp } from "../support/app";
+import { type Begun, frame, openApp } from "../support/app";
 import { band, comparison, experiment } from "../support/fixtures/experiment";
 import { runSummary } from "../support/fixtures/run";
 import type { ApiServer } from "../support/server";
@@ -39,8 +39,8 @@ export function answerExperiment(server: ApiServer): void {
 
 export const chart = () => screen.getByTestId("chart-validation_accuracy");
 
-export async function openExperiment(server: ApiServer, address = "/experiments/exp_7") {
-  const app = openApp(server, address);
+export async function openExperiment(server: ApiServer, address = "/experiments/exp_7", begun?: Begun) {
+  const app = openApp(server, address, begun);
   await screen.findAllByTestId("comparison-row");
   await screen.findByTestId("runs-table");
   await waitFor(() => expect(chart()).not.toHaveAttribute("data-points", "0"));

@@ -1,5 +1,6 @@
 /** Opens the dashboard at an address, over a test's server, as main.tsx does over the real one. */
 import { MantineProvider } from "@mantine/core";
+import type { QueryClient } from "@tanstack/react-query";
 import { createMemoryHistory } from "@tanstack/react-router";
 import { act, render } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
@@ -17,12 +18,19 @@ import type { ApiServer } from "./server";
 /** What a person does; no pause between keys, and no style sheet that could take an element from the pointer. */
 const person = () => userEvent.setup({ delay: null, pointerEventsCheck: 0 });
 
-export function openApp(server: ApiServer, address: string) {
+/** What the dashboard reads from, where it has begun before it is shown. */
+export interface Begun {
+  queries: QueryClient;
+  stream: EventStream;
+}
+
+export function openApp(server: ApiServer, address: string, begun?: Begun) {
   signedOut(false);
-  const queries = makeQueryClient();
+  const queries = begun?.queries ?? makeQueryClient();
   const { queries: usual } = queries.getDefaultOptions();
   queries.setDefaultOptions({ queries: { ...usual, retryDelay: 1 } });
-  const stream = new EventStream(`${server.url}/api/v1/events`, (url) => new EventSource(url));
+  const stream =
+    begun?.stream ?? new EventStream(`${server.url}/api/v1/events`, (url) => new EventSource(url));
   const router = makeRouter(createMemoryHistory({ initialEntries: [address] }));
   const view = render(<App router={router} queries={queries} stream={stream} />);
   onTestFinished(() => {

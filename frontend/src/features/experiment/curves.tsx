@@ -1,25 +1,30 @@
 import { Group as Row, Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
 import type { Metric } from "@/lib/api/types";
 import { type AddedProps, addedTo, choicesOf } from "@/lib/charts/added-charts";
 import { AddChart } from "@/lib/charts/chart-controls";
-import { zoomFrom, zoomText } from "@/lib/charts/zoom";
+import { zoomText } from "@/lib/charts/zoom";
 import type { BandAnswer, ExperimentView } from "@/lib/client/types.gen";
-import { CurveControls, LOG_SCALE, LOG_X } from "@/lib/ui/curve-controls";
+import { CurveControls, LOG_SCALE, LOG_X, ShowAllButton } from "@/lib/ui/curve-controls";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { useSteps } from "@/lib/views/use-steps";
 import { AddedCurve } from "./added-curve";
+import { METRICS } from "./asked";
 import { crossingsOf } from "./crossings";
 import { curveWords, MANY } from "./curve-words";
 import styles from "./experiment.module.css";
 import { GroupPicker } from "./group-picker";
 import type { Group } from "./groups";
 import { type ChartsLook, MetricChart } from "./metric-chart";
+import { ALWAYS } from "./presence";
 import { type ExperimentSearch, hiddenVariants, toggled } from "./search";
 import { useCurves } from "./use-curves";
-import { METRICS, useFurther } from "./use-experiment";
+import { useFurther } from "./use-experiment";
+import { useMarks } from "./use-marks";
 import { MOST_RUNS } from "./use-seeds";
+import { useIsZoomed } from "./zoomed";
 
 const route = getRouteApi("/experiments/$experimentId");
 
@@ -29,35 +34,47 @@ interface CurvesProps {
   group: Group | undefined;
 }
 
+/** Of a workload that declares nothing more, or whose declarations are not known yet. */
+const NOTHING: readonly never[] = [];
+
 /** Accuracy and loss of the center, and charts that were added: mean over seeds with its 95% band, their median, or each seed. */
 export function Curves({ experiment, groups, group }: CurvesProps) {
-  const search = route.useSearch();
+  const search = useLook();
+  const { axis = "clock", more, hide } = search;
   const navigate = route.useNavigate();
   const steps = useSteps();
-  const axis = search.axis ?? "clock";
-  const declared = useFurther(experiment.id).data?.items ?? [];
-  const { query, seeded, drawn, runs } = useCurves(experiment, group, axis, METRICS);
+  const declared = useFurther(experiment.id).data?.items ?? NOTHING;
+  const runs = useMarks(experiment);
+  const { query, seeded, drawn } = useCurves(experiment, group, axis, METRICS, runs);
   const many = new Set(seeded.flatMap(({ band }) => band.runs)).size > MOST_RUNS;
-  const look = (changes: Partial<ExperimentSearch>) =>
-    navigate({ search: (old) => ({ ...old, ...changes }), replace: steps(changes), resetScroll: false });
-  const hidden = hiddenVariants(search.hide);
-  const usual = drawnOf(query.data);
-  const choices = choicesOf(usual, declared);
-  const added = addedTo(search.more, (more) => look({ more }));
+  const look = useCallback(
+    (changes: Partial<ExperimentSearch>) =>
+      navigate({ search: (old) => ({ ...old, ...changes }), replace: steps(changes), resetScroll: false }),
+    [navigate, steps],
+  );
+  const hidden = useMemo(() => hiddenVariants(hide), [hide]);
+  const found = drawnOf(query.data).join();
+  const usual = useMemo(() => found.split(",") as Metric[], [found]);
+  const choices = useMemo(() => choicesOf(usual, declared), [usual, declared]);
+  const added = useMemo(() => addedTo(more, (next) => look({ more: next })), [more, look]);
   const crossings = crossingsOf(experiment, seeded, runs, hidden, drawn);
-  const shared: ChartsLook & Pick<AddedProps, "zoom" | "onZoom"> = {
-    experiment,
-    group,
-    hidden,
-    toggle: (index) => look({ hide: toggled(hidden, index) }),
-    close: search.y === "close",
-    log: search.scale === "log",
-    logX: search.xscale === "log",
-    show: search.seeds,
-    smooth: search.smooth,
-    zoom: zoomFrom(search.x),
-    onZoom: (next) => look({ x: next && zoomText(next) }),
-  };
+  // the same as long as nothing of it changes: new values of one chart render no other one
+  const shared = useMemo<ChartsLook & Pick<AddedProps, "zoom" | "onZoom">>(
+    () => ({
+      experiment,
+      group,
+      hidden,
+      toggle: (index) => look({ hide: toggled(hidden, index) }),
+      close: search.y === "close",
+      log: search.scale === "log",
+      logX: search.xscale === "log",
+      show: search.seeds,
+      smooth: search.smooth,
+      zoom: undefined, // charts that share it read it themselves
+      onZoom: (next) => look({ x: next && zoomText(next) }),
+    }),
+    [experiment, group, hidden, look, search],
+  );
   return (
     <Section
       title="Curves"
@@ -78,10 +95,19 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
             axis={drawn}
             bands={seeded.filter(({ band }) => band.metric === metric)}
             crossings={crossings}
+            presence={ALWAYS}
           />
         ))}
         {added.charts.map(({ key, ...one }) => (
-          <AddedCurve key={key} {...shared} {...one} choices={choices} declared={declared} axis={axis} />
+          <AddedCurve
+            key={key}
+            {...shared}
+            {...one}
+            choices={choices}
+            declared={declared}
+            axis={axis}
+            runs={runs}
+          />
         ))}
       </div>
       <Text fz={12.5} c="dimmed" maw="92ch" mt={16}>
@@ -96,8 +122,20 @@ export function Curves({ experiment, groups, group }: CurvesProps) {
   );
 }
 
+/** What is drawn, and how. The part of the axis in view, which is in the address, too, is read by those whom it concerns. */
+function useLook(): Look {
+  return route.useSearch({ select: ({ x, ...look }) => look, structuralSharing: true });
+}
+
+/** Shows all of the axis again. */
+function ShowAll({ show }: { show: () => void }) {
+  return useIsZoomed() && <ShowAllButton show={show} />;
+}
+
+type Look = Omit<ExperimentSearch, "x">;
+
 interface WaysProps {
-  search: ExperimentSearch;
+  search: Look;
   /** So many runs that no single seeds are drawn. */
   many: boolean;
   epochs: boolean;
@@ -109,7 +147,7 @@ function Ways({ search, look, many, epochs }: WaysProps) {
   const off = many ? MANY : undefined;
   return (
     <CurveControls
-      showAll={zoomFrom(search.x) && (() => look({ x: undefined }))}
+      showAll={<ShowAll show={() => look({ x: undefined })} />}
       ways={[
         {
           name: "close-up",

@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { Suspense } from "react";
+import { Suspense, useMemo } from "react";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { GoneNote } from "@/lib/ui/gone-note";
 import { JsonView } from "@/lib/ui/json-view";
@@ -65,7 +65,7 @@ function Page({ experiment }: { experiment: ExperimentView }) {
   const tab = route.useSearch({ select: (search) => search.tab });
   const versions = route.useSearch({ select: (search) => search.versions });
   const comparison = useComparison(experiment.id);
-  const groups = groupsOf(comparison.data);
+  const groups = useMemo(() => groupsOf(comparison.data), [comparison.data]);
   const group = chosenGroup(groups, cluster, workers);
   return (
     <>

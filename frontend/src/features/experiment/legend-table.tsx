@@ -42,7 +42,9 @@ export function LegendTable(props: LegendTableProps) {
     const at = cursor.at();
     const texts = [headOf(props, at), ...rows.flatMap((row) => cellsOf(props, row, at))];
     for (const [i, cell] of [...(table.current?.querySelectorAll("[data-value]") ?? [])].entries()) {
-      if (cell.textContent !== texts[i]) cell.textContent = texts[i] ?? "";
+      const text = texts[i] ?? "";
+      if (!cell.firstChild) cell.textContent = text;
+      else if (cell.firstChild.nodeValue !== text) cell.firstChild.nodeValue = text; // another node would be laid out anew
     }
   });
   useLayoutEffect(() => write()); // whatever is rendered anew

@@ -17,7 +17,9 @@ import styles from "./experiment.module.css";
 import { type Group, groupLabel } from "./groups";
 import { LegendTable } from "./legend-table";
 import { medianSeries } from "./median-series";
+import type { Presence } from "./presence";
 import type { ExperimentSearch } from "./search";
+import { Zoomed } from "./zoomed";
 
 /** "3 seeds, 9 evaluations each"; of a metric of steps, "3 seeds". */
 function behind(bands: readonly Band[], steps: boolean): string {
@@ -96,6 +98,8 @@ interface MetricChartProps extends ChartsLook {
   zoom?: Zoom;
   /** Without it, the chart keeps its own zoom. */
   onZoom?: (zoom: Zoom | undefined) => void;
+  /** Whether it is in view; with it, the zoom is that of the page. */
+  presence?: Presence;
 }
 
 /** One metric of every variant of a group over an axis, and the table of its values. */
@@ -115,49 +119,52 @@ export function MetricChart(props: MetricChartProps) {
   const [early, never] = steps ? ["No step yet", "No steps"] : ["No evaluation yet", "No evaluations"];
   const nothing = isTerminal(experiment.state) ? never : early;
   const formatX = (value: number) => formatAxisValue(axis, value);
+  const draw = (zoom: Zoom | undefined) => (
+    <LineChart
+      title={medians ? `${title}, median of the seeds` : title}
+      head={props.head}
+      testId={`chart-${metric}`}
+      note={
+        points > 0
+          ? behind(
+              seen.map(({ band }) => band),
+              steps,
+            )
+          : undefined
+      }
+      empty={experiment.state === "queued" ? "Waiting for free slots" : nothing}
+      series={seen.flatMap((one) => {
+        const lines = linesOf(one, colorAt(one.band), show, format);
+        const { smooth } = props;
+        return smooth ? lines.flatMap((line) => averagedOnce(line, smooth)) : lines;
+      })}
+      xTitle={axisTitle(axis, simulated)}
+      formatX={formatX}
+      tickX={(value) => formatAxisTick(axis, value)}
+      formatY={format}
+      tickY={tick}
+      clamp={share ? [0, 1] : undefined}
+      close={props.close && better ? (better === "higher" ? "top" : "bottom") : undefined}
+      log={props.log && !share}
+      logX={props.logX}
+      target={target}
+      crossings={target ? props.crossings : []}
+      evaluations={
+        steps
+          ? []
+          : seen.flatMap(({ band, seeds }) =>
+              seeds.map(({ x }) => ({ x, style: variantStyle(colorAt(band)) })),
+            )
+      }
+      sync={`curves over ${axis}`}
+      cursor={cursor}
+      zoom={zoom}
+      onZoom={props.onZoom}
+    />
+  );
   return (
     <div>
-      <LineChart
-        title={medians ? `${title}, median of the seeds` : title}
-        head={props.head}
-        testId={`chart-${metric}`}
-        note={
-          points > 0
-            ? behind(
-                seen.map(({ band }) => band),
-                steps,
-              )
-            : undefined
-        }
-        empty={experiment.state === "queued" ? "Waiting for free slots" : nothing}
-        series={seen.flatMap((one) => {
-          const lines = linesOf(one, colorAt(one.band), show, format);
-          const { smooth } = props;
-          return smooth ? lines.flatMap((line) => averagedOnce(line, smooth)) : lines;
-        })}
-        xTitle={axisTitle(axis, simulated)}
-        formatX={formatX}
-        tickX={(value) => formatAxisTick(axis, value)}
-        formatY={format}
-        tickY={tick}
-        clamp={share ? [0, 1] : undefined}
-        close={props.close && better ? (better === "higher" ? "top" : "bottom") : undefined}
-        log={props.log && !share}
-        logX={props.logX}
-        target={target}
-        crossings={target ? props.crossings : []}
-        evaluations={
-          steps
-            ? []
-            : seen.flatMap(({ band, seeds }) =>
-                seeds.map(({ x }) => ({ x, style: variantStyle(colorAt(band)) })),
-              )
-        }
-        sync={`curves over ${axis}`}
-        cursor={cursor}
-        zoom={props.zoom}
-        onZoom={props.onZoom}
-      />
+      {props.onZoom && props.presence ? <Zoomed presence={props.presence} draw={draw} /> : draw(props.zoom)}
       <LegendTable
         title={title}
         rows={variants.map((name, index) => {

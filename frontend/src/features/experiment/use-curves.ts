@@ -1,25 +1,26 @@
 import type { ChartAxis, Metric } from "@/lib/api/types";
 import { askedAxis, bandInEpochs, drawnAxis, inEpochs } from "@/lib/charts/epochs";
-import type { ExperimentView } from "@/lib/client/types.gen";
+import type { ExperimentView, RunSummary } from "@/lib/client/types.gen";
 import { bandsOf, type Group } from "./groups";
 import type { Seeded } from "./metric-chart";
-import { useAllRuns, useBands, type Wanted } from "./use-experiment";
+import { ALWAYS } from "./presence";
+import { useBands } from "./use-experiment";
 import { seedsOf, useSeeds } from "./use-seeds";
 
-/** Some metrics of a group over an axis: bands, and the seeds behind them. */
+/** Some metrics of a group over an axis: bands, and the seeds behind them. `runs`: those of the experiment, as far as they are known. */
 export function useCurves(
   experiment: ExperimentView,
   group: Group | undefined,
   axis: ChartAxis,
   metrics: readonly Metric[],
-  wanted: Wanted = "now",
+  runs: readonly RunSummary[],
+  presence = ALWAYS,
 ) {
   const asked = askedAxis(axis);
   const items = experiment.training_items;
-  const query = useBands(experiment.id, asked, metrics, wanted);
+  const query = useBands(experiment.id, asked, metrics, presence);
   const bands = group ? bandsOf(query.data?.bands ?? [], group) : [];
-  const single = useSeeds(experiment.id, bands, asked, wanted);
-  const { runs } = useAllRuns(experiment.id, { reported: experiment.spec.tuning ? true : undefined });
+  const single = useSeeds(experiment.id, bands, asked, presence);
   const numbers = new Map(runs.map((run) => [run.id, run.seed]));
   const answered = query.data?.axis ?? asked;
   const drawn = drawnAxis(axis, answered, items);
@@ -27,7 +28,7 @@ export function useCurves(
     const seeds = seedsOf(band, single.data, answered, numbers);
     return drawn === "epochs" && items ? overEpochs({ band, seeds }, items) : { band, seeds };
   });
-  return { query, seeded, drawn, runs };
+  return { query, seeded, drawn };
 }
 
 const overEpochs = ({ band, seeds }: Seeded, items: number): Seeded => ({

@@ -5,17 +5,16 @@ import {
   listMetricsOptions,
   listRunsOptions,
   listRunsQueryKey,
-  readBandsOptions,
+  readBandsQueryKey,
   readComparisonOptions,
   readExperimentOptions,
   readTuningOptions,
 } from "@/lib/client/@tanstack/react-query.gen";
 import { listRuns, readBands } from "@/lib/client/sdk.gen";
 import { applied } from "@/lib/columns/increments";
+import { bandsOptions, POINTS } from "./asked";
+import { ALWAYS, type Presence } from "./presence";
 
-/** Every series of evaluations there can be: see `metricsOf` of a run. */
-export const METRICS = ["validation_accuracy", "validation_loss", "test_accuracy", "test_loss"] as const;
-const POINTS = 400;
 export const RUNS = 500;
 const QUEUE_MS = 15_000;
 
@@ -94,20 +93,24 @@ export function useFurther(id: string) {
   return useQuery(listMetricsOptions({ path: { experiment_id: id } }));
 }
 
-/** Whether something is to be read: now and with every change, once if it was not yet, or not. */
-export type Wanted = "now" | "once" | "not";
-
+/** What is in view is read with every change, all else once. It comes and goes without a render. */
 export const isWanted =
-  (wanted: Wanted) =>
+  (presence: Presence) =>
   ({ state }: { state: { data: unknown } }): boolean =>
-    wanted === "now" || (wanted === "once" && state.data === undefined);
+    presence.is() || state.data === undefined;
+
+/** The key of all bands of an experiment. */
+export function bandsKey(id: string) {
+  const path = { experiment_id: id };
+  return [{ _id: readBandsQueryKey({ path, query: { metric: [] } })[0]._id, path }];
+}
 
 /** Mean and band per variant. While another axis is fetched, the old answer stays, under its own axis. */
-export function useBands(id: string, axis: Axis, metrics: readonly string[], wanted: Wanted = "now") {
+export function useBands(id: string, axis: Axis, metrics: readonly string[], presence = ALWAYS) {
   const client = useQueryClient();
   const path = { experiment_id: id };
   const metric = [...metrics];
-  const options = readBandsOptions({ path, query: { metric, axis, points: POINTS } });
+  const options = bandsOptions(id, axis, metric);
   return useQuery({
     queryKey: options.queryKey,
     queryFn: async ({ signal }) => {
@@ -118,6 +121,6 @@ export function useBands(id: string, axis: Axis, metrics: readonly string[], wan
     },
     structuralSharing: false, // what did not change is the same array already
     placeholderData: keepPreviousData,
-    enabled: isWanted(wanted),
+    enabled: isWanted(presence),
   });
 }

@@ -3,7 +3,6 @@ import type { ChartAxis } from "@/lib/api/types";
 import {
   listMetricsQueryKey,
   listRunsQueryKey,
-  readBandsQueryKey,
   readComparisonQueryKey,
   readExperimentQueryKey,
   readTuningQueryKey,
@@ -12,7 +11,7 @@ import type { StreamEvent } from "@/lib/events/stream-event";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
 import { useChangedRuns } from "./use-changed-runs";
-import { RUNS } from "./use-experiment";
+import { bandsKey, RUNS } from "./use-experiment";
 import { seedsKey } from "./use-seeds";
 
 /** Whether an event says that something was evaluated: steps alone move none of the curves. */
@@ -34,7 +33,7 @@ function useEvaluated(): (event: StreamEvent) => boolean {
 export function useLiveExperiment(id: string, axis: ChartAxis, steps: boolean): void {
   const path = { experiment_id: id };
   const experiment = useRefresh(readExperimentQueryKey({ path }), 1000);
-  const ofBands = [{ _id: readBandsQueryKey({ path, query: { metric: [] } })[0]._id, path }];
+  const ofBands = bandsKey(id);
   const bands = useRefresh(ofBands, 400);
   const grown = useRefresh(ofBands, 2000);
   const seeds = useRefresh(seedsKey(id), 5000);

@@ -1,20 +1,23 @@
-import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Axis } from "@/lib/api/types";
 import type { Band, SeriesAnswer } from "@/lib/client/types.gen";
 import { fetchSeries } from "@/lib/columns/series-increments";
 import type { SeedCurve } from "./band-series";
-import { isWanted, type Wanted } from "./use-experiment";
+import { ALWAYS } from "./presence";
+import { bandsKey, isWanted } from "./use-experiment";
 
 /** Of more runs no single seeds are drawn: nobody could tell them apart. */
 export const MOST_RUNS = 150;
 /** Points of all seeds together that are asked for. */
 const MOST_POINTS = 24_000;
 const [LEAST, MOST] = [16, 400];
+/** Longest wait for bands, ms. */
+const PATIENCE = 4000;
 
 export const seedsKey = (experiment: string) => ["seeds", experiment] as const;
 
 /** The evaluations of the runs behind some bands. */
-export function useSeeds(experiment: string, bands: readonly Band[], axis: Axis, wanted: Wanted = "now") {
+export function useSeeds(experiment: string, bands: readonly Band[], axis: Axis, presence = ALWAYS) {
   const runs = [...new Set(bands.flatMap((band) => band.runs))];
   const metrics = [...new Set(bands.filter((band) => band.runs.length > 0).map(({ metric }) => metric))];
   const client = useQueryClient();
@@ -22,13 +25,29 @@ export function useSeeds(experiment: string, bands: readonly Band[], axis: Axis,
   return useQuery({
     queryKey,
     queryFn: async ({ signal }) => {
+      if (!client.getQueryData(queryKey)) await afterBands(client, experiment);
       const share = Math.floor(MOST_POINTS / (runs.length * metrics.length));
       const points = Math.min(MOST, Math.max(LEAST, share));
       return fetchSeries(client, queryKey, { runs, metrics, axis, points }, signal);
     },
     structuralSharing: false, // what did not change is the same array already
-    enabled: (query) => runs.length > 0 && runs.length <= MOST_RUNS && isWanted(wanted)(query),
+    enabled: (query) => runs.length > 0 && runs.length <= MOST_RUNS && isWanted(presence)(query),
     placeholderData: keepPreviousData,
+  });
+}
+
+/** Until no bands of an experiment are on their way, or they take too long: means are drawn before what lies behind them. */
+async function afterBands(client: QueryClient, experiment: string): Promise<void> {
+  const busy = () => client.isFetching({ queryKey: bandsKey(experiment) }) > 0;
+  if (!busy()) return;
+  await new Promise<void>((go) => {
+    const end = () => {
+      forget();
+      clearTimeout(timer);
+      go();
+    };
+    const timer = setTimeout(end, PATIENCE);
+    const forget = client.getQueryCache().subscribe(() => busy() || end());
   });
 }
 

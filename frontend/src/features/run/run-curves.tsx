@@ -5,7 +5,7 @@ import { AddChart, asChart } from "@/lib/charts/chart-controls";
 import { askedAxis } from "@/lib/charts/epochs";
 import { type Zoom, zoomFrom, zoomText } from "@/lib/charts/zoom";
 import type { RunView, Target } from "@/lib/client/types.gen";
-import { CurveControls, LOG_SCALE, LOG_X } from "@/lib/ui/curve-controls";
+import { CurveControls, LOG_SCALE, LOG_X, ShowAllButton } from "@/lib/ui/curve-controls";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
 import { useSteps } from "@/lib/views/use-steps";
@@ -52,7 +52,7 @@ export function RunCurves({
       testId="run-curves"
       aside={
         <CurveControls
-          showAll={zoom && (() => look({ x: undefined }))}
+          showAll={zoom && <ShowAllButton show={() => look({ x: undefined })} />}
           ways={[
             {
               ...LOG_SCALE,

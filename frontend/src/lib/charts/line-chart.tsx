@@ -26,7 +26,7 @@ import {
   seenThrough,
 } from "./series";
 import { structureOf } from "./structure";
-import { useNear } from "./use-near";
+import { useWhileNear } from "./use-near";
 import type { Zoom } from "./zoom";
 
 export interface LineChartProps extends ChartAxes {
@@ -70,12 +70,11 @@ export function LineChart(props: LineChartProps) {
   const [whole, setWhole] = useState(false);
   const beyond = beyondOf({ ...props, series, zoom, whole });
   const [told, tell] = useState("");
-  const points = series.reduce((sum, one) => sum + one.x.length, 0);
+  const points = pointsOf(series);
   const structure = structureOf(series, props, dark, height);
   const now = { ...props, series, zoom, whole, beyond, structure };
   const newest = useRef(now);
 
-  const near = useNear(host);
   const built = useRef<Built | null>(null);
   const drawn = useRef(drawnBy({ series: [] }));
   const draw = useRef(() => {
@@ -93,42 +92,11 @@ export function LineChart(props: LineChartProps) {
 
   useEffect(() => {
     newest.current = now;
-    if (near && built.current?.structure === structure) redraw.current();
   });
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `structure` stands for every prop that shapes the chart
+  const near = useWhileNear(host, structure, arrive, stay);
   useEffect(() => {
-    const element = host.current;
-    if (!element) return;
-    const make = () => {
-      built.current?.destroy();
-      drawn.current = drawnBy(newest.current);
-      built.current = { ...build(element), structure };
-    };
-    const leave = () => {
-      const of = built.current;
-      if (!of) return;
-      shared(props.sync)?.unsub(of.chart);
-      takeOffCursor(of.chart);
-    };
-    if (!near) {
-      if (points === 0 || built.current?.structure === structure) return; // out of view, it stays as it was
-      return ahead(() => {
-        make();
-        leave();
-      });
-    }
-    const later = inTurn(make);
-    if (built.current?.structure === structure) {
-      (printing ? draw : redraw).current(); // what came meanwhile
-      shared(props.sync)?.sub(built.current.chart);
-    } else if (printing) make();
-    else later();
-    return () => {
-      later.cancel();
-      leave();
-    };
-  }, [structure, near, printing]);
+    if (near.current && built.current?.structure === structure) redraw.current();
+  });
 
   useEffect(
     () => () => {
@@ -146,6 +114,42 @@ export function LineChart(props: LineChartProps) {
     if (!x || (next && !isWide(next, x, now.logX))) return;
     (now.onZoom ?? setOwn)(next);
     tell(zoomWords(now, x, next));
+  }
+
+  function make(): void {
+    if (!host.current) return;
+    built.current?.destroy();
+    drawn.current = drawnBy(newest.current);
+    built.current = { ...build(host.current), structure };
+  }
+
+  function arrive(): () => void {
+    const later = inTurn(make);
+    if (built.current?.structure === structure) {
+      (printing ? draw : redraw).current(); // what came meanwhile
+      shared(props.sync)?.sub(built.current.chart);
+    } else if (printing) make();
+    else later();
+    return () => {
+      later.cancel();
+      leave();
+    };
+  }
+
+  function leave(): void {
+    const of = built.current;
+    if (!of) return;
+    shared(props.sync)?.unsub(of.chart);
+    takeOffCursor(of.chart);
+  }
+
+  /** Out of view it stays as it was, or is built while nothing else is done. */
+  function stay(): (() => void) | undefined {
+    if (built.current?.structure === structure || pointsOf(newest.current.series) === 0) return;
+    return ahead(() => {
+      make();
+      leave();
+    });
   }
 
   function build(element: HTMLDivElement): Omit<Built, "structure"> {
@@ -231,6 +235,8 @@ export function LineChart(props: LineChartProps) {
     </figure>
   );
 }
+
+const pointsOf = (series: readonly ChartSeries[]) => series.reduce((sum, one) => sum + one.x.length, 0);
 
 function inView(plot: uPlot, [min, max]: Zoom): void {
   plot.setScale("x", { min, max });

@@ -1,26 +1,69 @@
-import { type RefObject, useEffect, useState } from "react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 import { usePrinting } from "@/lib/rows/use-whole";
 
 /** How far outside the window something counts as near: it is ready before it is seen. */
 const MARGIN = "300px 0px";
 const observes = () => typeof IntersectionObserver === "function";
 
-/** Whether an element is in view or near it, or is printed. Where a browser cannot tell, everything is. */
+/** Tells whether an element is in view or near it, whenever that changes; returns what ends it. Where a browser cannot tell, it is. */
+export function watchNear(element: Element, tell: (near: boolean) => void): () => void {
+  if (!observes()) {
+    tell(true);
+    return () => undefined;
+  }
+  const observer = new IntersectionObserver(
+    (changes) => {
+      const last = changes.at(-1);
+      if (last) tell(last.isIntersecting);
+    },
+    { rootMargin: MARGIN },
+  );
+  observer.observe(element);
+  return () => observer.disconnect();
+}
+
+/** Whether an element is in view or near it, or is printed. */
 export function useNear(of: RefObject<Element | null>): boolean {
   const printing = usePrinting();
   const [near, setNear] = useState(() => !observes());
-  useEffect(() => {
-    const element = of.current;
-    if (!element || !observes()) return;
-    const observer = new IntersectionObserver(
-      (changes) => {
-        const last = changes.at(-1);
-        if (last) setNear(last.isIntersecting);
-      },
-      { rootMargin: MARGIN },
-    );
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [of]);
+  useEffect(() => (of.current ? watchNear(of.current, setNear) : undefined), [of]);
   return near || printing;
+}
+
+type End = (() => void) | undefined;
+
+/**
+ * Does one thing while an element is near, another one while it is not, and each anew with another key; each returns what ends
+ * it. That it comes near renders nothing. What is returned says whether it is.
+ */
+export function useWhileNear(
+  of: RefObject<Element | null>,
+  key: string,
+  near: () => End,
+  away: () => End,
+): RefObject<boolean> {
+  const printing = usePrinting();
+  const is = useRef(false);
+  const seen = useRef(false);
+  const turn = useRef<() => void>(() => undefined);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is done depends on the key alone
+  useEffect(() => {
+    let end: End;
+    turn.current = () => {
+      end?.();
+      is.current = seen.current || printing;
+      end = is.current ? near() : away();
+    };
+    turn.current();
+    return () => end?.();
+  }, [key, printing]);
+  useEffect(() => {
+    if (!of.current) return;
+    return watchNear(of.current, (now) => {
+      if (now === seen.current) return;
+      seen.current = now;
+      turn.current();
+    });
+  }, [of]);
+  return is;
 }

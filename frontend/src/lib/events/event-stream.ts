@@ -1,11 +1,7 @@
 import { answers } from "@/lib/api/answers";
+import { Asking } from "./asking";
 import { EVENT_KINDS, type EventKind, readEvent, type StreamEvent } from "./stream-event";
-
-/** What a subscriber wants: one experiment, one run, or (neither) everything. */
-export interface Topic {
-  readonly experiment?: string;
-  readonly run?: string;
-}
+import { concerns, type Topic } from "./topic";
 
 export type Connection = "connecting" | "live" | "reconnecting" | "offline";
 type Listener = (event: StreamEvent) => void;
@@ -24,6 +20,12 @@ const FIRST_DELAY = 500; // ms
 const LONGEST_DELAY = 30_000; // ms
 /** Without a sign for so long, ms, a connection is taken for broken: the server sends a heartbeat every 5 s. */
 export const SILENCE = 16_000;
+/** Without a sign for so long, ms, the server is asked whether it answers: then only the connection is broken. */
+export const QUIET = 8000;
+/** The same of a connection that does not open; twice as long whenever the server answers and it does not open. */
+export const OPENING = 2000;
+/** An answer to that comes within so long, ms, or counts as none. */
+const ANSWER = 2000;
 /** On a page that listens to nothing the stream is opened after so long, ms: any other page subscribes before. */
 export const UNASKED = 3000;
 
@@ -50,14 +52,19 @@ export class EventStream {
   private silence: ReturnType<typeof setTimeout> | undefined;
   private heardAt: number | undefined;
   private state: Connection = "connecting";
+  /** Connections in a row that were given up because they did not open, though the server answered. */
+  private givenUp = 0;
+  private readonly asking: Asking;
 
   constructor(
     private readonly base: string,
     private readonly open: (url: string) => Source,
     private readonly random: () => number = Math.random,
     private readonly online: () => boolean = () => navigator.onLine !== false,
-    private readonly reachable: () => Promise<boolean> = answers,
-  ) {}
+    private readonly reachable: () => Promise<boolean> = () => answers(ANSWER),
+  ) {
+    this.asking = new Asking(reachable, (again) => this.answered(again), random);
+  }
 
   /** Listen; returns what ends it. */
   subscribe(topic: Topic, listener: Listener): () => void {
@@ -96,16 +103,18 @@ export class EventStream {
 
   /** The network has changed, or the computer has been woken: try at once instead of after the delay. */
   wake(): void {
-    const silent = this.heardAt !== undefined && Date.now() - this.heardAt >= SILENCE;
+    const silent = this.heardAt !== undefined && Date.now() - this.heardAt >= QUIET;
     const well = this.state === "connecting" || this.state === "live";
     if (well && !silent && this.online()) return;
     this.become(this.down());
+    this.failures = 0;
     if (this.url !== "") this.connect(this.url);
   }
 
   close(): void {
     clearTimeout(this.retry);
     clearTimeout(this.silence);
+    this.asking.end();
     this.source?.close();
     this.source = undefined;
     this.url = "";
@@ -155,9 +164,10 @@ export class EventStream {
     if (this.position) query.set("after", this.position);
     const source = this.open(query.size > 0 ? `${this.base}?${query}` : this.base);
     this.source = source;
-    this.awaitSign(subscriptions);
+    this.awaitSign(subscriptions, Math.min(SILENCE, OPENING * 2 ** this.givenUp));
     source.onopen = () => {
       this.failures = 0;
+      this.givenUp = 0;
       this.heard(subscriptions);
       this.become("live");
       // without a position nothing is replayed, and what was fetched before this moment may lack something
@@ -165,6 +175,7 @@ export class EventStream {
     };
     source.onerror = () => {
       this.become(this.down());
+      this.asking.after(OPENING);
       if (source.readyState === CLOSED) this.later(subscriptions);
     };
     for (const kind of EVENT_KINDS) {
@@ -181,17 +192,29 @@ export class EventStream {
 
   private heard(subscriptions: string): void {
     this.heardAt = Date.now();
-    this.awaitSign(subscriptions);
+    this.asking.heard();
+    this.awaitSign(subscriptions, QUIET);
   }
 
-  /** Where no sign of the server follows, the connection is opened anew. */
-  private awaitSign(subscriptions: string): void {
+  /** Where no sign of the server follows, it is asked for one, and in the end the connection is opened anew. */
+  private awaitSign(subscriptions: string, quiet: number): void {
+    this.asking.after(quiet);
     clearTimeout(this.silence);
     this.silence = setTimeout(() => {
       this.become(this.down());
       this.source?.close();
       this.later(subscriptions);
     }, SILENCE);
+  }
+
+  /** The server answers, and the connection gives no sign. `again`: it had not answered before. */
+  private answered(again: boolean): void {
+    const refused = this.source?.readyState === CLOSED;
+    if (refused && !again) return; // it answers, and wants no stream: that is tried later
+    if (again) [this.failures, this.givenUp] = [0, 0];
+    else this.givenUp += 1;
+    if (this.state !== "connecting") this.become(this.down());
+    this.connect(this.url);
   }
 
   private receive(kind: EventKind, message: MessageEvent<string>): void {
@@ -221,11 +244,4 @@ export class EventStream {
     this.state = state;
     for (const watcher of this.watchers) watcher();
   }
-}
-
-function concerns(topic: Topic, event: StreamEvent): boolean {
-  if (event.kind === "reset" || event.kind === "clusters") return true;
-  if (topic.run) return event.id === topic.run;
-  if (!topic.experiment) return true;
-  return event.kind === "experiment" ? event.id === topic.experiment : event.experiment === topic.experiment;
 }

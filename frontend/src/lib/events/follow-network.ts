@@ -1,7 +1,7 @@
 import type { EventStream } from "./event-stream";
 
 /** Between two looks at the clock, and by how much it has jumped when the computer or the page has slept, ms. */
-const LOOK = 2000;
+const LOOK = 1000;
 const JUMP = 10_000;
 
 /** Tell the stream when the network changes, when the page is seen again, and after a sleep; returns what ends it. */
@@ -18,10 +18,12 @@ export function followNetwork(stream: Pick<EventStream, "wake">): () => void {
   window.addEventListener("offline", wake);
   window.addEventListener("online", wake);
   document.addEventListener("visibilitychange", wake);
+  document.addEventListener("resume", wake); // of a page that the browser had frozen
   return () => {
     clearInterval(look);
     window.removeEventListener("offline", wake);
     window.removeEventListener("online", wake);
     document.removeEventListener("visibilitychange", wake);
+    document.removeEventListener("resume", wake);
   };
 }

@@ -1,4 +1,4 @@
-import { SILENCE, type Source } from "./event-stream";
+import { QUIET, type Source } from "./event-stream";
 import { EVENT_KINDS } from "./stream-event";
 
 /** What a tab tells the hub: what it listens to and after which position, that it is there, that it leaves. */
@@ -17,6 +17,8 @@ export interface Tab {
 /** A tab says every 30 s that it is there, or every minute where the browser slows it down; ms. */
 const GONE = 180_000;
 const GATHER = 20; // ms in which changes of several tabs make one connection
+/** A connection that has not opened in so long, ms, may hang: a tab that wants one then gets another one. */
+const HANGING = 1000;
 
 interface Wanted {
   readonly query: string;
@@ -31,6 +33,8 @@ export class StreamHub {
   private query: string | undefined;
   private position = "";
   private heardAt = 0;
+  /** A tab has given up what was not open yet. */
+  private anew = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -52,8 +56,12 @@ export class StreamHub {
       // what it has missed will not be sent again
       tab.postMessage({ type: "event", kind: "reset", data: "{}", id: this.position });
     }
-    if (this.opened && this.union() === this.query && !this.silent()) tab.postMessage({ type: "open" });
-    else this.update();
+    if (this.opened && this.union() === this.query && !this.silent()) {
+      tab.postMessage({ type: "open" });
+      return;
+    }
+    this.anew ||= !this.opened && Date.now() - this.heardAt >= HANGING;
+    this.update();
   }
 
   private leave(tab: Tab): void {
@@ -80,15 +88,18 @@ export class StreamHub {
   }
 
   private silent(): boolean {
-    return Date.now() - this.heardAt >= SILENCE;
+    return Date.now() - this.heardAt >= QUIET;
+  }
+
+  private broken(): boolean {
+    return !this.source || this.source.readyState === 2 || this.silent() || this.anew;
   }
 
   private update(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       if (this.tabs.size === 0) this.close();
-      else if (!this.source || this.source.readyState === 2 || this.silent() || this.union() !== this.query)
-        this.connect(this.union());
+      else if (this.broken() || this.union() !== this.query) this.connect(this.union());
     }, GATHER);
   }
 
@@ -96,6 +107,7 @@ export class StreamHub {
     this.source?.close();
     this.source = undefined;
     this.opened = false;
+    this.anew = false;
     this.query = undefined;
   }
 

@@ -1,4 +1,5 @@
 import { Button, Group, Switch } from "@mantine/core";
+import type { ReactNode } from "react";
 import type { ChartAxis } from "@/lib/api/types";
 import { MOST_SMOOTH } from "@/lib/charts/smoothing";
 import { AxisPicker } from "./axis-picker";
@@ -34,8 +35,8 @@ interface Smoothing {
 }
 
 interface CurveControlsProps {
-  /** Undefined: all is shown. */
-  showAll: (() => void) | undefined;
+  /** The way out of a zoom, where there is one. */
+  showAll: ReactNode;
   ways: readonly Way[];
   smoothing: Smoothing;
   axis: ChartAxis;
@@ -44,15 +45,20 @@ interface CurveControlsProps {
   choose: (axis: ChartAxis | undefined) => void;
 }
 
+/** The way out of a zoom. */
+export function ShowAllButton({ show }: { show: () => void }) {
+  return (
+    <Button size="compact-xs" variant="default" onClick={show}>
+      Show all
+    </Button>
+  );
+}
+
 /** What stands beside the title of curves: the way out of a zoom, how they are drawn, and over what. */
 export function CurveControls({ showAll, ways, smoothing, axis, epochs, choose }: CurveControlsProps) {
   return (
     <Group gap="6px 12px" justify="flex-end" miw={0}>
-      {showAll && (
-        <Button size="compact-xs" variant="default" onClick={showAll}>
-          Show all
-        </Button>
-      )}
+      {showAll}
       {ways.map(({ name, label, title, on, off, turn }) => (
         <Switch
           key={name}
