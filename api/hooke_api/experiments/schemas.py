@@ -211,7 +211,6 @@ Tag = Annotated[
 
 
 NewName = Annotated[Label, StringConstraints(pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
-"""A name, as an experiment may be submitted with: any text but white space alone or with a zero byte."""
 
 
 class ExperimentChange(View):
@@ -220,7 +219,7 @@ class ExperimentChange(View):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: NewName | None = None
-    """What it is called from now on; specification and fingerprint stay."""
+    """Its name from now on: any text that is not blank. Specification and fingerprint stay."""
     starred: StrictBool | None = None
     """Whether it has a star."""
     archived: StrictBool | None = None

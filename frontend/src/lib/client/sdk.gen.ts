@@ -268,7 +268,8 @@ export const readExperiment = <ThrowOnError extends boolean = false>(options: Op
  *
  * Change name, tags, note or marks of an experiment; what is left out stays.
  *
- * The last writer of a field counts. Specification and fingerprint stay. With `If-Match`, 412 if the experiment has another `revision`.
+ * The last writer of a field counts. Specification and fingerprint stay. With `If-Match`, 412 if the experiment
+ * has another `revision`.
  */
 export const changeExperiment = <ThrowOnError extends boolean = false>(options: Options<ChangeExperimentData, ThrowOnError>): RequestResult<ChangeExperimentResponses, ChangeExperimentErrors, ThrowOnError> => (options.client ?? client).patch<ChangeExperimentResponses, ChangeExperimentErrors, ThrowOnError>({
     url: '/api/v1/experiments/{experiment_id}',

@@ -2552,7 +2552,7 @@ export type ExperimentChange = {
     /**
      * Name
      *
-     * What it is called from now on; specification and fingerprint stay.
+     * Its name from now on: any text that is not blank. Specification and fingerprint stay.
      */
     name?: string | null;
     /**

@@ -565,7 +565,8 @@ export const readExperimentOptions = (options: Options<ReadExperimentData>) => q
  *
  * Change name, tags, note or marks of an experiment; what is left out stays.
  *
- * The last writer of a field counts. Specification and fingerprint stay. With `If-Match`, 412 if the experiment has another `revision`.
+ * The last writer of a field counts. Specification and fingerprint stay. With `If-Match`, 412 if the experiment
+ * has another `revision`.
  */
 export const changeExperimentMutation = (options?: Partial<Options<ChangeExperimentData>>): UseMutationOptions<ChangeExperimentResponse, ChangeExperimentError, Options<ChangeExperimentData>> => {
     const mutationOptions: UseMutationOptions<ChangeExperimentResponse, ChangeExperimentError, Options<ChangeExperimentData>> = {
