@@ -42,6 +42,8 @@ export function Name({ experiment }: { experiment: ExperimentView }) {
         ) : (
           <ActionIcon
             ref={pencil}
+            className={styles.pencil}
+            size={24}
             variant="subtle"
             color="gray"
             aria-label="Rename this experiment"
