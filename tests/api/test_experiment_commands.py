@@ -47,6 +47,16 @@ def test_experiments_are_marked_found_deleted_and_restored(remote):
     assert hooke("list", "--deleted") == "no deleted experiments\n"
 
 
+def test_an_experiment_is_renamed(remote):
+    made = remote.submit(**ALONE, name="digits")["id"]
+    assert hooke("rename", "1", "Digits, again") == f"{made} is number 1: Digits, again\n"
+    assert hooke("rename", made, "--", "-20% in time") == f"{made} is number 1: -20% in time\n"
+    assert hooke("list", "--filter", "name = digits") == "no experiment matches the filter\n"
+    assert "name" in hooke("rename", "1", " ", status=1)
+    assert "no experiment has the number 2" in hooke("rename", "2", "x", status=1)
+    assert remote.get(f"/experiments/{made}")["name"] == "-20% in time"
+
+
 def test_an_experiment_is_given_by_its_number_as_well(remote):
     first, second = (remote.submit(**ALONE, name=name)["id"] for name in ("digits", "letters"))
     assert hooke("mark", "2", "--archive") == f"{second}: archived\n"

@@ -1,6 +1,8 @@
-"""Tags, notes and marks of experiments: who may overwrite whom, and what lists show."""
+"""Names, tags, notes and marks of experiments: who may overwrite whom, and what lists show."""
 
 import pytest
+from hooke_api.models import Event, TrailEntry
+from sqlalchemy import select
 
 from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE
@@ -31,6 +33,43 @@ def test_only_what_is_named_changes(service, experiment):
     assert change(service, experiment, note="")["note"] == ""
 
 
+def test_a_name_is_whatever_may_be_submitted_and_is_all_that_changes(service, experiment):
+    before = service.get(f"/experiments/{experiment}")
+    for name in ODD:
+        submitted = service.submit(**ALONE, name=name)["name"]
+        told = change(service, experiment, name=name)
+        assert told["name"] == submitted == name.strip()
+        assert [each["name"] for each in service.get("/experiments")["items"]].count(submitted) == 2
+    told = service.get(f"/experiments/{experiment}")
+    changed = {key for key in told if told[key] != before[key]} - {"waiting"}  # others were submitted meanwhile
+    assert changed == {"name", "revision"} and told["revision"] == len(ODD)
+    assert change(service, experiment, name=None, starred=True)["name"] == ODD[-1]
+
+
+def test_a_new_name_is_found_and_told_wherever_the_experiment_is(service, experiment):
+    position = service.count(Event)
+    change(service, experiment, name="after")
+    found = service.get("/experiments", filter='name = "after"')["items"]
+    assert [each["id"] for each in found] == [experiment]
+    assert service.get("/experiments", filter="name = first")["items"] == []
+    assert {run["experiment_name"] for run in service.runs()} == {"after"}
+    assert [each["name"] for each in service.get("/leaderboard")["left_out"]] == ["after"]
+    compared = service.get("/compare", rows=["1"])["experiments"]
+    assert [each["name"] for each in compared] == ["after"]
+    with service.database.read() as session:
+        told = session.scalars(select(Event).order_by(Event.position)).all()[position:]
+        assert [(each.kind, each.experiment_id) for each in told] == [("experiment", experiment)]
+        mine = (TrailEntry.subject == experiment, TrailEntry.action == "change_experiment")
+        entry = session.scalars(select(TrailEntry).where(*mine)).one()
+        assert (entry.before, entry.after) == ({"name": "first"}, {"name": "after"})
+
+
+def test_the_revision_guards_a_name_against_a_second_writer(service, experiment):
+    change(service, experiment, revision='"0"', name="mine")
+    assert "its revision is 1" in change(service, experiment, 412, '"0"', name="yours")["detail"]
+    assert service.get(f"/experiments/{experiment}")["name"] == "mine"
+
+
 def test_the_revision_guards_a_note_against_a_second_writer(service, experiment):
     change(service, experiment, revision='"0"', note="mine")
     refused = change(service, experiment, 412, '"0"', note="yours")
@@ -46,8 +85,16 @@ MISFITS = (
     {"add_tags": ["x" * 41]},
     {"add_tags": [f"t{i}" for i in range(21)]},
     {"note": "x" * 10_001},
-    {"name": "another"},
+    {"names": "another"},
+    {"name": ""},
+    {"name": " \u2003 "},
+    {"name": "x" * 121},
+    {"name": "zero\0byte"},
+    {"name": 7},
 )
+HEBREW = "\u05e8\u05e9\u05ea"
+ODD = (f"  {HEBREW} ", "'; drop table experiments; --", "a/b?c#d%20", "line\nline", "\U0001f9ea" * 120)
+"""Names that an experiment may be submitted with, and so may be given."""
 
 
 def test_what_does_not_fit_is_refused_whole(service, experiment):

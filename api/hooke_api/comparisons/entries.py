@@ -84,8 +84,8 @@ def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOu
         yield LeftOut(experiment, "it was imported: clusters of other servers differ, even under the same name")
         return
     if spec.tuning is None or spec.target is None:
-        why = "it is not tuned: switch tuning on" if spec.tuning is None else "it has no target: set one"
-        yield LeftOut(experiment, why)
+        untuned, aimless = "it is not tuned: clone it and switch tuning on", "it has no target: clone it with one"
+        yield LeftOut(experiment, untuned if spec.tuning is None else aimless)
         return
     if experiment.finished_at is None:
         yield LeftOut(experiment, "its runs have not all ended")
@@ -155,7 +155,7 @@ def _entry(
             continue
         crossings = cells[variant.name].crossings() if variant.name in cells else {}
         if any(crossing.at_start for crossing in crossings.values()):
-            return LeftOut(experiment, "its target was met before the first step: set a harder one")
+            return LeftOut(experiment, "its target was met before the first step: clone it with a harder one")
         seconds = {seed: crossing.seconds if crossing.met else math.inf for seed, crossing in crossings.items()}
         if variant.name in cells and not seconds:
             continue  # a machine failed: nothing is known of the method

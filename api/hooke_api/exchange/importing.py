@@ -162,7 +162,7 @@ def _experiment(
     return Experiment(
         id=ids.experiment_id(),
         created_by=who,
-        name=spec.name,
+        name=manifest.name or spec.name,
         description=spec.description,
         workload=spec.workload.name,
         variants=[variant.name for variant in spec.variants],

@@ -17,7 +17,7 @@ import json
 from typing import Annotated, Any, Literal
 
 from hooke.errors import Fault, HookeError
-from hooke.spec.frozen import Frozen, Name
+from hooke.spec.frozen import Frozen, Label, Name
 from hooke.spec.specification import ExperimentSpec
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
@@ -88,6 +88,8 @@ class Manifest(BaseModel):
     hooke: str = Field(max_length=40)
     """Version of the Hooke that wrote it."""
     exported_at: AwareDatetime
+    name: Label | None = None
+    """What the experiment is called, which may be another name than that in its specification; null: that one."""
     origin: OriginRecord
     parts: list[Part] = Field(max_length=64)
 
@@ -95,7 +97,7 @@ class Manifest(BaseModel):
         """Return what is the same in every bundle of the same measurement: SHA-256 of its id, its tables and what
         was submitted.
 
-        Note, tags, output and traces may differ, and the address of the server. Without the specification, a
+        Name, note, tags, output and traces may differ, and the address of the server. Without the specification, a
         bundle with another baseline or target would stand in the way of the true one.
         """
         told = sorted(f"{part.name} {part.sha256}" for part in self.parts if part.name in TABLES)

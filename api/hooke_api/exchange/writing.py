@@ -73,8 +73,9 @@ def bundle_of(
         _check_whole(experiment)
         check_objects(session, experiment_id)
         known = _known(session, experiment, server)
-        at = database_time(session)
-    return _parts(database, known, (logs, traces), {"format": FORMAT, "version": VERSION, "exported_at": at})
+        head = {"format": FORMAT, "version": VERSION, "name": experiment.name}
+        head["exported_at"] = database_time(session)
+    return _parts(database, known, (logs, traces), head)
 
 
 def _check_whole(experiment: Experiment) -> None:

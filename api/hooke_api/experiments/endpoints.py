@@ -139,9 +139,10 @@ def change_experiment(
         str | None, Header(alias="If-Match", max_length=200, description="The `revision` it must have, in quotes.")
     ] = None,
 ) -> ExperimentView:
-    """Change tags, note and marks of an experiment; what is left out stays, and the last writer of a field counts.
+    """Change name, tags, note or marks of an experiment; what is left out stays.
 
-    With `If-Match`, 412 if the experiment has another `revision`.
+    The last writer of a field counts. Specification and fingerprint stay. With `If-Match`, 412 if the experiment
+    has another `revision`.
     """
     with database.write() as session:
         service.check_owner(session, experiment_id, actor)

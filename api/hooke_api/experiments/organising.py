@@ -1,4 +1,4 @@
-"""Tags, note and marks of experiments, and the fields by which lists are filtered."""
+"""Names, tags, notes and marks of experiments, and the fields by which lists are filtered."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hooke_api.storage.present import present_experiment
 from hooke_api.storage.reach import in_reach
 from hooke_api.storage.trail import tell
 
-MARKS = ("starred", "archived", "protected", "note")
+MARKS = ("name", "starred", "archived", "protected", "note")
 MOST_TAGS = 20
 MOST_VALUES = 200
 """Values of a field that are offered for completion."""

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 from hooke.errors import Fault
+from hooke.spec.frozen import Label
 from hooke.spec.specification import MAX_VARIANTS, ExperimentSpec, Variant
 from hooke.spec.states import RunState
 from pydantic import ConfigDict, Field, StrictBool, StringConstraints
@@ -130,6 +131,7 @@ class ExperimentSummary(View):
     number: int
     """Its number on this server, which never changes."""
     name: str
+    """Its name, which can be changed (`change_experiment`); `spec` keeps the one that it was submitted with."""
     description: str
     """What it is for, in the words of who submitted it."""
     workload: str
@@ -174,7 +176,7 @@ class ExperimentSummary(View):
     note_line: str
     """The first line of its note, at most 200 characters."""
     revision: int
-    """Number of changes of tags, note and marks, for `If-Match`."""
+    """Number of changes of name, tags, note and marks, for `If-Match`."""
     origin: Origin | None = None
     """Where it was made, if it was imported; null: here."""
     version: int = 1
@@ -208,11 +210,16 @@ Tag = Annotated[
 """A tag: letters, digits and a few signs."""
 
 
+NewName = Annotated[Label, StringConstraints(pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
+
+
 class ExperimentChange(View):
     """What is to be changed of an experiment; what is left out stays."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    name: NewName | None = None
+    """Its name from now on: any text that is not blank. Specification and fingerprint stay."""
     starred: StrictBool | None = None
     """Whether it has a star."""
     archived: StrictBool | None = None

@@ -36,6 +36,7 @@ class Experiment(Owned, Base):
     number: Mapped[int]
     """1, 2, 3, ... over all projects, for display."""
     name: Mapped[str] = mapped_column(String(120))
+    """What it is called, which users may change; `spec` keeps the name that it was submitted with."""
     description: Mapped[str] = mapped_column(Text)
     workload: Mapped[str] = mapped_column(String(64))
     variants: Mapped[list[str]]
@@ -68,7 +69,7 @@ class Experiment(Owned, Base):
     note: Mapped[str] = mapped_column(Text, default="")
     """What users write about it, as Markdown."""
     revision: Mapped[int] = mapped_column(default=0)
-    """Number of changes of its tags, note and marks so far."""
+    """Number of changes of its name, tags, note and marks so far."""
     deleted_at: Mapped[datetime | None]
     """When it was deleted; it is hidden from then on."""
     deleted_by: Mapped[str | None] = mapped_column(String(120))

@@ -1,4 +1,4 @@
-"""`hooke experiments`: list, find, mark, extend, delete and restore experiments; export and import them."""
+"""`hooke experiments`: list, find, mark, rename, extend, delete and restore experiments; export, import them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hooke.cli.text import columns
 from hooke.errors import ArgumentError, SpecError
 
 app = typer.Typer(
-    help="List, find, mark, extend, delete, restore, export and import experiments.",
+    help="List, find, mark, rename, extend, delete, restore, export and import experiments.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -122,6 +122,17 @@ def mark(  # noqa: PLR0913, PLR0917 - each is an option of its own
 def _marks(view: dict[str, Any]) -> str:
     marks = [name for name in ("starred", "archived", "protected") if view[name]]
     return ", ".join([*marks, *(f"tag {tag}" for tag in view["tags"])]) or "no marks"
+
+
+@app.command()
+def rename(experiment: ExperimentArgument, name: str, api: ApiOption = None, home: HomeOption = None) -> None:
+    """Give an experiment another name; its specification and fingerprint stay."""
+
+    def told(remote: Remote) -> str:
+        view = remote.patch(path(id_of(remote, experiment)), {"name": name})
+        return f"{view['id']} is number {view['number']}: {view['name']}"
+
+    tell("experiments", told, api, home)
 
 
 @app.command()

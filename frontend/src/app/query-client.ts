@@ -1,19 +1,37 @@
-import { QueryCache, QueryClient } from "@tanstack/react-query";
+import { type Query, QueryCache, QueryClient } from "@tanstack/react-query";
 import { statusOf, worthRetrying } from "@/lib/api/problem";
 import { client } from "@/lib/client/client.gen";
 import { signedOut } from "./session";
 
 client.setConfig({ baseUrl: "" }); // the server that served this page
 
+/**
+ * Keep what a query without data has failed with while it is asked again, as long as somebody shows it: it would forget
+ * that, and what says so would be gone with every event until the same answer comes.
+ */
+function keepFaults(queries: QueryCache): void {
+  const faults = new WeakMap<Query, Error>();
+  queries.subscribe(({ query, type }) => {
+    const before = faults.get(query);
+    const { error, status } = query.state;
+    if (!query.isActive()) faults.delete(query);
+    else if (type !== "updated") return;
+    else if (error) faults.set(query, error);
+    else if (before && status === "pending") query.setState({ status: "error", error: before });
+  });
+}
+
 /** What every query does: retry what may pass, keep what the stream has not called stale, notice a 401. */
 export function makeQueryClient(): QueryClient {
+  const queryCache = new QueryCache({
+    onError: (error) => {
+      if (statusOf(error) === 401) signedOut();
+    },
+    onSuccess: () => signedOut(false),
+  });
+  keepFaults(queryCache);
   return new QueryClient({
-    queryCache: new QueryCache({
-      onError: (error) => {
-        if (statusOf(error) === 401) signedOut();
-      },
-      onSuccess: () => signedOut(false),
-    }),
+    queryCache,
     defaultOptions: {
       queries: {
         networkMode: "always", // without a network, the server may still be on this computer

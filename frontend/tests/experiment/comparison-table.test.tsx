@@ -95,6 +95,18 @@ describe("a row", () => {
       "Speed-up",
       ["2.00×", "no claim"],
     ],
+    [
+      "no ratio where nothing is claimed and a seed missed the target",
+      { speed_up: speedUp({ claim: "no claim", ratio: 0.3, low: null, high: null, pairs: 2, censored: 2 }) },
+      "Speed-up",
+      ["–", "no claim"],
+    ],
+    [
+      "a bound alone where no seed reached the target",
+      { speed_up: speedUp({ claim: "at most", ratio: 0.5, low: null, high: 0.8, censored: 3 }) },
+      "Speed-up",
+      ["–", "up to 0.80×"],
+    ],
     ["the baseline", { speed_up: speedUp({ claim: "baseline" }) }, "Speed-up", ["1×", "baseline"]],
   ])("shows %s", (_, changes, header, expected) => {
     table([row("Sync EASGD", changes)]);

@@ -83,6 +83,21 @@ describe("one row", () => {
     });
   });
 
+  it("of a variant that failed with every seed has no mark: that of seeds that miss it is no estimate", () => {
+    const failed = { ratio: 0.2, low: null, high: null, censored: 2, pairs: 2 } as const;
+    expect(plot({ ...failed, claim: "no claim" })).toMatchObject({ ratio: null, interval: null });
+    expect(forestDomain([speedUp({ ...failed, claim: "no claim" })])[1]).toBeCloseTo(Math.log(1.5) * 1.08, 6);
+  });
+
+  it("of a bound on a variant that failed with every seed has the bound alone", () => {
+    const bound = { claim: "at most", ratio: 0.3, low: null, high: 0.8, pairs: 3 } as const;
+    expect(plot({ ...bound, censored: 3 })).toMatchObject({
+      ratio: null,
+      interval: [0, expect.closeTo(place(0.8, 4), 6)],
+      arrow: "left",
+    });
+  });
+
   it.each([
     ["baseline", { claim: "baseline", ratio: 1, low: null, high: null }, true],
     ["target that was not reached", { claim: "no claim", ratio: null, low: null, high: null }, false],

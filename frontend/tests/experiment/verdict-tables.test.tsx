@@ -35,6 +35,13 @@ describe("the forest plot as a table", () => {
   });
 });
 
+it("a ratio of seeds that never reached the target is in neither the table nor the drawing", () => {
+  const failed = { claim: "no claim", ratio: 0.2, low: null, high: null, p_adjusted: null } as const;
+  const rows = [BASELINE, row("Sync EASGD", { speed_up: speedUp({ ...failed, pairs: 2, censored: 2 }) })];
+  expect(forestSheet({ rows }).rows[1]).toEqual(["Sync EASGD", "–", "–", "–", "no claim", "–", "2", "2"]);
+  expect(forestSvg({ rows }, { variants: VARIANTS }, "Speed-up").svg).not.toContain('width="8" height="8"');
+});
+
 describe("the forest plot for a paper", () => {
   const { svg } = forestSvg({ rows: [BASELINE, FASTER, BOUND] }, { variants: VARIANTS }, "Speed-up: <local>");
   const all = (pattern: RegExp) => [...svg.matchAll(pattern)].map(([, ...found]) => found.map(Number));

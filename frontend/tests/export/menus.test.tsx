@@ -1,6 +1,8 @@
 import { screen } from "@testing-library/react";
 import { beforeEach, expect, it, vi } from "vitest";
 import { LineChart } from "@/lib/charts/line-chart";
+import { sheetOf } from "@/lib/export/sheet";
+import { isolated } from "@/lib/format/isolated";
 import { variantStyle } from "@/lib/theme/palette";
 import { TableRegion } from "@/lib/ui/table-region";
 import { show } from "../support/app";
@@ -114,4 +116,12 @@ it("a chart is shown as a table of what is in view", async () => {
   expect(table.querySelector("[title='at 2']")).toHaveTextContent("100%");
   await user.keyboard("{Escape}");
   expect(screen.queryByTestId("chart-table")).toBeNull();
+});
+
+it("a table that leaves as a file has none of the signs that keep names apart", () => {
+  const name = "\u05e7\u05e6\u05d1";
+  const table = document.createElement("table");
+  const row = table.createTHead().insertRow();
+  row.insertCell().textContent = isolated(`of ${name}`, [name]);
+  expect(sheetOf(table).head).toEqual([`of ${name}`]);
 });

@@ -146,13 +146,13 @@ describe("the page of clusters", () => {
 
   it("says why clusters or tokens cannot be listed", async () => {
     server.on("GET /clusters", new Refusal(503, "The database is away."));
-    openApp(server, "/clusters");
+    const { user } = openApp(server, "/clusters");
     expect(await screen.findByTestId("error")).toHaveTextContent(
       "The clusters could not be loaded. The database is away.",
     );
     server.on("GET /clusters", { items: [cluster("hpc")] });
     server.on("GET /clusters/*/tokens", new Refusal(503, "The database is away."));
-    await screen.findByText("Try again").then((button) => button.click());
+    await user.click(screen.getByText("Try again"));
     expect(await screen.findByText(/The tokens could not be loaded/)).toBeVisible();
   });
 });

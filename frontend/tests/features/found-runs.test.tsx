@@ -81,6 +81,27 @@ describe("runs of all experiments", () => {
     expect(screen.getByRole("button", { name: "Clear selection" })).toBeEnabled();
   });
 
+  it("of more experiments than a comparison takes are compared as far as it goes, which is said", async () => {
+    const items = Array.from({ length: 23 }, (_, at) => ({ ...runSummary(at), experiment_id: `exp_${at}` }));
+    server.on("GET /runs", { items, next_cursor: null });
+    const { user } = openApp(server, "/runs");
+    const compare = await screen.findByRole("link", { name: "Compare the first 20 variants" });
+    const rows = JSON.parse(
+      new URL(compare.getAttribute("href") ?? "", server.url).searchParams.get("rows") ?? "",
+    );
+    expect(rows.map((row: string) => row.split("/")[0])).toEqual(
+      items.slice(0, 20).map(({ experiment_id }) => experiment_id),
+    );
+    expect(screen.getByTestId("not-compared")).toHaveTextContent(
+      "of 20 of 23 experiments: a comparison takes at most 100 variants of 20 experiments",
+    );
+    for (const box of screen.getAllByRole("checkbox", { name: /^Select run/ })) await user.click(box);
+    const why = "A comparison takes runs of at most 20 experiments; those of 23 are selected.";
+    expect(
+      within(screen.getByRole("group", { name: why })).getByRole("button", { name: "Compare 23 runs" }),
+    ).toBeDisabled();
+  });
+
   it("are sorted by a click, and the next page follows", async () => {
     server.on("GET /runs", ({ query }) =>
       query.get("cursor")

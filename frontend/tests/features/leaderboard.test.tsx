@@ -51,9 +51,11 @@ describe("the leaderboard", () => {
   });
 
   it("says how to get on it while nothing counts, and why each experiment does not", async () => {
-    await open({ left_out: [{ id: "exp_3", number: 3, name: "plain", why: "it has no target: set one" }] });
+    await open({
+      left_out: [{ id: "exp_3", number: 3, name: "plain", why: "it has no target: clone it with one" }],
+    });
     expect(await screen.findByTestId("empty")).toHaveTextContent("An experiment counts if it has a target");
-    expect(screen.getByTestId("left-out")).toHaveTextContent("#3 plain: it has no target: set one");
+    expect(screen.getByTestId("left-out")).toHaveTextContent("#3 plain: it has no target: clone it with one");
     expect(screen.getByRole("link", { name: "#3 plain" })).toHaveAttribute("href", "/experiments/exp_3");
   });
 

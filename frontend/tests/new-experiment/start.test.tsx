@@ -72,6 +72,35 @@ describe("where it starts", () => {
     expect(await shownDocument(user)).toEqual(spec);
   });
 
+  it("has each cluster of the cloned experiment where it was, and the name that it has now", async () => {
+    const of = { workers: [2], seeds: 3 };
+    // as the server stores them: what was not given is null
+    const clusters = [
+      { ...of, name: "local", computed_on: null, virtual: null },
+      { ...of, name: "10gbe", computed_on: "local", virtual: { latency: 7.2e-6 } },
+    ];
+    server.on("GET /experiments/*", experiment({ name: "Renamed", spec: { ...SPEC, clusters } as never }));
+    const { user } = await openForm(server, "/new?clone=exp_7");
+    expect(screen.getByLabelText(/Name of the experiment/)).toHaveValue("Renamed");
+    const [real, virtual] = screen.getAllByTestId("cluster-card").map((each) => within(each));
+    expect(real?.getByLabelText("Cluster")).toHaveDisplayValue("local");
+    expect(real?.queryByLabelText("Computed on")).toBeNull();
+    expect(virtual?.getByLabelText("Computed on")).toHaveDisplayValue("local");
+    expect(await shownDocument(user)).toMatchObject({
+      name: "Renamed",
+      clusters: [{ ...of, name: "local" }, clusters[1]],
+    });
+  });
+
+  it("has a virtual cluster that was computed on the cluster of its name there", async () => {
+    const cluster = { name: "local", computed_on: null, workers: [8], seeds: 3, virtual: {} };
+    server.on("GET /experiments/*", experiment({ spec: { ...SPEC, clusters: [cluster] } as never }));
+    await openForm(server, "/new?clone=exp_7");
+    expect(within(screen.getByTestId("cluster-card")).getByLabelText("Computed on")).toHaveDisplayValue(
+      "local",
+    );
+  });
+
   it("says which catalogue could not be loaded, and reads it when told", async () => {
     server.on("GET /algorithms", new Refusal(500, "No agent has answered."));
     const opening = openForm(server).catch(() => undefined);

@@ -201,11 +201,14 @@ describe("runs", () => {
   });
 });
 
-it("seeds and variants are added to what has ended here", () => {
+it("seeds and variants are added to what has ended here, and anything is renamed", () => {
   const ended = experiment({ state: "succeeded", finished_at: "2026-01-01T00:00:00Z" });
   expect(labels(additions(ended))).toEqual([
+    "Rename this experiment",
     "Add seeds to this experiment",
     "Add variants to this experiment",
   ]);
-  expect(additions(experiment({ state: "running" }))).toEqual([]);
+  expect(additions(experiment({ state: "running" })).map(({ target }) => target)).toEqual([
+    { kind: "page", to: "/experiments/exp_7#rename" },
+  ]);
 });

@@ -69,6 +69,20 @@ describe("the heat map", () => {
     expect(part.getByText(/Of the virtual time of each rank.*Bold/)).toBeVisible();
   });
 
+  it("has one menu, for its figures and for its picture", async () => {
+    const { user } = show(<HeatMap run={run({ phases: [phases(0), phases(1)] })} />);
+    const part = within(screen.getByTestId("heat-map"));
+    await user.click(part.getByRole("button", { name: /^Export/ })); // fails if there are several
+    const items = await screen.findAllByRole("menuitem");
+    expect(items.map((item) => item.textContent)).toEqual([
+      "Save as PNG",
+      "Save as SVG",
+      "Save as CSV",
+      "Copy as Markdown",
+      "Copy as LaTeX",
+    ]);
+  });
+
   it("is left out of a single rank", () => {
     show(<HeatMap run={run({ phases: [phases(0)] })} />);
     expect(screen.queryByTestId("heat-map")).toBeNull();

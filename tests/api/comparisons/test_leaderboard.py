@@ -123,13 +123,13 @@ def test_experiments_that_do_not_count_are_named_with_the_reason(service):
     assert counted == [counting["id"]]
     why = {each["id"]: each["why"] for each in answer["left_out"]}
     assert why == {
-        at_start["id"]: "its target was met before the first step: set a harder one",
+        at_start["id"]: "its target was met before the first step: clone it with a harder one",
         nothing["id"]: "it has no reported run: no trial gave a setting, or it was cancelled",
         going["id"]: "its runs have not all ended",
         unequal["id"]: "unequal tuning on local with 2 workers: 2 trials of sync, 1 trial of local 4",
-        aimless["id"]: "it has no target: set one",
+        aimless["id"]: "it has no target: clone it with one",
         older["id"]: f"on digits-mlp, experiment #{counting['number']} is newer and has another target",
-        given["id"]: "it is not tuned: switch tuning on",
+        given["id"]: "it is not tuned: clone it and switch tuning on",
     }
 
 

@@ -71,6 +71,33 @@ def test_the_same_measurement_is_imported_once(service):
     assert service.count(Experiment) == 2
 
 
+HEBREW = "\u05e8\u05e9\u05ea\u05d5\u05ea"
+
+
+@ONE_KIND
+def test_a_new_name_travels_and_makes_no_other_measurement(service):
+    made = measured(service)
+    former = exported(service, made["id"])
+    service.client.patch(f"/experiments/{made['id']}", json={"name": HEBREW}).raise_for_status()
+    bundle = exported(service, made["id"])
+    view = imported(service, bundle)
+    assert (view["name"], view["spec"]["name"]) == (HEBREW, "first")
+    assert (view["spec"], view["fingerprint"]) == (made["spec"], made["fingerprint"])
+    assert imported(service, former, 200)["id"] == view["id"], "named otherwise, the same measurement"
+    report = service.client.get(f"/experiments/{made['id']}/report.html").text
+    assert f"<h1><bdi>{HEBREW}</bdi></h1>" in report
+    parts = parts_of(bundle)
+    manifest = json.loads(parts["manifest.json"])
+    without = {key: value for key, value in manifest.items() if key != "name"}  # as earlier versions wrote it
+    service.client.delete(f"/experiments/{view['id']}").raise_for_status()
+    again = dict(parts) | {"manifest.json": json.dumps(without).encode()}
+    assert manifest["name"] == HEBREW
+    assert (
+        "it was imported before"
+        in problem(service.client.post("/experiments/import", content=made_of(again)), 409)["detail"]
+    )
+
+
 @ONE_KIND
 def test_nothing_runs_an_import(service):
     made = measured(service)

@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 from hooke.cli.group import app
-from hooke_api.exchange.report import figures, formats
+from hooke_api.comparisons.schemas import SpeedUp
+from hooke_api.exchange.report import figures, formats, markup
 from hooke_api.exchange.report.markup import tag
 from hooke_api.metrics.schemas import Band
 from typer.testing import CliRunner
@@ -18,6 +19,7 @@ from tests.api.test_experiments import problem
 
 pytestmark = ONE_KIND  # what they read is read on both kinds by other tests
 
+HEBREW = "\u05e8\u05e9\u05ea"
 VIRTUAL = {"name": "paper", "computed_on": "local", "workers": [2], "seeds": 3, "virtual": {}}
 
 
@@ -106,6 +108,45 @@ def test_what_is_simulated_says_so(service):
     assert "Time to target, virtual s" in page.text("th") and "Samples per virtual s" in page.text("th")
     assert "Times are virtual seconds of a simulation, not measured ones." in page.text("p")
     assert "train clock, virtual s" in page.text("text")
+
+
+def test_names_that_run_from_right_to_left_keep_to_themselves(service):
+    variants = [{"name": "sync", "algorithm": "sync-easgd"}, {"name": HEBREW, "algorithm": "sync-sgd"}]
+    made = measured(service, variants=variants)
+    _, text, _ = report(service, made["id"])
+    answer = service.client.get(f"/experiments/{made['id']}/comparison")
+    (sentence,) = answer.json()["sentences"]
+    assert HEBREW in sentence
+    assert f"<p>{sentence.replace(HEBREW, f'<bdi>{HEBREW}</bdi>')}</p>" in text
+    assert f"<bdi>{HEBREW}</bdi> (3 seeds)" in text
+    tables = service.client.get("/runs.csv", params={"experiment": made["id"]})
+    assert HEBREW in tables.text
+    assert not re.search("[\u2066-\u2069]", answer.text + tables.text), "signs that a program would read"
+
+
+def test_names_are_isolated_whole_and_others_are_left_alone():
+    assert markup.isolated("a <b> c", ["a", "b"]) == "a &lt;b&gt; c"
+    longer = f"{HEBREW} {HEBREW}"
+    told = markup.isolated(f"{longer} 2x, {HEBREW} 3x", [HEBREW, longer, "x"])
+    assert told == f"<bdi>{longer}</bdi> 2x, <bdi>{HEBREW}</bdi> 3x"
+
+
+def _speed_up(claim, pairs, censored, high=None):
+    left = {"low": None, "left_out": 0, "comparisons": 1, "p_adjusted": None, "sentence": ""}
+    return SpeedUp(claim=claim, ratio=0.3, high=high, pairs=pairs, censored=censored, **left)
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (_speed_up("no claim", 2, 0), "0.3, no claim"),
+        (_speed_up("no claim", 2, 1), "no claim"),
+        (_speed_up("at most", 3, 3, 0.8), "(up to 0.8), at most"),
+        (_speed_up("at most", 3, 2, 0.8), "0.3 (up to 0.8), at most"),
+    ],
+)
+def test_seeds_that_never_reach_the_target_make_no_ratio(found, told):
+    assert formats.speed_up(found) == told
 
 
 def test_an_import_has_the_report_of_its_original(service):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from markupsafe import Markup
 
 from hooke_api.comparisons.schemas import ComparisonRow
-from hooke_api.exchange.report.formats import number
+from hooke_api.exchange.report.formats import estimated, number
 from hooke_api.exchange.report.markup import joined, tag
 from hooke_api.metrics.schemas import Band
 
@@ -53,7 +53,7 @@ def _px(value: float) -> str:
 
 def forest(rows: Sequence[ComparisonRow], positions: Sequence[int]) -> Markup:
     """Return the ratios of a group on a log axis with 95% intervals; `positions`: of the variants, for colours."""
-    logs = [abs(math.log(row.speed_up.ratio)) for row in rows if row.speed_up.ratio]
+    logs = [abs(math.log(ratio)) for row in rows if (ratio := estimated(row.speed_up))]
     shown = [row.speed_up for row in rows if row.speed_up.claim not in ("no claim", "baseline")]
     ends = [abs(math.log(end)) for each in shown for end in (each.low, each.high) if end]
     reach = 1.08 * max(math.log(1.5), *logs, min(WIDEST, max(ends, default=0.0)), 0.0)
@@ -91,7 +91,8 @@ def _forest_row(row: ComparisonRow, index: int, y: float, place: Callable[[float
     label = tag("text", _short(row.variant), x=LABELS, y=_px(y + 4), text_anchor="end")
     if found.claim == "baseline":
         return joined(label, tag("circle", cx=_px(place(0.0)), cy=_px(y), r=4, fill=INK))
-    if not found.ratio:
+    ratio = estimated(found)
+    if not ratio and (found.claim == "no claim" or not (found.low or found.high)):
         return joined(label, tag("text", found.claim, x=_px(place(0.0) + 8), y=_px(y + 4), class_="quiet"))
     parts = [label]
     if found.claim != "no claim" and (found.low or found.high):
@@ -103,8 +104,8 @@ def _forest_row(row: ComparisonRow, index: int, y: float, place: Callable[[float
             if beyond:
                 path = f"M{_px(x)} {_px(y - 4)} l{6 * to} 4 l{-6 * to} 4"
                 parts.append(tag("path", d=path, fill="none", stroke=shade, stroke_width=2))
-    middle = place(math.log(found.ratio))
-    parts.append(tag("rect", x=_px(middle - 4), y=_px(y - 4), width=8, height=8, fill=shade))
+    if ratio:
+        parts.append(tag("rect", x=_px(place(math.log(ratio)) - 4), y=_px(y - 4), width=8, height=8, fill=shade))
     return joined(*parts)
 
 

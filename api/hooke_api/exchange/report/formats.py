@@ -64,12 +64,19 @@ def time_to_target(found: TimeToTarget | None) -> str:
     )
 
 
+def estimated(found: SpeedUp) -> float | None:
+    """Return the ratio as an estimate; None where seeds that missed the target leave a bound, or not even that."""
+    bound = found.censored > 0 and (found.claim == "no claim" or found.censored >= found.pairs)
+    return None if bound else found.ratio
+
+
 def speed_up(found: SpeedUp) -> str:
     """Return a speed-up with its interval and its claim."""
     if found.claim == "baseline":
         return "1 (baseline)"
     if found.ratio is None:
         return found.claim
+    ratio = estimated(found)
     ends = [None if each is None else number(each) for each in (found.low, found.high)]
     interval = {
         (True, True): f" ({ends[0]} to {ends[1]})",
@@ -77,4 +84,5 @@ def speed_up(found: SpeedUp) -> str:
         (False, True): f" (up to {ends[1]})",
         (False, False): "",
     }[ends[0] is not None, ends[1] is not None]
-    return f"{number(found.ratio)}{'' if found.claim == 'no claim' else interval}, {found.claim}"
+    told = f"{'' if ratio is None else number(ratio)}{'' if found.claim == 'no claim' else interval}".strip()
+    return f"{told}, {found.claim}" if told else found.claim

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 
 from markupsafe import Markup, escape
 
 Content = str | int | float | Markup | None
+_RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70-\ufefc]")
+"""Letters that run from right to left, and signs that turn the direction."""
 
 
 def tag(name: str, /, *content: Content | Iterable[Content], **attributes: str | float | None) -> Markup:
@@ -39,6 +42,18 @@ def joined(*content: Content | Iterable[Content]) -> Markup:
         else:
             found += joined(*each)
     return found
+
+
+def isolated(text: str, names: Collection[str]) -> Markup:
+    """Return a text in which names run in their own direction.
+
+    Figures beside a name that runs from right to left would otherwise stand on its other side.
+    """
+    turned = sorted(filter(_RIGHT_TO_LEFT.search, names), key=len, reverse=True)
+    if not turned:
+        return joined(text)
+    parts = re.split(f"({'|'.join(map(re.escape, turned))})", text)
+    return joined(tag("bdi", each) if i % 2 else each for i, each in enumerate(parts))
 
 
 def table(

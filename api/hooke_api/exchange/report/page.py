@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from importlib.resources import files
 
@@ -16,7 +16,7 @@ from hooke_api.exchange.report.details import PARTS, simulated_mark
 from hooke_api.exchange.report.figures import curves, forest, swatch
 from hooke_api.exchange.report.formats import estimate, size, speed_up, time_to_target
 from hooke_api.exchange.report.gathering import Told
-from hooke_api.exchange.report.markup import joined, table, tag
+from hooke_api.exchange.report.markup import isolated, joined, table, tag
 
 INTERVALS = (
     "Means over seeds with 95% t intervals. Times to the target are geometric means of the train clock, whose "
@@ -71,17 +71,18 @@ def _head(told: Told) -> Markup:
     if origin := experiment.origin:
         facts.append(f"imported from {origin.server} #{origin.number}")
     verdict = comparison.sentences or ["There is no verdict yet."]
+    said = partial(isolated, names=[experiment.name, *experiment.variants])
     return joined(
-        tag("h1", experiment.name),
+        tag("h1", said(experiment.name)),
         tag("p", (tag("span", fact) for fact in facts), class_="facts"),
         tag("p", experiment.description, class_="text") if experiment.description else None,
         None
         if comparison.complete
         else tag("p", "Not all runs have ended: this is what is known so far.", class_="warn"),
-        tag("div", (tag("p", sentence) for sentence in verdict), class_="answer"),
+        tag("div", (tag("p", said(sentence)) for sentence in verdict), class_="answer"),
         tag("p", comparison.tuning),
         tag("p", f"Remark: {comparison.note}.") if comparison.note else None,
-        tag("p", comparison.extended) if comparison.extended else None,
+        tag("p", said(comparison.extended)) if comparison.extended else None,
         tag("div", tag("h3", "Note"), tag("p", experiment.note, class_="text")) if experiment.note else None,
     )
 
@@ -114,13 +115,17 @@ def _places(told: Told) -> Iterator[Markup]:
 def _remarks(group: list[ComparisonRow]) -> Iterator[Markup]:
     for row in group:
         if row.failed:
-            yield tag("p", f"{row.variant}: {row.failed} of {row.runs} runs failed.", class_="warn")
+            yield tag("p", _named(row.variant), f": {row.failed} of {row.runs} runs failed.", class_="warn")
         if row.oversubscribed:
             told = "ran with more ranks than cores, so its communication time includes waiting for a core."
-            yield tag("p", f"{row.variant} {told}", class_="warn")
+            yield tag("p", _named(row.variant), f" {told}", class_="warn")
         if row.overlapped:
             told = "runs shared their machine with runs of another cluster; their times cannot be trusted."
-            yield tag("p", f"{row.variant}: {row.overlapped} {told}", class_="warn")
+            yield tag("p", _named(row.variant), f": {row.overlapped} {told}", class_="warn")
+
+
+def _named(variant: str) -> Markup:
+    return isolated(variant, [variant])
 
 
 def _position(told: Told, variant: str) -> int:
@@ -170,7 +175,7 @@ def _curves(told: Told, cluster: str, workers: int, seconds: str) -> Iterator[Ma
     yield tag("h3", f"{what.capitalize()} over the train clock")
     figure = curves(bands, positions, titles, target.value if target else None, of_accuracy)
     legend = [
-        tag("li", swatch(position), f"{band.variant} ({len(band.runs)} seeds)")
+        tag("li", swatch(position), _named(band.variant), f" ({len(band.runs)} seeds)")
         for band, position in zip(bands, positions, strict=True)
     ]
     yield tag("figure", figure, tag("ul", legend, class_="legend"))
@@ -181,7 +186,8 @@ def _curves(told: Told, cluster: str, workers: int, seconds: str) -> Iterator[Ma
 def _across(told: Told) -> Iterator[Markup]:
     for found in told.comparison.across:
         yield tag("h2", f"All clusters, {found.workers} workers")
-        yield tag("div", (tag("p", sentence) for sentence in found.sentences), class_="answer")
+        sentences = (isolated(each, told.experiment.variants) for each in found.sentences)
+        yield tag("div", (tag("p", each) for each in sentences), class_="answer")
 
 
 def _foot(told: Told) -> Markup:

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { explain, statusOf } from "@/lib/api/problem";
 import type { ComparedExperiment, ComparedRows } from "@/lib/client/types.gen";
+import { MOST_EXPERIMENTS } from "@/lib/ui/use-selected";
 import styles from "./compare.module.css";
 import type { CompareSearch } from "./search";
 import {
@@ -23,8 +24,6 @@ interface ChooseProps {
   compared: ComparedRows | undefined;
   change: (next: Partial<CompareSearch>) => void;
 }
-
-const MOST_EXPERIMENTS = 20;
 
 /** Which experiments, and which of their variants, clusters and numbers of workers. */
 export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
@@ -64,6 +63,9 @@ export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
         }}
         nothingFoundMessage={listed.searching ? "Searching …" : "No experiment has this name or number"}
         maxValues={MOST_EXPERIMENTS}
+        description={
+          choices.length >= MOST_EXPERIMENTS && `A comparison takes at most ${MOST_EXPERIMENTS} experiments.`
+        }
         comboboxProps={{ shadow: "md" }}
         error={listed.isError && <ListFault error={listed.error} retry={() => listed.refetch()} />}
         data-testid="experiments"

@@ -1,6 +1,8 @@
 import { NativeSelect } from "@mantine/core";
 import type { ComparedRow, ComparedRows, ContrastView, SpeedUp } from "@/lib/client/types.gen";
 import { formatRatio, NONE } from "@/lib/format/numbers";
+import { estimated } from "@/lib/format/ratios";
+import { isolatedParts } from "@/lib/format/right-to-left";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
@@ -114,7 +116,7 @@ function ContrastRow({ contrast, rows, color }: ContrastRowProps) {
       </td>
       <td className={ui.number}>{speed_up ? <Figure {...ratio(speed_up)} /> : NONE}</td>
       <td className={ui.number}>{speed_up ? speed_up.pairs : NONE}</td>
-      <td className={styles.sentence}>{sentence}</td>
+      <td className={styles.sentence}>{isolatedParts(sentence)}</td>
     </tr>
   );
 }
@@ -132,7 +134,9 @@ function Name({ row, color }: { row: ComparedRow | undefined; color: (variant: s
 }
 
 /** A ratio over its interval, or over the claim where there is none. */
-function ratio({ claim, ratio: mean, low, high }: SpeedUp): { value: string; range: string } {
+function ratio(speedUp: SpeedUp): { value: string; range: string } {
+  const { claim, low, high } = speedUp;
+  const mean = estimated(speedUp);
   if (claim === "no claim" || (low === null && high === null))
     return { value: formatRatio(mean), range: claim };
   if (high === null) return { value: formatRatio(mean), range: `from ${formatRatio(low)}` };

@@ -1,6 +1,7 @@
 import type { Across, ExperimentView, PooledRatio, SpeedUp } from "@/lib/client/types.gen";
 import { isolated } from "@/lib/format/isolated";
 import { formatNumber, formatPercent } from "@/lib/format/numbers";
+import { estimated } from "@/lib/format/ratios";
 import { colorOf } from "@/lib/theme/palette";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
@@ -81,6 +82,7 @@ function columns({ clusters, spreads }: Across): { name: string; spread: number 
 
 function Table({ experiment, across }: { experiment: ExperimentView; across: Across }) {
   const places = columns(across);
+  const names = experiment.variants;
   const pooled = across.rows.map((row) => (row.pooled ? asSpeedUp(row.variant, row.pooled) : null));
   const all = across.rows.flatMap((row) => row.clusters.map((one) => one.speed_up));
   const domain = forestDomain([...all, ...pooled.filter((one) => one !== null)]);
@@ -135,7 +137,7 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
                 {places.map(({ name }) => {
                   const found = row.clusters.find((one) => one.cluster === name)?.speed_up;
                   return found ? (
-                    <Cells key={name} speedUp={found} domain={domain} index={index} />
+                    <Cells key={name} names={names} speedUp={found} domain={domain} index={index} />
                   ) : (
                     <td key={name} colSpan={2} className={ui.range}>
                       did not run here
@@ -143,7 +145,15 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
                   );
                 })}
                 {!mean && across.pool.length > 0 && <td colSpan={2} />}
-                {mean && <Cells speedUp={mean} domain={domain} index={index} note={spread(row.pooled)} />}
+                {mean && (
+                  <Cells
+                    names={names}
+                    speedUp={mean}
+                    domain={domain}
+                    index={index}
+                    note={spread(row.pooled)}
+                  />
+                )}
               </tr>
             );
           })}
@@ -158,15 +168,25 @@ function spread(pooled: PooledRatio | null): string | undefined {
   return `${formatPercent(pooled.i2)} of the spread is between clusters`;
 }
 
-function Cells(props: { speedUp: SpeedUp; domain: Domain; index: number; note?: string | undefined }) {
-  const { value, range } = ratioText(props.speedUp);
+interface CellsProps {
+  /** Of the variants: a sentence about one has it in its own direction. */
+  names: readonly string[];
+  speedUp: SpeedUp;
+  domain: Domain;
+  index: number;
+  note?: string | undefined;
+}
+
+function Cells(props: CellsProps) {
+  const sentence = isolated(props.speedUp.sentence, props.names);
+  const { value, range } = ratioText({ ...props.speedUp, ratio: estimated(props.speedUp) });
   return (
     <>
       <td className={ui.number} title={props.note}>
         <Figure value={value} range={range} />
       </td>
       <td>
-        <Forest speedUp={props.speedUp} domain={props.domain} index={props.index} />
+        <Forest speedUp={{ ...props.speedUp, sentence }} domain={props.domain} index={props.index} />
       </td>
     </>
   );

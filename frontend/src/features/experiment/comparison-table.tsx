@@ -1,4 +1,5 @@
 import type { ComparisonRow, Estimate, ExperimentView } from "@/lib/client/types.gen";
+import { isolated } from "@/lib/format/isolated";
 import {
   formatBytes,
   formatCount,
@@ -7,6 +8,7 @@ import {
   formatRatio,
   NONE,
 } from "@/lib/format/numbers";
+import { estimated } from "@/lib/format/ratios";
 import { formatSeconds } from "@/lib/format/time";
 import { colorOf } from "@/lib/theme/palette";
 import { Figure } from "@/lib/ui/figure";
@@ -73,10 +75,10 @@ function accuracy(row: ComparisonRow) {
 }
 
 function speedUp(row: ComparisonRow) {
-  const { claim, ratio, low, high } = row.speed_up;
+  const { claim, low, high } = row.speed_up;
   if (claim === "baseline") return <Figure value="1×" range="baseline" />;
   const interval = claim === "no claim" ? "" : range(low, high, formatRatio);
-  return <Figure value={formatRatio(ratio)} range={interval || claim} />;
+  return <Figure value={formatRatio(estimated(row.speed_up))} range={interval || claim} />;
 }
 
 /** A t interval of few seeds may leave the range of what it estimates; what is shown may not. */
@@ -185,7 +187,7 @@ export function ComparisonTable({
                 <VariantChip name={row.variant} index={colorOf(experiment, row.variant)} />
               </td>
               <td className={ui.number}>{timeToTarget(row)}</td>
-              <td className={ui.number} title={row.speed_up.sentence}>
+              <td className={ui.number} title={isolated(row.speed_up.sentence, experiment.variants)}>
                 {speedUp(row)}
               </td>
               <td>

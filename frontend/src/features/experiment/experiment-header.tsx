@@ -22,6 +22,7 @@ import { AddVariants } from "./add-variants";
 import styles from "./experiment.module.css";
 import { ExperimentExport } from "./experiment-export";
 import { MoveButton } from "./move-button";
+import { Name } from "./name";
 import { inTableOrder } from "./runs-order";
 import { useComparison } from "./use-experiment";
 import { useParquet } from "./use-parquet";
@@ -48,9 +49,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
   return (
     <header>
       <Group justify="space-between" align="flex-start" gap="12px 24px">
-        <h1 className={styles.title} data-testid="experiment-name">
-          {experiment.name}
-        </h1>
+        <Name experiment={experiment} />
         <Group gap={8}>
           {!isTerminal(experiment.state) && (
             <Allowed least="researcher" of={experiment.user}>

@@ -1,4 +1,5 @@
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { isolated } from "@/lib/format/isolated";
 import { colorOf } from "@/lib/theme/palette";
 import { VariantChip } from "@/lib/ui/variant-chip";
 import { lineOf } from "./answer";
@@ -34,10 +35,10 @@ export function ForestPlot({ experiment, group, plain }: ForestPlotProps) {
       {group.rows.map((row) => {
         const index = colorOf(experiment, row.variant);
         return (
-          <li key={row.variant} title={row.speed_up.sentence}>
+          <li key={row.variant} title={isolated(row.speed_up.sentence, experiment.variants)}>
             <VariantChip name={row.variant} index={index} />
             {!plain && <Forest speedUp={row.speed_up} domain={domain} index={index} width={WIDE} mute />}
-            <span>{lineOf(row)}</span>
+            <span>{isolated(lineOf(row), experiment.variants)}</span>
           </li>
         );
       })}

@@ -1,6 +1,7 @@
 import type { Vector } from "@/lib/export/picture";
 import { rowsSvg } from "@/lib/export/rows-svg";
 import { formatNumber } from "@/lib/format/numbers";
+import { estimated } from "@/lib/format/ratios";
 import { type Colored, colorOf, variantStyle } from "@/lib/theme/palette";
 import { lineOf } from "./answer";
 import { arrow, forestDomain, forestTicks, placeOn, spanOf, WIDE } from "./forest";
@@ -19,7 +20,8 @@ export function forestSvg({ rows }: Pick<Group, "rows">, of: Colored, title: str
     name: row.variant,
     words: lineOf(row),
     parts: (left: number, middle: number) => {
-      const { claim, ratio } = row.speed_up;
+      const { claim } = row.speed_up;
+      const ratio = estimated(row.speed_up);
       const { light } = variantStyle(colorOf(of, row.variant));
       const span = spanOf(row.speed_up, domain, WIDE);
       const tip = (x: number, to: 1 | -1) =>

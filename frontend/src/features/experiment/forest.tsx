@@ -1,5 +1,6 @@
 import type { SpeedUp } from "@/lib/client/types.gen";
 import { formatNumber } from "@/lib/format/numbers";
+import { estimated } from "@/lib/format/ratios";
 import { variantStyle } from "@/lib/theme/palette";
 
 /** Of a plot in a table, and of the one of the verdict, px. */
@@ -18,7 +19,7 @@ const distance = (value: number | null) => (value === null || value <= 0 ? [] : 
 
 /** A range of logs, symmetric about 1, that holds every ratio of the group, and its intervals up to 20 times. */
 export function forestDomain(values: readonly SpeedUp[]): Domain {
-  const ratios = values.flatMap(({ ratio }) => distance(ratio));
+  const ratios = values.flatMap((value) => distance(estimated(value)));
   const ends = values
     .filter(({ claim }) => claim !== "no claim")
     .flatMap(({ low, high }) => [...distance(low), ...distance(high)]);
@@ -107,7 +108,8 @@ interface ForestProps {
 export function Forest({ speedUp, domain, index, width = WIDTH, mute }: ForestProps) {
   const { color } = variantStyle(index);
   const place = placeOn(domain, width);
-  const { ratio, claim } = speedUp;
+  const { claim } = speedUp;
+  const ratio = estimated(speedUp);
   const middle = HEIGHT / 2;
   const span = spanOf(speedUp, domain, width);
   return (

@@ -2,6 +2,7 @@ import { among, phasesOver } from "@/lib/charts/phase-stack";
 import type { Sheet } from "@/lib/charts/sheet-table";
 import type { PhasesRow } from "@/lib/client/types.gen";
 import { formatCount, formatNumber, formatPercent, formatRatio, NONE } from "@/lib/format/numbers";
+import { estimated } from "@/lib/format/ratios";
 import { formatSeconds } from "@/lib/format/time";
 import { PHASES, phasesIn } from "@/lib/theme/palette";
 import { claimOf } from "./claim";
@@ -12,11 +13,11 @@ export function forestSheet({ rows }: Pick<Group, "rows">): Sheet {
   return {
     head: ["Variant", "Speed-up", "From", "To", "Claim", "p, corrected", "Seeds", "Without the target"],
     rows: rows.map(({ variant, speed_up: found }) => {
-      const { claim, ratio, low, high, p_adjusted, pairs, censored } = found;
+      const { claim, low, high, p_adjusted, pairs, censored } = found;
       if (claim === "baseline") return [variant, "1×", NONE, NONE, "baseline", NONE, NONE, NONE];
       const ends = claim === "no claim" ? [NONE, NONE] : [formatRatio(low), formatRatio(high)];
       const behind = [formatNumber(p_adjusted, 2), formatCount(pairs), formatCount(censored)];
-      return [variant, formatRatio(ratio), ...ends, claimOf(found), ...behind];
+      return [variant, formatRatio(estimated(found)), ...ends, claimOf(found), ...behind];
     }),
   };
 }

@@ -50,7 +50,7 @@ export function Verdict({ experiment, comparison, groups, group }: VerdictProps)
           </Text>
           {comparison.extended && (
             <Text fz={13} lh={1.5} c="dimmed" maw="92ch" mt={-12} mb={22} data-testid="extended">
-              {comparison.extended}
+              {isolated(comparison.extended, experiment.variants)}
             </Text>
           )}
           <div className={styles.picker}>

@@ -1,4 +1,5 @@
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { isolated } from "@/lib/format/isolated";
 import { formatCount } from "@/lib/format/numbers";
 import { withCode } from "@/lib/ui/code";
 import styles from "./warnings.module.css";
@@ -16,8 +17,8 @@ export function Warnings({ experiment }: { experiment: ExperimentView }) {
       <ul>
         {warnings.map(({ pointer, message }) => (
           <li key={`${pointer} ${message}`}>
-            {variantOf(experiment, pointer)}
-            {withCode(message)}
+            {isolated(variantOf(experiment, pointer), experiment.variants)}
+            {withCode(isolated(message, experiment.variants))}
           </li>
         ))}
       </ul>

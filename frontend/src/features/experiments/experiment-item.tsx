@@ -103,7 +103,11 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
           {item.name}
         </Link>
         {answer && shown.has("verdict") && (
-          <div className={styles.answer} data-testid="answer" title={item.headlines.join("\n")}>
+          <div
+            className={styles.answer}
+            data-testid="answer"
+            title={isolated(item.headlines.join("\n"), item.variants)}
+          >
             {isolated(answer, item.variants)}
             {others.length > 0 && <span className={styles.more}> and {others.length} more</span>}
           </div>

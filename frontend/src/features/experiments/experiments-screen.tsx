@@ -14,7 +14,7 @@ import { useNow } from "@/lib/ui/use-now";
 import { useTitle } from "@/lib/ui/use-title";
 import { ViewsMenu } from "@/lib/views/views-menu";
 import { addressOf, gridOf, shownIn } from "./columns";
-import { Empty, NothingFits, Placeholder } from "./empty";
+import { NothingFits, Placeholder } from "./empty";
 import styles from "./experiments.module.css";
 import { ExperimentsList, widths } from "./experiments-list";
 import { ExportButton } from "./export-button";
@@ -29,8 +29,9 @@ import { useExperiments } from "./use-experiments";
 const ProjectPicker = lazily(() =>
   import("@/lib/projects/project-picker").then((part) => part.ProjectPicker),
 );
+const FirstLook = lazily(() => import("./first-look").then((part) => part.FirstLook));
 const TightNote = lazily(() => import("@/lib/projects/quota-note").then((part) => part.TightNote));
-const DeletedList = lazily(() => import("./deleted-list").then((part) => part.DeletedList));
+const Deleted = lazily(() => import("./deleted-screen").then((part) => part.DeletedScreen));
 const Note = lazily(() => import("./outcome-note").then((part) => part.OutcomeNote));
 const SelectionBar = lazily(() => import("./selection-bar").then((part) => part.SelectionBar));
 const CompareChosen = lazily(() => import("./compare-chosen").then((part) => part.CompareChosen));
@@ -41,7 +42,12 @@ const route = getRouteApi("/");
 export function ExperimentsScreen() {
   const { show } = route.useSearch();
   useTitle("Experiments");
-  return show === "deleted" ? <Deleted /> : <Present />;
+  if (show !== "deleted") return <Present />;
+  return (
+    <Suspense>
+      <Deleted />
+    </Suspense>
+  );
 }
 
 function Present() {
@@ -67,7 +73,9 @@ function Present() {
   if (query.isSuccess && !query.isPlaceholderData && items.length === 0 && !filter && !project)
     return (
       <>
-        <Empty act={importing} />
+        <Suspense fallback={<Placeholder />}>
+          <FirstLook act={importing} />
+        </Suspense>
         <OutcomeNote outcome={outcome} onClose={dismiss} />
       </>
     );
@@ -162,25 +170,6 @@ function Present() {
           <EditMarks experiment={edited} known={tags} onClose={() => setEdited(undefined)} />
         </Suspense>
       )}
-      <OutcomeNote outcome={outcome} onClose={dismiss} />
-    </>
-  );
-}
-
-function Deleted() {
-  const { run, busy, outcome, dismiss } = useActions();
-  const now = useNow();
-  return (
-    <>
-      <Group justify="space-between" align="center" mb={22}>
-        <h1 className={screen.title}>Deleted experiments</h1>
-        <LinkButton to="/" search={(before) => ({ ...before, show: undefined })} variant="default">
-          All experiments
-        </LinkButton>
-      </Group>
-      <Suspense>
-        <DeletedList now={now} busy={busy} restore={(item) => void run("restore", [item])} />
-      </Suspense>
       <OutcomeNote outcome={outcome} onClose={dismiss} />
     </>
   );

@@ -3,7 +3,6 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { explain, statusOf } from "@/lib/api/problem";
 import { listRuns } from "@/lib/client/sdk.gen";
-import type { RunSummary } from "@/lib/client/types.gen";
 import { useStream } from "@/lib/events/use-stream";
 import { useThrottled } from "@/lib/events/use-throttled";
 import { FilterField } from "@/lib/filter/filter-field";
@@ -13,13 +12,14 @@ import { lazily } from "@/lib/ui/lazily";
 import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
-import { MOST_COMPARED, useSelected } from "@/lib/ui/use-selected";
+import { MOST_COMPARED, MOST_EXPERIMENTS, useSelected } from "@/lib/ui/use-selected";
 import { useTitle } from "@/lib/ui/use-title";
 import { WhenPressed } from "@/lib/ui/when-pressed";
 import { ViewsMenu } from "@/lib/views/views-menu";
 import { COLUMNS } from "./columns";
 import styles from "./found-runs.module.css";
 import { FoundTable } from "./found-table";
+import { experimentsOf, rowsOf } from "./rows";
 import { type FoundRunsSearch, nextSort } from "./search";
 
 const ColumnsItems = lazily(() => import("@/lib/ui/columns-items").then((part) => part.ColumnsItems));
@@ -40,7 +40,7 @@ export function FoundRunsScreen() {
   const chosen = useSelected();
   useTitle("Runs");
   const runs = query.data?.pages.flatMap((page) => page.items) ?? [];
-  const rows = rowsOf(runs);
+  const compared = rowsOf(runs);
   const shown = columnsIn(COLUMNS, columns);
   const ofFilter = query.isError && filter ? explain(query.error) : undefined;
   return (
@@ -86,18 +86,30 @@ export function FoundRunsScreen() {
             All as CSV
           </Button>
         )}
-        <CompareSelected {...chosen} />
+        <CompareSelected
+          {...chosen}
+          experiments={experimentsOf(runs.filter(({ id }) => chosen.selected.includes(id)))}
+        />
         {runs.length > 0 && (
-          <LinkButton
-            to="/compare"
-            search={{ rows: rows.slice(0, MOST_COMPARED) }}
-            variant="default"
-            size="compact-sm"
-          >
-            {rows.length > MOST_COMPARED
-              ? `Compare the first ${MOST_COMPARED} variants`
-              : "Compare their variants"}
-          </LinkButton>
+          <>
+            <LinkButton
+              to="/compare"
+              search={{ rows: [...compared.rows] }}
+              variant="default"
+              size="compact-sm"
+            >
+              {compared.more > 0
+                ? `Compare the first ${compared.rows.length} variants`
+                : "Compare their variants"}
+            </LinkButton>
+            {compared.more > 0 && (
+              <Text span fz={13} c="dimmed" data-testid="not-compared">
+                {compared.experiments < compared.of &&
+                  `of ${compared.experiments} of ${compared.of} experiments: `}
+                a comparison takes at most {MOST_COMPARED} variants of {MOST_EXPERIMENTS} experiments
+              </Text>
+            )}
+          </>
         )}
       </Group>
       {!ofFilter && <LoadFault what="The runs could not be loaded." query={query} />}
@@ -140,17 +152,11 @@ function useRuns(filter: string | undefined, sort: string | undefined) {
     getNextPageParam: (last) => last.next_cursor ?? undefined,
     placeholderData: keepPreviousData,
   });
-  // what the server says of a filter would be gone while it is asked again, for the same answer
+  // what cannot be read is the same when it is asked for again
   const told = statusOf(query.error) === 422;
   const refresh = useThrottled(() => (told ? undefined : query.refetch({ cancelRefetch: false })), AGAIN);
   useStream({}, (event) => {
     if (event.kind !== "logs" && event.kind !== "clusters") refresh();
   });
   return query;
-}
-
-/** The rows of a comparison that some runs belong to. */
-function rowsOf(runs: readonly RunSummary[]): string[] {
-  const rows = runs.map((run) => [run.experiment_id, run.cluster, run.workers, run.variant].join("/"));
-  return [...new Set(rows)];
 }

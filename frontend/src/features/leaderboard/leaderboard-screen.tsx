@@ -5,6 +5,7 @@ import { listAlgorithmsOptions, readLeaderboardOptions } from "@/lib/client/@tan
 import type { ExperimentLeftOut, Leaderboard } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
+import { isolatedParts } from "@/lib/format/right-to-left";
 import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
@@ -113,9 +114,9 @@ function LeftOut({ items }: { items: readonly ExperimentLeftOut[] }) {
         {items.map(({ id, number, name, why }) => (
           <li key={`${id} ${why}`}>
             <Link to="/experiments/$experimentId" params={{ experimentId: id }}>
-              #{number} {name}
+              #{number} <bdi>{name}</bdi>
             </Link>
-            : {why}
+            : {isolatedParts(why)}
           </li>
         ))}
       </ul>

@@ -143,7 +143,7 @@ function ClusterCard({ index, cluster, clusters }: CardProps) {
         </Button>
       </div>
       <div className={styles.grid}>
-        {virtual || cluster.computed_on !== undefined ? (
+        {virtual || typeof cluster.computed_on === "string" ? (
           <>
             <TextField
               path={[...path, "name"]}

@@ -1,4 +1,4 @@
-import type { AlgorithmView, WorkloadView } from "@/lib/client/types.gen";
+import type { AlgorithmView, ExperimentView, WorkloadView } from "@/lib/client/types.gen";
 import type { Preset } from "@/lib/format/networks";
 import { isJson, type Json, objectsAt, textAt } from "@/lib/json/document";
 import { afterInsertion, afterRemoval } from "./baseline";
@@ -57,6 +57,18 @@ export function emptyDraft(
     target: { metric: "validation_accuracy", value: workload?.target ?? 0.95 },
     evaluation: { every: 2000 },
   };
+}
+
+/**
+ * The document of an experiment, to be submitted again: under the name that it has now. Where the server stores that a
+ * cluster is computed on none, it is a registered one, or a virtual one that is computed on the cluster of its name.
+ */
+export function clonedFrom({ name, spec }: Pick<ExperimentView, "name" | "spec">): Json {
+  const clusters = objectsAt(spec, ["clusters"]).map(({ computed_on: host, ...cluster }) => {
+    if (typeof host === "string") return { ...cluster, computed_on: host };
+    return isJson(cluster.virtual) ? { ...cluster, computed_on: cluster.name } : cluster;
+  });
+  return { ...spec, name, clusters };
 }
 
 /** "Original EASGD (round robin)" is "Original EASGD" as the name of a variant. */

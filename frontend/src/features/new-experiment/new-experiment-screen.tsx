@@ -19,7 +19,7 @@ import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
 import { useTitle } from "@/lib/ui/use-title";
 import { Builder } from "./builder";
-import { emptyDraft } from "./draft";
+import { clonedFrom, emptyDraft } from "./draft";
 import { FIRST, placed } from "./examples";
 import { Extension } from "./extension";
 import { continuing } from "./searched";
@@ -85,7 +85,7 @@ function Definition() {
     clusters.data.items[0]?.name ?? "local",
     algorithm,
   );
-  const cloned: Json | undefined = original.data && { ...original.data.spec };
+  const cloned: Json | undefined = original.data && clonedFrom(original.data);
   const names = clusters.data.items.map(({ name }) => name);
   const start: Json = cloned ?? (example ? placed(FIRST.document, names) : empty);
   const of = `${clone ?? example ?? algorithm ?? ""} ${JSON.stringify(wider) ?? ""}`.trim();

@@ -80,17 +80,17 @@ export function importInto(project: string | undefined): Deed {
   };
 }
 
-/** Keys of reruns that no answer has come to, by experiment and version: asked for again, they make no second one. */
+/** Keys of reruns that no answer has come to, by experiment, version and name: asked for again, they make no second one. */
 const unanswered = new Map<string, string>();
 
-/** Submit the specification of an experiment again. */
-async function rerun({ id, version, project, spec }: ExperimentView): Promise<string> {
-  const of = `${id} ${version}`;
+/** Submit the specification of an experiment again, under the name that it has now. */
+async function rerun({ id, version, project, name, spec }: ExperimentView): Promise<string> {
+  const of = `${id} ${version} ${name}`;
   const key = unanswered.get(of) ?? newKey();
   unanswered.set(of, key);
   const headers = { "Idempotency-Key": key };
   const { data } = await createExperiment({
-    body: spec,
+    body: { ...spec, name },
     query: intoQuery(project),
     headers,
     throwOnError: true,

@@ -118,9 +118,10 @@ export function ofExperiment(id: string, number: number | undefined, me: Me | un
   ];
 }
 
-/** What may be added to the experiment whose page is shown. */
+/** What may be changed of the experiment whose page is shown, or added to it. */
 export function additions(view: ExperimentView): Entry[] {
   return [
+    page("Rename this experiment", `/experiments/${view.id}#rename`),
     ...(whyNotExtended(view)
       ? []
       : [page("Add seeds to this experiment", `/experiments/${view.id}?add=seeds`)]),

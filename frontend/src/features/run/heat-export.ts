@@ -1,4 +1,3 @@
-import type { Sheet } from "@/lib/charts/sheet-table";
 import { px } from "@/lib/export/chart-svg";
 import type { Vector } from "@/lib/export/picture";
 import { rowsSvg } from "@/lib/export/rows-svg";
@@ -11,14 +10,6 @@ const phasesOf = (rows: readonly HeatRow[]) => rows[0]?.cells.map(({ phase }) =>
 const nameOf = ({ role, rank }: HeatRow) => `${role} ${rank}`;
 const inkOf = (phase: string) =>
   getComputedStyle(document.documentElement).getPropertyValue(`--phase-${phase}`).trim() || "#808b95";
-
-/** The shares as a table. */
-export function heatSheet(rows: readonly HeatRow[]): Sheet {
-  return {
-    head: ["rank", ...phasesOf(rows)],
-    rows: rows.map((row) => [nameOf(row), ...row.cells.map(({ share }) => formatPercent(share))]),
-  };
-}
 
 /** The cells in their colours, for a paper. */
 export function heatSvg(title: string, rows: readonly HeatRow[]): Vector {

@@ -1,10 +1,10 @@
 import { Text } from "@mantine/core";
-import { DrawingMenu } from "@/lib/charts/drawing-menu";
 import type { RunView } from "@/lib/client/types.gen";
+import { PictureItems } from "@/lib/export/picture-items";
 import { formatPercent } from "@/lib/format/numbers";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
-import { heatSheet, heatSvg } from "./heat-export";
+import { heatSvg } from "./heat-export";
 import { heatRows, strength } from "./phase-heat";
 import styles from "./timeline.module.css";
 
@@ -16,12 +16,11 @@ export function HeatMap({ run }: { run: RunView }) {
   const rows = heatRows(run.phases);
   const apart = rows.some((row) => row.cells.some((cell) => cell.apart));
   return (
-    <Section
-      title={TITLE}
-      testId="heat-map"
-      aside={<DrawingMenu of={TITLE} host={() => heatSvg(TITLE, rows)} sheet={() => heatSheet(rows)} />}
-    >
-      <TableRegion label="Table of shares by rank and phase">
+    <Section title={TITLE} testId="heat-map">
+      <TableRegion
+        label="Table of shares by rank and phase"
+        more={<PictureItems of={TITLE} drawing={() => heatSvg(TITLE, rows)} />}
+      >
         <table className={styles.sheet}>
           <thead>
             <tr>

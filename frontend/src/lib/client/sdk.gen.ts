@@ -266,9 +266,10 @@ export const readExperiment = <ThrowOnError extends boolean = false>(options: Op
 /**
  * Change Experiment
  *
- * Change tags, note and marks of an experiment; what is left out stays, and the last writer of a field counts.
+ * Change name, tags, note or marks of an experiment; what is left out stays.
  *
- * With `If-Match`, 412 if the experiment has another `revision`.
+ * The last writer of a field counts. Specification and fingerprint stay. With `If-Match`, 412 if the experiment
+ * has another `revision`.
  */
 export const changeExperiment = <ThrowOnError extends boolean = false>(options: Options<ChangeExperimentData, ThrowOnError>): RequestResult<ChangeExperimentResponses, ChangeExperimentErrors, ThrowOnError> => (options.client ?? client).patch<ChangeExperimentResponses, ChangeExperimentErrors, ThrowOnError>({
     url: '/api/v1/experiments/{experiment_id}',

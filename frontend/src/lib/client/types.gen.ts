@@ -2550,6 +2550,12 @@ export type ExperimentChange = {
      */
     archived?: boolean | null;
     /**
+     * Name
+     *
+     * Its name from now on: any text that is not blank. Specification and fingerprint stay.
+     */
+    name?: string | null;
+    /**
      * Note
      *
      * Markdown; an empty text removes it.
@@ -2799,7 +2805,7 @@ export type ExperimentSummary = {
     /**
      * Name
      *
-     * Its name.
+     * Its name, which can be changed (`change_experiment`); `spec` keeps the one that it was submitted with.
      */
     name: string;
     /**
@@ -2839,7 +2845,7 @@ export type ExperimentSummary = {
     /**
      * Revision
      *
-     * Number of changes of tags, note and marks, for `If-Match`.
+     * Number of changes of name, tags, note and marks, for `If-Match`.
      */
     revision: number;
     /**
@@ -3016,7 +3022,7 @@ export type ExperimentView = {
     /**
      * Name
      *
-     * Its name.
+     * Its name, which can be changed (`change_experiment`); `spec` keeps the one that it was submitted with.
      */
     name: string;
     /**
@@ -3062,7 +3068,7 @@ export type ExperimentView = {
     /**
      * Revision
      *
-     * Number of changes of tags, note and marks, for `If-Match`.
+     * Number of changes of name, tags, note and marks, for `If-Match`.
      */
     revision: number;
     /**

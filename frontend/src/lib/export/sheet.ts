@@ -9,7 +9,9 @@ export interface Sheet {
 }
 
 const DRAWINGS = "svg, button, input, select, [aria-hidden=true]";
-const squeezed = (text: string | null) => (text ?? "").replace(/\s+/g, " ").trim();
+/** Signs around a name that runs from right to left: for who reads, not for programs. */
+const DIRECTIONS = /[\u2066-\u2069]/g;
+const squeezed = (text: string | null) => (text ?? "").replace(DIRECTIONS, "").replace(/\s+/g, " ").trim();
 
 /** The words of a cell; what stands below its figure follows in parentheses. */
 function textOf(cell: Element): string {

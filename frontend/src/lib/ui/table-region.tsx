@@ -8,10 +8,12 @@ interface TableRegionProps {
   children: ReactNode;
   /** Draws rows that are not in view before the table is taken away; what it returns ends that. */
   prepare?: () => () => void;
+  /** Further items of its menu: of a table that is a drawing, too. */
+  more?: ReactNode;
 }
 
 /** A table that scrolls in its place where it is wider, and can be taken away. */
-export function TableRegion({ label, children, prepare }: TableRegionProps) {
+export function TableRegion({ label, children, prepare, more }: TableRegionProps) {
   const region = useRef<HTMLElement>(null);
   return (
     <>
@@ -24,6 +26,7 @@ export function TableRegion({ label, children, prepare }: TableRegionProps) {
           of={label}
           table={() => region.current?.querySelector("table") ?? null}
           prepare={prepare}
+          more={more}
         />
       </div>
     </>

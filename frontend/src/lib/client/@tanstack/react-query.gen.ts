@@ -563,9 +563,10 @@ export const readExperimentOptions = (options: Options<ReadExperimentData>) => q
 /**
  * Change Experiment
  *
- * Change tags, note and marks of an experiment; what is left out stays, and the last writer of a field counts.
+ * Change name, tags, note or marks of an experiment; what is left out stays.
  *
- * With `If-Match`, 412 if the experiment has another `revision`.
+ * The last writer of a field counts. Specification and fingerprint stay. With `If-Match`, 412 if the experiment
+ * has another `revision`.
  */
 export const changeExperimentMutation = (options?: Partial<Options<ChangeExperimentData>>): UseMutationOptions<ChangeExperimentResponse, ChangeExperimentError, Options<ChangeExperimentData>> => {
     const mutationOptions: UseMutationOptions<ChangeExperimentResponse, ChangeExperimentError, Options<ChangeExperimentData>> = {

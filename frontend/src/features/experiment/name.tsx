@@ -1,0 +1,145 @@
+import { ActionIcon, Button, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, useLocation } from "@tanstack/react-router";
+import { type RefObject, useEffect, useRef, useState } from "react";
+import { explain, statusOf } from "@/lib/api/problem";
+import { readExperimentOptions } from "@/lib/client/@tanstack/react-query.gen";
+import type { ExperimentView } from "@/lib/client/types.gen";
+import { useChange } from "@/lib/keeping/use-change";
+import { Allowed } from "@/lib/people/allowed";
+import ui from "@/lib/ui/ui.module.css";
+import styles from "./experiment.module.css";
+
+const route = getRouteApi("/experiments/$experimentId");
+/** As long as the server takes them. */
+const LONGEST = 120;
+
+/** What the experiment is called, as the title of its page; those who may change it do so in its place. */
+export function Name({ experiment }: { experiment: ExperimentView }) {
+  const [editing, setEditing] = useState(false);
+  const pencil = useRef<HTMLButtonElement>(null);
+  const asked = useLocation({ select: ({ hash }) => hash === "rename" }); // by the command palette
+  const navigate = route.useNavigate();
+  useEffect(() => {
+    if (!asked) return;
+    setEditing(true);
+    void navigate({ hash: "", search: true, replace: true, resetScroll: false });
+  }, [asked, navigate]);
+  return (
+    <div className={styles.name}>
+      <h1 className={editing ? ui.unseen : styles.title} data-testid="experiment-name">
+        {experiment.name}
+      </h1>
+      <Allowed least="researcher" of={experiment.user}>
+        {editing ? (
+          <NameField
+            experiment={experiment}
+            onClose={() => {
+              setEditing(false);
+              focusLater(pencil);
+            }}
+          />
+        ) : (
+          <ActionIcon
+            ref={pencil}
+            className={styles.pencil}
+            size={24}
+            variant="subtle"
+            color="gray"
+            aria-label="Rename this experiment"
+            title="Rename"
+            onClick={() => setEditing(true)}
+            data-testid="rename"
+          >
+            <svg
+              width={15}
+              height={15}
+              viewBox="0 0 16 16"
+              fill="none"
+              stroke="currentColor"
+              aria-hidden="true"
+            >
+              <path d="M2.5 13.5 3.2 10.4 11 2.6l2.4 2.4-7.8 7.8-3.1.7ZM9.4 4.2l2.4 2.4" strokeWidth="1.3" />
+            </svg>
+          </ActionIcon>
+        )}
+      </Allowed>
+    </div>
+  );
+}
+
+/** The button is there again when the page has been drawn. */
+const focusLater = (button: RefObject<HTMLButtonElement | null>) =>
+  requestAnimationFrame(() => button.current?.focus());
+
+/** Enter saves, Escape leaves the name as it was. A name that somebody else has given meanwhile is not replaced unasked. */
+function NameField({ experiment, onClose }: { experiment: ExperimentView; onClose: () => void }) {
+  const [before, setBefore] = useState(experiment);
+  const [typed, setTyped] = useState(experiment.name);
+  const [fault, setFault] = useState<string>();
+  const field = useRef<HTMLInputElement>(null);
+  const client = useQueryClient();
+  const change = useChange();
+  const name = typed.trim();
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, []);
+  const latest = () =>
+    client.fetchQuery({ ...readExperimentOptions({ path: { experiment_id: before.id } }), staleTime: 0 });
+  const refused = (error: unknown) => setFault(`It could not be renamed. ${explain(error)}`);
+  const save = (of: ExperimentView, again = true) => {
+    setFault(undefined);
+    change.mutate(
+      {
+        path: { experiment_id: of.id },
+        headers: { "If-Match": `"${of.revision}"` },
+        body: { name },
+      },
+      {
+        onSuccess: onClose,
+        onError: (error) => {
+          if (statusOf(error) !== 412) return refused(error);
+          latest().then((now) => {
+            setBefore(now);
+            const renamed = now.name !== of.name;
+            if (again && !renamed) return save(now, false); // something else was changed: a star, a tag
+            const what = renamed ? `renamed it: it is “${now.name}” now` : "changed it";
+            setFault(`Someone else has ${what}. Save again to replace that.`);
+          }, refused);
+        },
+      },
+    );
+  };
+  return (
+    <form
+      className={styles.rename}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (name === before.name) onClose();
+        else if (name !== "" && !change.isPending) save(before);
+      }}
+    >
+      <TextInput
+        className={styles.renameField}
+        aria-label="Name of this experiment"
+        ref={field}
+        autoComplete="off"
+        value={typed}
+        maxLength={LONGEST}
+        error={name === "" ? "It needs a name." : fault}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" && !event.nativeEvent.isComposing) onClose();
+        }}
+        data-testid="new-name"
+      />
+      <Button type="submit" disabled={name === ""} loading={change.isPending} data-testid="save-name">
+        Save
+      </Button>
+      <Button variant="default" onClick={onClose}>
+        Keep the name
+      </Button>
+    </form>
+  );
+}
