@@ -84,9 +84,9 @@ describe("text", () => {
 
   it("stays the same line while the log grows", async () => {
     written("loss 3", "loss 2");
-    const { user } = openApp(server, "/runs/run_21");
+    const { user, live } = openApp(server, "/runs/run_21");
     await screen.findByText("loss 3");
-    await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+    await live();
     await user.type(screen.getByTestId("log-find"), "loss");
     server.on("GET /runs/*/logs", { lines: [logLine(3, "loss 1")], more: false, next_after: 3 });
     server.send("logs", { id: "run_21", experiment_id: "exp_7" }, 6);

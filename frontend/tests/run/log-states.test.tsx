@@ -21,7 +21,7 @@ async function open(changes: Partial<RunView> = {}, address = "/runs/run_21") {
   server.on("GET /runs/*", run(changes));
   const app = openApp(server, address);
   await screen.findByText("Digits, three ways");
-  await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+  await app.live();
   return app;
 }
 

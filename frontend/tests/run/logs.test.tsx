@@ -32,7 +32,7 @@ function written(count: number, size = 1000) {
 async function open(address = "/runs/run_21") {
   const app = openApp(server, address);
   await screen.findByText("Digits, three ways");
-  await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+  await app.live();
   return app;
 }
 

@@ -1,11 +1,11 @@
 /** Opens the dashboard at an address, over a test's server, as main.tsx does over the real one. */
 import { MantineProvider } from "@mantine/core";
 import { createMemoryHistory } from "@tanstack/react-router";
-import { act, render } from "@testing-library/react";
+import { act, render, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { EventSource } from "eventsource";
 import type { ReactNode } from "react";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { App } from "@/app/app";
 import { makeQueryClient } from "@/app/query-client";
 import { makeRouter } from "@/app/router";
@@ -30,7 +30,15 @@ export function openApp(server: ApiServer, address: string) {
     stream.close();
     queries.clear();
   });
-  return { user: person(), address: () => router.state.location.href, router, queries };
+  /** Wait until all is there that was asked for. */
+  const idle = () => waitFor(() => expect(queries.isFetching()).toBe(0));
+  /** Let the event stream through, and wait until the page has asked anew, which it does then, and has its answers. */
+  const live = async () => {
+    server.letStreams();
+    await waitFor(() => expect(stream.connection()).toBe("live"));
+    await idle();
+  };
+  return { user: person(), address: () => router.state.location.href, router, queries, idle, live };
 }
 
 /** One component with the theme around it, and nothing else. */
