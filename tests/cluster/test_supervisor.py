@@ -1,8 +1,6 @@
 """A supervisor from start to delivery, with real ranks under mpirun and an API that misbehaves."""
 
 import json
-import os
-import signal
 from pathlib import Path
 
 import pytest
