@@ -101,15 +101,23 @@ def required() -> frozenset[str]:
     return frozenset(filter(None, re.split(r"[,\s]+", os.environ.get("HOOKE_REQUIRE", ""))))
 
 
+@functools.cache
+def _named(path: str) -> tuple[str, str]:
+    """Return a file relative to this folder, and the group of those of its tests that have no database."""
+    file = Path(path).relative_to(Path(__file__).parent).as_posix()
+    return file, next((group for group in DEAREST if file.startswith(group)), file)
+
+
 def group_of(path: Path, test: str) -> str:
     """Return the group of a test: a folder of DEAREST that holds it, its file, or of the API its database."""
-    file = path.relative_to(Path(__file__).parent).as_posix()
-    kind = {"sqlite", "postgres"}.intersection(re.split(r"[\[\]-]", test)[1:])
+    file, group = _named(str(path))
     if file in ON_POSTGRES:
         return "api/ files, postgres"
-    if file.startswith("api/") and kind:
+    if file.startswith("api/") and (
+        kind := {"sqlite", "postgres"}.intersection(re.split(r"[\[\]-]", test)[1:])
+    ):
         return f"api/ {'folders' if file.count('/') > 1 else 'files'}, {kind.pop()}"
-    return next((group for group in DEAREST if file.startswith(group)), file)
+    return group
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
