@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";

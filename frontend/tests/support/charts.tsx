@@ -47,7 +47,14 @@ type Kind = "pointerDown" | "pointerMove" | "pointerUp" | "pointerCancel";
 export function touch(kind: Kind, clientX: number, finger = 1, pointerType = "touch", clientY = 20): void {
   const event = createEvent[kind](over(), { clientX, clientY });
   clock += 10;
-  const said = { pointerId: finger, isPrimary: finger === 1, pointerType, clientX, clientY, timeStamp: clock };
+  const said = {
+    pointerId: finger,
+    isPrimary: finger === 1,
+    pointerType,
+    clientX,
+    clientY,
+    timeStamp: clock,
+  };
   for (const [name, value] of Object.entries(said)) Object.defineProperty(event, name, { value });
   fireEvent(over(), event);
 }

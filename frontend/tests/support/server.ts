@@ -160,7 +160,9 @@ export class ApiServer {
     const known = this.answers.get(asked.operation) ?? USUAL.get(asked.operation);
     if (known === undefined) this.unanswered.push(asked.operation);
     const unknown = this.strangers && !TOLD_TO_ALL.has(asked.operation);
-    const given = unknown ? new Refusal(401, "Who are you?") : (known ?? new Refusal(404, "No test answers this."));
+    const given = unknown
+      ? new Refusal(401, "Who are you?")
+      : (known ?? new Refusal(404, "No test answers this."));
     const result = await (typeof given === "function" ? given(asked) : given);
     const refused = result instanceof Refusal;
     response.writeHead(refused ? result.status : 200, {

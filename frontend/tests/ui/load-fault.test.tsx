@@ -27,7 +27,9 @@ describe("what could not be loaded", () => {
     server.on("GET /clusters/*/calibrations", new Refusal(403, "not for you"));
     server.on("GET /algorithms", CATALOGUE);
     const { queries, router } = openApp(server, "/clusters/lab/calibration");
-    expect(await screen.findByRole("alert")).toHaveTextContent("The calibrations could not be loaded. not for you");
+    expect(await screen.findByRole("alert")).toHaveTextContent(
+      "The calibrations could not be loaded. not for you",
+    );
     server.on("GET /clusters/*/calibrations", new Promise<never>(() => undefined));
     act(() => void queries.invalidateQueries());
     await waitFor(() => expect(server.askedFor("GET /clusters/*/calibrations")).toHaveLength(2));
