@@ -113,9 +113,7 @@ def group_of(path: Path, test: str) -> str:
     file, group = _named(str(path))
     if file in ON_POSTGRES:
         return "api/ files, postgres"
-    if file.startswith("api/") and (
-        kind := {"sqlite", "postgres"}.intersection(re.split(r"[\[\]-]", test)[1:])
-    ):
+    if file.startswith("api/") and (kind := {"sqlite", "postgres"}.intersection(re.split(r"[\[\]-]", test)[1:])):
         return f"api/ {'folders' if file.count('/') > 1 else 'files'}, {kind.pop()}"
     return group
 

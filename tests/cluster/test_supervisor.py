@@ -1,6 +1,7 @@
 """A supervisor from start to delivery, with real ranks under mpirun and an API that misbehaves."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
