@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 settings.register_profile(
     "hooke",
@@ -22,6 +24,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("hooke")
+# Hypothesis also draws numbers and words of the source of whatever this process has imported: other examples beside
+# other tests, in spite of `derandomize`. What it has by itself stays.
+providers._get_local_constants = Constants
 
 ROOT = Path(__file__).resolve().parents[1]
 
