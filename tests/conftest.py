@@ -24,8 +24,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("hooke")
-# Hypothesis also draws numbers and words of the source of whatever this process has imported: other examples beside
-# other tests, in spite of `derandomize`. What it has by itself stays.
+# Hypothesis also draws numbers and words of the source of whatever this process has imported: other examples
+# beside other tests, in spite of `derandomize`. What it has by itself stays.
 providers._get_local_constants = Constants
 
 ROOT = Path(__file__).resolve().parents[1]
