@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { act, screen, waitFor, within } from "@testing-library/react";
+import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { openApp } from "../support/app";
-import { CATALOGUE } from "../support/fixtures/catalogue";
 import { accessToken, me, user } from "../support/fixtures/people";
 import { apiServer, Refusal } from "../support/server";
 
@@ -21,22 +20,6 @@ describe("what could not be loaded", () => {
         /could not be (loaded|read|compared|computed)/,
       );
     expect(text, "a message that is no panel has none").not.toMatch(/Menu\.Label>[^<]*could not be loaded/);
-  });
-
-  it("is said without a gap while it is asked for again, and no longer of what is asked for instead", async () => {
-    server.on("GET /clusters/*/calibrations", new Refusal(403, "not for you"));
-    server.on("GET /algorithms", CATALOGUE);
-    const { queries, router } = openApp(server, "/clusters/lab/calibration");
-    expect(await screen.findByRole("alert")).toHaveTextContent(
-      "The calibrations could not be loaded. not for you",
-    );
-    server.on("GET /clusters/*/calibrations", new Promise<never>(() => undefined));
-    act(() => void queries.invalidateQueries());
-    await waitFor(() => expect(server.askedFor("GET /clusters/*/calibrations")).toHaveLength(2));
-    expect(screen.getByRole("alert")).toHaveTextContent("not for you");
-    act(() => router.history.push("/clusters/hpc/calibration"));
-    await waitFor(() => expect(server.askedFor("GET /clusters/*/calibrations")).toHaveLength(3));
-    expect(screen.queryByRole("alert")).toBeNull();
   });
 
   it("is asked for again where every part of a screen failed", async () => {
