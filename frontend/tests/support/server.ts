@@ -67,6 +67,7 @@ export class ApiServer {
   private readonly answers = new Map<string, Answer<unknown>>();
   private readonly open = new Set<ServerResponse>();
   private readonly held = new Set<() => void>();
+  private readonly early: string[] = [];
   private lets = false;
   private readonly unanswered: string[] = [];
   private server: Server | undefined;
@@ -92,10 +93,11 @@ export class ApiServer {
     return this;
   }
 
-  /** Write one event to every open stream. */
+  /** Let streams through, and write one event to every open one, or to the one that opens next. */
   send(kind: string, data: object, id: number): void {
-    if (this.open.size === 0) throw new Error("No stream is open: wait until the page is live.");
-    this.write(`id: ${id}\nevent: ${kind}\ndata: ${JSON.stringify(data)}\n\n`);
+    const text = `id: ${id}\nevent: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
+    if (this.letStreams().open.size > 0) this.write(text);
+    else this.early.push(text);
   }
 
   /** Write as it is. */
@@ -151,6 +153,7 @@ export class ApiServer {
     this.refuseStream = undefined;
     this.strangers = false;
     this.held.clear();
+    this.early.length = 0;
     this.lets = false;
     return this.unanswered.splice(0);
   }
@@ -182,6 +185,7 @@ export class ApiServer {
       response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
       response.write("retry: 20\n\n"); // a browser would wait three seconds before it comes back
       this.open.add(response);
+      for (const text of this.early.splice(0)) response.write(text);
     };
     response.on("close", () => {
       this.held.delete(open);
