@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 settings.register_profile(
     "hooke",
@@ -22,6 +24,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("hooke")
+# Hypothesis also draws numbers and words of the source of whatever this process has imported: other examples
+# beside other tests, in spite of `derandomize`. What it has by itself stays.
+providers._get_local_constants = Constants
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -101,15 +106,21 @@ def required() -> frozenset[str]:
     return frozenset(filter(None, re.split(r"[,\s]+", os.environ.get("HOOKE_REQUIRE", ""))))
 
 
+@functools.cache
+def _named(path: str) -> tuple[str, str]:
+    """Return a file relative to this folder, and the group of those of its tests that have no database."""
+    file = Path(path).relative_to(Path(__file__).parent).as_posix()
+    return file, next((group for group in DEAREST if file.startswith(group)), file)
+
+
 def group_of(path: Path, test: str) -> str:
     """Return the group of a test: a folder of DEAREST that holds it, its file, or of the API its database."""
-    file = path.relative_to(Path(__file__).parent).as_posix()
-    kind = {"sqlite", "postgres"}.intersection(re.split(r"[\[\]-]", test)[1:])
+    file, group = _named(str(path))
     if file in ON_POSTGRES:
         return "api/ files, postgres"
-    if file.startswith("api/") and kind:
+    if file.startswith("api/") and (kind := {"sqlite", "postgres"}.intersection(re.split(r"[\[\]-]", test)[1:])):
         return f"api/ {'folders' if file.count('/') > 1 else 'files'}, {kind.pop()}"
-    return next((group for group in DEAREST if file.startswith(group)), file)
+    return group
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

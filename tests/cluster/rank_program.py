@@ -80,6 +80,8 @@ def misbehave(what, rank=0):
                 os._exit(3)
         case "segv":
             os.kill(os.getpid(), signal.SIGSEGV)
+        case "stopped":
+            os.kill(os.getpid(), signal.SIGSTOP)
         case "deaf":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             os.fork()  # a child of the rank, as a data loader would have

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -93,10 +92,10 @@ def test_cancel_kills_a_rank_that_does_not_listen_and_its_children(bench):
 def test_a_rank_that_is_stopped_ends_the_run_with_its_name(bench, budget, said):
     name = bench.run_name()
     document = spec() | {"budget": {"samples": 1000, **budget}}
-    run, supervisor = bench.start("--steps", "100000", runs=[name], specs={name: document})
-    bench.running(run)
-    wait_for(lambda: bench.written(run, 0) > 3, "steps")
-    os.kill(Tree(supervisor.pid).ranks[1], signal.SIGSTOP)
+    # by itself: a busy test might stop it only once its time is over
+    run, supervisor = bench.start(
+        "--steps", "100000", "--fault", "1:5:stopped", runs=[name], specs={name: document}
+    )
     bench.finish(supervisor)
     end = bench.api.end(run)
     assert end.state == "failed_infra"

@@ -24,7 +24,7 @@ def chromium(program_path):
 
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory, sqlite_template):
-    """Return a running `hooke up` without experiments, for a stranger and then for the first user."""
+    """Return a running `hooke up` without experiments, for a stranger and then for the first users."""
     up = Running(tmp_path_factory.mktemp("up") / "home", "up", port=free_port(), database=sqlite_template)
     up.ready().close()
     yield up
@@ -231,10 +231,8 @@ def tune(page: Page) -> None:
     field(page, "/variants/1/search/lr/low").fill("0.05")
 
 
-def test_a_tuned_experiment_from_the_form_to_its_clone(hooke, browsing):
-    up = hooke("up")
-    up.ready().close()
-    page = browsing.page
+def test_a_tuned_experiment_from_the_form_to_its_clone(platform, browsing):
+    up, page = platform, browsing.page
     page.goto(f"{up.url}/login?token={up.token}")
     page.goto(f"{up.url}/new")
     tune(page)

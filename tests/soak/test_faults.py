@@ -93,7 +93,7 @@ def proxy(server):
     made.close()
 
 
-def ask(proxy, timeout=10.0):
+def ask(proxy, timeout=60.0):
     connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=timeout)
     try:
         connection.request("POST", "/api/v1/ingest", b"body", {"Authorization": "Bearer x"})

@@ -6,7 +6,7 @@ import { CATALOGUE, cluster, PLAN, workload } from "../support/fixtures/catalogu
 import { comparison, experiment, summary } from "../support/fixtures/experiment";
 import { run } from "../support/fixtures/run";
 import { setSystemDark } from "../support/media";
-import { apiServer, Refusal } from "../support/server";
+import { apiServer } from "../support/server";
 
 const server = apiServer();
 const EMPTY = { items: [], next_cursor: null };
@@ -95,8 +95,9 @@ describe("the frame", () => {
 
   it("says whether the page is live, and what it means", async () => {
     server.on("GET /experiments", EMPTY);
-    const { user } = openApp(server, "/");
-    await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+    const { user, live } = openApp(server, "/");
+    await live();
+    expect(screen.getByTestId("connection")).toHaveTextContent("live");
     server.refuseStream = 503;
     server.breakStreams();
     await waitFor(() =>
@@ -109,15 +110,13 @@ describe("the frame", () => {
   });
 
   it("says so on a page that follows nothing, too", async () => {
-    server.on("GET /algorithms", CATALOGUE);
+    server.on("GET /algorithms", CATALOGUE).letStreams();
     openApp(server, "/algorithms");
-    const live = () => expect(screen.getByTestId("connection")).toHaveTextContent("live");
-    await waitFor(live, { timeout: 8000 });
+    await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
   });
 
   it("tells a stranger how to sign in, and nothing else, until the server knows them", async () => {
-    server.on("GET /experiments", new Refusal(401, "Who are you?"));
-    server.on("GET /me", new Refusal(401, "Who are you?"));
+    server.on("GET /experiments", EMPTY).strangers = true;
     const { router } = openApp(server, "/");
     expect(await screen.findByRole("heading", { name: "This browser is not signed in" })).toBeVisible();
     expect(screen.getByRole("link", { name: "paste the token" })).toHaveAttribute("href", "/login");

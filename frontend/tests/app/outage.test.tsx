@@ -1,5 +1,5 @@
 import { act, screen, waitFor } from "@testing-library/react";
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTERS, openForm, refill, settled } from "../new-experiment/form";
 import { openApp } from "../support/app";
 import { PLAN } from "../support/fixtures/catalogue";
@@ -11,6 +11,8 @@ const LIST = { items: [summary(7)], next_cursor: null };
 const connection = () => screen.getByTestId("connection");
 const state = (expected: string) =>
   waitFor(() => expect(connection()).toHaveAttribute("data-state", expected));
+
+beforeEach(() => void server.letStreams());
 
 function network(online: boolean): void {
   vi.spyOn(navigator, "onLine", "get").mockReturnValue(online);

@@ -134,11 +134,11 @@ describe("pages of those who have not signed in", () => {
 
 describe("who has signed in meanwhile", () => {
   it("sees the page again in the place of the words for strangers", async () => {
-    server.on("GET /experiments", new Refusal(401, "Who are you?")).on("GET /me", new Refusal(401, "Who?"));
+    server.on("GET /experiments", LIST).on("GET /me", me("researcher")).strangers = true;
     openApp(server, "/");
     await screen.findByTestId("signed-out");
     await waitFor(() => expect(server.listening()).toBeGreaterThan(0));
-    server.on("GET /experiments", LIST).on("GET /me", me("researcher"));
+    server.strangers = false;
     server.breakStreams();
     expect(await screen.findByText("Comparison 7")).toBeVisible();
     expect(screen.queryByTestId("signed-out")).toBeNull();

@@ -33,8 +33,9 @@ describe("choosing", () => {
     server.on("GET /experiments", { items: [summary(12)], next_cursor: null });
     await user.type(field, "#12");
     await waitFor(() => expect(screen.getAllByRole("option")).toHaveLength(1));
-    expect(server.askedFor("GET /experiments").at(-1)?.query.get("filter")).toBe("number = 12");
-    await user.click(screen.getByRole("option", { name: "#12 Comparison 12" }));
+    const filter = () => server.askedFor("GET /experiments").at(-1)?.query.get("filter");
+    await waitFor(() => expect(filter()).toBe("number = 12")); // a slow hand asks for "number = 1" before
+    await user.click(await screen.findByRole("option", { name: "#12 Comparison 12" }));
     await waitFor(() => expect(router.state.location.search).toEqual({ rows: ["12"] }));
     await screen.findAllByTestId("compared-row");
     expect(asked()?.getAll("rows")).toEqual(["12"]);

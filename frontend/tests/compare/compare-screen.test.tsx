@@ -87,8 +87,8 @@ describe("the figures", () => {
 
 describe("the page", () => {
   it("follows the runs of what is compared", async () => {
-    await open();
-    await waitFor(() => expect(server.listening()).toBe(1));
+    const { live } = await open();
+    await live();
     const faster = comparedRow(7, "Sync EASGD", { finished: 2 });
     server.on("GET /compare", comparedRows({ rows: [faster], settings: [], contrasts: [] }));
     server.send("run", { id: "run_1", experiment_id: "exp_8", state: "succeeded", attempt: 1 }, 1);

@@ -1,12 +1,13 @@
 import { render, screen, waitFor } from "@testing-library/react";
 import { EventSource } from "eventsource";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { EventStream } from "@/lib/events/event-stream";
 import type { StreamEvent } from "@/lib/events/stream-event";
 import { StreamContext, useConnection, useStream } from "@/lib/events/use-stream";
 import { apiServer } from "../support/server";
 
 const server = apiServer();
+beforeEach(() => void server.letStreams());
 
 /** A stream over the real server, which waits a hundredth of what a browser waits. */
 function connect() {

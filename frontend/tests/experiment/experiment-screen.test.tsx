@@ -233,8 +233,8 @@ it("says that there is no such experiment", async () => {
 });
 
 it("stays on the page when it is deleted elsewhere, says so, and no longer does once it is restored", async () => {
-  await open();
-  await waitFor(() => expect(screen.getByTestId("connection")).toHaveAttribute("data-state", "live"));
+  const { live } = await open();
+  await live();
   server.on("GET /experiments/*", new Refusal(404, "Not found."));
   server.send("experiment", { id: "exp_7" }, 20);
   const note = await screen.findByTestId("gone");

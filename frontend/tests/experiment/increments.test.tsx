@@ -23,13 +23,11 @@ it("fetches only the rows of runs that have taken steps", async () => {
     const now = named.length > 0 ? [{ ...two, accuracy: 0.123 }] : [one, two];
     return { items: now, next_cursor: null };
   });
-  await openExperiment(server);
-  await waitFor(() => expect(server.listening()).toBeGreaterThan(0));
+  const { live } = await openExperiment(server);
+  await live();
   server.asked.length = 0;
   server.send("points", points(two.id, 0.5), 5);
-  await waitFor(() => expect(within(screen.getByTestId("runs-table")).getByText("12.30%")).toBeVisible(), {
-    timeout: 4000,
-  });
+  await waitFor(() => expect(within(screen.getByTestId("runs-table")).getByText("12.30%")).toBeVisible());
   const asked = server.askedFor("GET /runs").map(({ query }) => query.getAll("run"));
   expect(asked).toEqual([[two.id]]);
   expect(screen.getAllByTestId("run-row")).toHaveLength(2);

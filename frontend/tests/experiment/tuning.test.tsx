@@ -59,17 +59,17 @@ describe("the section", () => {
   });
 
   it("follows the runs of this experiment, and not every point of theirs", async () => {
-    await open();
-    await waitFor(() => expect(server.listening()).toBe(1));
+    const { live } = await open();
+    await live();
     const asked = (what: "GET /runs" | "GET /experiments/*/tuning") => server.askedFor(what).length;
-    const runs = asked("GET /runs");
+    const [runs, tunings] = [asked("GET /runs"), asked("GET /experiments/*/tuning")];
     server.send("points", { id: "run_21", experiment_id: "exp_7", samples: 500, accuracy: 0.5 }, 1);
     await waitFor(() => expect(asked("GET /runs")).toBeGreaterThan(runs));
-    expect(asked("GET /experiments/*/tuning")).toBe(1);
+    expect(asked("GET /experiments/*/tuning")).toBe(tunings);
     server.on("GET /experiments/*/tuning", only({ ended: false, trials: [trial(1)] }));
     server.send("run", { id: "run_21", experiment_id: "exp_7", state: "succeeded", attempt: 1 }, 2);
     await waitFor(() => expect(screen.getAllByTestId("search")).toHaveLength(1));
-    expect(asked("GET /experiments/*/tuning")).toBe(2);
+    expect(asked("GET /experiments/*/tuning")).toBe(tunings + 1);
   });
 });
 

@@ -192,9 +192,9 @@ describe("deleted experiments", () => {
 
   it("follow the stream", async () => {
     server.on("GET /deleted-experiments", { items: [], next_cursor: null });
-    openApp(server, "/?show=deleted");
+    const { live } = openApp(server, "/?show=deleted");
     expect(await screen.findByText("No deleted experiments.")).toBeVisible();
-    await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+    await live();
     server.on("GET /deleted-experiments", { items: [gone(3)], next_cursor: null });
     server.send("experiment", { id: "exp_3" }, 5);
     expect(await screen.findByText("Comparison 3")).toBeVisible();

@@ -98,7 +98,7 @@ describe("the page of clusters", () => {
     await user.type(name, "hpc");
     await user.click(screen.getByTestId("make-token"));
     expect(await screen.findByTestId("new-token")).toHaveTextContent("echo hooke_cluster_secret > hpc.token");
-    const rows = within(screen.getByTestId("tokens")).getAllByRole("row");
+    const rows = within(await screen.findByTestId("tokens")).getAllByRole("row");
     expect(rows[1]).toHaveTextContent("login node");
     expect(rows[2]).toHaveTextContent("revoked");
     await user.click(screen.getByTestId("revoke"));
@@ -109,10 +109,10 @@ describe("the page of clusters", () => {
   it("follows the stream, and shows a cluster that joins", async () => {
     server.on("GET /clusters", { items: [] });
     server.on("GET /clusters/*/tokens", { items: [] });
-    openApp(server, "/clusters");
+    const { live } = openApp(server, "/clusters");
     expect(await screen.findByTestId("add-cluster")).toBeVisible();
     expect(screen.queryByTestId("cluster-state")).toBeNull();
-    await waitFor(() => expect(server.listening()).toBe(1));
+    await live();
     server.on("GET /clusters", { items: [cluster("lab", { busy: 1, slots: 2 })] });
     server.send("clusters", {}, 1);
     expect(await screen.findByTestId("cluster-state")).toHaveTextContent("1 of 2 slots busy");

@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
@@ -137,9 +137,9 @@ describe("the list", () => {
 
   it("follows the stream: a run that ends moves the count without a click", async () => {
     server.on("GET /experiments", page([summary(7, { runs: { running: 1 } })]));
-    openApp(server, "/");
+    const { live } = openApp(server, "/");
     expect(await screen.findByText("0 / 1 runs")).toBeVisible();
-    await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+    await live();
     server.on("GET /experiments", page([summary(7, { state: "succeeded", runs: { succeeded: 1 } })]));
     server.send("run", { id: "run_1", experiment_id: "exp_7", state: "succeeded", attempt: 1 }, 5);
     expect(await screen.findByText("1 / 1 runs")).toBeVisible();

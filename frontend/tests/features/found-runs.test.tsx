@@ -127,12 +127,12 @@ describe("runs of all experiments", () => {
 
   it("are as they are now: what goes on and ends is told without a click", async () => {
     server.on("GET /runs", { items: [{ ...runSummary(21), state: "running" }], next_cursor: null });
-    openApp(server, "/runs?columns=state");
+    const { live } = openApp(server, "/runs?columns=state");
     expect(await screen.findByText("running")).toBeVisible();
-    await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+    await live();
     server.on("GET /runs", { items: [{ ...runSummary(21), state: "succeeded" }], next_cursor: null });
     server.send("run", { id: "run_21", experiment_id: "exp_7", state: "succeeded", attempt: 1 }, 5);
-    expect(await screen.findByText("finished", {}, { timeout: 8000 })).toBeVisible();
+    expect(await screen.findByText("finished")).toBeVisible();
   });
 
   it("are kept as a view under a name", async () => {

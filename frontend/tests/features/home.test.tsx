@@ -87,9 +87,9 @@ describe("the filter", () => {
         ? new Refusal(422, "the filter cannot be read", [{ pointer: "query/filter", message: words }])
         : page(ended(7)),
     );
-    const { user } = openApp(server, "/");
+    const { user, live } = openApp(server, "/");
     await screen.findByText("Comparison 7");
-    await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+    await live();
     await user.type(screen.getByTestId("filter"), "state = runing{Enter}");
     expect(await screen.findByText(words)).toBeVisible();
     expect(screen.getByTestId("filter")).toBeInvalid();

@@ -114,7 +114,8 @@ describe("where it starts", () => {
   });
 
   it("learns of a cluster as soon as its agent registers", async () => {
-    const { user } = await openForm(server, "/new", []);
+    const { user, live } = await openForm(server, "/new", []);
+    await live();
     await user.click(part("clusters").getByRole("button", { name: "Add cluster" }));
     expect(await screen.findByText("No clusters yet")).toBeVisible();
     server.on("GET /clusters", { items: [cluster("lab", { cores: 4 })] });

@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { Fault } from "@/lib/client/types.gen";
 import { PLAN, planned } from "../support/fixtures/catalogue";
@@ -57,11 +57,12 @@ describe("the plan", () => {
   });
 
   it("is asked once typing pauses, with the document as it then stands", async () => {
-    const { user } = await openForm(server);
+    await openForm(server);
     await settled();
     const before = server.askedFor("POST /experiments/dry-run").length;
-    await user.clear(screen.getByLabelText("Batch"));
-    await user.type(screen.getByLabelText("Batch"), "128");
+    // with no time between them: on a busy machine a pause of its own would be a question
+    for (const value of ["", "1", "12", "128"])
+      fireEvent.change(screen.getByLabelText("Batch"), { target: { value } });
     expect(screen.getByTestId("plan")).toHaveAttribute("data-settled", "false");
     expect(start()).toBeDisabled();
     await settled();

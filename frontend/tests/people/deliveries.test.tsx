@@ -104,7 +104,7 @@ describe("the deliveries of a webhook", () => {
       why: "status 204",
     });
     server.on("GET /webhooks/*/deliveries", { items: [done], next_cursor: null });
-    expect(await screen.findByText("delivered", {}, { timeout: 10_000 })).toBeVisible();
+    expect(await screen.findByText("delivered")).toBeVisible();
     expect(screen.getByText("status 204")).toBeVisible();
   });
 

@@ -22,7 +22,7 @@ describe("the administration", () => {
     openAdministration();
     expect(await screen.findByText(/The users could not be loaded/)).toBeVisible();
     expect(await screen.findByText(/The audit trail could not be loaded/)).toBeVisible();
-    expect(within(screen.getByTestId("tokens")).getByText("laptop")).toBeVisible();
+    expect(within(await screen.findByTestId("tokens")).getByText("laptop")).toBeVisible();
   });
 
   it("says why a user was not added, and keeps the name", async () => {

@@ -69,7 +69,7 @@ describe("the list of experiments", () => {
         /^The project text holds 100 of the 100 points.*nothing more can be put into it until/,
       ),
     ]);
-    await user.selectOptions(screen.getByTestId("project"), "text");
+    await user.selectOptions(await screen.findByTestId("project"), "text");
     await waitFor(() => expect(note).not.toHaveTextContent("vision"));
     await user.selectOptions(screen.getByTestId("project"), "default");
     await waitFor(() => expect(screen.queryByTestId("quota-note")).toBeNull());
@@ -103,8 +103,9 @@ describe("the form of a new experiment", () => {
     server.on("GET /projects", { items: [project("default", { points: 99, quota: 100 }), full] });
     const { user } = await openForm(server);
     await settled();
+    const choice = await screen.findByTestId("project");
     expect(screen.queryByTestId("quota-note")).toBeNull(); // of what is nearly used up the plan warns
-    await user.selectOptions(screen.getByTestId("project"), "vision");
+    await user.selectOptions(choice, "vision");
     expect(await screen.findByTestId("quota-note")).toHaveTextContent(
       "101 of the 100 points that it may hold",
     );
@@ -116,7 +117,7 @@ describe("the form of a new experiment", () => {
     await settled();
     await user.click(screen.getByTestId("start"));
     await screen.findByText("not now");
-    await user.selectOptions(screen.getByTestId("project"), "vision");
+    await user.selectOptions(await screen.findByTestId("project"), "vision");
     await waitFor(() => expect(planned()).toBe("vision"));
     await settled();
     await user.click(screen.getByTestId("start"));

@@ -73,10 +73,10 @@ describe("the queue of a cluster", () => {
 
   it("follows what happens", async () => {
     server.on("GET /clusters/*/queue", queueView());
-    open();
+    const { live } = open();
     await rows();
+    await live();
     server.on("GET /clusters/*/queue", queueView({ entries: [] }));
-    await waitFor(() => expect(server.streams).not.toHaveLength(0));
     server.send("run", { id: "run_1", experiment_id: "exp_1", state: "running", attempt: 1 }, 1);
     expect(await screen.findByText("No other experiment waits.")).toBeVisible();
   });

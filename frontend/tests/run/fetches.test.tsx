@@ -55,7 +55,7 @@ describe("a checkpoint", () => {
     server.on("GET /runs/*/fetches", {
       items: [fetchOf(3000, { state: "ready", received: 4e6, expires_at: "2026-03-02T10:00:00Z" })],
     });
-    const link = await mine.findByRole("link", {}, { timeout: 3000 });
+    const link = await mine.findByRole("link");
     expect(link).toHaveAttribute("href", "/api/v1/runs/run_21/fetches/fet_3000/checkpoint.tar");
     expect(mine.getByText(/^on the server until 2026-03-0/)).toBeVisible();
   });

@@ -3,17 +3,13 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { hitsOf } from "@/features/run/use-find";
 import { openApp } from "../support/app";
 import { experiment } from "../support/fixtures/experiment";
-import { logLine, run } from "../support/fixtures/run";
+import { logLine, logOf, run } from "../support/fixtures/run";
 import { rowsAre } from "../support/layout";
 import { apiServer } from "../support/server";
 
 const server = apiServer();
 const written = (...texts: string[]) =>
-  server.on("GET /runs/*/logs", {
-    lines: texts.map((text, i) => logLine(i + 1, text)),
-    more: false,
-    next_after: texts.length,
-  });
+  server.on("GET /runs/*/logs", logOf(...texts.map((text, i) => logLine(i + 1, text))));
 const current = () => screen.getByRole("log").querySelector("[aria-current]")?.textContent;
 
 beforeEach(() => {
@@ -84,11 +80,11 @@ describe("text", () => {
 
   it("stays the same line while the log grows", async () => {
     written("loss 3", "loss 2");
-    const { user } = openApp(server, "/runs/run_21");
+    const { user, live } = openApp(server, "/runs/run_21");
     await screen.findByText("loss 3");
-    await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+    await live();
     await user.type(screen.getByTestId("log-find"), "loss");
-    server.on("GET /runs/*/logs", { lines: [logLine(3, "loss 1")], more: false, next_after: 3 });
+    written("loss 3", "loss 2", "loss 1");
     server.send("logs", { id: "run_21", experiment_id: "exp_7" }, 6);
     await screen.findByText("loss 1");
     expect(screen.getByTestId("log-hits")).toHaveTextContent("2 of 3 lines");

@@ -3,15 +3,11 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { RunView } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
 import { experiment } from "../support/fixtures/experiment";
-import { logLine, run } from "../support/fixtures/run";
+import { logLine, logOf, run } from "../support/fixtures/run";
 import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
-const lines = (...words: string[]) => ({
-  lines: words.map((text, i) => logLine(i + 1, text)),
-  more: false,
-  next_after: words.length,
-});
+const lines = (...words: string[]) => logOf(...words.map((text, i) => logLine(i + 1, text)));
 
 beforeEach(() => {
   server.on("GET /experiments/*", experiment()).on("POST /series", { axis: "clock", unit: "s", series: [] });
@@ -21,7 +17,7 @@ async function open(changes: Partial<RunView> = {}, address = "/runs/run_21") {
   server.on("GET /runs/*", run(changes));
   const app = openApp(server, address);
   await screen.findByText("Digits, three ways");
-  await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+  await app.live();
   return app;
 }
 

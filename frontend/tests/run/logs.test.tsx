@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { KEPT } from "@/features/run/log-tail";
 import { openApp } from "../support/app";
 import { experiment } from "../support/fixtures/experiment";
-import { logLine, run } from "../support/fixtures/run";
+import { logLine, logOf, run } from "../support/fixtures/run";
 import { rowsAre } from "../support/layout";
 import { apiServer } from "../support/server";
 
@@ -32,21 +32,18 @@ function written(count: number, size = 1000) {
 async function open(address = "/runs/run_21") {
   const app = openApp(server, address);
   await screen.findByText("Digits, three ways");
-  await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
+  await app.live();
   return app;
 }
 
 describe("the log", () => {
   it("has the rank, the time and the words of each line; what a rank complained of is marked", async () => {
-    server.on("GET /runs/*/logs", {
-      lines: [
-        logLine(1, "loss 0.5"),
-        logLine(2, "warning: slow", { rank: 1, stream: "stderr" }),
-        logLine(3, "rank 1 exited", { rank: -1 }),
-      ],
-      more: false,
-      next_after: 3,
-    });
+    const answer = logOf(
+      logLine(1, "loss 0.5"),
+      logLine(2, "warning: slow", { rank: 1, stream: "stderr" }),
+      logLine(3, "rank 1 exited", { rank: -1 }),
+    );
+    server.on("GET /runs/*/logs", answer);
     await open();
     await screen.findByText("loss 0.5");
     const lines = [...log().children].map((line) => line.textContent?.slice("00:00:00".length));

@@ -28,7 +28,6 @@ async function open(changes: Partial<RunView> = {}, address = "/runs/run_21") {
   await screen.findByText("Digits, three ways");
   await waitFor(() => expect(screen.getByTestId("chart-train_loss")).toHaveAttribute("data-points", "3"));
   await screen.findByText(isTerminal(shown.state) ? "No output." : "No output yet.");
-  await waitFor(() => expect(screen.getByTestId("connection")).toHaveTextContent("live"));
   return app;
 }
 
@@ -169,7 +168,8 @@ describe("another attempt", () => {
 
 describe("a checkpoint", () => {
   it("is asked for, and said to be there once it lies on the cluster", async () => {
-    const { user } = await open({ checkpoints: [checkpoint(10_000)] });
+    const { user, live } = await open({ checkpoints: [checkpoint(10_000)] });
+    await live();
     server.on("POST /runs/*/checkpoint", run({ checkpoints: [checkpoint(10_000)] }));
     await user.click(screen.getByTestId("checkpoint-run"));
     expect(await screen.findByText("Waiting for every rank to save its state …")).toBeVisible();

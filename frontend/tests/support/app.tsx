@@ -2,11 +2,11 @@
 import { MantineProvider } from "@mantine/core";
 import type { QueryClient } from "@tanstack/react-query";
 import { createMemoryHistory } from "@tanstack/react-router";
-import { act, render } from "@testing-library/react";
+import { act, render, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { EventSource } from "eventsource";
 import type { ReactNode } from "react";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { App } from "@/app/app";
 import { makeQueryClient } from "@/app/query-client";
 import { makeRouter } from "@/app/router";
@@ -38,7 +38,15 @@ export function openApp(server: ApiServer, address: string, begun?: Begun) {
     stream.close();
     queries.clear();
   });
-  return { user: person(), address: () => router.state.location.href, router, queries };
+  /** Wait until all is there that was asked for. */
+  const idle = () => waitFor(() => expect(queries.isFetching()).toBe(0));
+  /** Let the event stream through, and wait until the page has asked anew, which it does then, and has its answers. */
+  const live = async () => {
+    server.letStreams();
+    await waitFor(() => expect(stream.connection()).toBe("live"));
+    await idle();
+  };
+  return { user: person(), address: () => router.state.location.href, router, queries, idle, live };
 }
 
 /** One component with the theme around it, and nothing else. */

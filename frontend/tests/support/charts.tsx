@@ -39,12 +39,22 @@ export const strokes = (style = CURVE.style.light, of: Element = figure()): Mark
 /** Pixels of a share of the axis. */
 export const at = (share: number) => share * over().clientWidth;
 
+let clock = 0; // ms: fingers are as fast on a slow machine
+
 type Kind = "pointerDown" | "pointerMove" | "pointerUp" | "pointerCancel";
 
 /** What a pointer does: a finger, the first one, unless it is said. */
 export function touch(kind: Kind, clientX: number, finger = 1, pointerType = "touch", clientY = 20): void {
   const event = createEvent[kind](over(), { clientX, clientY });
-  const said = { pointerId: finger, isPrimary: finger === 1, pointerType, clientX, clientY };
+  clock += 10;
+  const said = {
+    pointerId: finger,
+    isPrimary: finger === 1,
+    pointerType,
+    clientX,
+    clientY,
+    timeStamp: clock,
+  };
   for (const [name, value] of Object.entries(said)) Object.defineProperty(event, name, { value });
   fireEvent(over(), event);
 }

@@ -46,6 +46,8 @@ export class Refusal {
 }
 
 const BASE = "/api/v1";
+/** What the server tells also those who have not signed in. */
+const TOLD_TO_ALL = new Set(["GET /readyz", "GET /oidc"]);
 
 /** The operation of a path: ids become stars. */
 function template(path: string): string {
@@ -60,8 +62,13 @@ export class ApiServer {
   url = "";
   /** Status of a refusal that the event stream answers with, if any. */
   refuseStream: number | undefined;
+  /** Whether whoever asks has not signed in. */
+  strangers = false;
   private readonly answers = new Map<string, Answer<unknown>>();
   private readonly open = new Set<ServerResponse>();
+  private readonly held = new Set<() => void>();
+  private readonly early: string[] = [];
+  private lets = false;
   private readonly unanswered: string[] = [];
   private server: Server | undefined;
 
@@ -76,9 +83,21 @@ export class ApiServer {
     return this.asked.filter((one) => one.operation === operation);
   }
 
-  /** Write one event to every open stream. */
+  /**
+   * From now on event streams are let through, also those that wait for it. A page asks anew for all that it shows once
+   * its stream opens: a test that needs no stream must not be disturbed by this at a moment of the machine's choice.
+   */
+  letStreams(): this {
+    this.lets = true;
+    for (const open of [...this.held]) open();
+    return this;
+  }
+
+  /** Let streams through, and write one event to every open one, or to the one that opens next. */
   send(kind: string, data: object, id: number): void {
-    this.write(`id: ${id}\nevent: ${kind}\ndata: ${JSON.stringify(data)}\n\n`);
+    const text = `id: ${id}\nevent: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
+    if (this.letStreams().open.size > 0) this.write(text);
+    else this.early.push(text);
   }
 
   /** Write as it is. */
@@ -86,8 +105,9 @@ export class ApiServer {
     for (const stream of this.open) stream.write(text);
   }
 
+  /** Let streams through; how many are open. */
   listening(): number {
-    return this.open.size;
+    return this.letStreams().open.size;
   }
 
   /** End every open stream, as a server does that restarts. */
@@ -131,6 +151,10 @@ export class ApiServer {
     this.asked.length = 0;
     this.streams.length = 0;
     this.refuseStream = undefined;
+    this.strangers = false;
+    this.held.clear();
+    this.early.length = 0;
+    this.lets = false;
     return this.unanswered.splice(0);
   }
 
@@ -138,7 +162,10 @@ export class ApiServer {
     this.asked.push(asked);
     const known = this.answers.get(asked.operation) ?? USUAL.get(asked.operation);
     if (known === undefined) this.unanswered.push(asked.operation);
-    const given = known ?? new Refusal(404, "No test answers this.");
+    const unknown = this.strangers && !TOLD_TO_ALL.has(asked.operation);
+    const given = unknown
+      ? new Refusal(401, "Who are you?")
+      : (known ?? new Refusal(404, "No test answers this."));
     const result = await (typeof given === "function" ? given(asked) : given);
     const refused = result instanceof Refusal;
     response.writeHead(refused ? result.status : 200, {
@@ -153,10 +180,19 @@ export class ApiServer {
       response.writeHead(this.refuseStream).end();
       return;
     }
-    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-    response.write("retry: 20\n\n"); // a browser would wait three seconds before it comes back
-    this.open.add(response);
-    response.on("close", () => this.open.delete(response));
+    const open = () => {
+      this.held.delete(open);
+      response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+      response.write("retry: 20\n\n"); // a browser would wait three seconds before it comes back
+      this.open.add(response);
+      for (const text of this.early.splice(0)) response.write(text);
+    };
+    response.on("close", () => {
+      this.held.delete(open);
+      this.open.delete(response);
+    });
+    this.held.add(open);
+    if (this.lets) open();
   }
 }
 

@@ -20,6 +20,7 @@ async function open(address: string, ...items: SavedView[]) {
   server.on("GET /views", { items });
   const app = openApp(server, address);
   await screen.findAllByTestId("experiment-item");
+  await app.idle(); // the views are there, too
   return app;
 }
 

@@ -256,10 +256,12 @@ def test_without_a_server_a_killed_worker_ends_the_attempt_at_once(started, tmp_
     process, folder = started(algorithm=method, on_bad_worker="drop", checkpoint_every=None, **more)
     wait_for(lambda: len(picked(tmp_path, folder, 1)) > 8, "work of the worker")
     os.kill(next(iter(records(folder / "journal.1.jsonl"))).pid, signal.SIGKILL)
+    wait_for(lambda: set(processes_of(folder)) <= {process.pid}, "the end of all but the command")
+    ended = time.monotonic()
     out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 1 and "SIGKILL" in err
     killed = json.loads((folder / "exit.1.json").read_text())["monotonic"]
-    assert time.monotonic() - killed < FAULT_GRACE
+    assert ended - killed < FAULT_GRACE
     assert processes_of(folder) == []
 
 

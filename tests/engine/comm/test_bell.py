@@ -25,8 +25,8 @@ def test_who_waits_is_woken_long_before_the_time_is_over(bells):
     mine, other = bells
     threading.Timer(0.05, other.ring, [mine.name]).start()
     began = time.monotonic()
-    assert mine.wait(20)
-    assert time.monotonic() - began < 10
+    assert mine.wait(100)
+    assert time.monotonic() - began < 50
     assert not mine.wait(0), "one ring, one answer"
 
 

@@ -28,7 +28,7 @@ def test_a_forked_process_has_threads_of_its_own():
     threads.over(12, lambda begin, end: None)
     child = os.fork()
     if not child:
-        barrier, status = threading.Barrier(3, timeout=3), 1
+        barrier, status = threading.Barrier(3, timeout=60), 1
         with suppress(threading.BrokenBarrierError):
             threads.over(3, lambda begin, end: barrier.wait())
             status = 0
@@ -38,7 +38,7 @@ def test_a_forked_process_has_threads_of_its_own():
 
 def test_several_threads_work_at_once():
     """Each of three waits for the two others: with fewer, the barrier would break."""
-    barrier = threading.Barrier(3, timeout=10)
+    barrier = threading.Barrier(3, timeout=60)
     with_three = Threads(3)
     for _ in range(5):
         with_three.over(3, lambda begin, end: barrier.wait())

@@ -22,5 +22,7 @@ print(flag.is_set(), len(places) > 1)
 
 
 def test_signals_within_its_handler_do_not_wait_for_each_other():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=False
+    )
     assert (done.stdout.strip(), done.stderr) == ("True True", "")

@@ -10,6 +10,7 @@ import pytest
 from hooke.tuning.plan import Plan
 
 from tests.engine.notebook.data import GIVEN, QUICK
+from tests.waiting import LIMIT
 
 LONG = QUICK | {"seeds": 3, "samples": 400_000, "evaluate_every": 400_000}
 
@@ -24,7 +25,7 @@ def _handler_of_python():
 
 def training() -> list[str]:
     """Return the threads that still train."""
-    until = time.monotonic() + 5
+    until = time.monotonic() + LIMIT
     while True:
         left = [t.name for t in threading.enumerate() if t.name.startswith(("hooke-compare", "virtual-rank"))]
         if not left or time.monotonic() > until:
