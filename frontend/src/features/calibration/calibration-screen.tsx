@@ -2,6 +2,7 @@ import { Button, Group, Skeleton } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
+import { statusOf } from "@/lib/api/problem";
 import {
   cancelCalibrationMutation,
   listCalibrationsOptions,
@@ -21,7 +22,6 @@ import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
 import { TableRegion } from "@/lib/ui/table-region";
 import ui from "@/lib/ui/ui.module.css";
-import { useMissing } from "@/lib/ui/use-missing";
 import { useTitle } from "@/lib/ui/use-title";
 import styles from "./calibration.module.css";
 import { Measured } from "./measured";
@@ -61,7 +61,7 @@ export function CalibrationScreen() {
   useStream({}, (event) => {
     if (event.kind === "clusters" || event.kind === "reset") refresh();
   });
-  const missing = useMissing(query, name) && !query.data;
+  const missing = !query.data && statusOf(query.error) === 404;
   useTitle(missing ? "Cluster not found" : `Calibration of ${name}`);
   if (missing) return <ClusterMissing name={name} />;
   const items = query.data?.items ?? [];

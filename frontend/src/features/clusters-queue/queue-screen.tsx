@@ -1,6 +1,7 @@
 import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { statusOf } from "@/lib/api/problem";
 import { readQueueOptions, readQueueQueryKey } from "@/lib/client/@tanstack/react-query.gen";
 import type { ActiveView, QueueView } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
@@ -10,7 +11,6 @@ import { ClusterMissing } from "@/lib/ui/cluster-missing";
 import { LoadFault } from "@/lib/ui/load-fault";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
-import { useMissing } from "@/lib/ui/use-missing";
 import { useNow } from "@/lib/ui/use-now";
 import { useTitle } from "@/lib/ui/use-title";
 import { PolicyForm } from "./policy-form";
@@ -29,7 +29,7 @@ export function QueueScreen() {
   useStream({}, (event) => {
     if (event.kind !== "logs" && event.kind !== "points") refresh();
   });
-  const missing = useMissing(query, name) && !query.data;
+  const missing = !query.data && statusOf(query.error) === 404;
   useTitle(missing ? "Cluster not found" : `Queue of ${name}`);
   if (missing) return <ClusterMissing name={name} />;
   return (

@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { Suspense, useMemo } from "react";
+import { statusOf } from "@/lib/api/problem";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { GoneNote } from "@/lib/ui/gone-note";
 import { JsonView } from "@/lib/ui/json-view";
@@ -9,7 +10,6 @@ import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
 import { Section } from "@/lib/ui/section";
-import { useMissing } from "@/lib/ui/use-missing";
 import { useTitle } from "@/lib/ui/use-title";
 import { AcrossPart } from "./across-part";
 import { followsSteps } from "./added-charts";
@@ -37,7 +37,7 @@ export function ExperimentScreen() {
   const axis = route.useSearch({ select: (search) => search.axis ?? "clock" });
   const steps = route.useSearch({ select: followsSteps });
   useLiveExperiment(experimentId, axis, steps);
-  const gone = useMissing(query, experimentId);
+  const gone = statusOf(query.error) === 404;
   useTitle(query.data?.name ?? (gone ? "Experiment not found" : "Experiment"));
   // what is selected, asked or cancelled on the page of one experiment is nothing of the next
   if (query.data)

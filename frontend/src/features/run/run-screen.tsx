@@ -1,5 +1,6 @@
 import { Skeleton } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
+import { statusOf } from "@/lib/api/problem";
 import type { RunView } from "@/lib/client/types.gen";
 import { colorOf } from "@/lib/theme/palette";
 import { GoneNote } from "@/lib/ui/gone-note";
@@ -7,7 +8,6 @@ import { LinkButton } from "@/lib/ui/link-button";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Message } from "@/lib/ui/message";
 import screen from "@/lib/ui/screen.module.css";
-import { useMissing } from "@/lib/ui/use-missing";
 import { useTitle } from "@/lib/ui/use-title";
 import { Environment } from "./environment";
 import { FilesPart } from "./files-part";
@@ -31,7 +31,7 @@ export function RunScreen() {
   const { runId } = route.useParams();
   const query = useRun(runId);
   useLiveRun(runId);
-  const gone = useMissing(query, runId);
+  const gone = statusOf(query.error) === 404;
   const found = query.data && `Run #${query.data.number} · ${query.data.variant}`;
   useTitle(found ?? (gone ? "Run not found" : "Run"));
   if (query.data)

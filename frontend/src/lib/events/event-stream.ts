@@ -1,5 +1,5 @@
 import { answers } from "@/lib/api/answers";
-import { Asking } from "./asking";
+import { Probe } from "./probe";
 import { EVENT_KINDS, type EventKind, readEvent, type StreamEvent } from "./stream-event";
 import { concerns, type Topic } from "./topic";
 
@@ -54,7 +54,7 @@ export class EventStream {
   private state: Connection = "connecting";
   /** Connections in a row that were given up because they did not open, though the server answered. */
   private givenUp = 0;
-  private readonly asking: Asking;
+  private readonly probe: Probe;
 
   constructor(
     private readonly base: string,
@@ -63,7 +63,7 @@ export class EventStream {
     private readonly online: () => boolean = () => navigator.onLine !== false,
     private readonly reachable: () => Promise<boolean> = () => answers(ANSWER),
   ) {
-    this.asking = new Asking(reachable, (again) => this.answered(again), random);
+    this.probe = new Probe(reachable, (again) => this.answered(again), random);
   }
 
   /** Listen; returns what ends it. */
@@ -114,7 +114,7 @@ export class EventStream {
   close(): void {
     clearTimeout(this.retry);
     clearTimeout(this.silence);
-    this.asking.end();
+    this.probe.end();
     this.source?.close();
     this.source = undefined;
     this.url = "";
@@ -175,7 +175,7 @@ export class EventStream {
     };
     source.onerror = () => {
       this.become(this.down());
-      this.asking.after(OPENING);
+      this.probe.after(OPENING);
       if (source.readyState === CLOSED) this.later(subscriptions);
     };
     for (const kind of EVENT_KINDS) {
@@ -192,13 +192,13 @@ export class EventStream {
 
   private heard(subscriptions: string): void {
     this.heardAt = Date.now();
-    this.asking.heard();
+    this.probe.heard();
     this.awaitSign(subscriptions, QUIET);
   }
 
   /** Where no sign of the server follows, it is asked for one, and in the end the connection is opened anew. */
   private awaitSign(subscriptions: string, quiet: number): void {
-    this.asking.after(quiet);
+    this.probe.after(quiet);
     clearTimeout(this.silence);
     this.silence = setTimeout(() => {
       this.become(this.down());

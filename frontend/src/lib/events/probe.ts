@@ -10,7 +10,7 @@ const inView = () => typeof document === "undefined" || document.visibilityState
  * Asks a server that has fallen silent whether it answers, until it does: a connection that was begun while it was away may
  * hang for long after it is back. A page that nobody sees asks nothing; it tries again when it is seen.
  */
-export class Asking {
+export class Probe {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private turn = 0;
   private awaySince: number | undefined;
