@@ -1,5 +1,6 @@
 """An SQLite file that is moved, removed or replaced while a server runs: nothing is acknowledged into it."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -52,6 +53,34 @@ def test_nothing_is_read_or_written_any_more(settings, change):
         for _ in range(2):
             with pytest.raises(OperationalError, match=GONE), use():
                 pass
+    database.close()
+
+
+@pytest.mark.parametrize("change", [remove, restore_over])
+def test_a_change_during_a_write_is_not_acknowledged(settings, change):
+    """A writer may wait for its turn for seconds, in which the file goes."""
+    database = Database(settings.url)
+    assert take(database) == 1
+    with pytest.raises(OperationalError, match=GONE), database.write() as session:
+        session.execute(update(NumberSequence).values(value=NumberSequence.value + 1))
+        change(Path(database.url.database))
+    database.close()
+
+
+def test_a_file_of_a_snapshot_has_the_same_number_on_another_device(settings, monkeypatch):
+    """As of Btrfs: who restores one moves it into the place of the folder."""
+    database, real = Database(settings.url), Path.stat
+    assert take(database) == 1
+
+    def of_snapshot(path: Path, **more):
+        found = real(path, **more)
+        return os.stat_result([*found[:2], found.st_dev + 1, *found[3:]])
+
+    monkeypatch.setattr(Path, "stat", of_snapshot)
+    with pytest.raises(OperationalError, match=GONE), database.read():
+        pass
+    monkeypatch.undo()
+    assert take(database) == 2
     database.close()
 
 

@@ -126,6 +126,7 @@ class Database:
             yield session
             trail.settle(session)
             told = outbox.settle(session)
+            self.file.check()  # again: it may have waited for its turn for seconds
         if told and self._committed:
             self._committed(*told)
 

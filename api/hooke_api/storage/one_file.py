@@ -19,7 +19,8 @@ class OneFile:
     def __init__(self, url: URL) -> None:
         own = url.get_backend_name() == "sqlite" and url.database != ":memory:"
         self._path = Path(url.database) if own and url.database else None
-        self._known: int | None = None
+        self._known: tuple[int, int] | None = None
+        """Its device and its number there: a file of a snapshot has the same number, on another device."""
 
     def fault(self) -> str | None:
         """Return why there can be no such file at its path, or None."""
@@ -30,7 +31,7 @@ class OneFile:
     def opened(self) -> None:
         """Note which file was opened, the first time; raise OperationalError if it is another one now."""
         if self._path is not None and self._known is None:
-            self._known = self._path.stat().st_ino
+            self._known = _which(self._path)
         self.check()
 
     def check(self) -> None:
@@ -38,9 +39,14 @@ class OneFile:
         if self._path is None or self._known is None:
             return
         try:
-            there = self._path.stat().st_ino == self._known
+            there = _which(self._path) == self._known
         except OSError:
             there = False
         if not there:
             why = "its file was moved, removed or replaced: stop the server, put the file back, and start"
             raise OperationalError(None, None, sqlite3.OperationalError(why))
+
+
+def _which(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
