@@ -1,18 +1,22 @@
 """What a machine without power leaves of the files of an agent: whoever takes over goes on with what is whole."""
 
 import json
+import os
+import tempfile
+from pathlib import Path
 
 import pytest
 from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.job import Order
 from hooke.cluster.places import Home
-from hooke.cluster.tail import LogBook, OutputSource
+from hooke.cluster.tail import LogBook, OutputSource, read_own
 from hooke.spec.events import StateReport
 
 from tests.cluster.bench import spec
 
 CUT = "a report of läst words".encode()[:13]
 """In the middle of a character."""
+NOBODY = 65534
 TAILS = {"cut": CUT, "zeros": bytes(4096), "cut and more": CUT + b"\n", "zeros and more": bytes(99) + b"\n"}
 tails = pytest.mark.parametrize("tail", TAILS.values(), ids=TAILS)
 
@@ -37,6 +41,37 @@ def test_reports_go_on_behind_the_last_whole_one(tmp_path, tail):
     second.report(StateReport(state="failed_infra", unix=2.0, why="its supervisor died"))
     third = attempt(home)
     assert [report.state for report in third.reports] == ["starting", "running", "failed_infra"]
+
+
+def test_a_damaged_byte_in_a_text_is_damage_too(tmp_path):
+    """Read as a sign in its place, which is longer, it would move the place at which the file is cut."""
+    home = Home(tmp_path)
+    first = attempt(home)
+    first.starting()
+    whole = first.folder.reports.read_bytes()
+    first.report(StateReport(state="running", unix=1.0, why="its ranks run"))
+    damaged = first.folder.reports.read_bytes().replace(b"ranks run", b"ranks r\xffn")
+    first.folder.reports.write_bytes(damaged + CUT)
+    assert [report.state for report in attempt(home).reports] == ["starting"]
+    assert first.folder.reports.read_bytes() == whole
+
+
+def test_what_cannot_be_read_is_not_cut():
+    with tempfile.TemporaryDirectory() as name:  # others may pass to it, but not to what pytest makes
+        folder = Path(name)
+        folder.chmod(0o711)
+        path = folder / "reports.jsonl"
+        path.write_text("7\n")
+        path.chmod(0o200)
+        if os.geteuid() == 0:  # who reads everything
+            os.chown(path, NOBODY, NOBODY)
+            os.seteuid(NOBODY)
+        try:
+            assert read_own(path, int) == []
+        finally:
+            os.seteuid(os.getuid())
+        path.chmod(0o600)
+        assert path.read_text() == "7\n"
 
 
 @tails

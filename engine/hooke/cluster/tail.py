@@ -18,7 +18,7 @@ from typing import Literal, TypeVar
 from hooke.cluster.accounts import own
 from hooke.cluster.places import append_line
 from hooke.spec.events import LogLine
-from hooke.spec.journal import open_plain, read_new
+from hooke.spec.journal import open_plain
 
 LONGEST = 8192
 """Maximum length of a line in characters; the rest is cut off."""
@@ -39,16 +39,20 @@ def read_own(path: Path, decode: Callable[[str], T]) -> list[T]:
     """
     found: list[T] = []
     end = 0
-    for line in read_new(path, 0)[0]:
+    try:
+        with own(), open_plain(path) as file:
+            data = file.read()
+    except (FileNotFoundError, PermissionError):  # what cannot be read is not cut
+        return []
+    for line in data.split(b"\n")[:-1]:
         try:
-            found.append(decode(line))
+            found.append(decode(line.decode()))
         except (ValueError, LookupError, TypeError):
             break
-        end += len(line.encode()) + 1
-    with suppress(OSError):  # missing, or it can only be read: then nothing is appended either
-        if path.stat().st_size > end:
-            with own(), path.open("ab") as file:
-                file.truncate(end)
+        end += len(line) + 1
+    if len(data) > end:
+        with suppress(OSError), own(), path.open("ab") as file:  # it can only be read: nothing is appended either
+            file.truncate(end)
     return found
 
 
