@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
+import structlog
 from fastapi import FastAPI, Request
 
 from hooke_api.base import errors, log, memory
@@ -168,13 +169,15 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     watching = asyncio.create_task(workers.watch(), name="workers")
     asking = asyncio.create_task(app.state.single_sign_on.start(), name="provider")
     trimming = asyncio.create_task(memory.trim_repeatedly(), name="memory")
+    for task in (watching, asking, trimming):
+        task.add_done_callback(_told)
     try:
         yield
     finally:
         app.state.stopping.set()
         for task in (watching, asking, trimming):
             task.cancel()
-        await asyncio.gather(watching, asking, trimming, return_exceptions=True)  # one may have failed
+        await asyncio.wait((watching, asking, trimming))  # one may have failed
         with ThreadPoolExecutor(1, "ending") as ending:  # others may be waiting for the threads of the loop
             await asyncio.get_running_loop().run_in_executor(ending, workers.stop)
         app.state.ingesting.shutdown(wait=False)
@@ -185,3 +188,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.bus.close()
         app.state.fetched.close()
         app.state.database.close()
+
+
+def _told(task: asyncio.Task[None]) -> None:
+    """Log why a task has failed, when it does: nobody else waits for it."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        structlog.get_logger("hooke.app").error("a task has failed", task=task.get_name(), exc_info=error)

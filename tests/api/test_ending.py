@@ -33,8 +33,8 @@ def test_threads_end_at_the_same_time():
 
 
 @ONE_KIND
-def test_what_has_failed_meanwhile_keeps_back_no_end(settings):
-    app, ended = create_app(settings), []
+def test_what_has_failed_meanwhile_is_told_and_keeps_back_no_end(settings, capsys):
+    app, ended = create_app(settings.model_copy(update={"log_level": "error"})), []
 
     async def fail() -> None:
         raise OSError("the certificates cannot be read")
@@ -46,9 +46,12 @@ def test_what_has_failed_meanwhile_keeps_back_no_end(settings):
     async def life() -> None:
         async with app.router.lifespan_context(app):
             await asyncio.sleep(0.01)
+            told.append(capsys.readouterr().err)
 
+    told: list[str] = []
     asyncio.run(life())
     assert ended == ["threads", "notifications"]
+    assert "a task has failed" in told[0] and "the certificates cannot be read" in told[0]
 
 
 @ONE_KIND
