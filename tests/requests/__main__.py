@@ -66,6 +66,8 @@ def one_by_one(names: Sequence[str], examples: int, seed: int | None, place: Pat
     rest = record.left(names, record.read(place), examples)
     while rest:
         with furnished_server() as (server, attempt):
+            if not intact(server, attempt):
+                sys.exit("what requests need is not there on a new server: nothing is sent")
             while rest and intact(server, attempt):
                 name, drawn = rest.pop(0), seed if seed is not None else secrets.randbelow(2**32)
                 print(f"{name}, seed {drawn}, {len(rest)} more", flush=True)
