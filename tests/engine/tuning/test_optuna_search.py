@@ -8,6 +8,7 @@ import pytest
 from hooke.catalogue.validation import validate_experiment
 from hooke.comparison.effort import of_trials
 from hooke.errors import SpecError
+from hooke.tuning import optuna_search
 from hooke.tuning.continued import Tried
 from hooke.tuning.optuna_search import BATCH, proposals
 from hooke.tuning.plan import Plan
@@ -145,6 +146,18 @@ def test_without_results_to_learn_from_all_trials_are_made_at_once(sampler):
         assert len(settings) == 12 and all(each not in settings[:k] for k, each in enumerate(settings))
     quasi = plan(search="quasi-random").settings["local", "local", 2]
     assert plan(sampler=sampler).settings["local", "local", 2] != quasi
+
+
+def test_what_was_proposed_is_there_where_another_thread_has_cleared_the_memory(monkeypatch):
+    """Pages of tunings and the planner ask at the same time."""
+
+    class Cleared(dict):
+        def __setitem__(self, key, value):
+            pass
+
+    monkeypatch.setattr(optuna_search, "_PROPOSED", Cleared())
+    monkeypatch.setattr(optuna_search, "proposals", lambda *_: [{"lr": 0.1}])
+    assert optuna_search.remembered("tpe", 1, variant("diloco"), offer("diloco"), 2, [], []) == [{"lr": 0.1}]
 
 
 def test_a_sequence_of_sobol_is_that_of_scipy_and_goes_on_where_it_ended():
