@@ -35,6 +35,19 @@ def test_a_success_waits_for_the_records_of_its_ranks_as_always(service):
 
 
 @ONE_KIND
+def test_an_end_that_waits_is_not_acknowledged(service):
+    """A supervisor that has nothing more to send ends with the acknowledgement of its reports."""
+    first = service.launch()
+    first.report("starting", "running")
+    second = Supervisor(service, first.order)
+    second.tell("succeeded")
+    answer = second.send(*second.missing_ends()[:1])
+    assert (service.run(first.id)["state"], answer.reports) == ("running", 0)
+    answer = second.send()  # all that it has: the other rank never told its end
+    assert (service.run(first.id)["state"], answer.reports) == ("failed_infra", 2)
+
+
+@ONE_KIND
 def test_an_end_that_led_to_another_attempt_is_not_applied_to_that(service):
     first = service.launch(retry={"attempts": 3, "backoff_seconds": 0})
     first.report("starting", "running", "failed_infra", cause="infrastructure")

@@ -118,9 +118,9 @@ def store(session: Session, received: Received, settings: Settings, mine: Attemp
     )
     if current:
         all_sent = not received.ranks and not received.logs
-        Reports(session, run, attempt, settings, figures, all_sent).apply(received.reports)
+        reports = Reports(session, run, attempt, settings, figures, all_sent).apply(received.reports)
     else:
-        attempt.reports = max(attempt.reports, len(received.reports))
+        reports = attempt.reports = max(attempt.reports, len(received.reports))
     current = run.attempt == attempt.number  # unless the next attempt follows
     # one that has ended still delivers what it wrote, so it is not lost meanwhile
     if current and run.state not in TERMINAL and (sent.renew or received.ranks or received.logs):
@@ -131,7 +131,7 @@ def store(session: Session, received: Received, settings: Settings, mine: Attemp
     return IngestAnswer(
         acknowledged=acknowledged,
         logs=attempt.logs,
-        reports=attempt.reports,
+        reports=reports,
         cancel=current and (run.cancel_requested or run.state is RunState.CANCELLED or (over and sent.renew)),
         checkpoints=attempt.checkpoints_asked,
         files=files,

@@ -36,10 +36,11 @@ class Reports:
     all_sent: bool
     """Whether the request shows that the supervisor has nothing more to send."""
 
-    def apply(self, reports: Sequence[StateReport | RefusedReport]) -> None:
+    def apply(self, reports: Sequence[StateReport | RefusedReport]) -> int:
         """Apply the reports that are new, in their order; one that needs records still to come waits for these.
 
-        One that cannot be read is counted and shown, and keeps back nothing that follows it.
+        One that cannot be read is counted and shown, and keeps back nothing that follows it. Return how many are
+        acknowledged: the supervisor sends until all of its own are.
         """
         applied = self.attempt.reports
         for report in reports[applied:]:
@@ -48,22 +49,26 @@ class Reports:
                 self.figures.refuse(None, report)
                 continue
             if self._waits(report):
-                return
+                return self.attempt.reports
             self.attempt.reports += 1
             if self.run.attempt == self.attempt.number:
                 self._apply(report)
-        self._end_by_fewer(reports, applied)
+        return len(reports) - 1 if self._end_waits(reports, applied) else self.attempt.reports
 
-    def _end_by_fewer(self, reports: Sequence[StateReport | RefusedReport], applied: int) -> None:
-        """Apply the end told by a supervisor that has fewer reports than were applied.
+    def _end_waits(self, reports: Sequence[StateReport | RefusedReport], applied: int) -> bool:
+        """Apply the end told by a supervisor that has fewer reports than were applied; return whether it waits.
 
         It took over from one that could not write all of its own: its disk was full, or lost its last lines.
         """
         last = reports[-1] if reports else None
         if not isinstance(last, StateReport) or len(reports) > applied or RunState(last.state) not in TERMINAL:
-            return
-        if self.run.attempt == self.attempt.number and self.run.state not in TERMINAL and not self._waits(last):
-            self._apply(last)
+            return False
+        if self.run.attempt != self.attempt.number or self.run.state in TERMINAL:
+            return False
+        if self._waits(last):
+            return True
+        self._apply(last)
+        return False
 
     def _waits(self, report: StateReport) -> bool:
         needs_records = report.state == "succeeded" or report.cause == "time_limit"
