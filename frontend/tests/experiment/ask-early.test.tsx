@@ -28,6 +28,7 @@ it("the page of an experiment finds what was asked for, and asks for nothing of 
   answerExperiment(server);
   const { queries, stream } = begin();
   stream.subscribe({ experiment: "exp_7" }, () => undefined);
+  server.letStreams();
   await waitFor(() => expect(stream.connection()).toBe("live")); // nothing is answered before
   askEarly({ pathname: "/experiments/exp_7", search: "?axis=samples&more=train_loss" }, stream, queries);
   await waitFor(() => expect(queries.isFetching()).toBe(0));
@@ -43,6 +44,7 @@ it("what was answered before events came is asked for anew when it is shown", as
   const { queries, stream } = begin();
   askEarly({ pathname: "/experiments/exp_7", search: "" }, stream, queries);
   await waitFor(() => expect(queries.isFetching()).toBe(0));
+  server.letStreams();
   await waitFor(() => expect(stream.connection()).toBe("live"));
   server.on("GET /experiments/*", experiment({ name: "Now" }));
   server.send("reset", {}, 9);

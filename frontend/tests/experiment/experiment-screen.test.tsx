@@ -111,16 +111,15 @@ describe("curves", () => {
 
   it("are switched off and on by the legend, in the address too", async () => {
     const { user, router } = await open();
-    expect([...curves()]).toEqual([variantStyle(0).light, variantStyle(1).light]);
+    await waitFor(() => expect([...curves()]).toEqual([variantStyle(0).light, variantStyle(1).light]));
     const item = within(screen.getByRole("toolbar", { name: "Variants of Validation accuracy" })).getByRole(
       "button",
       { name: "Original EASGD" },
     );
     await user.click(item);
     await waitFor(() => expect(router.state.location.search).toMatchObject({ hide: "0" }));
-    await frame();
     expect(item).toHaveAttribute("aria-pressed", "false");
-    expect([...curves()]).toEqual([variantStyle(1).light]);
+    await waitFor(() => expect([...curves()]).toEqual([variantStyle(1).light]));
     await user.click(item);
     await waitFor(() => expect(router.state.location.search.hide).toBeUndefined());
     expect(item).toHaveAttribute("aria-pressed", "true");
@@ -163,7 +162,7 @@ describe("curves", () => {
 
   it("begin as the address says", async () => {
     await open("/experiments/exp_7?hide=0_2&axis=samples&y=close");
-    expect([...curves()]).toEqual([variantStyle(1).light]);
+    await waitFor(() => expect([...curves()]).toEqual([variantStyle(1).light]));
     expect(screen.getByLabelText("Close-up")).toBeChecked();
     expect(part("curves").getByRole("radio", { name: "Samples" })).toBeChecked();
     const { query } = server.askedFor("GET /experiments/*/bands")[0] ?? {};

@@ -1,58 +1,46 @@
-import { act, screen, waitFor } from "@testing-library/react";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { openApp } from "../support/app";
-import { summary } from "../support/fixtures/experiment";
+import { accessToken, me, user } from "../support/fixtures/people";
 import { apiServer, Refusal } from "../support/server";
 
 const server = apiServer();
-const LIST = { items: [summary(7)], next_cursor: null };
-const down = new Refusal(500, "The disk is full.");
-const panel = () => screen.findByTestId("error");
-
-/** The list could not be loaded, and is asked for again; the answer comes when it is told. */
-async function askedAgain() {
-  server.on("GET /experiments", down);
-  const app = openApp(server, "/");
-  await panel();
-  await waitFor(() => expect(server.listening()).toBe(1));
-  let answer: (value: typeof LIST | Refusal) => void = () => undefined;
-  server.on("GET /experiments", new Promise((done) => (answer = done)));
-  const before = server.askedFor("GET /experiments").length;
-  const asked = () =>
-    waitFor(() => expect(server.askedFor("GET /experiments").length).toBeGreaterThan(before));
-  return { ...app, asked, answer: (value: typeof LIST | Refusal) => answer(value) };
-}
+const SOURCES = join(import.meta.dirname, "../../src");
+const sources = readdirSync(SOURCES, { recursive: true, encoding: "utf8" }).filter(
+  (name) => name.endsWith(".tsx") && !name.endsWith("load-fault.tsx"),
+);
 
 describe("what could not be loaded", () => {
-  it("is said until there is another answer, however often it is asked for again", async () => {
-    const { asked, answer } = await askedAgain();
-    server.send("experiment", { id: "exp_7" }, 20);
-    await asked();
-    expect(await panel()).toHaveTextContent("The experiments could not be loaded. The disk is full.");
-    expect(screen.queryByRole("list", { name: "Loading experiments" })).toBeNull();
-    answer(LIST);
-    expect(await screen.findByTestId("experiment-item")).toBeVisible();
-    expect(screen.queryByTestId("error")).toBeNull();
+  it("has a way out in every file", () => {
+    expect(sources.length).toBeGreaterThan(200);
+    for (const name of sources) {
+      const text = readFileSync(join(SOURCES, name), "utf8");
+      for (const [panel] of text.matchAll(/<ErrorPanel\b[^>]*/g))
+        expect(panel, `${name}: use LoadFault, which offers to try again`).not.toMatch(
+          /could not be (loaded|read|compared|computed)/,
+        );
+      expect(text, `${name}: a message that is no panel has none`).not.toMatch(
+        /Menu\.Label>[^<]*could not be loaded/,
+      );
+    }
   });
 
-  it("is asked for by a button, which says so", async () => {
-    const { user, asked, answer } = await askedAgain();
-    await user.click(screen.getByRole("button", { name: "Try again" }));
-    await asked();
-    expect(screen.getByRole("button", { name: "Try again" })).toHaveAttribute("data-loading");
-    answer(LIST);
-    expect(await screen.findByTestId("experiment-item")).toBeVisible();
-  });
-
-  it("is no news on the page that one comes back to", async () => {
-    const { router, answer } = await askedAgain();
-    server.on("GET /deleted-experiments", { items: [], next_cursor: null });
-    await act(() => router.navigate({ to: "/", search: { show: "deleted" } }));
-    await waitFor(() => expect(screen.queryByText(/could not be loaded/)).toBeNull());
-    await act(() => router.navigate({ to: "/", search: {} }));
-    expect(await screen.findByRole("list", { name: "Loading experiments" })).toBeVisible();
-    expect(screen.queryByTestId("error")).toBeNull();
-    answer(LIST);
-    expect(await screen.findByTestId("experiment-item")).toBeVisible();
+  it("is asked for again where every part of a screen failed", async () => {
+    server.on("GET /me", me("admin"));
+    const away = new Refusal(403, "not now");
+    for (const part of ["users", "projects", "webhooks", "tokens", "audit"] as const)
+      server.on(`GET /${part}`, away);
+    const { user: person } = openApp(server, "/administration");
+    await waitFor(() => expect(screen.getAllByRole("alert")).toHaveLength(5));
+    const panels = screen.getAllByRole("alert");
+    for (const panel of panels)
+      expect(within(panel).getByRole("button", { name: "Try again" })).toBeVisible();
+    server.on("GET /users", { items: [user("ben")] }).on("GET /tokens", { items: [accessToken("laptop")] });
+    for (const panel of panels) await person.click(within(panel).getByRole("button", { name: "Try again" }));
+    expect(await screen.findByTestId("user-ben")).toBeVisible();
+    expect(await screen.findByText("laptop")).toBeVisible();
+    await waitFor(() => expect(screen.getAllByRole("alert")).toHaveLength(3));
   });
 });
