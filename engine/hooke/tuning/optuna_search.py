@@ -137,12 +137,13 @@ def remembered(
     spaces = free_spaces(variant, offer)
     about = [variant.algorithm, spaces, with_defaults(given(variant, offer), offer, spaces), workers]
     key = json.dumps([sampler, count, *about, tried, ranking], default=str)
-    if key not in _PROPOSED:
+    found = _PROPOSED.get(key)
+    if found is None:
         found = proposals(sampler, count, variant, offer, workers, tried, ranking)
         if len(_PROPOSED) >= KEPT:
-            _PROPOSED.clear()
+            _PROPOSED.clear()  # perhaps by another thread, too
         _PROPOSED[key] = found
-    return [dict(each) for each in _PROPOSED[key]]
+    return [dict(each) for each in found]
 
 
 def _study(
