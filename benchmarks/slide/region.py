@@ -203,13 +203,18 @@ def finding(found: Sequence[Mapping[str, Any]]) -> str:
         ]
         told += [
             f"than {other} in {sum(factor > 1 for factor in factors)} of {len(factors)} cells "
-            f"({min(factors):.2g} to {max(factors):.2g} times)"
+            f"({_times(min(factors))} to {_times(max(factors))} times)"
         ]
     labels, batches = (sorted({cell[place] for cell in cells}) for place in (0, 1))
     return (
         f"In samples per second alone, from {labels[0]:,} to {labels[-1]:,} planted labels and batches of "
         f"{batches[0]} to {batches[-1]:,}, the fastest kind of hashing computes faster {' and '.join(told)}."
     )
+
+
+def _times(factor: float) -> str:
+    """Return a factor with two digits, without an exponent."""
+    return f"{factor:.2g}" if factor < 99.5 else f"{float(f'{factor:.2g}'):,.0f}"
 
 
 def _hashed(rates: Mapping[str, float]) -> float | None:

@@ -28,7 +28,8 @@ Of an update of the worker that computes for the least share of its time, in us:
 and the center, there and back, by the constants of its link; *vectors*: its additions in each batch of the update,
 at {BANDWIDTH / 1e9:g} GB/s, those of devices, too, whose profiles have no memory bandwidth; *waits*: the rest of
 its time, for the server, which serves one worker at a time, and for the end. Hogbatch exchanges before and after
-each update, and overlaps nothing. Sizes were chosen for the time to the target, not for utilization.
+each update, and overlaps nothing. Sizes were chosen for the time to the target, not for utilization. Without waits
+another worker than the one listed may compute for the least share.
 """
 
 

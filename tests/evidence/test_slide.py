@@ -242,6 +242,8 @@ def test_the_map_in_words_counts_cells():
         "than full in 2 of 2 cells (3 to 6 times) and than random-active in 1 of 3 cells (0.6 to 2 times)" in told
     )
     assert module.finding([*found, {**found[0], "problem": FINNA.name, "labels": 5}]) == told
+    slow = [{**each, "samples_per_second": 1.7 if each["layer"] == FULL else 300} for each in found]
+    assert "(180 to 180 times)" in module.finding(slow)
 
 
 def test_cells_of_the_map_are_runs_that_the_product_takes():

@@ -20,8 +20,8 @@ class WeightedSyncSGD(Split, Descent):
     one. Cost per step as Sync SGD, 2 log2(P) A + 2 (P - 1)/P |W| B.
 
     Readings: sizes are multiples of the run's batch and do not change. They are given; or the workers time
-    gradients before the clock starts, and b_i is P `mean` times their share of the speed, by the largest
-    remainders, one at least. So that budgets count alike, the mean size is whole, and P a multiple of those given.
+    gradients before the clock starts, and share P `mean` batches, one at least, so that the slowest takes the
+    least time. So that budgets count alike, the mean size is whole, and P a multiple of those given.
     Momentum, or another optimizer, is that of the mean, the same on all workers, as in Sync SGD. There is no
     `accumulation` beside the sizes, which are batches that a step adds up.
 

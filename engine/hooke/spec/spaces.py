@@ -163,8 +163,9 @@ class Space(Frozen):
     def _with_next(self, edge: Edge, choices: list[Scalar]) -> Space:
         numbers = sorted(choice for choice in choices if _is_number(choice))
         a, b, c = (numbers[:3] if edge == "low" else numbers[:-4:-1]) if len(numbers) > 2 else (0, 0, 1)
-        following = 2 * a - b if math.isclose(b - a, c - b) else None
-        if a * b > 0 and math.isclose(b * b, a * c):
+        small = max(abs(a), abs(b), abs(c)) <= LARGEST
+        following = 2 * a - b if small and math.isclose(b - a, c - b) else None
+        if small and a * b > 0 and math.isclose(b * b, a * c):
             following = a * a / b
         if following is None or not self.ordered:
             raise ValueError("these choices do not say what follows them: add choices")

@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hooke.catalogue.joined import Searchable, given
+from hooke.catalogue.joined import JoinedOffer, Searchable, given
 from hooke.catalogue.searched import with_defaults
 from hooke.errors import Fault
 from hooke.spec.spaces import Space
@@ -136,6 +136,8 @@ def remembered(
     """Return `proposals`, from memory where the same were asked for lately: a planner asks before it locks."""
     spaces = free_spaces(variant, offer)
     about = [variant.algorithm, spaces, with_defaults(given(variant, offer), offer, spaces), workers]
+    if isinstance(offer, JoinedOffer):  # which settings can run depends on both, and on their sources
+        about += [offer.chosen, offer.workload.hash, offer.method.hash]
     key = json.dumps([sampler, count, *about, tried, ranking], default=str)
     found = _PROPOSED.get(key)
     if found is None:

@@ -16,6 +16,8 @@ ATTEMPTS = 8
 """Points drawn per trial, at most: those that cannot run, or were drawn before, are replaced by the next ones."""
 REACH = (0.5, 0.25, 0.1)
 """Shares of its width by which a space is widened: the first that the parameter's own limits allow."""
+NEAR = (0.5, 0.1, 0.01, 0.001)
+"""Shares of the distance of the two choices at an end, for numbers shortly beyond it."""
 SCRAMBLE = 0
 """Seed of the sequence: the same points for every variant with as many free parameters."""
 
@@ -94,7 +96,7 @@ class AtEdge:
 
     end: Edge
     wider: Space | None
-    """A space that reaches further; None where choices do not say what follows them."""
+    """A space that reaches further; None where choices do not say what follows them, or it cannot be taken."""
 
 
 def edges(values: Mapping[str, Any], variant: Variant, offer: Searchable) -> dict[str, AtEdge]:
@@ -103,17 +105,21 @@ def edges(values: Mapping[str, Any], variant: Variant, offer: Searchable) -> dic
     for name, space in free_spaces(variant, offer).items():
         if space.applies(values) and (end := space.edge(values.get(name))) is not None:
             wider = next(_wider(space, end, name, values, offer), None)
-            if wider or not _says_what_follows(space, end):
+            if wider or any(not offer.resolve({**values, name: value})[1] for value in _next_to(space, end)):
                 found[name] = AtEdge(end, wider)
     return found
 
 
-def _says_what_follows(space: Space, end: Edge) -> bool:
-    """Return whether a space could be widened, if the parameter took more values: not so some choices."""
-    try:
-        return space.choices is None or bool(space.widened(end))
-    except ValueError:
-        return False
+def _next_to(space: Space, end: Edge) -> Iterator[float]:
+    """Yield numbers shortly beyond the choices at an end, of which the parameter may take one; none of intervals.
+
+    The choice that would follow may be too far, as a rate of 0 after 0.3, 0.2, 0.1.
+    """
+    numbers = [choice for choice in space.choices or () if isinstance(choice, int | float)]
+    if len(numbers) > 1:
+        last, other = sorted(numbers, reverse=end == "high")[:2]
+        yield last + (1 if end == "high" else -1)
+        yield from (last + (last - other) * share for share in NEAR)
 
 
 def _wider(space: Space, end: Edge, name: str, values: Mapping[str, Any], offer: Searchable) -> Iterator[Space]:

@@ -224,6 +224,24 @@ def test_choices_have_edges_too(choices, rank, end, wider):
     assert (found.wider if found else None) == (wider and Space(choices=wider))
 
 
+@pytest.mark.parametrize(
+    ("name", "choices", "value", "end"),
+    [
+        ("lr", [0.1, 0.2, 0.3], 0.1, "low"),  # a rate of 0 cannot be, but one of 0.05
+        ("momentum", [0.5, 0.7, 0.9], 0.9, "high"),  # 1.1 cannot be, but 0.95
+        ("momentum", [0.0, 0.9, 0.99], 0.99, "high"),
+        ("momentum", [0.0, 0.9, 0.99], 0.0, None),
+        ("lr", [1, 5, 10], 10, None),  # the largest rate that the method takes
+    ],
+)
+def test_choices_whose_next_one_cannot_be_have_an_edge_if_a_nearer_one_can(name, choices, value, end):
+    chosen, made = variant("local-sgd", search={name: {"choices": choices}}), offer("local-sgd")
+    values, faults = made.resolve({"lr": 0.05, "momentum": 0.5, name: value})
+    assert not faults
+    found = edges(values, chosen, made).get(name)
+    assert (found and found.end) == end and not (found and found.wider)
+
+
 def test_trials_then_the_best_of_them_on_the_reported_seeds():
     steps = play(plan(), by_rate)
     trials, reported = steps[0].runs, steps[-1].runs

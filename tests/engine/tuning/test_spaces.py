@@ -107,7 +107,12 @@ def test_choices_are_widened_by_the_one_that_follows(choices, end, wider):
     assert Space(choices=choices).widened(end) == Space(choices=wider)
 
 
-@pytest.mark.parametrize("choices", [[1, 2], [1, 2, 9], ["a", "b", "c"], [None, 1, 2, 4], [False, True]])
+HUGE = [10**200, 10**210, 10**220]
+
+
+@pytest.mark.parametrize(
+    "choices", [[1, 2], [1, 2, 9], ["a", "b", "c"], [None, 1, 2, 4], [False, True], HUGE, [-n for n in HUGE]]
+)
 def test_what_follows_other_choices_is_not_known(choices):
     for end in ("low", "high"):
         with pytest.raises(ValueError, match="add choices"):

@@ -1,5 +1,7 @@
 """Searches over settings of the workload: `workload.NAME` in a variant's `search`."""
 
+from dataclasses import replace
+
 import pytest
 from hooke.catalogue.expand import experiment_warnings
 from hooke.catalogue.joined import offer_of
@@ -7,9 +9,9 @@ from hooke.catalogue.offers import here
 from hooke.catalogue.searched import check_search
 from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.comparison.effort import trained
-from hooke.errors import SpecError
+from hooke.errors import Fault, SpecError
 from hooke.spec.specification import Variant, WorkloadChoice, fingerprint
-from hooke.tuning.optuna_search import installed
+from hooke.tuning.optuna_search import installed, remembered
 from hooke.tuning.plan import Earlier, Plan, Tried
 from hooke.tuning.search import TrialKey, TrialResult
 from hooke.tuning.settings import edges
@@ -249,3 +251,35 @@ def test_settings_of_the_workload_that_simulated_time_does_not_price(variants, t
         warnings = experiment_warnings(made.spec, made.first().runs)
         assert [each.pointer for each in warnings if "every setting of the workload" in each.message] == expected
         assert (len(set(trained(made.spec).values())) > 1) == bool(told)
+
+
+class Smaller:
+    """A workload with which fewer hashes can run."""
+
+    def __init__(self, before, source):
+        self._before, self.hash = before, source
+
+    def resolve(self, values, *prefix):
+        resolved, faults = self._before.resolve(values, *prefix)
+        return resolved, faults + [Fault("/hashes", "too many")] * (values.get("hashes", 0) > 6)
+
+
+@pytest.mark.skipif(not installed(), reason="needs Optuna")
+def test_proposals_are_not_those_of_another_workload():
+    """A process that plans remembers them; trials and their order may be the same elsewhere."""
+    chosen = Variant.model_validate(SLIDE | {"search": {**STILL, "lr": None, "workload.hashes": HASHES}})
+    method, workload = here().algorithms["sgd"], here().workloads["xmlc-mlp"]
+    first = offer_of(chosen, method, workload, WorkloadChoice.model_validate(DOCUMENT["workload"]))
+    tried = [first.resolve({"workload.hashes": hashes})[0] for hashes in (3, 5)]
+    (most, *_) = sorted((each["workload.hashes"] for each in _remembered(chosen, first, tried)), reverse=True)
+    assert most > 6
+    few = first.chosen.model_copy(update={"parameters": {"labels": 20}})
+    for changed in (
+        replace(first, workload=Smaller(workload, "0" * 64)),
+        replace(first, workload=Smaller(workload, workload.hash), chosen=few),
+    ):
+        assert all(each["workload.hashes"] <= 6 for each in _remembered(chosen, changed, tried))
+
+
+def _remembered(chosen, made, tried):
+    return remembered("tpe", 3, chosen, made, 1, tried, [2, 1])
