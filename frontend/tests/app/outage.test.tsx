@@ -74,7 +74,12 @@ describe("after an outage", () => {
     await screen.findByText("Comparison 7");
     await live();
     client.setConfig({ fetch: withPatience(300) });
-    onTestFinished(() => void client.setConfig({ fetch: withPatience() }));
+    // else the page would take the stream for broken, and ask for everything anew
+    const beats = setInterval(() => server.write("event: heartbeat\ndata: {}\n\n"), 1000);
+    onTestFinished(() => {
+      clearInterval(beats);
+      client.setConfig({ fetch: withPatience() });
+    });
     server.on("GET /experiments", () => new Promise(() => undefined));
     const before = server.askedFor("GET /experiments").length;
     server.send("experiment", { id: "exp_7" }, 5);
