@@ -1,9 +1,10 @@
 import { type Query, QueryCache, QueryClient } from "@tanstack/react-query";
+import { withPatience } from "@/lib/api/patience";
 import { statusOf, worthRetrying } from "@/lib/api/problem";
 import { client } from "@/lib/client/client.gen";
 import { signedOut } from "./session";
 
-client.setConfig({ baseUrl: "" }); // the server that served this page
+client.setConfig({ baseUrl: "", fetch: withPatience() }); // the server that served this page
 
 /**
  * Keep what a query without data has failed with while it is asked again, as long as somebody shows it: it would forget

@@ -1,5 +1,7 @@
 import { act, screen, waitFor } from "@testing-library/react";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { withPatience } from "@/lib/api/patience";
+import { client } from "@/lib/client/client.gen";
 import { CLUSTERS, openForm, refill, settled } from "../new-experiment/form";
 import { openApp } from "../support/app";
 import { PLAN } from "../support/fixtures/catalogue";
@@ -64,6 +66,29 @@ describe("after an outage", () => {
     server.on("GET /experiments", { items: [summary(8)], next_cursor: null });
     server.breakStreams();
     expect(await screen.findByText("Comparison 8")).toBeVisible();
+  });
+
+  it("what hangs on a connection that is dead holds up nothing for long, though events come", async () => {
+    server.on("GET /experiments", LIST);
+    const { live } = openApp(server, "/");
+    await screen.findByText("Comparison 7");
+    await live();
+    client.setConfig({ fetch: withPatience(300) });
+    // else the page would take the stream for broken, and ask for everything anew
+    const beats = setInterval(() => server.write("event: heartbeat\ndata: {}\n\n"), 1000);
+    onTestFinished(() => {
+      clearInterval(beats);
+      client.setConfig({ fetch: withPatience() });
+    });
+    server.on("GET /experiments", () => new Promise(() => undefined));
+    const before = server.askedFor("GET /experiments").length;
+    server.send("experiment", { id: "exp_7" }, 5);
+    await waitFor(() => expect(server.askedFor("GET /experiments").length).toBe(before + 1));
+    server.on("GET /experiments", { items: [summary(8)], next_cursor: null });
+    expect(await screen.findByText("Comparison 8")).toBeVisible();
+    server.on("GET /experiments", { items: [summary(9)], next_cursor: null });
+    server.send("experiment", { id: "exp_7" }, 6);
+    expect(await screen.findByText("Comparison 9")).toBeVisible();
   });
 
   it("the form is checked again by itself, and can be started", async () => {

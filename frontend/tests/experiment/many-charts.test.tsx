@@ -1,9 +1,13 @@
 /** What must not be done for every chart, nor at every movement of the pointer. */
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { EventSource } from "eventsource";
 import { Profiler } from "react";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { makeQueryClient } from "@/app/query-client";
+import { bandsOptions } from "@/features/experiment/asked";
 import { MetricChart } from "@/features/experiment/metric-chart";
 import type { BandAnswer } from "@/lib/client/types.gen";
+import { EventStream } from "@/lib/events/event-stream";
 import { frame, show } from "../support/app";
 import { band, experiment } from "../support/fixtures/experiment";
 import { outOfView } from "../support/near";
@@ -145,6 +149,19 @@ it("a chart that comes near again asks for what has changed meanwhile, and for n
   expect(asked("train_loss")).toBe(1);
   see(parent, true);
   await waitFor(() => expect(asked("train_loss")).toBe(2));
+});
+
+it("a chart that was shown before is read anew when its page is opened again", async () => {
+  const see = outOfView();
+  answerLoss(loss);
+  const queries = makeQueryClient();
+  const { queryKey } = bandsOptions("exp_7", "clock", ["train_loss"]);
+  queries.setQueryData(queryKey, loss(), { updatedAt: Date.now() - 60_000 });
+  const stream = new EventStream(`${server.url}/api/v1/events`, (url) => new EventSource(url));
+  await openExperiment(server, "/experiments/exp_7?more=train_loss", { queries, stream });
+  expect(asked("train_loss")).toBe(0);
+  see((await screen.findByTestId("chart-train_loss")).parentElement as HTMLElement, true);
+  await waitFor(() => expect(asked("train_loss")).toBe(1));
 });
 
 it("the seeds behind a curve are asked for once no curve is on its way", async () => {

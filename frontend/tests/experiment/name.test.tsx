@@ -1,5 +1,6 @@
 import { screen, waitFor } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
+import { frame } from "../support/app";
 import { experiment } from "../support/fixtures/experiment";
 import { me } from "../support/fixtures/people";
 import { apiServer, Refusal } from "../support/server";
@@ -86,6 +87,25 @@ describe("the name of an experiment", () => {
     await waitFor(() => expect(screen.queryByTestId("new-name")).toBeNull());
   });
 
+  it("stays where Escape is pressed while it is found out what has been changed meanwhile", async () => {
+    const { user, idle } = await open();
+    await user.click(screen.getByTestId("rename"));
+    await user.clear(await field());
+    await user.keyboard("mine");
+    let tell: (now: ReturnType<typeof experiment>) => void = () => undefined;
+    server.on("GET /experiments/*", new Promise((now) => (tell = now)));
+    server.on("PATCH /experiments/*", new Refusal(412, "its revision is 4"));
+    const before = server.askedFor("GET /experiments/*").length;
+    await user.keyboard("{Enter}");
+    await waitFor(() => expect(server.askedFor("GET /experiments/*").length).toBe(before + 1));
+    await user.keyboard("{Escape}");
+    await waitFor(() => expect(screen.queryByTestId("new-name")).toBeNull());
+    tell(experiment({ starred: true, revision: 4 }));
+    await idle();
+    await frame();
+    expect(asked()).toHaveLength(1);
+  });
+
   it("says why it could not be changed, and keeps what was typed", async () => {
     const { user } = await open();
     server.on("PATCH /experiments/*", new Refusal(403, "It belongs to ada."));
@@ -108,8 +128,10 @@ describe("the name of an experiment", () => {
 
   it("is that of its user and of operators to change", async () => {
     server.on("GET /me", me("researcher"));
-    await open();
+    await open("/experiments/exp_7#rename");
     await waitFor(() => expect(screen.getByTestId("rename")).toBeDisabled());
+    expect(screen.queryByTestId("new-name")).toBeNull();
+    expect(title()).toHaveTextContent(/^Digits, three ways$/);
   });
 
   it("that another tab gives is shown", async () => {

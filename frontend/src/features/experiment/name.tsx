@@ -7,6 +7,7 @@ import { readExperimentOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { useChange } from "@/lib/keeping/use-change";
 import { Allowed } from "@/lib/people/allowed";
+import { useRefusal } from "@/lib/people/use-me";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./experiment.module.css";
 
@@ -16,7 +17,8 @@ const LONGEST = 120;
 
 /** What the experiment is called, as the title of its page; those who may change it do so in its place. */
 export function Name({ experiment }: { experiment: ExperimentView }) {
-  const [editing, setEditing] = useState(false);
+  const [wanted, setEditing] = useState(false);
+  const editing = useRefusal("researcher", experiment.user) === undefined && wanted;
   const pencil = useRef<HTMLButtonElement>(null);
   const asked = useLocation({ select: ({ hash }) => hash === "rename" }); // by the command palette
   const navigate = route.useNavigate();
@@ -78,12 +80,17 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
   const [typed, setTyped] = useState(experiment.name);
   const [fault, setFault] = useState<string>();
   const field = useRef<HTMLInputElement>(null);
+  const left = useRef(false);
   const client = useQueryClient();
   const change = useChange();
   const name = typed.trim();
   useEffect(() => {
     field.current?.focus();
     field.current?.select();
+    left.current = false;
+    return () => {
+      left.current = true;
+    };
   }, []);
   const latest = () =>
     client.fetchQuery({ ...readExperimentOptions({ path: { experiment_id: before.id } }), staleTime: 0 });
@@ -101,11 +108,15 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
         onError: (error) => {
           if (statusOf(error) !== 412) return refused(error);
           latest().then((now) => {
+            if (left.current) return; // its name is to stay
             setBefore(now);
             const renamed = now.name !== of.name;
             if (again && !renamed) return save(now, false); // something else was changed: a star, a tag
-            const what = renamed ? `renamed it: it is “${now.name}” now` : "changed it";
-            setFault(`Someone else has ${what}. Save again to replace that.`);
+            setFault(
+              renamed
+                ? `Someone else has renamed it: it is “${now.name}” now. Save again to replace that.`
+                : "It is being changed by others. Save again.",
+            );
           }, refused);
         },
       },

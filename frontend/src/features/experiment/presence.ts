@@ -1,5 +1,7 @@
 /** Whether something is in view: for those who ask when it matters, and for those who are to be told. */
 export class Presence {
+  /** From when on it is shown, ms since 1970. */
+  readonly since = Date.now();
   private readonly listeners = new Set<() => void>();
 
   constructor(private now: boolean) {}

@@ -93,11 +93,11 @@ export function useFurther(id: string) {
   return useQuery(listMetricsOptions({ path: { experiment_id: id } }));
 }
 
-/** What is in view is read with every change, all else once. It comes and goes without a render. */
+/** What is in view is read with every change, all else once since it is shown. It comes and goes without a render. */
 export const isWanted =
   (presence: Presence) =>
-  ({ state }: { state: { data: unknown } }): boolean =>
-    presence.is() || state.data === undefined;
+  ({ state }: { state: { dataUpdatedAt: number } }): boolean =>
+    presence.is() || state.dataUpdatedAt < presence.since;
 
 /** The key of all bands of an experiment. */
 export function bandsKey(id: string) {
