@@ -118,6 +118,12 @@ def _kinds(page: Page) -> None:
     page.locator("[data-testid=plan][data-settled=true]").wait_for()
 
 
+def _speeds(page: Page) -> None:
+    page.get_by_test_id("add-virtual-cluster").click()
+    page.get_by_role("menuitem", name="With the speeds of a run").click()
+    page.get_by_label("Network").wait_for()
+
+
 def _change(page: Page) -> None:
     page.locator('[data-field="/evaluation/every"]').fill("1000")
     page.locator('[data-field="/clusters/0/seeds"]').fill("5")
@@ -209,6 +215,7 @@ SCREENS = (
     Screen("new-extension", "/new?extend={full}", "[data-testid=present-variants]", _extend),
     Screen("new-clone", "/new?clone={full}", "[data-testid=plan][data-settled=true]"),
     Screen("new-kinds", "/new", "[data-testid=form]", _kinds),
+    Screen("new-speeds", "/new", "[data-testid=form]", _speeds),
     Screen("experiment", "/experiments/{full}", "[data-testid=run-row]"),
     Screen("experiment-seeds", "/experiments/{full}?seeds=each&group=variant", "[data-testid=run-group]"),
     Screen(
