@@ -1,4 +1,11 @@
-import { type Query, QueryCache, QueryClient } from "@tanstack/react-query";
+import {
+  type InvalidateOptions,
+  type InvalidateQueryFilters,
+  type Query,
+  QueryCache,
+  QueryClient,
+  type QueryKey,
+} from "@tanstack/react-query";
 import { withPatience } from "@/lib/api/patience";
 import { statusOf, worthRetrying } from "@/lib/api/problem";
 import { client } from "@/lib/client/client.gen";
@@ -22,6 +29,21 @@ function keepFaults(queries: QueryCache): void {
   });
 }
 
+/** As the library's, which leaves a first load that is on its way alone, although its answer may lack what has just changed. */
+class Queries extends QueryClient {
+  override async invalidateQueries<Key extends QueryKey>(
+    filters?: InvalidateQueryFilters<Key>,
+    options?: InvalidateOptions,
+  ): Promise<void> {
+    if (options?.cancelRefetch !== false && filters?.refetchType !== "none") {
+      const loads = this.getQueryCache().findAll({ ...filters, fetchStatus: "fetching" } as object);
+      const first = loads.filter((query) => query.state.data === undefined && query.isActive());
+      await Promise.all(first.map((query) => query.cancel({ revert: true, silent: true })));
+    }
+    return super.invalidateQueries(filters, options);
+  }
+}
+
 /** What every query does: retry what may pass, keep what the stream has not called stale, notice a 401. */
 export function makeQueryClient(): QueryClient {
   const queryCache = new QueryCache({
@@ -31,7 +53,7 @@ export function makeQueryClient(): QueryClient {
     onSuccess: () => signedOut(false),
   });
   keepFaults(queryCache);
-  return new QueryClient({
+  return new Queries({
     queryCache,
     defaultOptions: {
       queries: {
