@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.slide.conditions import RANDOM, SLIDE
+from benchmarks.slide.conditions import BESIDE, RANDOM, SLIDE
+from benchmarks.slide.spaces import alike
 
 Record = Mapping[str, Any]
 
@@ -13,42 +14,55 @@ Record = Mapping[str, Any]
 def table(records: Sequence[Record]) -> str:
     """Return, trial by trial, what the target took hashing and random sets in samples; empty without both.
 
-    The trials of all layers are points of one sequence, so that those of one number have one learning rate.
+    The trials of all layers are points of one sequence, so that those of one number have one learning rate, and
+    one number of labels beside those of the batch where that is searched. Others are left out.
     """
     last = _last(records)
     kinds = sorted({layer for layer, _ in last if layer.startswith(SLIDE)})
-    both = sorted(
-        trial
-        for layer, trial in last
-        if layer == RANDOM and any(_met(last.get((each, trial))) for each in (RANDOM, *kinds))
-    )
+    pairs = {
+        trial: (record, [_beside(record, last.get((kind, trial))) for kind in kinds])
+        for (layer, trial), record in last.items()
+        if layer == RANDOM
+    }
+    both = [(random, hashed) for random, hashed in pairs.values() if any(map(_met, (random, *hashed)))]
     if not kinds or not both:
         return ""
-    rates = {trial: last[RANDOM, trial]["setting"]["lr"] for trial in both}
+    sized = any(BESIDE in random["setting"] for random, _ in both)
+    heads = ["learning rate", *["labels beside those of the batch"] * sized, RANDOM, *kinds]
     return "\n".join(
         [
-            "Samples to the target in trials with one learning rate: of each trial the one run with its largest "
-            "budget. Behind it the labels that tables alone gave to a step, and which share of the 5 best labels "
-            "is found in the tables (recall):",
+            f"Samples to the target in trials with one learning rate{' and sets of one size' * sized}: of each "
+            "trial the one run with its largest budget. Behind it the labels that tables alone gave to a step, "
+            "and which share of the 5 best labels is found in the tables (recall):",
             "",
-            f"| learning rate | {RANDOM} | {' | '.join(kinds)} |",
-            "|---|---|" + "---|" * len(kinds),
+            f"| {' | '.join(heads)} |",
+            "|" + "---|" * len(heads),
             *(
-                f"| {rates[trial]:.3g} | {_samples(last.get((RANDOM, trial)))} | "
-                f"{' | '.join(_hashed(last.get((kind, trial))) for kind in kinds)} |"
-                for trial in sorted(both, key=lambda trial: rates[trial])
+                f"| {' | '.join([*_alike(random['setting']), _samples(random), *map(_hashed, hashed)])} |"
+                for random, hashed in sorted(both, key=lambda pair: float(pair[0]["setting"]["lr"]))
             ),
         ]
     )
 
 
+def _alike(setting: Mapping[str, Any]) -> list[str]:
+    """Return the cells of what the trials of a row have in common."""
+    return [f"{setting['lr']:.3g}", *([f"{setting[BESIDE]:,}"] if BESIDE in setting else [])]
+
+
+def _beside(random: Record, hashed: Record | None) -> Record | None:
+    """Return a trial of hashing that has learning rate and size of one of random sets; else none."""
+    return hashed if hashed is not None and alike(random, hashed) else None
+
+
 def ratios(records: Sequence[Record]) -> list[float]:
-    """Return the samples of trials of hashing over those of random sets with the same learning rate."""
+    """Return the samples of trials of hashing over those of random sets with the same learning rate and size."""
     last = _last(records)
+    pairs = [(last[RANDOM, trial], found) for (_, trial), found in last.items() if (RANDOM, trial) in last]
     return [
-        record["result"]["samples_to_target"] / last[RANDOM, trial]["result"]["samples_to_target"]
-        for (layer, trial), record in last.items()
-        if layer.startswith(SLIDE) and _met(record) and _met(last.get((RANDOM, trial)))
+        hashed["result"]["samples_to_target"] / random["result"]["samples_to_target"]
+        for random, hashed in pairs
+        if hashed["layer"].startswith(SLIDE) and alike(random, hashed) and _met(hashed) and _met(random)
     ]
 
 

@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks.slide.conditions import PROBLEMS
 from benchmarks.slide.page import Record, hashing, rows, unit_of, verdict_of, verdicts
+from benchmarks.slide.spaces import spaces_of
 
 
 def tables(sections: Mapping[tuple[str, str, str], Sequence[Record]]) -> list[str]:
-    """Return a table of the problems beside each other, for each size and machine that has several."""
-    of: dict[tuple[str, str], dict[str, Sequence[Record]]] = defaultdict(dict)
+    """Return a table of the problems beside each other, for each size, machine and spaces that have several."""
+    of: dict[tuple[str, str, int], dict[str, Sequence[Record]]] = defaultdict(dict)
     for (problem, size, machine), own in sorted(sections.items()):
-        of[size, machine][problem] = own
-    return [_compared(*at, found) for at, found in sorted(of.items()) if len(found) > 1]
+        of[size, machine, spaces_of(own[0])][problem] = own
+    return [_compared(*at[:2], found) for at, found in sorted(of.items()) if len(found) > 1]
 
 
 def _compared(size: str, machine: str, found: Mapping[str, Sequence[Record]]) -> str:

@@ -12,16 +12,24 @@ from hooke.spec.spaces import Space
 from hooke.spec.specification import Variant
 from hooke.tuning.settings import settings
 from hooke.workloads.xmlc_mlp import PLANTED, XmlcMlp
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 REAL = "finna-yso-en"
 """Name of the real records; PLANTED is that of the generated problem."""
 
 BATCH = 128
 ACTIVE = 1000
-"""Negatives of `sampled`, active set of `random-active` and `slide`."""
+"""Negatives of `sampled`, active set of `random-active` and `slide`, where no size is searched."""
 OPTIMIZER: dict[str, Any] = {"optimizer": "row-adagrad", "weight_decay": 0.0}
-RATES = Space(low=0.01, high=1.0, scale="log")
+SPACES = 2
+"""Number of the search spaces, part of every record: runs of others are not mixed with those of these. Records
+without one are of the first, which did not search the size of a set (decision 151)."""
+RATES = Space(low=0.016, high=0.16, scale="log")
+BESIDE, DRAWN = "beside", "drawn"
+"""Searched: the labels of a set beside those of the batch; of these, the share that `slide` draws uniformly."""
+SET = {BESIDE: Space(low=30, high=1000, scale="log", integer=True)}
+OF_TABLES = {DRAWN: Space(low=0.3, high=0.7)}
+"""A share of the labels beside those of the batch, so that tables have room in sets of any size."""
 QUIET = 0.1
 """Largest share of the processors' time that other programs may use for times to be reported."""
 CLEARED = ("12af5dfb6a",)
@@ -42,6 +50,8 @@ class Problem:
     """P@1 on the validation part."""
     every: int
     """Samples between evaluations: a small part of what the fastest layer needs to the target."""
+    own: int
+    """Labels of a batch of BATCH, the mean: what the layer `in-batch` computes."""
     about: str = ""
     """A sentence on what it is; for the page."""
 
@@ -69,6 +79,7 @@ PROBLEMS = {
             21_025,
             0.08,
             16_000,
+            302,
         ),
         Problem(
             PLANTED,
@@ -77,6 +88,7 @@ PROBLEMS = {
             21_025,
             0.78,
             2_000,
+            315,
             "A generated problem with as many labels and features as the real records: every label has 16 "
             "features of its own, of which its items show half, among others that mean nothing; frequencies "
             "of labels follow Zipf's law, so that whoever always names the most frequent one has a P@1 of 32%. "
@@ -95,6 +107,13 @@ SIZES = {
 }
 
 
+class OfSet(BaseModel):
+    """What is searched of a set, under the names BESIDE and DRAWN; settings of the workload follow from it."""
+
+    beside: int = Field(ACTIVE - 300, ge=1, description="Labels of a set beside those of the batch.")
+    drawn: float = Field(0.5, ge=0, le=1, description="Share of them that `slide` draws uniformly.")
+
+
 @dataclass(frozen=True)
 class Layer:
     """An output layer as it takes part: settings that are given, and parameters that are searched."""
@@ -102,13 +121,16 @@ class Layer:
     name: str
     given: Mapping[str, Any] = field(default_factory=dict)
     search: Mapping[str, Space] = field(default_factory=dict)
-    """Spaces of its own parameters instead of those that the workload declares."""
+    """Spaces of its own parameters, beside or instead of those that the workload declares."""
 
     @property
     def spaces(self) -> dict[str, Space]:
-        """Return the spaces of its own parameters."""
+        """Return the spaces of its own parameters, that of the size first: trials of one number have one size."""
         declared = XmlcMlp.spaces_at(XmlcMlp.model_validate(self.given).model_dump())
-        return {name: space.model_copy(update={"when": {}}) for name, space in {**declared, **self.search}.items()}
+        declared = {name: space for name, space in declared.items() if name not in ("active", "uniform_share")}
+        sized = SET if "active" in self.given else {}
+        own = {**sized, **declared, **self.search}
+        return {name: space.model_copy(update={"when": {}}) for name, space in own.items()}
 
     @property
     def offer(self) -> ClassAlgorithmOffer:
@@ -128,16 +150,29 @@ class Layer:
         """Return the searched parameters of a setting."""
         return {name: setting[name] for name in ("lr", *self.spaces)}
 
+    def workload_settings(self, problem: Problem, setting: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of the workload that a setting means on a problem.
+
+        `sampled` draws the labels beside those of the batch; other sets have the labels of a batch and these in
+        all. A batch with more labels than the mean leaves fewer beside them, and may leave none; none fails.
+        """
+        own = {name: setting[name] for name in self.spaces if name not in (BESIDE, DRAWN)}
+        if BESIDE in self.spaces:
+            of_batch = 0 if self.given["output"] == "sampled" else problem.own
+            own["active"] = of_batch + setting[BESIDE]
+        if DRAWN in self.spaces:
+            own["uniform_share"] = round(setting[DRAWN] * setting[BESIDE] / own["active"], 4)
+        return {**self.given, **own}
+
     def document(
         self, problem: Problem, setting: Mapping[str, Any], samples: int, seed: int, threads: int
     ) -> dict[str, Any]:
         """Return the run with a setting; `samples` below the budget of the size: of a trial."""
-        own = {name: setting[name] for name in self.spaces}
-        rates = {name: value for name, value in setting.items() if name not in own}
+        rates = {name: value for name, value in setting.items() if name not in self.spaces}
         return {
             "schema": "hooke.run/1",
             "workload": {"name": "xmlc-mlp", "parameters": dict(problem.parameters)},
-            "workload_settings": {**self.given, **own},
+            "workload_settings": self.workload_settings(problem, setting),
             "algorithm": {"name": "sgd", "parameters": rates},
             "batch": BATCH,
             "seed": seed,
@@ -151,8 +186,9 @@ class Layer:
 
 
 def _joined(kind: type[Algorithm], spaces: Mapping[str, Space]) -> type[Algorithm]:
-    """Return a method with parameters of the workload as its own."""
-    fields = {name: XmlcMlp.model_fields[name] for name in spaces}
+    """Return a method with parameters of the workload, and those of the set, as its own."""
+    known = {**XmlcMlp.model_fields, **OfSet.model_fields}
+    fields = {name: known[name] for name in spaces}
     own: dict[str, Any] = {
         "__module__": __name__,
         "__doc__": kind.__doc__,
@@ -188,9 +224,7 @@ SLIDE = "slide"
 """Of SimHash; layers with other hash functions have names that begin with it."""
 DWTA = "slide, dwta"
 RANDOM = "random-active"
-ROOM = {"uniform_share": Space(low=0.3, high=0.6)}
-"""A batch has about 300 labels: with more uniform ones than that, tables have nothing to add (decision 140)."""
-OF_DWTA = {**ROOM, "tables": Space(choices=[16, 32, 64, 128])}
+OF_DWTA = {**OF_TABLES, "tables": Space(choices=[16, 32, 64, 128])}
 """A hash of DWTA has three bits and one of SimHash one; its tables take as many candidates from 3 to 6 hashes as
 those of SimHash from 7 to 14 (decision 106)."""
 LAYERS = {
@@ -201,7 +235,7 @@ LAYERS = {
         Layer("sampled, log-uniform", {"output": "sampled", "active": ACTIVE, "distribution": "log-uniform"}),
         Layer(RANDOM, {"output": "random-active", "active": ACTIVE}),
         Layer("in-batch", {"output": "in-batch"}),
-        Layer(SLIDE, {"output": "slide", "active": ACTIVE}, ROOM),
+        Layer(SLIDE, {"output": "slide", "active": ACTIVE}, OF_TABLES),
         Layer(DWTA, {"output": "slide", "active": ACTIVE, "hash_family": "dwta"}, OF_DWTA),
     )
 }

@@ -144,7 +144,8 @@ def _train(bench: Bench, cell: Train) -> None:
     problem, most = PROBLEMS[REAL], SIZES["first"].samples
     setting = dict(chosen(cell.layer))
     lr = cell.lr or setting["lr"]
-    own = hashed(cell) or {name: value for name, value in setting.items() if name != "lr"}
+    without = ["lr", *["active"] * (cell.batch > BATCH)]  # of which a set has six times as many labels
+    own = hashed(cell) or {name: value for name, value in setting.items() if name not in without}
     workload = on_records(cell.layer, cell.batch, own)
     bench.network(cell, workload, lr, cell.seed + 100).seconds(3)  # warms up, with other weights
     gc.collect()
@@ -188,10 +189,13 @@ def _scale(bench: Bench, cell: Scale) -> None:
 
 
 def chosen(layer: str) -> Mapping[str, Any]:
-    """Return the setting of a layer that `compare` has found on the real records, from the published runs."""
+    """Return rate and settings of the workload that `compare` has found for a layer on the real records."""
+    given = LAYERS[layer].given
     for record in read(ROOT / "docs" / "results" / DATA / RUNS):
         if (record["problem"], record["layer"]) == (REAL, layer) and record["rung"] is None:
-            return dict(record["setting"])
+            settings = record["document"]["workload_settings"]
+            own = {name: value for name, value in settings.items() if given.get(name) != value}
+            return {"lr": record["setting"]["lr"], **own}
     raise ValueError(f"no published run of {layer} on {REAL}: its setting is not known")
 
 

@@ -88,10 +88,10 @@ def _runs(found: Sequence[Record]) -> Iterator[str]:
     if not of:
         return
     yield (
-        f"{PROBLEMS[REAL].title}: to P@1 {target(found):.1%}, batches of {BATCH}, each layer with the setting of "
-        "the comparison above, and `slide` also with tables for which that one had no space. Settings were chosen "
-        "on two cores, by seconds: another machine might choose others. After a few steps of another seed, which "
-        "compile and warm up; evaluation off the clock."
+        f"{PROBLEMS[REAL].title}: to P@1 {target(found):.1%}, batches of {BATCH}, each layer with the setting "
+        "that the comparison had chosen when this was measured, and `slide` also with tables for which it had no "
+        "space. Settings were chosen on two cores, by seconds: another machine might choose others. After a few "
+        "steps of another seed, which compile and warm up; evaluation off the clock."
     )
     yield ""
     yield "| place | layer | learning rate | seconds to the target, by seed | samples to it | samples/s |"

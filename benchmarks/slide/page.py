@@ -14,21 +14,21 @@ from hooke.comparison.wording import short
 from benchmarks import speed
 from benchmarks.evidence.machine import title_of
 from benchmarks.slide import alike
-from benchmarks.slide.conditions import ACTIVE, BATCH, PROBLEMS, QUIET, SLIDE, known_of, left_out
+from benchmarks.slide.conditions import BATCH, PROBLEMS, QUIET, SLIDE, known_of, left_out
+from benchmarks.slide.spaces import size_of, told
 
 Record = Mapping[str, Any]
 TESTED = ("p_at_3", "p_at_5", "psp_at_1", "psp_at_5")
 INTRODUCTION = f"""\
 How the comparison is made, on one worker with batches of {BATCH} and row-wise Adagrad:
 
-- Output layers are those of `xmlc-mlp` ([wide outputs](../wide-outputs.md)). `sampled` has {ACTIVE} negatives
-  beside the labels of the batch, `random-active` and `slide` have {ACTIVE} labels in all. Evaluation is exact,
-  over all labels, off the clock.
+- Output layers are those of `xmlc-mlp` ([wide outputs](../wide-outputs.md)). Every set has the labels of the
+  batch; in that of `slide` labels from tables fill what the uniform ones leave. Evaluation is exact, over all
+  labels, off the clock.
 - Every layer has the same number of trials with the same budgets by successive halving: settings are points of one
-  scrambled sequence in its space ([tuning](../tuning.md)), the learning rate from 0.01 to 1 for all, and for
-  `slide` also hashes per table (7 to 14 of SimHash; 3 to 6 of DWTA, of three bits each), tables (8 to 64; 16 to
-  128) and the uniform share of the active set (0.3 to 0.6), beside the labels of the batch; labels from tables
-  fill what is left. With so few trials, a verdict is on the settings that were found.
+  scrambled sequence in its space ([tuning](../tuning.md)), so that trials of one number have one learning rate in
+  all layers. What is searched is said for each problem. With so few trials, a verdict is on the settings that were
+  found.
 - Trials are judged on the validation part by the time to the target (P@1), and their seeds are in no result; the
   best setting is measured on fresh seeds.
 - *Hashing* is, of several kinds of hash functions, the one that came first, and so has more trials than any other
@@ -176,7 +176,7 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
     found = rows(records, unit)
     said = verdicts(found, unit, hashing(found))
     reported = [record for record in records if record["rung"] is None]
-    told = f"verdict over {hashing(found) or SLIDE}" + ", samples" * (unit != "seconds")
+    over = f"verdict over {hashing(found) or SLIDE}" + ", samples" * (unit != "seconds")
     lines = [
         f"## {problem.title}",
         "",
@@ -184,10 +184,10 @@ def _section(problem_name: str, size: str, machine: str, records: Sequence[Recor
         f"{problem.parameters['validation_items']:,} validation items. {records[0]['trials']} trials per layer, "
         f"{len({r['seed'] for r in reported})} "
         f"reported seeds, size `{size}`; {len(records)} runs. Commit "
-        f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)} "
+        f"{', '.join(sorted({r['commit'] for r in records}))}. {_pace(records)} {told(records)} "
         f"{known_of(r['commit'] for r in records)}".rstrip(),
         "",
-        HEADER.format(unit=unit, verdict=told),
+        HEADER.format(unit=unit, verdict=over),
         *(row.line(unit, verdict_of(name, said)) for name, row in found.items()),
     ]
     hashed = [row for name, row in found.items() if name.startswith(SLIDE)]
@@ -231,7 +231,8 @@ def idle(row: Row) -> float:
     """Return the labels of a step where those of the batch and the uniform ones left tables no room; else 0."""
     results = [run["result"] for run in row.runs.values()]
     active, retrieved = (_known(_last(r, name) for r in results) for name in ("active_labels", "retrieved_labels"))
-    none = max(retrieved) < 1 if retrieved else bool(active) and min(active) > ACTIVE
+    most = max(map(size_of, row.runs.values()), default=0)
+    none = max(retrieved) < 1 if retrieved else bool(active) and min(active) > most
     return statistics.fmean(active) if none else 0.0
 
 

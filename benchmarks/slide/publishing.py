@@ -9,10 +9,13 @@ from typing import Any
 
 from benchmarks.slide import scaling_page, speed_page
 from benchmarks.slide.page import page
+from benchmarks.slide.spaces import spaces_of
 
 PAGE, DATA = "slide.md", "slide"
 RUNS, MAP, WIRE, DEVICE = "runs.jsonl", "map.jsonl", "wire.jsonl", "device.jsonl"
 SPEED, THREADS = "speed.jsonl", "threads.jsonl"
+RUN = "problem", "size"
+"""What the records of a comparison have in common."""
 ON_DEVICE = "device"
 """Folder of a store with the results of `device`."""
 
@@ -38,9 +41,10 @@ def publish(
 ) -> Path:
     """Write page and records; new records of a problem and size replace those that it had. Return the page.
 
-    `whole`: results of `speed`; `by_threads`: of `threads`.
+    Those of new search spaces replace all that the problem had of earlier ones. `whole`: results of `speed`;
+    `by_threads`: of `threads`.
     """
-    runs = _merged(read(results / DATA / RUNS), list(measured), ("problem", "size"))
+    runs = _compared(read(results / DATA / RUNS), list(measured))
     cells = _merged(read(results / DATA / MAP), list(mapped), ("problem", "labels", "batch", "layer"))
     sent = _merged(read(results / DATA / WIRE), list(wired), ("key",))
     of_gpu = _with_curves(read(results / DATA / DEVICE), list(beside))
@@ -79,6 +83,14 @@ def _with_curves(old: list[dict[str, Any]], new: list[Mapping[str, Any]]) -> lis
         renewed = [[record.get(name) for name in same] for record in new]
         return [*(each for each in old if [each.get(name) for name in same] not in renewed), *new]
     return new
+
+
+def _compared(old: list[dict[str, Any]], new: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the runs of the comparison; a problem counts as measured anew with its first reported run."""
+    reported = {(each["problem"], each["size"]) for each in new if each["rung"] is None}
+    new = [each for each in new if (each["problem"], each["size"]) in reported]
+    spaces = {each["problem"]: spaces_of(each) for each in new}
+    return _merged([each for each in old if spaces_of(each) >= spaces.get(each["problem"], 0)], new, RUN)
 
 
 def _merged(

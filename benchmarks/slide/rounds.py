@@ -13,7 +13,7 @@ from hooke.catalogue.validation import validate_experiment
 from hooke.tuning.search import Known, Search, TrialKey, TrialResult, rungs, tuning_seeds
 from hooke.tuning.settings import edges
 
-from benchmarks.slide.conditions import LAYERS, TRIAL_TEST_ITEMS, Layer, Problem, Size
+from benchmarks.slide.conditions import LAYERS, SPACES, TRIAL_TEST_ITEMS, Layer, Problem, Size
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Play:
     @cached_property
     def key(self) -> str:
         """Return what identifies a result."""
-        text = json.dumps({"size": self.size.name, "document": self.document}, sort_keys=True)
+        known = {"size": self.size.name, "spaces": SPACES, "document": self.document}
+        text = json.dumps(known, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property

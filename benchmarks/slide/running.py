@@ -17,7 +17,9 @@ from hooke.spec.invariants import faults
 from benchmarks import speed
 from benchmarks.evidence import machine
 from benchmarks.evidence.store import commit, over, write
+from benchmarks.slide.conditions import SPACES
 from benchmarks.slide.rounds import Play, Rounds, following
+from benchmarks.slide.spaces import spaces_of
 
 KEPT = (
     *("state", "diverged", "why", "time_to_target", "samples_to_target", "validation_accuracy", "test_accuracy"),
@@ -36,8 +38,9 @@ class Store:
     folder: Path
 
     def stored(self) -> dict[str, dict[str, Any]]:
-        """Return every stored run by key, with its conditions."""
-        return {path.stem: json.loads(path.read_text()) for path in sorted(self.folder.glob("runs/*.json"))}
+        """Return every stored run of the present search spaces by key, with its conditions."""
+        found = {path.stem: json.loads(path.read_text()) for path in sorted(self.folder.glob("runs/*.json"))}
+        return {key: record for key, record in found.items() if spaces_of(record) == SPACES}
 
     def keep(self, play: Play, result: Mapping[str, Any], before: Mapping[str, float]) -> None:
         """Store a run; one that says nothing of its layer is stored as a failure."""
@@ -47,6 +50,7 @@ class Store:
             "size": play.size.name,
             "target": play.problem.target,
             "trials": play.size.trials,
+            "spaces": SPACES,
             "layer": play.layer.name,
             "trial": play.trial,
             "rung": play.rung,

@@ -8,8 +8,9 @@ from hooke.comparison.verdict import Verdict
 from hooke.comparison.wording import short
 
 from benchmarks.slide.alike import ratios
-from benchmarks.slide.conditions import ACTIVE, BATCH, FULL, PROBLEMS, RANDOM, REAL, SLIDE
+from benchmarks.slide.conditions import BATCH, FULL, PROBLEMS, RANDOM, REAL, SLIDE
 from benchmarks.slide.page import Record, Row, hashing, idle, rows, unit_of, verdicts
+from benchmarks.slide.spaces import of_one_size, size_of
 
 Sections = Mapping[tuple[str, str, str], Sequence[Record]]
 """Records of the comparison by problem, size and machine."""
@@ -85,14 +86,15 @@ def _over_full(sections: Sequence[tuple[str, Sequence[Record]]]) -> str:
 
 
 def _per_sample(sections: Sequence[tuple[str, Sequence[Record]]]) -> Iterator[str]:
-    """Yield what hashing adds per sample: the difference to random active sets of the same size."""
+    """Yield what hashing adds per sample: the difference to random active sets, of the same or a chosen size."""
     for problem, own in sections:
         found = rows(own, unit_of(own))
         if hashing(found) and RANDOM in found:
             alike = ": both have random sets, or nearly so" if idle(found[hashing(found)]) else ""
+            size = "of the same size" if of_one_size(own[0]) else "each with the size that its trials chose"
             yield (
-                f"In samples to that P@1 on {PLACES[problem]}, over `{RANDOM}` of the same size, "
-                f"{_pays(found, RANDOM, 'samples')}{alike}.{_at_one_rate(own)}"
+                f"In samples to that P@1 on {PLACES[problem]}, over `{RANDOM}`{',' * (not of_one_size(own[0]))} "
+                f"{size}, {_pays(found, RANDOM, 'samples')}{alike}.{_at_one_rate(own)}"
             )
 
 
@@ -101,8 +103,9 @@ def _at_one_rate(records: Sequence[Record]) -> str:
     found = sorted(ratios(records))
     if not found:
         return ""
+    size = "" if of_one_size(records[0]) else " and sets of one size"
     return (
-        f" With one learning rate for both it took {found[0]:.2f} to {found[-1]:.2f} times the samples "
+        f" With one learning rate{size} for both it took {found[0]:.2f} to {found[-1]:.2f} times the samples "
         f"({len(found)} trials of one seed)."
     )
 
@@ -114,10 +117,11 @@ def _idle(sections: Sequence[tuple[str, Sequence[Record]]]) -> Iterator[str]:
         names = [f"`{row.name}`" for row in found if idle(row)]
         if names:
             most = max(idle(row) for row in found)
+            size = max(size_of(run) for row in found if idle(row) for run in row.runs.values())
             yield (
                 f"**On {PLACES[problem]} tables added nothing, or nearly so, to the sets of "
                 f"{' and '.join(names)}** as trials chose them: the labels of the batch and the uniform ones were "
-                f"{most:,.0f} in a step, and labels from tables fill a set up to {ACTIVE:,}. The verdicts there "
+                f"{most:,.0f} in a step, and labels from tables fill a set up to {size:,}. The verdicts there "
                 "are on sets that are random, or nearly so, and pay for tables; they say nothing of what is "
                 "retrieved."
             )

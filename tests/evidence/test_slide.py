@@ -6,66 +6,15 @@ import pytest
 from hooke.catalogue.validation import validate_run
 
 from benchmarks.slide import region as module
-from benchmarks.slide.alike import ratios
-from benchmarks.slide.alike import table as alike
 from benchmarks.slide.conditions import CLEARED, DWTA, FULL, LAYERS, PROBLEMS, RANDOM, SIZES, SLIDE, Size
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish, read
 from benchmarks.slide.region import MAPPED, cells, document, steps
 from benchmarks.slide.region import table as region
 from benchmarks.slide.rounds import Rounds, all_rounds, following
+from tests.evidence.compared import FINNA, records, result
 
 FIRST = SIZES["first"]
-FINNA = PROBLEMS["finna-yso-en"]
-FURTHER = {"p_at_3": 0.05, "table_recall": 0.4, "table_stored": 1.0, "active_labels": 1000.0}
-FURTHER |= {"bucket_largest": 90.0, "bucket_mean": 41.0, "table_builds": 5.0, "table_seconds": 0.5}
-
-
-def result(seconds, samples=48_000, missed=False):
-    """A run that met its target in its last evaluation, or missed it; evaluations 1% before one another."""
-    ends = [0.99, 1.0]
-    scored = [{"samples": int(samples * s), "train_seconds": seconds * s, "further": FURTHER} for s in ends]
-    return {
-        "state": "succeeded",
-        "diverged": False,
-        "time_to_target": None if missed else seconds,
-        "samples_to_target": None if missed else samples,
-        "validation_accuracy": 0.08 if missed else 0.11,
-        "test_accuracy": 0.1,
-        "test_further": FURTHER,
-        "samples": samples,
-        "train_seconds": seconds,
-        "evaluations": scored,
-    }
-
-
-def record(layer, seed, seconds, *, rung=None, busy=0.0, **changes):
-    return {
-        "problem": FINNA.name,
-        "size": "first",
-        "target": 0.1,
-        "trials": 6,
-        "layer": layer,
-        "trial": 1,
-        "rung": rung,
-        "seed": seed,
-        "setting": {"lr": 0.123456},
-        "edges": ["lr"],
-        "hardware": {"cpu": "x", "cores": 2, "generation": None, "bf16": "emulated"},
-        "commit": "0",
-        "machine_ms": 2.0,
-        "busy": busy,
-        "result": result(seconds, **changes),
-    }
-
-
-def records(seconds, **changes):
-    """Three seeds of layers with these typical times."""
-    return [
-        record(layer, seed, typical * factor, **changes)
-        for layer, typical in seconds.items()
-        for seed, factor in enumerate((0.97, 1.0, 1.02))
-    ]
 
 
 def test_every_layer_has_the_same_effort():
@@ -75,17 +24,6 @@ def test_every_layer_has_the_same_effort():
     (trials, rungs, seeds), *_ = efforts
     assert (trials, [rung.trials for rung in rungs]) == (6, [6, 3])
     assert not set(seeds) & set(range(FIRST.seeds)), "tuning seeds are in no result"
-
-
-def test_only_slide_searches_tables_and_all_have_one_active_size():
-    hashed = {name: layer for name, layer in LAYERS.items() if name in (SLIDE, DWTA)}
-    assert all(set(layer.spaces) == {"hashes", "tables", "uniform_share"} for layer in hashed.values())
-    assert all(not layer.spaces for name, layer in LAYERS.items() if name not in hashed)
-    assert all(3 <= setting["hashes"] <= 6 for setting in LAYERS[DWTA].trials(16))
-    assert {layer.given["active"] for layer in LAYERS.values() if "active" in layer.given} == {1000}
-    (setting, *_) = LAYERS[SLIDE].trials(6)
-    assert setting.keys() >= {"lr", "hashes", "tables", "uniform_share"}
-    assert setting["weight_decay"] == 0.0
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -277,20 +215,3 @@ def test_records_of_a_commit_with_a_fault_say_so():
     said = "cleared the whole gradient"
     assert said not in page(runs) and said in page([{**each, "commit": known} for each in runs])
     assert said in region([cell]) and said not in region([{**cell, "commit": "0"}])
-
-
-def tried(layer, trial, rate, samples, rung=0, **further):
-    found = record(layer, 1_000_003, 5.0, rung=rung, samples=samples or 1, missed=samples is None)
-    found["result"]["evaluations"][-1]["further"] = {**FURTHER, **further}
-    return {**found, "trial": trial, "setting": {"lr": rate}}
-
-
-def test_trials_at_one_learning_rate_are_beside_each_other():
-    found = [
-        *(tried(RANDOM, 1, 0.08, None), tried(RANDOM, 1, 0.08, 200_000, rung=1), tried(RANDOM, 2, 0.5, None)),
-        *(tried(SLIDE, 1, 0.08, 150_000, retrieved_labels=300.0), tried(SLIDE, 2, 0.5, None)),
-    ]
-    assert ratios(found) == [0.75]  # of the larger budget
-    (row,) = [line for line in alike(found).splitlines() if line.startswith("| 0.")]  # none met the target at 0.5
-    assert row == "| 0.08 | 200,000 | 150,000 (300 labels, recall 40%) |"
-    assert alike([one for one in found if one["layer"] == RANDOM]) == ""
