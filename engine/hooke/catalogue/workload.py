@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hooke.catalogue.parametrized import Parametrized
 from hooke.comm.base import Slice, Vector
@@ -20,6 +20,11 @@ from hooke.errors import NotFound
 from hooke.spec.further import FurtherMetric
 from hooke.spec.spaces import Space
 from hooke.spec.specification import Compute, Part
+
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema
 
 
 @dataclass(frozen=True)
@@ -162,13 +167,25 @@ class Workload(Parametrized):
 
     search: ClassVar[Mapping[str, Space | tuple[Space, ...]]] = {}
     """Values that a search may try of parameters that a variant may set: a space, or several with conditions of
-    which one holds at most. A variant names its own spaces; `benchmarks.slide` takes these."""
+    which one holds at most. A variant names its own spaces: these are in the schema, for the form to propose."""
 
     @classmethod
     def spaces_at(cls, values: Mapping[str, Any]) -> dict[str, Space]:
         """Return the space of each parameter whose conditions hold for these values."""
-        several = {name: (each if isinstance(each, tuple) else (each,)) for name, each in cls.search.items()}
+        several = _several(cls.search)
         return {name: space for name, some in several.items() for space in some if space.applies(values)}
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the JSON schema, in which a parameter has its spaces, with their conditions, as `search`."""
+        schema = handler(core_schema)
+        fields = handler.resolve_ref_schema(schema).get("properties", {})
+        for name, some in _several(cls.search).items():
+            if name in fields:
+                fields[name]["search"] = [space.model_dump(exclude_defaults=True) for space in some]
+        return schema
 
     data_fields: ClassVar[tuple[str, ...]] = ()
     """Parameters that select which files it reads."""
@@ -190,6 +207,11 @@ class Workload(Parametrized):
         """
         del place
         raise NotImplementedError(f"{type(self).__name__} does not define `build`")
+
+
+def _several(search: Mapping[str, Space | tuple[Space, ...]]) -> dict[str, tuple[Space, ...]]:
+    """Return the spaces of each parameter."""
+    return {name: (each if isinstance(each, tuple) else (each,)) for name, each in search.items()}
 
 
 @functools.cache

@@ -20,6 +20,9 @@ TRAINED: dict[str, Any] = {"per_variant": True}
 """Marks the parameters of training, which a variant of an experiment may set."""
 HASHED: dict[str, list[Any]] = {"output": ["slide"]}
 """Where parameters of hash tables count."""
+SAMPLED: dict[str, list[Any]] = {"output": ["sampled"]}
+SETS: dict[str, list[Any]] = {"output": ["random-active", "slide"], "sets": ["batch"]}
+"""Where a set has the labels of the batch among its own: about 300 of 128 items with two or three labels each."""
 SIGNS: dict[str, list[Any]] = {"hash_family": [name for name, bits in BITS.items() if bits == 1]}
 WINNERS: dict[str, list[Any]] = {"hash_family": [name for name, bits in BITS.items() if bits > 1]}
 
@@ -56,6 +59,10 @@ class XmlcMlp(Workload):
         ),
         "tables": Space(choices=[8, 16, 32, 64], when=HASHED),
         "uniform_share": Space(low=0.3, high=0.95, when=HASHED),
+        "active": (
+            Space(low=30, high=1000, scale="log", integer=True, when=SAMPLED),
+            Space(low=330, high=1300, scale="log", integer=True, when=SETS),
+        ),
     }
 
     data: str = Field(

@@ -1,6 +1,6 @@
 import { screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { searchable, searchedParameters } from "@/features/new-experiment/searched";
+import { firstSpace, searchable, searchedParameters } from "@/features/new-experiment/searched";
 import {
   givenAt,
   searchedSettings,
@@ -43,6 +43,35 @@ describe("settings of the workload in a search", () => {
       ["workload.hashes", "Hashes per table", 7],
     ]);
     expect(withSettings(algorithm("sgd", "SGD"), undefined, {})).toEqual(algorithm("sgd", "SGD"));
+  });
+
+  it("begin in the space that the workload declares where its conditions hold", () => {
+    const few = { low: 30, high: 1000, scale: "log", integer: true };
+    const more = { low: 330, high: 1300, scale: "log", integer: true };
+    const properties = {
+      output: { enum: ["full", "sampled", "slide"], default: "full", per_variant: true },
+      sets: { enum: ["batch", "item"], default: "batch", per_variant: true },
+      active: {
+        type: "integer",
+        default: 1000,
+        per_variant: true,
+        search: [
+          { ...few, when: { output: ["sampled"] } },
+          { ...more, when: { output: ["slide"] }, unless: { sets: ["item"] } },
+        ],
+      },
+    };
+    const first = (given: object, own?: object) => {
+      const offered = withSettings(algorithm("sgd", "SGD"), { type: "object", properties }, given, own);
+      const field = searchable({}, offered).find(({ name }) => name === "workload.active");
+      return field && firstSpace(field);
+    };
+    expect(first({}, { output: "sampled" })).toEqual(few);
+    expect(first({ output: "sampled" })).toEqual(few);
+    expect(first({ output: "sampled" }, { output: "slide" })).toEqual(more);
+    const around = { low: 100, high: 10_000, scale: "log", integer: true };
+    expect(first({}, { output: "slide", sets: "item" })).toEqual(around);
+    expect(first({})).toEqual(around);
   });
 
   it("are not searched where the variant gives them a value", () => {

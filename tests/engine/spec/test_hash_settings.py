@@ -14,6 +14,7 @@ from hooke.workloads.xmlc_mlp import XmlcMlp
 from pydantic import ValidationError
 
 SMALL = {"labels": 50, "features": 40, "items": 100, "hidden": 8, "tables": 3, "active": 20}
+WIDE = {"name": "xmlc-mlp", "parameters": {"labels": 2000}}
 
 
 def experiment(search=None, **asked):
@@ -120,3 +121,20 @@ def test_declared_spaces_are_those_of_the_family():
     assert (declared().low, declared().high) == (7, 14)
     assert (declared(hash_family="dwta").low, declared(hash_family="dwta").high) == (3, 6)
     assert XmlcMlp.spaces_at(XmlcMlp().model_dump()) == {}
+
+
+def test_the_size_of_a_set_has_a_space_where_there_is_a_set():
+    """The schema says all of them with their conditions: from it the form, and a server, know them."""
+    sampled, sets = XmlcMlp.model_json_schema()["properties"]["active"]["search"]
+    assert (sampled.pop("when"), sets.pop("when")) == (
+        {"output": ["sampled"]},
+        {"output": ["random-active", "slide"], "sets": ["batch"]},
+    )
+    outputs = {"sampled": sampled, "random-active": sets, "slide": sets}
+    for output in ("full", "in-batch", *outputs):
+        space = XmlcMlp.spaces_at(XmlcMlp(output=output).model_dump()).get("active")
+        expected = outputs.get(output)
+        assert (space and space.model_dump(exclude_defaults=True, exclude={"when"})) == expected
+    assert "active" not in XmlcMlp.spaces_at(XmlcMlp(output="slide", sets="item").model_dump())
+    assert "search" not in XmlcMlp.model_json_schema()["properties"]["labels"]
+    validate_experiment(experiment({"workload.active": sets}) | {"workload": WIDE})

@@ -67,6 +67,22 @@ def test_trials_have_the_points_of_the_sequence():
     assert shares == pytest.approx([0.25 + 0.5 * point for _, _, point in points], abs=1e-3)
 
 
+def test_what_is_named_first_has_one_value_by_number_of_the_trial():
+    """So two output layers are tried with sets of one size, whatever else one of them searches."""
+    size = {"workload.active": {"low": 10, "high": 50, "scale": "log", "integer": True}}
+    slide = {
+        **SLIDE,
+        "workload_settings": {"output": "slide"},
+        "search": STILL | size | {"workload.hashes": HASHES},
+    }
+    random = {**SLIDE, "name": "random", "workload_settings": {"output": "random-active"}, "search": STILL | size}
+    found = plan(DOCUMENT | {"variants": [PLAIN, random, slide]}).settings
+    pairs = [
+        [(each["lr"], each["workload.active"]) for each in found[name, "local", 1]] for name in ("random", "slide")
+    ]
+    assert pairs[0] == pairs[1] and len({size for _, size in pairs[0]}) == 6
+
+
 def test_runs_are_trained_by_the_setting_of_their_trial_and_learn_the_same():
     made = plan()
     runs = [run for run in made.first().runs if run.variant == "slide"]

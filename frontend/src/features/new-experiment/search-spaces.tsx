@@ -33,7 +33,12 @@ export function SearchSpaces({
   const { draft, change } = useForm();
   const variant = valueAt(draft, ["variants", index]);
   const workload = workloads.find((one) => one.name === textAt(draft, ["workload", "name"]));
-  const offered = withSettings(algorithm, workload?.parameters, valueAt(draft, ["workload", "parameters"]));
+  const offered = withSettings(
+    algorithm,
+    workload?.parameters,
+    valueAt(draft, ["workload", "parameters"]),
+    valueAt(variant, ["workload_settings"]),
+  );
   const { control, error } = useField(["variants", index, "search"]);
   const parameters = searchedParameters(variant, offered);
   const others = searchable(variant, offered);

@@ -49,12 +49,40 @@ export function searchedSettings(variant: unknown): ReadonlySet<string> {
   return new Set(named.flatMap(([name]) => settingName(name) ?? []));
 }
 
-/** A method as a variant searches it: settings of the workload that a variant may set are among its parameters. */
-export function withSettings(algorithm: AlgorithmView, schema: unknown, given: unknown): AlgorithmView {
+/** Of the spaces that a workload declares for a setting the one whose conditions hold, without them. */
+function proposed(field: Json, values: Json): { space?: Json } {
+  const holds = (conditions: unknown, wanted: boolean) =>
+    Object.entries(isJson(conditions) ? conditions : {}).every(
+      ([name, some]) => (Array.isArray(some) && some.includes(values[name] ?? null)) === wanted,
+    );
+  const spaces = Array.isArray(field.search) ? field.search.filter(isJson) : [];
+  const found = spaces.find(({ when, unless }) => holds(when, true) && holds(unless, false));
+  if (!found) return {};
+  const { when, unless, ...space } = found;
+  return { space };
+}
+
+/**
+ * A method as a variant searches it: settings of the workload that a variant may set are among its parameters.
+ * `own`: those that the variant gives, for which the workload may propose other spaces.
+ */
+export function withSettings(
+  algorithm: AlgorithmView,
+  schema: unknown,
+  given: unknown,
+  own?: unknown,
+): AlgorithmView {
   const settings = settable(schema, given);
   if (!settings || !isJson(settings.properties)) return algorithm;
   const { properties, $defs } = algorithm.parameters;
-  const named = Object.entries(settings.properties).map(([name, field]) => [PREFIX + name, field]);
+  const fields = Object.entries(settings.properties).flatMap(([name, field]) =>
+    isJson(field) ? [[name, field] as const] : [],
+  );
+  const values: Json = {
+    ...Object.fromEntries(fields.map(([name, field]) => [name, field.default])),
+    ...(isJson(own) ? own : {}),
+  };
+  const named = fields.map(([name, field]) => [PREFIX + name, { ...field, ...proposed(field, values) }]);
   return {
     ...algorithm,
     parameters: {

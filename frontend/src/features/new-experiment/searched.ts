@@ -87,8 +87,9 @@ export function searchable(variant: unknown, algorithm: AlgorithmView): FormFiel
   return fieldsFromSchema(algorithm.parameters).filter((field) => !known.has(field.name));
 }
 
-/** A first space for a parameter without one: its choices, or an interval around its default. */
+/** A first space for a parameter without one: the one proposed, its choices, or an interval around its default. */
 export function firstSpace(field: FormField): Space {
+  if (field.space) return field.space;
   if (field.kind === "boolean") return { choices: [false, true] };
   if (field.kind === "choice") return { choices: [...field.choices] };
   if (field.kind !== "number" && field.kind !== "integer") return { choices: [scalarOf(field.default)] };

@@ -1,3 +1,4 @@
+import type { Space } from "@/lib/client/types.gen";
 import { isJson, type Json } from "./document";
 import { numberText } from "./parse-number";
 
@@ -19,6 +20,8 @@ export interface FormField {
   /** Numbers beyond these are refused; undefined where nothing bounds it. */
   readonly least: number | undefined;
   readonly greatest: number | undefined;
+  /** The space in which a search should begin, where one is proposed. */
+  readonly space?: Space;
 }
 
 /** Follow a $ref into $defs, and look through the null of an optional field. */
@@ -101,6 +104,7 @@ export function fieldsFromSchema(schema: unknown): FormField[] {
       bounds: boundsOf(property),
       least: limitOf(property, "minimum", (bound) => bound + Math.max(1e-6, Math.abs(bound) * 0.01)),
       greatest: limitOf(property, "maximum", (bound) => bound - Math.max(1e-6, Math.abs(bound) * 0.01)),
+      ...(isJson(property.space) ? { space: property.space as Space } : {}),
     };
   });
 }
