@@ -3,6 +3,8 @@
 The product's layers and steps on one machine, without the loop around them (`learner`). A network is made once for
 a layer and a batch, and takes steps with the most threads, one, and the numbers between. Every rate is a line of
 JSON at once, so that a call that is cut has those before. Nothing else may run meanwhile.
+
+`GOMP_SPINCOUNT=0` before the command lets the threads of PyTorch sleep where they wait; records and page say so.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from benchmarks.slide.device import LR, planted, sized
 from benchmarks.slide.learner import Held, Learner, Where, rate
 from benchmarks.slide.plan import DWTA, FIRST, ITEMS
 from benchmarks.slide.region import MAPPED, WIDTH, features
+from benchmarks.slide.scaling_page import SPIN
 
 LAYERS = (DWTA, FULL, ITEMS, "sampled, uniform")
 BATCHES = (BATCH, 1024)
@@ -75,6 +78,8 @@ def run(
         "unix": round(time.time()),
     }
     common |= {"versions": {"torch": torch.__version__.partition("+")[0]}}
+    if SPIN in os.environ:
+        common[SPIN] = os.environ[SPIN]
     initial: torch.Tensor | None = None
     for cell in cells():
         if cell.layer not in only:

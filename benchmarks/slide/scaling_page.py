@@ -9,6 +9,8 @@ from benchmarks.evidence.machine import title_of
 from benchmarks.slide.conditions import FULL, SLIDE
 
 Record = Mapping[str, Any]
+SPIN = "GOMP_SPINCOUNT"
+"""Variable of the environment with how long waiting threads of PyTorch compute before they sleep (decision 131)."""
 PAPER = 44
 """Cores of the paper's claim."""
 
@@ -24,15 +26,21 @@ def table(found: Sequence[Record]) -> str:
         "Adagrad, one measurement each, with one network for all numbers of threads, without the "
         f"loop of `hooke run`. The paper's claim over the same cores is about {PAPER} of them.",
     ]
-    for labels, batch in dict.fromkeys((record["labels"], record["batch"]) for record in found):
-        own = [record for record in found if (record["labels"], record["batch"]) == (labels, batch)]
-        lines += ["", *_of_size(labels, batch, own)]
+    for labels, batch, spin in dict.fromkeys(map(_conditions, found)):
+        own = [record for record in found if _conditions(record) == (labels, batch, spin)]
+        waiting = "" if spin is None else f", `{SPIN}={spin}` (how long waiting threads of PyTorch compute)"
+        lines += ["", *_of_size(f"{labels:,} labels, batch {batch:,}{waiting}:", own)]
     return "\n".join(lines)
 
 
-def _of_size(labels: int, batch: int, own: Sequence[Record]) -> Iterator[str]:
+def _conditions(record: Record) -> tuple[int, int, str | None]:
+    """Return labels and batch, and how long waiting threads of PyTorch compute; None: as long as usual."""
+    return record["labels"], record["batch"], record.get(SPIN)
+
+
+def _of_size(title: str, own: Sequence[Record]) -> Iterator[str]:
     numbers = sorted({record["threads"] for record in own})
-    yield f"{labels:,} labels, batch {batch:,}:"
+    yield title
     yield ""
     yield f"| layer | {' | '.join(f'{n} threads' if n > 1 else '1 thread' for n in numbers)} | most over one |"
     yield f"|---|{'---|' * len(numbers)}---|"

@@ -91,11 +91,12 @@ def test_no_goal_of_speed_is_judged_on_a_machine_that_others_used():
 @pytest.mark.parametrize("layer", [DWTA, ITEMS])
 def test_rates_by_threads_are_written_one_by_one(tmp_path, monkeypatch, layer):
     monkeypatch.setattr(scaling, "SECONDS", 0.05)
+    monkeypatch.setenv(scaling_page.SPIN, "7")
     out = tmp_path / "threads.jsonl"
     assert scaling.run(out, 600, 2, 60.0, "0", [layer]) == 2 * len(scaling.BATCHES)
     found = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(each["batch"], each["threads"]) for each in found] == [(128, 2), (128, 1), (1024, 2), (1024, 1)]
-    assert all(each["samples_per_second"] > 0 for each in found)
+    assert all(each["samples_per_second"] > 0 and each[scaling_page.SPIN] == "7" for each in found)
     assert scaling.run(out, 600, 2, 0.0) == 0, "no network is made when time is over"
 
 
@@ -116,6 +117,10 @@ def test_the_page_has_both_sections_if_there_are_records(tmp_path):
     assert "| layer | 1 thread | 16 threads | most over one |" in told
     assert "| full | 50 | 400 | 8x |" in told and "| slide, dwta | 4,000 | 12,000 | 3x |" in told
     assert "over the full layer with as many threads: 80x with 1, 30x with 16." in told
+    assert scaling_page.SPIN not in told
+    asleep = [{**each, scaling_page.SPIN: "0"} for each in threads]
+    both = scaling_page.table([*threads, *asleep])
+    assert told in both and "batch 128, `GOMP_SPINCOUNT=0` (how long" in both
     path = publish([], [], tmp_path, whole=RUNS, by_threads=threads)
     text = path.read_text()
     assert "## Whole runs at 670,091 labels" in text and "## By the number of threads" in text
