@@ -10,7 +10,7 @@ from benchmarks.slide.conditions import FULL, SLIDE
 
 Record = Mapping[str, Any]
 SPIN = "GOMP_SPINCOUNT"
-"""Variable of the environment with how long waiting threads of PyTorch compute before they sleep (decision 131)."""
+"""Variable of the environment: how long waiting threads of PyTorch compute before they sleep (decision 131)."""
 PAPER = 44
 """Cores of the paper's claim."""
 
