@@ -184,7 +184,7 @@ class Workload(Parametrized):
         fields = handler.resolve_ref_schema(schema).get("properties", {})
         for name, some in _several(cls.search).items():
             if name in fields:
-                fields[name]["search"] = [space.model_dump(exclude_defaults=True) for space in some]
+                fields[name]["search"] = [each.model_dump(mode="json", exclude_defaults=True) for each in some]
         return schema
 
     data_fields: ClassVar[tuple[str, ...]] = ()
