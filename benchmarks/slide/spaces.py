@@ -49,8 +49,16 @@ def told(records: Sequence[Record]) -> str:
         f"`random-active` and `slide` the labels of a set beside those of the batch (`{BESIDE}`, {beside.low:g} "
         f"to {beside.high:,.0f}, log-uniform); for `slide` also {OF_HASHES} and which share of those beside is "
         f"drawn uniformly (`{DRAWN}`, {drawn.low:g} to {drawn.high:g}). {_in_all(records)}{trials} trials are "
-        "few for the five parameters of `slide`."
+        f"few for the five parameters of `slide`{_tried(records)}."
     )
+
+
+def _tried(records: Sequence[Record]) -> str:
+    """Return which sizes the trials had; empty without any set."""
+    sizes = sorted({record["setting"][BESIDE] for record in records if BESIDE in record["setting"]})
+    if not sizes:
+        return ""
+    return f", and none had more than {sizes[-1]:,} labels beside those of the batch"
 
 
 def _in_all(records: Sequence[Record]) -> str:

@@ -42,10 +42,10 @@ def test_trials_of_one_number_have_one_rate_and_one_size(name):
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
 def test_a_set_has_the_labels_of_the_batch_and_those_beside(problem):
     """All sets of one trial have one size, and leave tables room for at least nine labels of a mean batch."""
+    tried = {name: LAYERS[name].trials(16) for name in (RANDOM, SLIDE, DWTA, *SAMPLED)}
     for number in range(16):
         sets = {
-            name: LAYERS[name].workload_settings(problem, LAYERS[name].trials(16)[number])
-            for name in (RANDOM, SLIDE, DWTA, *SAMPLED)
+            name: LAYERS[name].workload_settings(problem, settings[number]) for name, settings in tried.items()
         }
         negatives = sets["sampled, uniform"]["active"]
         assert sets["sampled, log-uniform"]["active"] == negatives
@@ -89,6 +89,7 @@ def test_runs_of_other_spaces_are_not_mixed(tmp_path):
     real, planted = text[text.index("## Finna") :].split("## planted")
     assert "learning rate from 0.016 to 0.16" in real and "(`beside`, 30 to 1,000" in real
     assert "the other sets have 302 labels" in real and "6 trials are few" in real
+    assert "none had more than 100 labels beside" in real
     assert "learning rate from 0.01 to 1;" in planted and "was not searched" in planted
     both = [sized(each) for each in old if each["size"] == "short"]
     text = publish([{**each, "size": "first"} for each in both], [], tmp_path).read_text()

@@ -12,6 +12,7 @@ from hooke.hashing.lists import Lists
 from hooke.hashing.schedule import RebuildSchedule
 from hooke.hashing.sizes import BITS
 from hooke.hashing.tables import Tables
+from hooke.hashing.threads import Threads
 from hooke.objective.item_sets import SlideSets
 from hooke.objective.slide import Slide
 from hooke.workloads.xmlc_mlp import XmlcMlp
@@ -225,5 +226,7 @@ def test_sums_tell_a_change_of_any_bit():
                 other = words.copy()
                 other[7, column] ^= kind(1 << bit)
                 assert np.flatnonzero(sums_of(words) != sums_of(other)).tolist() == [7]
+    many = random.integers(0, 2**32, (1100, 5), np.uint32)
+    assert np.array_equal(sums_of(many, Threads(3)), sums_of(many)), "ranges of 256 rows"
     swapped = words[:, [1, 0, 2, 3, 4]]
     assert (sums_of(words) != sums_of(swapped)).all(), "columns are told apart"
