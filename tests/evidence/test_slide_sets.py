@@ -42,10 +42,10 @@ def test_trials_of_one_number_have_one_rate_and_one_size(name):
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
 def test_a_set_has_the_labels_of_the_batch_and_those_beside(problem):
     """All sets of one trial have one size, and leave tables room for at least nine labels of a mean batch."""
-    settings_of = {name: LAYERS[name].trials(16) for name in (RANDOM, SLIDE, DWTA, *SAMPLED)}
+    chosen = {name: LAYERS[name].trials(16) for name in (RANDOM, SLIDE, DWTA, *SAMPLED)}
     for number in range(16):
         sets = {
-            name: LAYERS[name].workload_settings(problem, settings[number]) for name, settings in settings_of.items()
+            name: LAYERS[name].workload_settings(problem, settings[number]) for name, settings in chosen.items()
         }
         negatives = sets["sampled, uniform"]["active"]
         assert sets["sampled, log-uniform"]["active"] == negatives
