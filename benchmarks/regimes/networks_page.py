@@ -83,16 +83,14 @@ def in_short(records: Sequence[Record]) -> str:
     """Return for the index of results where elastic averaging is ahead on simulated networks, in a sentence."""
     found = {source: cells(source, records) for source in sources(records)}
     every = [cell for own in found.values() for cell in own]
-    ahead, near, behind = balance(every)
     claims = Counter(verdict.claim for own in found.values() for verdict in judged(own).values())
     by_length = [(name, balance(own)) for name, own in _groups(every)["length of an exchange"].items()]
     (least, (few, *rest)), (most, (many, *others)) = by_length[0], by_length[-1]
     return (
-        f"**Where elastic averaging wins**, [simulated](regimes.md): it is ahead by more than 5% in {many} of "
-        f"{many + sum(others)} conditions in which an exchange takes as long as {most}, in {few} of "
-        f"{few + sum(rest)} with {least}; of all {ahead + near + behind} ahead in {ahead}, behind in {behind}. "
-        f"The rule calls it faster in {claims['faster'] + claims['at least']} of {sum(claims.values())}, slower "
-        f"in {claims['slower'] + claims['at most']}."
+        f"**Where elastic averaging wins**, [simulated](regimes.md): ahead by more than 5% in {many} of "
+        f"{many + sum(others)} conditions in which an exchange takes {most}, in {few} of {few + sum(rest)} with "
+        f"{least}. The rule calls it faster in {claims['faster'] + claims['at least']} of {sum(claims.values())}, "
+        f"slower in {claims['slower'] + claims['at most']}."
     )
 
 

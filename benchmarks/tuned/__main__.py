@@ -3,7 +3,7 @@
     python -m benchmarks.tuned run --task fashion --place 8-hosts --minutes 120 [--entries slowmo "PyTorch DDP"]
     python -m benchmarks.tuned run --task fashion --proposals .results/regimes.jsonl   (see benchmarks.regimes)
     python -m benchmarks.tuned run --task fashion-early --place virtual virtual-4 --missing --processes 8
-    python -m benchmarks.tuned retime --task fashion-early-halving --of fashion-early --place virtual
+    python -m benchmarks.tuned retime --task fashion-early-halving --of fashion-early --place virtual [--missing]
     python -m benchmarks.tuned repeat --task fashion --place 8-hosts --collective halving --minutes 120
         [--entries slowmo elastic-slowmo] [--peers "PyTorch post-local SGD" "PyTorch DDP, bf16 hook"] [--seeds 3]
     python -m benchmarks.tuned chosen --task fashion-halving --minutes 10 [--warm] [--entries slowmo]
@@ -14,7 +14,8 @@
 continued, in virtual time entry by entry, at several places in turn. `--missing` runs the entries that the page
 lacks, or has under an earlier rule of the clock, the cheapest first, or in the order of `--entries`. `retime`
 gives published runs of synchronous methods in virtual time the times of the present rule, or of another task that
-differs in the schedule of its all-reduces alone, without gradients (`benchmarks.tuned.retimed`). `repeat` runs
+differs in the schedule of its all-reduces alone, without gradients, and takes over those of methods without any
+(`benchmarks.tuned.retimed`); `--missing`: of entries that the other task lacks. `repeat` runs
 published settings of hosts on their published seeds by another collective, in turn with the published peers
 (`benchmarks.tuned.repeated`): by default all synchronous methods of the table, DDP with the bf16 hook and
 post-local SGD. Call it again to go on, with a new `--store` to measure anew. `chosen` runs settings that trials in
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Container
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -68,7 +69,7 @@ def main() -> int:
         parser.error(f"{options.do} needs --task: {' or '.join(TASKS)}")
     places = [AT[name] for name in options.place]
     if options.do == "retime":
-        published_again(TASKS[options.of or options.task], TASKS[options.task], {place.name for place in places})
+        published_again(TASKS[options.of or options.task], TASKS[options.task], places, options)
         return 0
     simulated = all(place.world == "virtual" for place in places)
     if options.do in ("repeat", "chosen") and any(place.world == "virtual" for place in places):
@@ -103,11 +104,17 @@ def main() -> int:
     return 0
 
 
-def published_again(source: Task, task: Task, places: Container[str]) -> None:
-    """Write the page with the runs of a task at the times that they have as runs of another one."""
-    found = list[Record]()
-    searched = [each for each in published(RESULTS) if not each.get("repeats")]
-    own = [each for each in searched if each["task"] == source.name and each["place"] in places]
+def published_again(source: Task, task: Task, places: Sequence[Place], options: argparse.Namespace) -> None:
+    """Write the page with the runs of a task at the times that they have as runs of another one.
+
+    Of all entries, or of those named, or of those that the other one lacks.
+    """
+    found, known = list[Record](), published(RESULTS)
+    lacking = {place.name: {entry.name for entry in missing_entries(task, place, known, [])} for place in places}
+    searched = [each for each in known if not each.get("repeats")]
+    own = [each for each in searched if each["task"] == source.name and each["place"] in lacking]
+    own = [each for each in own if not options.missing or each["entry"] in lacking[each["place"]]]
+    own = [each for each in own if not options.entries or each["entry"] in options.entries]
     for (_, _, place, name, _), records in by_entry(own).items():
         again = retime(records, task)
         print(f"{name}, {place}: {again if isinstance(again, str) else f'{len(again)} runs'}", flush=True)

@@ -18,7 +18,7 @@ from benchmarks.tuned.page import DECISION, IN_WORDS, sections
 from benchmarks.tuned.records import Record
 from benchmarks.tuned.rows import Row, elastic_verdict, verdicts
 from benchmarks.tuned.rules import STAR, note_beside
-from benchmarks.tuned.whole import largest_table
+from benchmarks.tuned.whole import largest_tables
 
 BEGIN, END = "<!-- written by `python -m benchmarks.tuned publish` -->", "<!-- end of the tuned comparison -->"
 OVER = (DDP_BF16, POST_LOCAL)
@@ -64,11 +64,11 @@ def overview(records: Sequence[Record], networks: Sequence[Mapping[str, Any]] = 
     picture = f"![{TITLE.partition(':')[0]}](tuned/{NAME})"
     last = [note_beside(DECISION)] if STAR in rows else []
     answer = _answer([found for _, found in shown], networks)
-    return "\n\n".join([*answer, QUESTION, READING, picture, LEGEND, rows, *last, *largest_table(tables)])
+    return "\n\n".join([*answer, QUESTION, READING, picture, LEGEND, rows, *last, *largest_tables(tables)])
 
 
 def _answer(tables: Sequence[Mapping[str, Row]], networks: Sequence[Mapping[str, Any]]) -> Iterable[str]:
-    """Yield which entry was the fastest, whether elastic averaging wins and where, and on what that rests."""
+    """Yield which entry was the fastest, whether elastic averaging wins and where, and who was entered."""
     if tables:
         first, *others = Counter(next(iter(found)) for found in tables).most_common()
         fastest = f"{first[0]} in {first[1]} of {len(tables)} tables of hosts"
@@ -82,25 +82,12 @@ def _answer(tables: Sequence[Mapping[str, Row]], networks: Sequence[Mapping[str,
         yield in_short(networks)
     if tables:
         of, elastic = (_span(len(chosen(found)) for found in tables) for chosen in CHOSEN)
-        yield (
-            f"A table of hosts has {of} of the catalogue's {field.methods()} methods ({elastic} elastic), and not "
-            f"all peers. The fastest one, {'; '.join(_over_peers(tables))}."
-        )
+        yield (f"A table of hosts has {of} of the catalogue's {field.methods()} methods ({elastic} elastic).")
 
 
 def _span(numbers: Iterable[int]) -> str:
     found = sorted(numbers)
     return f"{found[0]} to {found[-1]}" if found[0] < found[-1] else str(found[0])
-
-
-def _over_peers(tables: Sequence[Mapping[str, Row]]) -> Iterable[str]:
-    for peer in OVER:
-        claims = [
-            said[best].claim
-            for found in tables
-            if (best := field.entered(found)[0]) in (said := verdicts(found, peer.name))
-        ]
-        yield f"over {_short(peer.name)}: {_counted(claims)}"
 
 
 def _counted(claims: Iterable[str]) -> str:

@@ -54,6 +54,7 @@ SHARED = (
     "Virtual time chose the settings by the clock of hosts with a core each, which these have not: of the trials "
     "others may be the fastest here ([decision 126](../decisions/0126-gradients-one-exchange-late.md))."
 )
+TAKEN = "So the runs of {} are those of the table with a tree. "
 At = tuple[str, str, str, str]
 """Machine, which is empty in virtual time, task, place and effort of the search."""
 ORIGINAL_HEADER = (
@@ -173,12 +174,13 @@ def _placed(crowded: bool, pinned: bool, records: Sequence[Record]) -> str:
     return f"{said} " if said else ""
 
 
-def _step(task: Task, found: Iterable[str], placed: str) -> str:
+def _step(task: Task, found: Mapping[str, Row], placed: str) -> str:
     """Return how the entries step and exchange; `placed`: how ranks share the cores, empty in virtual time."""
     of = [entry_of(name) for name in found]
     served = any(not entry.peer and algorithm(entry.method).servers for entry in of)
+    taken = [name for name, row in found.items() if row.taken]
     without = (
-        "Methods with a server have no all-reduce. "
+        "Methods with a server have no all-reduce. " + (TAKEN.format(", ".join(taken)) if taken else "")
         if served
         else (
             "Left out are methods with a server, which have none, and entries without times by this schedule "

@@ -3,12 +3,17 @@
 What a synchronous method learns depends on no clock, and trees and halving give the same bits. So a run that was
 carried out has the same evaluations; when they would have been, a run with gradients of no cost and the same
 messages says (`benchmarks.regimes.runs`).
+
+Methods whose workers exchange with a server, each when it is due, have no all-reduce. With another schedule their
+runs are the same, to the last bit and second: they are taken over as they are. Of methods without locks they are
+not: the clocks of their workers meet for evaluations, which rounds them otherwise.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -20,7 +25,7 @@ from hooke.tuning.search import Known, TrialKey
 
 from benchmarks.evidence.store import commit
 from benchmarks.regimes.runs import free
-from benchmarks.tuned.conditions import AT, Task
+from benchmarks.tuned.conditions import AT, TASKS, Task
 from benchmarks.tuned.entries import entry_of
 from benchmarks.tuned.records import Record
 from benchmarks.tuned.rounds import Rounds, outcome
@@ -31,6 +36,19 @@ def can_be_retimed(record: Record) -> bool:
     """Return whether a record is of a simulated run whose evaluations depend on no clock."""
     simulated = AT[record["place"]].world == "virtual"
     return simulated and algorithm(entry_of(record["entry"]).method).coordination == "synchronous"
+
+
+def has_no_all_reduce(record: Record) -> bool:
+    """Return whether a record is of a simulated run that no schedule of all-reduces concerns."""
+    simulated = AT[record["place"]].world == "virtual"
+    return simulated and algorithm(entry_of(record["entry"]).method).coordination == "parameter-server"
+
+
+def differ_in_schedule(source: Task, task: Task) -> bool:
+    """Return whether two tasks differ in the schedule of all-reduces alone."""
+    schedules = source.collective, task.collective
+    as_source = replace(task, name=source.name, title=source.title, collective=source.collective)
+    return as_source == source and schedules[0] != schedules[1]
 
 
 def retimed(record: Record, task: Task) -> Record:
@@ -69,6 +87,9 @@ def chosen(records: Iterable[Record], task: Task) -> int | None:
 
 def retime(records: Sequence[Record], task: Task) -> list[Record] | str:
     """Return the records of one entry at one place with their times, or why they are of no use."""
+    source = TASKS.get(records[0].get("task", ""))
+    if source and differ_in_schedule(source, task) and all(map(has_no_all_reduce, records)):
+        return [record | {"task": task.name, "taken": source.name} for record in records]
     if not all(map(can_be_retimed, records)):
         return "what it learns depends on the clock"
     found = [retimed(record, task) for record in records]

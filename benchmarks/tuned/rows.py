@@ -60,6 +60,11 @@ class Row:
         return refuted(self.name, diverged, self.tuning_seeds)
 
     @property
+    def taken(self) -> bool:
+        """Return whether its runs, which have no all-reduce, are those of a table with another schedule."""
+        return any(run.get("taken") for run in self.runs.values())
+
+    @property
     def fewer(self) -> str | None:
         """Return how it was tuned less than the others, if it was."""
         return next((run["fewer"] for run in self.runs.values() if run.get("fewer")), None)

@@ -1,4 +1,4 @@
-"""The simulated table that has most methods of the catalogue: who is missing in it, and what it shows."""
+"""The simulated tables that have most methods of the catalogue: who is missing in them, and what they show."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from benchmarks.tuned.rows import Row, elastic_verdict, told, verdicts
 
 MOST = 0.8
 """Share of the catalogue from which on a table is said to have almost all of it."""
-FIRST = 3
-"""Entries that the index names, the fastest first."""
+SHOWN = 2
+"""Tables of which the index tells, of a workload each."""
+FIRST = 2
+"""Entries that it names of the first of them, the fastest first; of the others the fastest one."""
+SMALL = {"digits-mlp": "Digits 8 x 8, a small perceptron"}
+"""Workload -> its title, where that says in a table how small it is."""
 At = tuple[str, str, str, str]
 
 
@@ -49,30 +53,62 @@ def entered(found: Mapping[str, Row]) -> str:
 
 def counted(found: Mapping[str, Row]) -> str:
     """Return how many methods are faster and slower than the baseline, and how many did not meet the target."""
-    counts = Counter(verdict.claim for verdict in verdicts(found, SYNC).values())
-    faster, slower = counts["faster"] + counts["at least"], counts["slower"] + counts["at most"]
+    faster, slower, neither = _counts(found)
     never = sum(not row.times for row in found.values())
     missed = f"; {never} met the target with no seed" if never else ""
-    return (
-        f"Over {SYNC}, of {sum(counts.values())} others: {faster} faster, {slower} slower, "
-        f"{sum(counts.values()) - faster - slower} neither{missed}."
-    )
+    others = faster + slower + neither
+    return f"Over {SYNC}, of {others} others: {faster} faster, {slower} slower, {neither} neither{missed}."
 
 
-def largest_table(tables: Sequence[tuple[At, Mapping[str, Row]]]) -> Iterator[str]:
-    """Yield a paragraph for the index on the simulated table with most methods, if there is one."""
-    simulated = [(at, found) for at, found in tables if AT[at[2]].world == "virtual"]
+def _counts(found: Mapping[str, Row]) -> tuple[int, int, int]:
+    """Return how many entries are faster and slower than the baseline, and neither."""
+    counts = Counter(verdict.claim for verdict in verdicts(found, SYNC).values())
+    faster, slower = counts["faster"] + counts["at least"], counts["slower"] + counts["at most"]
+    return faster, slower, sum(counts.values()) - faster - slower
+
+
+def largest_tables(tables: Sequence[tuple[At, Mapping[str, Row]]]) -> Iterator[str]:
+    """Yield a paragraph for the index on the simulated tables with most methods, if there are any.
+
+    One for each workload of which a table has almost the whole catalogue, the one with the larger budget first; if
+    there is none, the table with most methods.
+    """
+    simulated = [each for each in tables if AT[each[0][2]].world == "virtual"]
     if not simulated:
         return
-    at, found = max(simulated, key=lambda each: len(field.methods_entered(each[1])))
-    task, seeds = TASKS[at[1]], max(len(row.runs) for row in found.values())
-    first = ", ".join(f"{name} {row.order[1]:.2g} s" for name, row in list(found.items())[:FIRST])
+    by_size = sorted(simulated, key=lambda each: len(field.methods_entered(each[1])), reverse=True)
+    of_workload = {TASKS[at[1]].workload: (at, found) for at, found in reversed(by_size) if is_whole(found)}
+    whole = sorted(of_workload.values(), key=lambda each: TASKS[each[0][1]].samples, reverse=True)
+    shown = whole[:SHOWN] or by_size[:1]
+    all_of = [_conditions(*each) for each in shown]
+    common = [each for each in all_of[0] if all(each in own for own in all_of)]
+    said = [
+        _in_short(at, found, [each for each in own if each not in common], first=n == 0)
+        for n, ((at, found), own) in enumerate(zip(shown, all_of, strict=True))
+    ]
+    yield f"**Most methods in one table**, simulated, {', '.join(common)}. {' '.join(said)}"
+
+
+def _conditions(at: At, found: Mapping[str, Row]) -> list[str]:
+    """Return the place of a table, its effort and how much of the catalogue is in it."""
+    return [
+        *AT[at[2]].title.split(" on a virtual cluster of "),
+        at[3].removesuffix(" by successive halving"),
+        f"{max(len(row.runs) for row in found.values())} seeds",
+        f"{len(field.methods_entered(found))} of the {field.methods()} methods",
+    ]
+
+
+def _in_short(at: At, found: Mapping[str, Row], conditions: Sequence[str], first: bool) -> str:
+    """Return what the index says of a table; of others than the first in fewer words."""
+    task, (faster, slower, neither) = TASKS[at[1]], _counts(found)
+    what = f"{SMALL.get(task.workload, task.title.split(', all-reduces')[0])}, {100 * task.target:.3g}%"
+    of = list(found.items())[: FIRST if first else 1]
+    names = ", ".join(f"{name} {row.order[1]:.2g} s" if row.times else name for name, row in of)
     elastic = elastic_verdict(found)
-    said = told(elastic[0], elastic[2]) if elastic else "not measured"
-    yield (
-        f"**Most methods in one table**, [simulated](tuned.md#{anchor(heading(at))}): "
-        f"{len(field.methods_entered(found))} of the {field.methods()} methods; "
-        f"{task.title.split(', all-reduces')[0]}, {AT[at[2]].title}, {at[3]}, {seeds} seeds. "
-        f"{counted(found)} The fastest: {first}. The fastest elastic "
-        f"one, over the fastest other: {said}. A small model."
+    which = "the fastest elastic one over the fastest other" if first else "elastic over other"
+    return (
+        f"{', '.join([f'[{what}](tuned.md#{anchor(heading(at))})', *conditions])}: over {SYNC} {faster} faster, "
+        f"{slower} slower, {neither} neither; the fastest: {names}; {which}: "
+        f"{told(elastic[0], elastic[2]) if elastic else 'not measured'}."
     )

@@ -2,7 +2,7 @@
 
 import io
 
-from hooke.cli.verdict import show
+from hooke.cli.verdict import show, show_choices
 from hooke_api.local.demonstration import show_warnings
 from rich.console import Console
 
@@ -30,3 +30,13 @@ def test_names_that_look_like_markup_are_printed_as_they_are(service):
     told = printed.getvalue()
     assert all(f"\n {name} " in told for name in names), told
     assert f"baseline: {names[0]}" in told and "closed [/]" in told.splitlines()[-1]
+
+
+@ONE_KIND
+def test_chosen_settings_are_printed_with_the_spaces_they_were_searched_in(service):
+    variants = [{"name": "EASGD [tau=4]", "algorithm": "sync-easgd", "parameters": {"period": 4}}]
+    made = service.submit(variants=variants, baseline="EASGD [tau=4]", tuning={"trials": 2})
+    printed = io.StringIO()
+    show_choices(Console(file=printed, width=200), service.get(f"/experiments/{made['id']}/tuning"))
+    (told,) = [line for line in printed.getvalue().splitlines() if line.startswith("Searched for EASGD [tau=4]: ")]
+    assert "lr 0.003 to 1, log" in told and "momentum_kind heavy-ball, nesterov" in told and "period" not in told

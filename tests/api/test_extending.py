@@ -271,6 +271,7 @@ def test_a_new_variant_of_a_tuned_experiment_gets_as_many_trials(service):
     before = {run["id"] for run in service.runs()}
     view = extend(service, experiment, variants=[{"name": "mean", "algorithm": "sync-sgd"}]).json()
     assert view["state"] == "running"
+    assert set(view["spec"]["tuning"]["spaces"]) == {"sync-easgd", "local-sgd", "sync-sgd"}
     finish(service)
     made = [run for run in trials(service) if run["variant"] == "mean"]
     assert len({run["trial"] for run in made}) == 3

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hooke.comparison.by_hand import by_hand
 from hooke.comparison.cells import Cell
 from hooke.comparison.effort import trained
 from hooke.comparison.trials import trials_made
@@ -65,6 +66,8 @@ class Entry:
     target: str
     trials: int
     """Per variant."""
+    by_hand: str
+    """What was left to no search (`hooke.comparison.by_hand`)."""
     methods: Mapping[str, MethodTimes]
     oversubscribed: bool
 
@@ -176,6 +179,7 @@ def _entry(
         conditions=_conditions(spec, cluster, number),
         target=describe_target(spec.target) if spec.target else "",
         trials=number,
+        by_hand=by_hand(spec),
         methods={name: best(found) for name, found in of_method.items()},
         oversubscribed=any(run.oversubscribed for cell in cells.values() for run in cell.runs),
     )

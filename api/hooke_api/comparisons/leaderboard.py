@@ -231,7 +231,9 @@ def _workload(name: str, found: Sequence[Entry]) -> BoardWorkload:
     refs = [
         Counted(id=each.experiment.id, number=each.experiment.number, name=each.experiment.name) for each in found
     ]
-    return BoardWorkload(name=name, target=found[0].target, trials=found[0].trials, experiments=refs)
+    given = [f"#{each.experiment.number}:{each.by_hand}" for each in found if each.by_hand]
+    target, trials = found[0].target, found[0].trials
+    return BoardWorkload(name=name, target=target, trials=trials, experiments=refs, by_hand=" ".join(given))
 
 
 def _colors(counted: Mapping[str, Sequence[Entry]]) -> dict[tuple[str, str], int]:

@@ -31,6 +31,8 @@ class BoardWorkload(View):
     """Number of trials of each variant: the effort that all methods had."""
     experiments: list[Counted]
     """The experiments that measured it, the newest first."""
+    by_hand: str = ""
+    """What was left to no search, where variants of one of them differ in it, in words; empty: nothing."""
 
 
 class MethodResult(View):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hooke.comparison import across as engine
 from hooke.comparison import wording
+from hooke.comparison.by_hand import by_hand, dimensions
 from hooke.comparison.effort import Effort, trained
 from hooke.comparison.figures import RunFigures
 from hooke.comparison.intervals import Interval
@@ -89,6 +90,7 @@ def effort_of(session: Session, experiment: Experiment, spec: ExperimentSpec, me
         earlier=sum(trials_of(each) for each in continued(session, spec)),
         outcomes=tuple(outcomes(runs)),
         trained=trained(spec),
+        by_hand=by_hand(spec) + dimensions(spec),
     )
 
 

@@ -116,7 +116,7 @@ class _Prepared:
     """What is validated and planned before the transaction that stores it."""
 
     spec: ExperimentSpec
-    """With its constants resolved, so that later calibrations do not change its runs."""
+    """With its constants and spaces resolved, so that later calibrations and versions do not change its runs."""
     project: str
     """Its id."""
     step: Step
@@ -164,10 +164,11 @@ def _create(database: Database, spec: ExperimentSpec, asked: Submission, silence
 def _prepare(session: Session, sent: ExperimentSpec, project: str) -> _Prepared:
     spec = resolve_experiment(sent, latest(session))
     _check_continued(session, spec, project)
-    step = checked_plan(session, spec).first()
+    plan = checked_plan(session, spec)
+    step = plan.first()
     check_fit(session, spec, step.runs)
     found = [*warnings(session, spec, step.runs), *outdated(session, sent), *about_quota(session, project)]
-    return _Prepared(spec, project, step, [asdict(each) for each in found], registered_cores(session))
+    return _Prepared(plan.begun, project, step, [asdict(each) for each in found], registered_cores(session))
 
 
 def _check_continued(session: Session, spec: ExperimentSpec, project: str, *, lock: bool = False) -> None:

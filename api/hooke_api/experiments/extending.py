@@ -165,7 +165,7 @@ def _prepare(session: Session, experiment: Experiment, asked: Extension) -> _Pre
         raise Invalid("the extension adds no run", [Fault("", "all of its runs exist already")])
     about = [fault for fault in _as_asked(sent, before) if fault.pointer]  # not those of present variants
     about += [*told_of_collectives(experiment.spec, asked.variants), *_goes_on(cancelled)]
-    return _Prepared(experiment.fingerprint, spec, step, plan, _merged(experiment, told), about, again)
+    return _Prepared(experiment.fingerprint, plan.begun, step, plan, _merged(experiment, told), about, again)
 
 
 def _goes_on(cancelled: Sequence[Run]) -> Iterator[Fault]:

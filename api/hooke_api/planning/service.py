@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from hooke.catalogue.joined import JoinedOffer, offer_of
@@ -17,7 +17,8 @@ from hooke.errors import SpecError
 from hooke.spec.spaces import Space
 from hooke.spec.specification import ExperimentSpec, Variant
 from hooke.spec.states import TERMINAL
-from hooke.tuning.continued import brackets
+from hooke.tuning.begun import spaces_of
+from hooke.tuning.continued import Earlier, brackets
 from hooke.tuning.plan import Plan, Where
 from hooke.tuning.search import Known, Search, median_time, rungs, share_met, tuning_seeds
 from hooke.tuning.settings import AtEdge, edges, free_spaces
@@ -71,13 +72,17 @@ class _Searched:
     settings: Sequence[dict[str, Any]]
     offer: JoinedOffer | None
     """None: no cluster offers the algorithm or the workload any more."""
+    begun: Mapping[str, Space] = field(default_factory=dict)
+    """Without an offer, the spaces of the algorithm with which the experiment was begun, as far as it says."""
 
     @property
     def spaces(self) -> dict[str, Space]:
         """Return the space of each searched parameter, as far as it is known."""
-        if self.offer is None:
-            return {name: space for name, space in self.variant.search.items() if space is not None}
-        return free_spaces(self.variant, self.offer)
+        if self.offer is not None:
+            return free_spaces(self.variant, self.offer)
+        declared = {**self.begun, **self.variant.search}
+        free = {name: space for name, space in declared.items() if space and name not in self.variant.parameters}
+        return {name: space for name, space in free.items() if any(map(space.applies, self.settings))}
 
     def edges(self, trial: int | None) -> dict[str, AtEdge]:
         """Return the parameters of a trial that lie at an end of their space."""
@@ -98,7 +103,8 @@ def _stored(session: Session, spec: ExperimentSpec, experiment_id: str) -> list[
     variants = {variant.name: variant for variant in spec.variants}
     simulated = {cluster.name: cluster.virtual is not None for cluster in spec.clusters}
     earlier, found = earlier_of(session, spec), []
-    for at, own in tried(session, experiment_id).items():
+    own_trials = tried(session, experiment_id)
+    for at, own in own_trials.items():
         before = brackets(earlier, at)
         made = {
             number: trial
@@ -110,8 +116,10 @@ def _stored(session: Session, spec: ExperimentSpec, experiment_id: str) -> list[
         variant = variants[at[0]]
         method = brought_along().algorithms.get(variant.algorithm)
         workload = brought_along().workloads.get(spec.workload.name)
-        offer = offer_of(variant, method, workload, spec.workload) if method and workload else None
-        found.append(_Searched(at, variant, simulated[at[1]], search, settings, offer))
+        chain = [*earlier, Earlier(spec, own_trials)]
+        begun, _ = spaces_of(variant.algorithm, method.spaces if method else {}, chain)
+        offer = offer_of(variant, method, workload, spec.workload, begun) if method and workload else None
+        found.append(_Searched(at, variant, simulated[at[1]], search, settings, offer, begun))
     return found
 
 

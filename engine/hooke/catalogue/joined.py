@@ -57,11 +57,13 @@ class JoinedOffer:
     chosen: WorkloadChoice
     conditions: frozenset[str] = field(default_factory=frozenset)
     """Settings of the workload on which spaces of the variant depend: they are part of every result."""
+    begun: Mapping[str, Space] | None = None
+    """The spaces with which its experiment was begun; None: those that the method declares now."""
 
     @property
     def spaces(self) -> Mapping[str, Space]:
         """Return those of the method: settings of the workload are searched only where a variant names them."""
-        return self.method.spaces
+        return self.method.spaces if self.begun is None else self.begun
 
     def resolve(self, values: Mapping[str, Any], *prefix: object) -> tuple[dict[str, Any], list[Fault]]:
         """Return the parameters with all defaults, the settings that are given, and the faults of both."""
@@ -96,11 +98,16 @@ def _placed(fault: Fault, settings: Iterable[str], prefix: tuple[object, ...]) -
 
 
 def offer_of(
-    variant: Variant, method: AlgorithmOffer, workload: WorkloadOffer, chosen: WorkloadChoice
+    variant: Variant,
+    method: AlgorithmOffer,
+    workload: WorkloadOffer,
+    chosen: WorkloadChoice,
+    begun: Mapping[str, Space] | None = None,
 ) -> JoinedOffer:
-    """Return what a variant of an experiment searches."""
+    """Return what a variant of an experiment searches; `begun`: see `JoinedOffer`."""
     named = {name for space in variant.search.values() if space is not None for name in space.conditions}
-    return JoinedOffer(method, workload, chosen, frozenset(n for each in named if (n := setting_name(each))))
+    settings = frozenset(n for each in named if (n := setting_name(each)))
+    return JoinedOffer(method, workload, chosen, settings, begun)
 
 
 def given(variant: Variant, offer: Searchable) -> dict[str, Any]:

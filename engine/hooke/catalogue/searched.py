@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hooke.catalogue.joined import JoinedOffer, Searchable, given, setting_name
@@ -15,6 +15,7 @@ from hooke.spec.specification import ExperimentSpec, Variant
 MOST_EVALUATIONS = 10_000
 """Of one run."""
 ALMOST_ONE = 1 - 1e-12
+NO_PARAMETER = "the algorithm has no parameter of this name"
 
 
 def check_tuning(spec: ExperimentSpec) -> Iterator[Fault]:
@@ -47,16 +48,23 @@ def with_defaults(values: Mapping[str, Any], offer: Searchable, spaces: Mapping[
     return {name: value for name, value in filled.items() if name not in lacking}
 
 
-def given_by_trials(variant: Variant, offer: AlgorithmOffer, *prefix: object) -> set[str]:
-    """Return the places of parameters that need no value, because trials give them one."""
-    declared = {**offer.spaces, **variant.search}
-    free = [name for name, space in declared.items() if space and name not in variant.parameters]
-    return {pointer(*prefix, "parameters", name) for name in free}
+def given_by_trials(spec: ExperimentSpec, index: int, offers: Iterable[AlgorithmOffer]) -> set[str]:
+    """Return the places of parameters of a variant that need no value, because trials give them one."""
+    if spec.tuning is None:
+        return set()
+    variant = spec.variants[index]
+    declared = [spec.tuning.spaces.get(variant.algorithm, offer.spaces) for offer in offers]
+    free = {name for spaces in declared for name, space in {**spaces, **variant.search}.items() if space}
+    return {pointer("variants", index, "parameters", name) for name in free - variant.parameters.keys()}
 
 
 def check_search(variant: Variant, offer: Searchable, *prefix: object) -> Iterator[Fault]:
     """Yield the faults of a variant's own search spaces; `prefix` is the path of the variant."""
     values = given(variant, offer)
+    if isinstance(offer, JoinedOffer) and offer.begun is not None:
+        known = with_defaults({}, offer.method, offer.method.spaces).keys() | offer.method.spaces.keys()
+        for name in sorted(offer.begun.keys() - known):
+            yield Fault(pointer("tuning", "spaces", variant.algorithm, name), NO_PARAMETER)
     for name, space in variant.search.items():
         place = (*prefix, "search", name)
         if name in values:
@@ -88,7 +96,7 @@ def unknown_name(name: str, offer: Searchable, values: Mapping[str, Any] | None 
         return offer.why_not(setting) if isinstance(offer, JoinedOffer) else None
     if name in offer.spaces or name in with_defaults(values or {}, offer, offer.spaces):
         return None
-    return "the algorithm has no parameter of this name"
+    return NO_PARAMETER
 
 
 def _extremes(space: Space) -> list[Any]:

@@ -139,11 +139,12 @@ def _check_settings(
 def _searched(spec: ExperimentSpec, variant: Variant, offered: Catalogues) -> list[Searchable]:
     """Return what a variant searches on each cluster, once where they offer the same."""
     found: dict[tuple[int, int], Searchable] = {}
+    begun = spec.tuning.spaces.get(variant.algorithm) if spec.tuning else None
     for catalogue in offered.values():
         method = catalogue.algorithms.get(variant.algorithm)
         workload = catalogue.workloads.get(spec.workload.name)
         if method is not None:
-            whole = method if workload is None else offer_of(variant, method, workload, spec.workload)
+            whole = method if workload is None else offer_of(variant, method, workload, spec.workload, begun)
             found.setdefault((id(method), id(workload)), whole)
     return list(found.values())
 
@@ -182,7 +183,7 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
             "algorithm", variant.algorithm, variant.parameters, offered, *place
         )
         offers = {id(o): o for c in offered.values() if (o := c.algorithms.get(variant.algorithm))}.values()
-        of_trials = {p for offer in offers if spec.tuning for p in given_by_trials(variant, offer, "variants", i)}
+        of_trials = given_by_trials(spec, i, offers)
         faults += [each for each in wrong if each.pointer not in of_trials]
         for searched in _searched(spec, variant, offered):
             faults += [each for each in check_search(variant, searched, "variants", i) if each not in faults]

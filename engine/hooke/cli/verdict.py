@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hooke.cli.text import plain, size
+from hooke.spec.spaces import Space
 
 COLUMNS = (
     "variant",
@@ -57,6 +58,10 @@ def show_choices(console: Console, tuning: dict[str, Any]) -> None:
         told = (*cells, setting or ("as given" if chosen else "none"), edges or "-", reached)
         result.add_row(*map(_as_it_is, told))
     console.print(result)
+    for variant, spaces in {search["variant"]: search["spaces"] for search in tuning["searches"]}.items():
+        said = [f"{name} {Space.model_validate(space).in_words}" for name, space in spaces.items()]
+        if said:
+            console.print(_as_it_is(f"Searched for {variant}: {'; '.join(said)}"), soft_wrap=True)
 
 
 def _as_it_is(text: str) -> Text:

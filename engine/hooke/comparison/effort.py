@@ -10,7 +10,7 @@ from hooke.catalogue.joined import setting_name
 from hooke.comparison.cells import Cell
 from hooke.comparison.figures import FINISHED
 from hooke.comparison.verdict import Verdict
-from hooke.comparison.wording import count
+from hooke.comparison.wording import count, listed
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.tuning import Tuning
 from hooke.tuning.plan import Where
@@ -57,6 +57,17 @@ def _how(tuning: Tuning) -> str:
     return HOW[tuning.sampler if tuning.search == "optuna" else tuning.search]
 
 
+def _of_spaces(tuning: Tuning) -> str:
+    """Return which algorithms were begun with later spaces than the others."""
+    if not tuning.later:
+        return ""
+    names = listed(tuning.later)
+    return (
+        f" The search spaces of {names} were declared later than those of the other algorithms, whose "
+        "declarations have changed since."
+    )
+
+
 def refuted(name: str, cell: Mapping[int, bool], tuning_seeds: int) -> str | None:
     """Return why a tuned setting allows no claim, or None: it diverged with more than half of its seeds.
 
@@ -90,6 +101,8 @@ class Effort:
     """How the runs of all trials ended, in words."""
     trained: Mapping[str, str] = field(default_factory=dict)
     """How each variant trains the workload (`trained`); empty: all alike."""
+    by_hand: str = ""
+    """What was left to no search, and how many parameters were searched (`hooke.comparison.by_hand`)."""
 
     @property
     def sentence(self) -> str:
@@ -107,7 +120,7 @@ class Effort:
         )
         return (
             f"{began} {trials} per variant{counted}, {where} ({how}, {seeds}); no reported run has a tuning seed."
-            f"{OTHERS if self.complete and self.measured else ''}"
+            f"{self.by_hand}{_of_spaces(self.tuning)}{OTHERS if self.complete and self.measured else ''}"
         )
 
     def judged(

@@ -186,7 +186,7 @@ def _played(plan: Plan, given: type[Workload] | None, meter: Meter) -> Compariso
 
     def done() -> Comparison:
         told, searches = tuple(dict.fromkeys(notes)), searches_of(plan, runs)
-        return Comparison(plan.spec, tuple(runs), planned, interrupted, told, folder, searches)
+        return Comparison(plan.begun, tuple(runs), planned, interrupted, told, folder, searches)
 
     try:
         while not (planned or interrupted):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hooke.catalogue.warnings import said_of_compute_time
+from hooke.comparison.by_hand import by_hand, dimensions
 from hooke.comparison.effort import Effort, trained
 from hooke.comparison.report import Report, Row, report
 from hooke.comparison.trials import trials_made
@@ -92,6 +93,7 @@ class Comparison:
             measured=bool(reported),
             made=trials_made(run for run in figures if run.rung is not None) if spec.tuning else {},
             trained=trained(spec),
+            by_hand=by_hand(spec) + dimensions(spec),
         )
         return report(reported, spec.baseline, spec.target, effort)
 

@@ -86,6 +86,14 @@ class Space(Frozen):
         return self.choices is None or all(_is_number(choice) for choice in self.choices)
 
     @property
+    def in_words(self) -> str:
+        """Return "0.003 to 0.3, log", "1 to 64, whole, log" or "heavy-ball, nesterov"."""
+        if self.choices is not None:
+            return ", ".join("empty" if each is None else str(each) for each in self.choices)
+        said = [f"{self._low:g} to {self._high:g}", "whole" if self.integer else ""]
+        return ", ".join(filter(None, [*said, "" if self.scale == "linear" else self.scale]))
+
+    @property
     def conditions(self) -> frozenset[str]:
         """Return the other parameters on which it depends."""
         return frozenset(self.when.keys() | self.unless.keys())

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from hooke.spec.frozen import Frozen, Name
+from hooke.spec.frozen import Frozen, Name, Parameter
+from hooke.spec.spaces import Space
 
 Sampler = Literal["tpe", "gp", "random", "qmc"]
 
@@ -45,4 +46,19 @@ class Tuning(Frozen):
     )
     cluster: Name | None = Field(
         None, title="Cluster", description="Name of the cluster whose trials decide for all; empty: each its own."
+    )
+    spaces: dict[Name, dict[Parameter, Space]] = Field(
+        default_factory=dict,
+        max_length=200,
+        exclude_if=lambda value: not value,  # documents without it keep their fingerprint
+        title="Spaces",
+        description="Algorithm: the spaces of its parameters, instead of those that it declares now. A submitted "
+        "experiment has those with which it was begun, so that all of its trials have the same.",
+    )
+    later: list[Name] = Field(
+        default_factory=list,
+        max_length=200,
+        exclude_if=lambda value: not value,  # documents without it keep their fingerprint
+        title="Later",
+        description="Algorithms whose spaces were declared later than those of others, which have changed since.",
     )

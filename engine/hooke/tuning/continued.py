@@ -104,6 +104,8 @@ def outside(variant: Variant, offer: Searchable, tried: Mapping[int, Tried], *pr
         space = spaces.get(name)
         for number, trial in tried.items():
             had = trial.parameters.get(name)
+            if name not in trial.parameters and setting_name(name) is None:
+                had = values.get(name)  # it came later, and its default changes nothing
             here = space is not None and space.applies(trial.parameters)
             if space is not None and here and space.position(had) is None:
                 here_is = pointer(*prefix, "search", name)

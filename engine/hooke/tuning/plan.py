@@ -27,6 +27,7 @@ from hooke.errors import Fault, SpecError
 from hooke.spec.limits import Budget
 from hooke.spec.pointers import pointer
 from hooke.spec.specification import ExperimentSpec, Variant
+from hooke.tuning.begun import Spaces, completed, in_both, spaces_of, with_spaces
 from hooke.tuning.continued import Earlier, Trials, Tried, Where, brackets, differences, outside
 from hooke.tuning.optuna_search import BATCH, first_settings, lacking, remembered, waits
 from hooke.tuning.search import Known, Search, TrialKey, rungs, tuning_seeds
@@ -64,10 +65,14 @@ class Plan:
         self.spec = spec
         self._tried, self._earlier, self._known = tried or {}, earlier, known or {}
         self._cores, self._catalogues = cores, catalogues
+        self._declared: dict[str, Spaces] = {}
+        """Of each algorithm, the spaces that it declares now on all clusters."""
         self.locations: dict[Where, tuple[Variant, Location]] = {}
         """Every variant at every place, with or without trials."""
         self.searches: dict[Where, Search] = {}
         """The search of every variant at every place that has trials."""
+        self._spaces: dict[str, tuple[Spaces, bool]] = {}
+        """Of each algorithm, the spaces of its searches, and whether these have been begun with them."""
         self.settings: dict[Where, list[dict[str, Any]]] = {}
         """The settings of each search: trial k has the one at k - 1."""
         if spec.tuning is not None:
@@ -80,6 +85,10 @@ class Plan:
                 offer = location.offered.algorithms[variant.algorithm]
                 workers = min(location.workers, offer.max_workers or location.workers)
                 self.locations.setdefault((variant.name, location.cluster.name, workers), (variant, location))
+                before = self._declared.get(variant.algorithm)
+                self._declared[variant.algorithm] = in_both(before, offer.spaces)
+        experiments = [*self._earlier, Earlier(self.spec, self._tried)]
+        self._spaces = {name: spaces_of(name, now, experiments) for name, now in self._declared.items()}
         if self.spec.tuning and (why := lacking(self.spec.tuning)):
             raise SpecError([why])
         faults = [fault for each in self._earlier for fault in differences(self.spec, each.spec)]
@@ -99,14 +108,22 @@ class Plan:
         """Return what the variant of a search searches there."""
         variant, location = self.locations[where]
         workload = location.offered.workloads[self.spec.workload.name]
-        return offer_of(variant, location.offered.algorithms[variant.algorithm], workload, self.spec.workload)
+        method, (spaces, _) = location.offered.algorithms[variant.algorithm], self._spaces[variant.algorithm]
+        return offer_of(variant, method, workload, self.spec.workload, spaces)
+
+    @property
+    def begun(self) -> ExperimentSpec:
+        """Return the specification with the search spaces of its algorithms, which all later trials have."""
+        spaces = {name: found for name, (found, _) in self._spaces.items()}
+        before = [name for name, (_, begun) in self._spaces.items() if begun] if self._tried else list(spaces)
+        return with_spaces(self.spec, spaces, self._declared, before)
 
     def _begin(self, where: Where) -> Iterator[Fault]:
         """Begin or resume a search: its earlier trials, then its own. Yields why it cannot be."""
         variant, offer = self.locations[where][0], self.offer(where)
         earlier = brackets(self._earlier, where)
         before = {n: tried for each in self._earlier for n, tried in each.tried.get(where, {}).items()}
-        made = [before[number].parameters for number in sorted(before)]
+        made = completed(before, offer)
         own = self._own_settings(where, offer, made)
         self.settings[where] = made + own
         search = Search(len(own), rungs(self.spec), tuning_seeds(self.spec), earlier)
@@ -135,7 +152,7 @@ class Plan:
     ) -> list[dict[str, Any]]:
         tuning, variant = self.spec.tuning, self.locations[where][0]
         if own := self._tried.get(where):
-            return [own[trial].parameters for trial in sorted(own)]
+            return completed(own, offer)
         if tuning is None:
             return []
         if tuning.search == "optuna":

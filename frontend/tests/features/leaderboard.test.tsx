@@ -48,6 +48,16 @@ describe("the leaderboard", () => {
     expect(part.getByRole("columnheader", { name: /digits-mlp/ })).toHaveTextContent("virtual s");
     expect(part.getByText(/not enough for a ranking/)).toBeVisible();
     expect(part.getByTestId("unranked")).toHaveTextContent("other (not on mnist-lenet)");
+    expect(part.queryByTestId("by-hand")).toBeNull();
+  });
+
+  it("says what was left to no search on a workload", async () => {
+    const [first, ...others] = board().workloads;
+    const given = { by_hand: "#8: Searched in spaces of their own: Local SGD (lr)." };
+    await open({ boards: [board({ workloads: first ? [{ ...first, ...given }, ...others] : [] })] });
+    expect(await screen.findByTestId("by-hand")).toHaveTextContent(
+      "digits-mlp: #8: Searched in spaces of their own: Local SGD (lr).",
+    );
   });
 
   it("says how to get on it while nothing counts, and why each experiment does not", async () => {

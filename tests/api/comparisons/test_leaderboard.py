@@ -93,6 +93,7 @@ def test_scores_over_two_workloads(service):
     assert (board["cluster"], board["workers"], board["simulated"], answer["tau_max"]) == ("local", 2, False, 4.0)
     assert [each["name"] for each in board["workloads"]] == ["digits-mlp", "mnist-lenet"]
     assert [each["experiments"][0]["id"] for each in board["workloads"]] == [digits["id"], again["id"]]
+    assert board["workloads"][0]["by_hand"] == "#1: Not searched: local 4 (period), local 8 (period)."
     sync, local = (
         {each["algorithm"]: each for each in board["methods"]}[name] for name in ("sync-sgd", "local-sgd")
     )

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from hooke.comparison.by_hand import by_hand, dimensions
 from hooke.comparison.effort import Effort, refuted
 from hooke.comparison.report import report
+from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import RunState
 from hooke.spec.tuning import Tuning
 
@@ -62,3 +64,63 @@ def test_simulated_gradients_of_other_settings_of_the_workload_make_no_claim(eff
     assert (verdict.unfair or "").startswith("simulated gradients") == simulated
     (fastest,) = report(found, "base", TARGET, replace(effort, trained={"base": "all", "a": "sampled"})).fastest
     assert fastest is None if simulated else fastest.variant == "a"
+
+
+DOCUMENT = {
+    "name": "tuned",
+    "workload": {"name": "digits-mlp"},
+    "variants": [{"name": "base", "algorithm": "sync-sgd"}, {"name": "a", "algorithm": "slowmo"}],
+    "baseline": "base",
+    "clusters": [{"name": "here", "workers": [4], "seeds": 3}],
+    "budget": {"samples": 16_000},
+    "evaluation": {"every": 500},
+    "tuning": {"trials": 8},
+}
+LR = {"low": 0.9, "high": 1.0}
+
+
+def told(*changes, **document):
+    variants = [each | change for each, change in zip(DOCUMENT["variants"], changes, strict=False)]
+    made = DOCUMENT | {"variants": variants or DOCUMENT["variants"]} | document
+    return by_hand(ExperimentSpec.model_validate(made))
+
+
+def test_what_only_some_variants_were_given_is_part_of_the_tuning_that_a_verdict_names():
+    assert told() == ""
+    assert told({}, {"parameters": {"period": 16}}) == " Not searched: a (period)."
+    assert told({"search": {"lr": LR}}, {"search": {"momentum": None}}) == (
+        " Not searched: a (momentum). Searched in spaces of their own: base (lr)."
+    )
+    assert told({}, {"communication": {"wire": "bf16"}}) == " With other communication than base: a (wire bf16)."
+    alike = {"parameters": {"momentum": 0.9}, "search": {"lr": LR}, "communication": {"wire": "bf16"}}
+    assert told(alike, alike) == ""
+    assert told({"parameters": {"momentum": 0.9}}, {"parameters": {"momentum": 0.0}}) == (
+        " Not searched: base (momentum), a (momentum)."
+    )
+    assert told({}, {"parameters": {"period": 16}}, tuning=None) == "", "then nothing is searched"
+    many = [{"name": f"v{n}", "algorithm": "slowmo", "parameters": {"period": n}} for n in range(1, 10)]
+    assert told(variants=many, baseline="v1").endswith("v6 (period), and 3 more.")
+
+
+def test_the_tuning_names_how_many_parameters_were_searched_where_the_numbers_differ():
+    """By hand: of Sync SGD rate, momentum and its kind; of SlowMo period, slow momentum and slow rate, too."""
+    said = dimensions(ExperimentSpec.model_validate(DOCUMENT))
+    assert said.startswith(" Between 3 (base) and 6 parameters (a) were searched: as many trials find")
+    alike = {"search": dict.fromkeys(("period", "slow_momentum", "slow_lr"))}
+    three = [DOCUMENT["variants"][0], DOCUMENT["variants"][1] | alike]
+    assert dimensions(ExperimentSpec.model_validate(DOCUMENT | {"variants": three})) == ""
+    tuning = DOCUMENT["tuning"] | {"spaces": {"slowmo": {"lr": LR}}}
+    assert " Between 1 (a) and 3 parameters (base)" in dimensions(
+        ExperimentSpec.model_validate(DOCUMENT | {"tuning": tuning})
+    )
+    own = [{"name": "own", "algorithm": "of-a-file"}, DOCUMENT["variants"][1]]
+    assert dimensions(ExperimentSpec.model_validate(DOCUMENT | {"variants": own, "baseline": "own"})) == ""
+    assert dimensions(ExperimentSpec.model_validate(DOCUMENT | {"tuning": None})) == ""
+
+
+def test_the_sentence_names_it_and_later_spaces():
+    effort = replace(TUNED, by_hand=" Not searched: a (period).")
+    assert "no reported run has a tuning seed. Not searched: a (period). A claim is about" in effort.sentence
+    later = replace(TUNED, tuning=Tuning(trials=8, later=["demo", "slowmo"]))
+    assert "The search spaces of demo and slowmo were declared later than those of the other" in later.sentence
+    assert "declared later" not in TUNED.sentence

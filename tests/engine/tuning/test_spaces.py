@@ -175,3 +175,10 @@ def test_choices_have_the_order_of_their_values():
     space = Space(choices=[4, 64, 16])
     assert [space.edge(value) for value in (4, 16, 64)] == ["low", None, "high"]
     assert [space.at(space.share(value)) for value in (4, 16, 64)] == [4, 16, 64]
+
+
+def test_spaces_in_words():
+    assert Space(low=0.003, high=1.0, scale="log").in_words == "0.003 to 1, log"
+    assert Space(low=1, high=64, scale="log", integer=True).in_words == "1 to 64, whole, log"
+    assert Space(low=-0.5, high=1e6).in_words == "-0.5 to 1e+06"
+    assert Space(choices=[None, 0.1, "nesterov", True]).in_words == "empty, 0.1, nesterov, True"

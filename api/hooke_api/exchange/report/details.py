@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from hooke.spec.spaces import Space
 from markupsafe import Markup
 
 from hooke_api.exchange.report.formats import NONE, number
@@ -28,6 +29,10 @@ def tuning_part(told: Told) -> Iterator[Markup]:
         [_search(each) for each in found.searches],
         numbers=4,
     )
+    searched = {each.variant: each.spaces for each in found.searches}
+    told_of = [f"{who}: {_named_spaces(spaces)}" for who, spaces in searched.items() if spaces]
+    if told_of:
+        yield tag("p", f"Search spaces since it was begun. {'. '.join(told_of)}.", class_="quiet")
 
 
 def simulated_mark(simulated: bool) -> Markup:
@@ -48,6 +53,10 @@ def _search(found: SearchView) -> list[Any]:
         f"{found.samples:,}",
         number(found.core_hours),
     ]
+
+
+def _named_spaces(spaces: Mapping[str, Space]) -> str:
+    return "; ".join(f"{name} {space.in_words}" for name, space in spaces.items())
 
 
 def _value(value: object) -> str:
@@ -136,8 +145,9 @@ def _environment_rows(found: Environment) -> Iterable[tuple[str, str]]:
 
 
 def document_part(told: Told) -> Iterator[Markup]:
-    """Yield the specification, with which the experiment can be submitted again."""
-    document = told.experiment.spec.model_dump(mode="json", by_alias=True)
+    """Yield the specification, with which the experiment can be submitted again; `tuning_part` has its spaces."""
+    spaces = {"tuning": {"spaces", "later"}}
+    document = told.experiment.spec.model_dump(mode="json", by_alias=True, exclude=spaces)
     yield tag("h2", "Specification")
     yield tag("p", f"Fingerprint {told.experiment.fingerprint}", class_="quiet")
     yield tag("pre", json.dumps(document, ensure_ascii=False, indent=1))

@@ -1,7 +1,9 @@
+import { Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { Suspense, useMemo } from "react";
 import { statusOf } from "@/lib/api/problem";
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { withoutSpaces } from "@/lib/spaces/begun";
 import { GoneNote } from "@/lib/ui/gone-note";
 import { JsonView } from "@/lib/ui/json-view";
 import { lazily } from "@/lib/ui/lazily";
@@ -73,7 +75,7 @@ function Page({ experiment }: { experiment: ExperimentView }) {
       <Warnings experiment={experiment} />
       {tab === "json" && (
         <Section title="Specification">
-          <JsonView value={experiment.spec} label="Specification as JSON" />
+          <Specification experiment={experiment} />
         </Section>
       )}
       {versions !== undefined && (
@@ -103,5 +105,24 @@ function Missing() {
     >
       No experiment has this id. It may belong to another instance of Hooke or to another data folder.
     </Message>
+  );
+}
+
+/** What was submitted, and apart from it what the server has written into it. */
+function Specification({ experiment }: { experiment: ExperimentView }) {
+  const { spec, spaces } = withoutSpaces(experiment.spec);
+  return (
+    <>
+      <JsonView value={spec} label="Specification as JSON" />
+      {spaces && (
+        <>
+          <Text fz={13} c="dimmed" mt={16}>
+            Search spaces with which it was begun (tuning.spaces): all of its trials have them, whatever the
+            algorithms declare by then.
+          </Text>
+          <JsonView value={spaces} label="Search spaces as JSON" />
+        </>
+      )}
+    </>
   );
 }

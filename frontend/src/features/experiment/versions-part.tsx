@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { listVersionsOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentVersion, ExperimentView } from "@/lib/client/types.gen";
 import { formatAge, formatMoment } from "@/lib/format/time";
+import { withoutSpaces } from "@/lib/spaces/begun";
 import { JsonView } from "@/lib/ui/json-view";
 import { LoadFault } from "@/lib/ui/load-fault";
 import { Section } from "@/lib/ui/section";
@@ -28,7 +29,10 @@ export function VersionsPart({ experiment, shown }: VersionsProps) {
       <LoadFault what="The versions could not be loaded." query={query} />
       {items.length > 0 && <VersionsTable experiment={experiment} items={items} shown={chosen?.version} />}
       {chosen && (
-        <JsonView value={chosen.spec} label={`Specification of version ${chosen.version} as JSON`} />
+        <JsonView
+          value={withoutSpaces(chosen.spec).spec}
+          label={`Specification of version ${chosen.version} as JSON`}
+        />
       )}
     </Section>
   );

@@ -61,6 +61,14 @@ export function BoardPart({ board, tauMax, title, sort, sortBy, colorOf }: Board
           />
         </div>
       )}
+      {board.workloads.map(
+        ({ name, by_hand: given }) =>
+          given && (
+            <Text key={name} fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14} data-testid="by-hand">
+              {name}: {given}
+            </Text>
+          ),
+      )}
       {board.unranked.length > 0 && (
         <Text fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14} data-testid="unranked">
           Not ranked, because not measured everywhere:{" "}

@@ -1,13 +1,14 @@
 import { Alert, Button, Group, Tabs } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
-import { useRef, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { faultsOf } from "@/lib/api/problem";
 import type { AlgorithmList, ClusterView, WorkloadView } from "@/lib/client/types.gen";
-import type { Json } from "@/lib/json/document";
+import { type Json, textAt } from "@/lib/json/document";
 import { ProjectPicker } from "@/lib/projects/project-picker";
 import { FullNote } from "@/lib/projects/quota-note";
 import { DEFAULT, openOnes, useProjects } from "@/lib/projects/use-projects";
+import { asBegun, type Begun } from "@/lib/spaces/begun";
 import { withNamedBaseline } from "./baseline";
 import { BudgetSection, WorkloadSection } from "./basics-section";
 import { changesOf } from "./changes";
@@ -43,6 +44,8 @@ interface BuilderProps {
   original: Json | undefined;
   /** Of what the draft is kept while it is not started. */
   of: string;
+  /** The search spaces with which that one was begun. */
+  begun: Begun | undefined;
   /** The project that it is meant for, if that is known. */
   project: string | undefined;
   algorithms: AlgorithmList;
@@ -51,7 +54,16 @@ interface BuilderProps {
 }
 
 /** The form, or the document as YAML, and beside it what it would run and the same document as JSON. */
-export function Builder({ start, original, of, project, algorithms, workloads, clusters }: BuilderProps) {
+export function Builder({
+  start,
+  original,
+  begun,
+  of,
+  project,
+  algorithms,
+  workloads,
+  clusters,
+}: BuilderProps) {
   const { draft, typed, setTyped, replaced, ...edit } = useDraft(start, of);
   const rows = useOpened();
   const form = useRef<HTMLDivElement>(null);
@@ -64,6 +76,11 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
   const into = (open.find(({ name }) => name === asked) ?? open[0])?.name ?? DEFAULT;
   const { query, settled } = usePlan(draft, into);
   const { post, renew } = useStart(into, edit.started);
+  const continues = textAt(draft, ["tuning", "continues"]) !== "";
+  const searched = useMemo(
+    () => asBegun(algorithms, continues ? begun : undefined),
+    [algorithms, begun, continues],
+  );
   const changes = original && changesOf(original, withNamedBaseline(draft));
   const own = faultsIn(draft);
   const unread = typed?.problem;
@@ -135,8 +152,8 @@ export function Builder({ start, original, of, project, algorithms, workloads, c
           ) : (
             <>
               <WorkloadSection workloads={workloads} />
-              <VariantsSection catalogue={algorithms} workloads={workloads} />
-              <TuningSection catalogue={algorithms} workloads={workloads} />
+              <VariantsSection catalogue={searched} workloads={workloads} />
+              <TuningSection catalogue={searched} workloads={workloads} />
               <ClustersSection clusters={clusters} />
               <BudgetSection workloads={workloads} />
               <ExecutionSection compute={algorithms.compute} />

@@ -1,6 +1,7 @@
 import type { AlgorithmView, ExperimentView, WorkloadView } from "@/lib/client/types.gen";
 import type { Preset } from "@/lib/format/networks";
 import { isJson, type Json, objectsAt, textAt } from "@/lib/json/document";
+import { withoutSpaces } from "@/lib/spaces/begun";
 import { afterInsertion, afterRemoval } from "./baseline";
 
 /** `name`, or `name 2`, `name 3`...: the first that is not taken. */
@@ -60,10 +61,13 @@ export function emptyDraft(
 }
 
 /**
- * The document of an experiment, to be submitted again: under the name that it has now. Where the server stores that a
- * cluster is computed on none, it is a registered one, or a virtual one that is computed on the cluster of its name.
+ * The document of an experiment, to be submitted again: under the name that it has now, and without the search spaces
+ * that the server wrote into it. One that continues another one gets those of that one, any other the present ones.
+ * Where the server stores that a cluster is computed on none, it is a registered one, or a virtual one that is computed
+ * on the cluster of its name.
  */
-export function clonedFrom({ name, spec }: Pick<ExperimentView, "name" | "spec">): Json {
+export function clonedFrom({ name, spec: stored }: Pick<ExperimentView, "name" | "spec">): Json {
+  const { spec } = withoutSpaces(stored);
   const clusters = objectsAt(spec, ["clusters"]).map(({ computed_on: host, ...cluster }) => {
     if (typeof host === "string") return { ...cluster, computed_on: host };
     return isJson(cluster.virtual) ? { ...cluster, computed_on: cluster.name } : cluster;

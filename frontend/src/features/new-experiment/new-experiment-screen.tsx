@@ -95,6 +95,7 @@ function Definition() {
       of={of}
       project={project ?? original.data?.project}
       original={cloned}
+      begun={original.data?.spec.tuning?.spaces}
       start={clone && wider ? continuing(start, clone, wider) : start}
       algorithms={algorithms.data}
       workloads={workloads.data.items}

@@ -635,6 +635,12 @@ export type BoardChoice = {
  */
 export type BoardWorkload = {
     /**
+     * By Hand
+     *
+     * What was left to no search, where variants of one of them differ in it, in words; empty: nothing.
+     */
+    by_hand?: string;
+    /**
      * Experiments
      *
      * The experiments that measured it, the newest first.
@@ -7471,6 +7477,12 @@ export type Tuning = {
      */
     continues?: string | null;
     /**
+     * Later
+     *
+     * Algorithms whose spaces were declared later than those of others, which have changed since.
+     */
+    later?: Array<string>;
+    /**
      * Sampler
      *
      * Of Optuna. From the results so far: a tree-structured Parzen estimator (tpe) or a Gaussian process (gp). All at once: random points, or a scrambled Sobol' sequence (qmc).
@@ -7494,6 +7506,16 @@ export type Tuning = {
      * Runs per trial, on seeds of their own.
      */
     seeds?: number;
+    /**
+     * Spaces
+     *
+     * Algorithm: the spaces of its parameters, instead of those that it declares now. A submitted experiment has those with which it was begun, so that all of its trials have the same.
+     */
+    spaces?: {
+        [key: string]: unknown | {
+            [key: string]: Space;
+        };
+    };
     /**
      * Trials
      *

@@ -1,0 +1,90 @@
+"""What a tuned experiment leaves to no search: values, spaces and communication that were given to some variants.
+
+Equal numbers of trials do not make such a comparison one of methods at their best: a value may have been searched
+elsewhere, and a space may lie beside the good settings. So the tuning behind a verdict names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hooke.catalogue.joined import offer_of
+from hooke.catalogue.offers import brought_along
+from hooke.comparison.wording import count
+from hooke.spec.communication import Communication
+from hooke.spec.specification import ExperimentSpec, Variant
+from hooke.tuning.settings import free_spaces
+
+MOST = 6
+"""Variants that are named."""
+
+
+def by_hand(spec: ExperimentSpec) -> str:
+    """Return in words what not all variants have alike, sentences with a space before each; empty: nothing."""
+    if spec.tuning is None:
+        return ""
+    base = next((each for each in spec.variants if each.name == spec.baseline), spec.variants[0])
+    values = _own(spec, {each.name: _values(each) for each in spec.variants})
+    spaces = _own(spec, {each.name: _spaces(each) for each in spec.variants})
+    sent = {each.name: _sent(each, base) for each in spec.variants}
+    return "".join(
+        [
+            *_told("Not searched", {name: list(of) for name, of in values.items()}),
+            *_told("Searched in spaces of their own", {name: list(of) for name, of in spaces.items()}),
+            *_told(f"With other communication than {base.name}", sent),
+        ]
+    )
+
+
+def dimensions(spec: ExperimentSpec) -> str:
+    """Return how many parameters were searched, if not as many of all variants, a sentence with a space before it.
+
+    Of algorithms that are not built in it is not known. A method with three times as many parameters that matter
+    is called slower in most simulated comparisons with one that is as fast at its best (decision 150).
+    """
+    if spec.tuning is None:
+        return ""
+    offered, found = brought_along(), dict[str, int]()
+    workload = offered.workloads.get(spec.workload.name)
+    for variant in spec.variants:
+        if method := offered.algorithms.get(variant.algorithm):
+            begun = spec.tuning.spaces.get(variant.algorithm)
+            offer = offer_of(variant, method, workload, spec.workload, begun) if workload else method
+            found[variant.name] = len(free_spaces(variant, offer))
+    least, most = (pick(found, key=found.__getitem__, default="") for pick in (min, max))
+    if not found or found[least] == found[most]:
+        return ""
+    return (
+        f" Between {found[least]} ({least}) and {count(found[most], 'parameter')} ({most}) were searched: as many "
+        "trials find the best of many less often than of few."
+    )
+
+
+def _values(variant: Variant) -> dict[str, Any]:
+    """Return what a variant is given, and as None what it keeps at its default."""
+    return variant.parameters | {name: None for name, space in variant.search.items() if space is None}
+
+
+def _spaces(variant: Variant) -> dict[str, Any]:
+    return {name: space for name, space in variant.search.items() if space is not None}
+
+
+def _own(spec: ExperimentSpec, given: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return without what all variants of the experiment have alike."""
+    first = given[spec.variants[0].name]
+    alike = [name for name, value in first.items() if all(of.get(name, ...) == value for of in given.values())]
+    return {who: {name: of[name] for name in of if name not in alike} for who, of in given.items()}
+
+
+def _sent(variant: Variant, base: Variant) -> list[str]:
+    own, other = variant.communication, base.communication
+    names = [name for name in Communication.model_fields if getattr(own, name) != getattr(other, name)]
+    return [f"{name} {getattr(own, name)}" for name in names]
+
+
+def _told(what: str, found: Mapping[str, list[str]]) -> Iterator[str]:
+    named = [f"{name} ({', '.join(of)})" for name, of in found.items() if of]
+    if named:
+        more = [f"and {len(named) - MOST} more"] if len(named) > MOST else []
+        yield f" {what}: {', '.join([*named[:MOST], *more])}."

@@ -1,0 +1,104 @@
+"""The search spaces with which an experiment was begun: all of its trials have them, whatever is declared by then.
+
+They are part of the specification once an experiment is stored. Of one that was stored before there were any in
+specifications, its trials tell them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hooke.catalogue.joined import Searchable
+from hooke.spec.spaces import Space
+from hooke.spec.specification import ExperimentSpec, Variant
+from hooke.tuning.continued import Earlier, Tried
+
+FIXED, FIXED_NUMBERS = 6, 2
+"""Trials with one value from which on a parameter was not searched; the latter of an interval of any numbers."""
+Spaces = Mapping[str, Space]
+"""Parameter -> its space."""
+
+
+def in_both(before: Spaces | None, now: Spaces) -> Spaces:
+    """Return the spaces of parameters that have one in both; None: there is no other. Clusters search alike."""
+    return now if before is None else {name: space for name, space in before.items() if name in now}
+
+
+def spaces_of(algorithm: str, now: Spaces, experiments: Sequence[Earlier]) -> tuple[Spaces, bool]:
+    """Return the spaces of an algorithm in an experiment, and whether its searches have been begun with them.
+
+    `now`: those that it declares, for searches that are begun. `experiments`: the one that is planned, and before
+    it those that it continues, the first one first, each with its trials so far.
+    """
+    for each in reversed(experiments):
+        if each.spec.tuning and algorithm in each.spec.tuning.spaces:
+            return each.spec.tuning.spaces[algorithm], True
+    made = [
+        (variant, trial.parameters)
+        for each in experiments
+        for variant in each.spec.variants
+        if variant.algorithm == algorithm
+        for where, trials in each.tried.items()
+        if where[0] == variant.name
+        for trial in trials.values()
+    ]
+    return (_of_trials(now, made), True) if made else (now, False)
+
+
+def _of_trials(now: Spaces, trials: Sequence[tuple[Variant, Mapping[str, Any]]]) -> Spaces:
+    """Return the spaces that trials show: those declared now, of parameters that they have, with all values."""
+    found = {}
+    for name, space in now.items():
+        had = [
+            values[name]
+            for variant, values in trials
+            if name in values and name not in variant.parameters and name not in variant.search
+            if space.applies(values)
+        ]
+        numbers = space.choices is None and not space.integer
+        fixed = len(had) >= (FIXED_NUMBERS if numbers else FIXED) and all(value == had[0] for value in had)
+        if not fixed and any(name in values for _, values in trials):
+            found[name] = _with(space, had)
+    return found
+
+
+def _with(space: Space, values: Sequence[Any]) -> Space:
+    """Return a space that has these values, too; as it is, where it cannot."""
+    outside = [value for value in values if space.position(value) is None]
+    if not outside:
+        return space
+    try:
+        more: dict[str, Any] = {"choices": list(dict.fromkeys([*(space.choices or ()), *outside]))}
+        if space.low is not None and space.high is not None:
+            ends = [space.low, space.high, *map(float, outside)]
+            more = {"low": min(ends), "high": max(ends)}
+        return Space.model_validate(space.model_dump() | more)
+    except (TypeError, ValueError):
+        return space
+
+
+def completed(trials: Mapping[int, Tried], offer: Searchable) -> list[dict[str, Any]]:
+    """Return the settings of trials, by number, with the defaults of parameters that the method got later."""
+    if not trials:
+        return []
+    found = [trials[number].parameters for number in sorted(trials)]
+    fewest = min(found, key=len)
+    later = {name: value for name, value in offer.resolve(fewest)[0].items() if name not in fewest}
+    return [{**later, **each} for each in found]
+
+
+def with_spaces(
+    spec: ExperimentSpec, spaces: Mapping[str, Spaces], now: Mapping[str, Spaces], begun: Sequence[str]
+) -> ExperimentSpec:
+    """Return a specification with the spaces of its algorithms, so that they stay.
+
+    `spaces`: of each algorithm of its variants; `now`: those that it declares; `begun`: the algorithms whose
+    searches were begun before. Others are told as later ones, if the spaces of those have changed since.
+    """
+    if spec.tuning is None:
+        return spec
+    changed = any(dict(spaces[name]) != dict(now[name]) for name in begun)
+    later = [name for name in spaces if name in spec.tuning.later or (changed and name not in begun)]
+    update = {"spaces": {name: dict(of) for name, of in spaces.items()}, "later": later}
+    return spec.model_copy(update={"tuning": spec.tuning.model_copy(update=update)})
