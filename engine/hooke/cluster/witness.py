@@ -13,12 +13,8 @@ from pydantic import ValidationError
 from hooke.cluster.places import AttemptFolder
 from hooke.errors import JournalError
 from hooke.spec.events import Done, Dropped, Evaluation, RankExit, Start
-from hooke.spec.journal import open_plain, parse, read_new, unpack
+from hooke.spec.journal import BULK, LONGEST_LINE, PORTION, open_plain, parse, read_new, unpack
 
-_BULK = '{"kind":"steps"'
-_CHUNK = 1 << 20
-LONGEST_LINE = 64 << 20
-"""Bytes of one record: more is damage. A file with a hole may claim any size, and to read it takes the memory."""
 _LONGEST_EXIT = 1 << 16
 
 
@@ -62,7 +58,7 @@ class JournalReader:
         self.path = path
         self.offset = 0
 
-    def lines(self, chunk: int = _CHUNK) -> list[str]:
+    def lines(self, chunk: int = PORTION) -> list[str]:
         """Return the next complete lines: about `chunk` bytes at most, more only for a longer line.
 
         In place of a line of more than LONGEST_LINE bytes there is one that is no record.
@@ -113,7 +109,7 @@ class Witness:
     def _take(self, rank: int, lines: list[str]) -> None:
         self.signs += len(lines)
         for line in lines:
-            if line.startswith(_BULK):
+            if line.startswith(BULK):
                 self.stepped = True
                 self._blocks[rank] = line
                 continue
