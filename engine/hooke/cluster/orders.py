@@ -82,10 +82,7 @@ def launch(
 
 
 def _offer(job: JobFolder, attempt: str, token: str) -> None:
-    """Keep the token of a later claim beside that which the supervisor has, which uses it if its own is refused.
-
-    A server that was restored from a backup sends what it had not sent then, and does not know the tokens since.
-    """
+    """Keep the token of a later claim for the supervisor: a server that was restored does not know its own."""
     with suppress(OSError, ValueError):  # a full disk: the order comes again
         write_atomically(job.offered, json.dumps(read_tokens(job.offered) | {attempt: token}), 0o600)
 

@@ -11,7 +11,13 @@ from hooke.spec.journal import JournalWriter, records
 
 from tests.engine.journal.test_journal import row, scored, start
 
-STEPS = 200_000
+STEPS = 20_000
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Let a part be an eighth of what it is, so that journals need not be long."""
+    monkeypatch.setattr(journal, "PORTION", journal.PORTION // 8)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +47,7 @@ def peak_of(work):
 def test_reading_takes_the_memory_of_a_part(folder):
     path = folder / "journal.0.jsonl"
     size = path.stat().st_size
-    assert size > 8 * journal.PORTION
+    assert size > 10 * journal.PORTION
     count, peak = peak_of(lambda: sum(1 for _ in records(path)))
     assert count == 1 + -(-STEPS // journal.BLOCK_STEPS)
     assert peak < size / 2
