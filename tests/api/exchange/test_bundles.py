@@ -215,7 +215,7 @@ def test_who_may_not_import_any_more_when_the_bundle_has_arrived_imports_nothing
         yield bundle[:100]
         wait_for(lambda: getattr(service.app.state, "imports", 0) == 1, "the begin of the import")
         if loses == "token":
-            researcher.client.delete(f"/tokens/{token['id']}").raise_for_status()
+            researcher.client.post(f"/tokens/{token['id']}/revoke").raise_for_status()
         else:
             service.client.patch(f"/users/{researcher.name}", json={"role": "viewer"}).raise_for_status()
         yield bundle[100:]
