@@ -94,6 +94,10 @@ class Witness:
         """Number of records so far, including blocks of steps; it grows while the ranks make progress."""
         self.stepped = False
         """Whether any rank has written a step."""
+        self._newest: float | None = None
+        """Time of the newest checkpoint file at the last look at them."""
+        self._changed_at = 0.0
+        """When that changed, by the clock that never jumps."""
         self._last_evaluation: Evaluation | None = None
         self._blocks: dict[int, str] = {}
         """Rank -> its latest block of steps."""
@@ -148,11 +152,17 @@ class Witness:
         return last is not None and (last.reached or last.samples >= samples)
 
     def writes_a_checkpoint(self, within: float) -> bool:
-        """Return whether a checkpoint file has changed in the last `within` seconds."""
+        """Return whether a checkpoint file has changed in the last `within` seconds.
+
+        From the second call on that is seen; the first compares with the clock, which may have been set back since.
+        """
+        newest = 0.0
         with suppress(OSError):  # removed in the meantime
-            files = [path.stat().st_mtime for path in self._folder.ranks.glob("checkpoints/*/*")]
-            return any(time.time() - changed < within for changed in files)
-        return False
+            newest = max((path.stat().st_mtime for path in self._folder.ranks.glob("checkpoints/*/*")), default=0.0)
+        if newest != self._newest:
+            age = max(0.0, time.time() - newest) if self._newest is None else 0.0
+            self._newest, self._changed_at = newest, time.monotonic() - age
+        return time.monotonic() - self._changed_at < within
 
     def reached(self) -> dict[int, int]:
         """Return rank -> last step written, for the ranks that write steps."""
