@@ -111,10 +111,11 @@ def test_a_line_in_the_middle_that_is_damaged_ends_what_is_believed(tmp_path):
 def test_more_output_than_fits_in_memory_is_taken_over(tmp_path):
     """A run of days may leave gigabytes of numbered lines: who takes over must not end by reading them."""
     book = LogBook(tmp_path / "log.jsonl")
-    entry = {"source": "run_a/1/rank.0.log", "line": {"rank": 0, "stream": "stdout", "unix": 1.0, "text": "x" * 500}}
+    line = {"rank": 0, "stream": "stdout", "unix": 1.0, "text": "x" * 500}
+    entry = {"source": "run_a/1/rank.0.log", "line": line}
     with book.path.open("w") as file:
         for seq in range(5_000):
-            entry["line"]["seq"], entry["offset"] = seq, 501 * (seq + 1)
+            line["seq"], entry["offset"] = seq, 501 * (seq + 1)
             file.write(json.dumps(entry) + "\n")
     tracemalloc.start()
     again = LogBook(book.path)

@@ -1,4 +1,4 @@
-"""A server that was restored from a backup made before an attempt began does not know its token: it tells another one."""
+"""A server that was restored does not know the token of an attempt that began after the backup: it tells one."""
 
 import asyncio
 import hashlib

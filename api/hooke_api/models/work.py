@@ -276,7 +276,7 @@ class IdempotencyKey(Base):
 
 
 class Leader(Base):
-    """The process that alone does something, and renews the row; another one has what it last saw of the clocks."""
+    """The process that alone does something, and renews the row; a second one has what it saw of the clocks."""
 
     __tablename__ = "leaders"
 

@@ -192,7 +192,7 @@ class Scheduler(threading.Thread):
         self._watched = monotonic, at
 
     def _calibrated(self) -> None:
-        """End calibrations without news: after a gap, agents have as long again, or runs would start beside them."""
+        """End calibrations without news; after a gap, agents have as long again: runs would start beside them."""
         if time.monotonic() - self._gap_at >= calibrations.LIMIT.total_seconds():
             calibrations.expire(self.database)
 

@@ -98,7 +98,7 @@ class Database:
         if self.sqlite:
             event.listen(self.engine, "connect", self._prepare)
             event.listen(self.engine, "begin", _begin)
-        event.listen(self.engine, "handle_error", _read_only)
+        event.listen(self.engine, "handle_error", _away)
 
     def _prepare(self, connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver does not begin transactions: `_begin` does
@@ -187,13 +187,17 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-def _read_only(context: ExceptionContext) -> None:
-    """Raise what a database that is away raises where it takes no changes: while its disk is full, for example.
+def _away(context: ExceptionContext) -> None:
+    """Raise what a database that is away raises where it takes no changes, or has ended what stood still.
 
-    PostgreSQL is told to do that by `default_transaction_read_only`, or is a replica that was not promoted yet.
+    PostgreSQL is told to take none by `default_transaction_read_only`, as while its disk is full, or is a replica
+    that was not promoted yet.
     """
     original = context.original_exception
-    if type(original).__name__ == "ReadOnlySqlTransaction":
+    kind = type(original).__name__
+    if kind == "IdleInTransactionSessionTimeout":
+        context.is_disconnect = True
+    if kind in ("ReadOnlySqlTransaction", "IdleInTransactionSessionTimeout"):
         raise OperationalError(context.statement, None, original) from original
 
 

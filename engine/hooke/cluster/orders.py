@@ -150,7 +150,7 @@ def _make_job(
         shutil.rmtree(draft.path)
         if not folder.description.exists():
             raise
-        tokens = read_tokens(folder.tokens)  # each claim of the order got tokens of its own: the supervisor has these
+        tokens = read_tokens(folder.tokens)  # each claim got tokens of its own: the supervisor has these
     for order in orders:
         place = home.attempt(order.run, order.attempt)
         place.path.mkdir(parents=True, exist_ok=True)

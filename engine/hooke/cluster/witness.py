@@ -154,11 +154,12 @@ class Witness:
     def writes_a_checkpoint(self, within: float) -> bool:
         """Return whether a checkpoint file has changed in the last `within` seconds.
 
-        From the second call on that is seen; the first compares with the clock, which may have been set back since.
+        From the second call on that is seen; the first compares with the clock, which may have been set back.
         """
         newest = 0.0
         with suppress(OSError):  # removed in the meantime
-            newest = max((path.stat().st_mtime for path in self._folder.ranks.glob("checkpoints/*/*")), default=0.0)
+            files = self._folder.ranks.glob("checkpoints/*/*")
+            newest = max((path.stat().st_mtime for path in files), default=0.0)
         if newest != self._newest:
             age = max(0.0, time.time() - newest) if self._newest is None else 0.0
             self._newest, self._changed_at = newest, time.monotonic() - age

@@ -96,8 +96,8 @@ class JournalWriter:
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         last, end = None, 0
-        for found, end in _portions(path):
-            last = found[-1]
+        for found, offset in _portions(path):
+            last, end = found[-1], offset
         self._file = path.open("ab", buffering=0)
         self._file.truncate(end)  # an incomplete write of a killed predecessor
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Journals of days, and files that users' code makes as large as it likes: a part of them is in memory at a time."""
+"""Journals of days, and files that users' code makes as large as it likes: a part is in memory at a time."""
 
 import tracemalloc
 
