@@ -1,10 +1,8 @@
-"""Random requests: what is done stays done, whenever the program ends; and of which document they are made."""
+"""The record of random requests: what is done stays done, whenever the program ends."""
 
 import json
 
-from tests.checkout import ROOT
 from tests.requests import record
-from tests.requests.document import part
 from tests.requests.record import Sent
 
 NAMES = ["read_run", "query_series", "ingest"]
@@ -37,22 +35,3 @@ def test_a_record_that_is_cut_short_is_the_one_before(tmp_path):
     assert record.read(place) == {"ingest": sent()}
     record.add(place, "read_run", sent())
     assert set(record.read(place)) == {"ingest", "read_run"}
-
-
-def test_the_document_of_an_operation_is_whole_and_nothing_else():
-    document = json.loads((ROOT / "api" / "openapi.json").read_text())
-    sizes = []
-    for path, methods in document["paths"].items():
-        for operation in methods.values():
-            found = part(document, [operation["operationId"]])
-            assert found["paths"] == {path: methods}, "all methods: which others there are is checked, too"
-        text = json.dumps(found)
-        schemas = found["components"]["schemas"]
-        assert schemas == {name: document["components"]["schemas"][name] for name in schemas}
-        for name in schemas:
-            assert f'"#/components/schemas/{name}"' in text, "nobody refers to it"
-        assert {text.split('"')[0] for text in text.split('"#/components/schemas/')[1:]} == schemas.keys()
-        sizes.append(len(text))
-    assert max(sizes) < len(json.dumps(document)) / 5
-    two = part(document, ["ingest", "create_experiment"])
-    assert len(two["paths"]) == 2
