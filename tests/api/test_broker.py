@@ -120,7 +120,7 @@ def test_a_redis_without_memory_is_not_taken_for_another_one(service, stored, mo
     port, client = stored
     address = site.with_password(f"redis://127.0.0.1:{port}/0", PASSWORD)
     bus = Bus(address)
-    monkeypatch.setattr(service.app.state, "bus", bus)
+    monkeypatch.setitem(service.app.state._state, "bus", bus)
     client.delete(BROKER_KEY)
     with client.pubsub() as heard:
         heard.subscribe(CHANNEL)
