@@ -98,9 +98,10 @@ def places_of_threads() -> str:
     return "\n".join(f"{names.get(ident)}:\n{''.join(traceback.format_stack(frame))}" for ident, frame in frames)
 
 
-def serve(app: FastAPI, port: int = 0) -> Running:
+def serve(app: FastAPI, port: int = 0, host: str = "127.0.0.1") -> Running:
     config = uvicorn.Config(
         app,
+        host=host,
         port=port,
         log_level="critical",
         access_log=False,

@@ -14,13 +14,14 @@ from hooke.cluster import broker, site
 from hooke.cluster.agent import _check_broker
 from hooke.errors import LaunchError
 from hooke.spec.orders import BrokerOrder
-from hooke_api.events.bus import Bus
+from hooke.spec.protocol import BROKER_KEY
+from hooke_api.events.bus import CHANNEL, Bus
 from hooke_api.models import Removal, StoredFetch, now
 from hooke_api.scheduling.attempt_tokens import PREFIX
 from kombu.exceptions import OperationalError
 
 from tests.api.databases import ONE_KIND
-from tests.api.hands import ALONE, SPEC
+from tests.api.hands import ALONE, HELLO, SPEC
 from tests.waiting import LIMIT, free_port, wait_for
 
 pytestmark = [pytest.mark.needs("redis"), ONE_KIND]
@@ -112,6 +113,32 @@ def test_an_agent_waits_for_a_redis_that_refuses_commands_and_takes_orders_again
     thread.join(LIMIT)
     app.close()
     assert taken == ["an order"]
+
+
+def test_a_redis_without_memory_is_not_taken_for_another_one(service, stored, monkeypatch):
+    """It answers, and takes nothing: agents did not start, and nothing was announced for half of the time."""
+    port, client = stored
+    address = site.with_password(f"redis://127.0.0.1:{port}/0", PASSWORD)
+    bus = Bus(address)
+    monkeypatch.setitem(service.app.state._state, "bus", bus)
+    client.delete(BROKER_KEY)
+    with client.pubsub() as heard:
+        heard.subscribe(CHANNEL)
+        wait_for(lambda: heard.get_message(timeout=1), "the subscription")
+        client.config_set("maxmemory", 1)
+        try:
+            told = service.agent.post("/agents/hello", json=HELLO).raise_for_status().json()
+            _check_broker(address, told["broker"])
+            bus.ping(7)
+            wait_for(lambda: heard.get_message(timeout=1), "a notification")
+            with pytest.raises(Exception, match="maxmemory"):
+                sending(address).send("full", "probe", ORDER)
+        finally:
+            client.config_set("maxmemory", 0)
+    told = service.agent.post("/agents/hello", json=HELLO).raise_for_status().json()
+    assert client.get(BROKER_KEY) == told["broker"].encode()
+    sending(address).send("full", "probe", ORDER)
+    bus.close()
 
 
 @pytest.fixture(scope="module")

@@ -102,6 +102,25 @@ def test_without_a_result_it_fails_and_the_queue_goes_on(service):
 
 
 @ONE_KIND
+def test_a_jump_of_the_clock_ends_no_calibration(service):
+    """Its agent still measures: runs would start beside it."""
+    service.hello()
+    service.client.post(PATH, json={})
+    service.scheduler.look()
+    hour = timedelta(hours=1)
+    monotonic, database_at = service.scheduler._watched
+    service.scheduler._watched = monotonic, database_at - hour
+    with service.database.write() as session:
+        session.execute(update(StoredCalibration).values(sent_at=now() - hour))
+    for _ in range(2):
+        service.scheduler.look()
+        assert service.get(PATH)["items"][0]["state"] == "running"
+    service.scheduler._gap_at -= calibrations.LIMIT.total_seconds()  # so long without news since then
+    service.scheduler.look()
+    assert service.get(PATH)["items"][0]["state"] == "failed"
+
+
+@ONE_KIND
 def test_like_takes_the_latest_calibration_and_stays_what_it_was(service):
     service.hello()
     refused = service.client.post("/experiments", json=SPEC | VIRTUAL)

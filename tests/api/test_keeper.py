@@ -153,7 +153,7 @@ def test_the_agent_gets_no_token_of_users_and_no_address_of_the_database(tmp_pat
         monkeypatch.setenv(f"HOOKE_{name}", value)
     instance = Instance(tmp_path / "home")
     try:
-        agent, api = parts.agent(instance).environment, parts.api(instance, "127.0.0.1").environment
+        agent, api = parts.agent(instance, "::").environment, parts.api(instance, "127.0.0.1").environment
     finally:
         instance.close()
     assert "hunter2" not in agent.values()

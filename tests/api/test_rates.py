@@ -10,7 +10,7 @@ import httpx
 import pytest
 from hooke.cluster import hello, shipper
 from hooke.cluster.attempt import SupervisedAttempt
-from hooke.cluster.delivery import Delivery
+from hooke.cluster.delivery import Delivery, Tokens
 from hooke.cluster.job import Order, Timing
 from hooke.cluster.places import Home
 from hooke.spec.events import StateReport
@@ -166,7 +166,7 @@ def test_a_supervisor_delivers_everything_once_through_refusals(limited, monkeyp
     async def deliver(service, order, attempt):
         timing = Timing(beat=0.01, longest_retry=0.02)
         async with httpx.AsyncClient(event_hooks={"response": [note]}, timeout=LIMIT) as client:
-            return await Delivery(attempt, service.url, order.token, timing, client).run()
+            return await Delivery(attempt, service.url, Tokens(order.token), timing, client).run()
 
     with limited(clock=lambda: now[0], ingest_per_minute=4) as service:
         order = service.launch().order

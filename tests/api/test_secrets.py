@@ -66,7 +66,7 @@ def test_hooke_up_gives_its_parts_the_url_with_the_password(given, tmp_path, mon
     for url, expected in ((None, f"unix://{tmp_path}/redis.sock"), ("redis://there/1", "redis://:secret@there/1")):
         if url:
             monkeypatch.setenv("HOOKE_REDIS_URL", url)
-        for part in (parts.api(instance, "127.0.0.1"), parts.agent(instance)):
+        for part in (parts.api(instance, "127.0.0.1"), parts.agent(instance, "127.0.0.1")):
             assert part.environment["HOOKE_REDIS_URL"] == expected
             assert not {"HOOKE_REDIS_PASSWORD_FILE", "HOOKE_AGENT_TOKEN_FILE"} & set(part.environment)
 

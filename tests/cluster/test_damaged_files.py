@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -62,15 +63,17 @@ def test_what_cannot_be_read_is_not_cut():
         folder.chmod(0o711)
         path = folder / "reports.jsonl"
         path.write_text("7\n")
+        taken: list[str] = []
         path.chmod(0o200)
         if os.geteuid() == 0:  # who reads everything
             os.chown(path, NOBODY, NOBODY)
             os.seteuid(NOBODY)
         try:
-            assert read_own(path, int) == []
+            read_own(path, taken.append)
         finally:
             os.seteuid(os.getuid())
         path.chmod(0o600)
+        assert taken == []
         assert path.read_text() == "7\n"
 
 
@@ -103,3 +106,30 @@ def test_a_line_in_the_middle_that_is_damaged_ends_what_is_believed(tmp_path):
     book.path.write_bytes(b"".join(lines))
     assert LogBook(book.path).next_seq == 1
     assert book.path.read_bytes() == lines[0]
+
+
+def test_more_output_than_fits_in_memory_is_taken_over(tmp_path):
+    """A run of days may leave gigabytes of numbered lines: who takes over must not end by reading them."""
+    book = LogBook(tmp_path / "log.jsonl")
+    line = {"rank": 0, "stream": "stdout", "unix": 1.0, "text": "x" * 500}
+    entry = {"source": "run_a/1/rank.0.log", "line": line}
+    with book.path.open("w") as file:
+        for seq in range(5_000):
+            line["seq"], entry["offset"] = seq, 501 * (seq + 1)
+            file.write(json.dumps(entry) + "\n")
+    tracemalloc.start()
+    again = LogBook(book.path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (again.next_seq, again.offsets) == (5_000, {"run_a/1/rank.0.log": 501 * 5_000})
+    assert peak < book.path.stat().st_size / 10
+
+
+def test_a_hole_in_a_file_of_the_agent_is_cut_without_reading_it(tmp_path):
+    book = LogBook(tmp_path / "log.jsonl")
+    book.say("one")
+    whole = book.path.read_bytes()
+    with book.path.open("ab") as file:
+        file.truncate(2 << 30)
+    assert LogBook(book.path).next_seq == 1
+    assert book.path.read_bytes() == whole

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-from hooke.cluster.delivery import Delivery
+from hooke.cluster.delivery import Delivery, Tokens
 from hooke.cluster.job import Job, Timing
 from hooke.cluster.launchers.slurm_words import Line, outside
 from hooke.cluster.verdict import Evidence, judge
@@ -18,7 +18,7 @@ REQUEST_SECONDS = 13.0
 
 def delays(answers, hours: float) -> list[float]:
     """Return the pauses of a delivery after these answers, repeated for so many hours of its own waiting."""
-    made = Delivery(attempt(), "http://127.0.0.1:1", "token", Timing(), client(answers))
+    made = Delivery(attempt(), "http://127.0.0.1:1", Tokens("token"), Timing(), client(answers))
     found: list[float] = []
 
     async def play() -> None:

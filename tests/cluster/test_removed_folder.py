@@ -5,7 +5,7 @@ import errno
 
 import pytest
 from hooke.cluster.attempt import SupervisedAttempt
-from hooke.cluster.delivery import Delivery, make_client
+from hooke.cluster.delivery import Delivery, Tokens, make_client
 from hooke.cluster.job import Order
 from hooke.cluster.places import Home
 from hooke.cluster.supervisor import Supervisor
@@ -36,7 +36,7 @@ def deliver(attempt, api, work) -> None:
 
     async def delivering() -> None:
         async with make_client(api.url) as client:
-            await work(Delivery(attempt, api.url, "secret", FAST, client))
+            await work(Delivery(attempt, api.url, Tokens("secret"), FAST, client))
 
     asyncio.run(delivering())
 

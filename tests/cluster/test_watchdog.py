@@ -159,6 +159,19 @@ def test_a_checkpoint_that_is_being_written_is_a_sign_of_life(run, tmp_path):
     assert run.after(100)[0] != ""
 
 
+def test_a_checkpoint_of_before_the_clock_was_set_back_is_no_sign_of_life(run, tmp_path):
+    """It is newer than now for as long as the jump: a rank that hangs was waited for until then."""
+    run.begin()
+    file = tmp_path / "checkpoints" / "32" / "rank.0.npz"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    tomorrow = file.stat().st_mtime + 86_400
+    for part in range(4):  # each later by that clock: it is being written
+        os.utime(file, (tomorrow + part, tomorrow + part))
+        assert run.after(50)[0] == ""
+    assert run.after(200)[0] != ""
+
+
 def test_the_budget_says_another_number(make):
     run = make(max_stall_seconds=600)
     run.begin()

@@ -104,6 +104,16 @@ class Door:
         await self._authorize(request, actor)
         return None
 
+    async def admit_still(self, request: Request) -> None:
+        """Raise Unauthorized, Forbidden or ResourceNotFound unless the sender may still do what the request asks.
+
+        For one whose body takes minutes to arrive: a token may have been revoked, or a role withdrawn.
+        """
+        actor = await self.identify(request)
+        if actor is None:
+            raise Unauthorized("the session has ended meanwhile: sign in again")
+        await self._authorize(request, actor)
+
     async def identify(self, request: Request) -> Actor | None:
         """Return who sends a request, or None without a valid session. Raises Unauthorized or Forbidden."""
         given = bearer(request.headers)

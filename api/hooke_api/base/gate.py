@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import uuid
 from functools import partial
+from ipaddress import ip_address
 
 from fastapi import Request
 from hooke.spec.fetching import PIECE_BYTES
@@ -54,6 +55,7 @@ class Gate:
         self.bodies = bodies
         self.checks = checks
         self.hosts = {"localhost", "127.0.0.1", "[::1]", *(host.lower() for host in settings.allowed_hosts)}
+        self.hosts |= _own(settings.host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or respond with a problem."""
@@ -162,6 +164,17 @@ class Gate:
             check_shape(body, ORDINARY)
         else:
             await self.checks.run(partial(check_shape, body, ORDINARY))
+
+
+def _own(host: str) -> set[str]:
+    """Return what a Host header says of the address that the server listens on; nothing of all addresses."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return {host.lower()} - {""}
+    if address.is_unspecified:
+        return set()
+    return {f"[{address}]" if address.version == 6 else str(address)}
 
 
 def _client(request: Request) -> str:

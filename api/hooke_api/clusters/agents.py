@@ -69,8 +69,8 @@ def agent_hello(
         mine = session.get(ClusterToken, who.token) if who.token else None
         if mine is not None and renewals.due(session, mine, database_time(session)):
             response.headers[RENEW] = "true"
-    request.app.state.bus.mark(mark)
-    return welcome.model_copy(update={"broker": mark})
+    marked = request.app.state.bus.mark(mark)
+    return welcome.model_copy(update={"broker": mark if marked else None})
 
 
 @router.post("/token", operation_id="agent_renew_token", status_code=201)

@@ -42,6 +42,8 @@ class Bus:
         self._silent_until = 0.0
         self._complaint = ""
         """What was logged last."""
+        self._refused = ""
+        """Why it refused a command, as was logged last."""
         self._waiting = threading.Condition()
         self._told: tuple[int, bool] | None = None
         """Position and whether to wake schedulers, of what is not published yet."""
@@ -83,15 +85,24 @@ class Bus:
             self._silent_until = time.monotonic() + PAUSE_SECONDS
             log.warning("redis does not respond: streams poll the database", error=str(error))
 
-    def mark(self, server: str) -> None:
-        """Write which server uses this Redis, so that agents notice another one; without Redis nothing happens."""
+    def mark(self, server: str) -> bool:
+        """Write which server uses this Redis, so that agents notice another one.
+
+        Return False if it refuses that, as one without memory does, and there is nothing that agents can compare.
+        """
         if time.monotonic() < self._silent_until:
-            return
+            return True
         try:
             self._redis.set(BROKER_KEY, server)
+        except redis.ResponseError as error:  # it answers: notifications need no memory
+            if str(error) != self._refused:
+                self._refused = str(error)
+                log.warning("redis refuses a command: agents cannot check their broker", error=self._refused)
+            return False
         except redis.RedisError as error:
             self._silent_until = time.monotonic() + PAUSE_SECONDS
             log.warning("redis does not respond: agents cannot check their broker", error=str(error))
+        return True
 
     def answers(self) -> str | None:
         """Return None if Redis responds, otherwise why not, in words that name no host: anybody may read them."""

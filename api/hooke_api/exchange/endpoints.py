@@ -98,6 +98,7 @@ async def import_experiment(
     """
     with tempfile.TemporaryFile() as file, _among_few(request):
         await _receive(request, file)
+        await request.app.state.door.admit_still(request)
         made = await asyncio.to_thread(import_bundle, database, file, actor.name, silence_of(request), project)
     response.status_code = 201 if made.new else 200
     response.headers["location"] = f"/api/v1/experiments/{made.view.id}"

@@ -67,15 +67,22 @@ def _hide(session: Session, experiment: Experiment, who: str, at: datetime, undo
     announce(session, "experiment", {"id": experiment.id}, experiment_id=experiment.id)
 
 
+def begun(experiment: Experiment) -> bool:
+    """Return whether the purge of a deleted experiment has begun: the purger sets one time to the other."""
+    purge_at, deleted_at = experiment.purge_at, experiment.deleted_at
+    return purge_at is None or deleted_at is None or purge_at <= deleted_at
+
+
 def restore(session: Session, experiment_id: str) -> Experiment:
     """Show a deleted experiment again; no effect on one that is not deleted.
 
-    Raises ResourceNotFound, and Conflict if it is too late, or while an experiment that it continues is deleted.
+    It can be until the purge begins, whatever the clock says. Raises ResourceNotFound, and Conflict if it is too
+    late, or while an experiment that it continues is deleted.
     """
     experiment = _locked(session, experiment_id)
     if experiment.deleted_at is None:
         return experiment
-    if experiment.purge_at is None or experiment.purge_at <= database_time(session):
+    if begun(experiment):
         raise Conflict(f"experiment {experiment.number} is being purged: it can no longer be restored")
     needed = (experiment.spec.get("tuning") or {}).get("continues")
     earlier = session.get(Experiment, needed) if needed else None
@@ -102,18 +109,17 @@ def page(session: Session, cursors: Cursors, limit: int, cursor: str | None) -> 
     )
 
 
-def retire(session: Session, project: str, keep: timedelta, undo: timedelta, limit: int) -> list[int]:
-    """Delete up to `limit` experiments of a project that ended longer than `keep` ago; return their numbers.
+def retire(session: Session, project: str, before: datetime, undo: timedelta, limit: int) -> list[int]:
+    """Delete up to `limit` experiments of a project that ended before a time; return their numbers.
 
     The time of an imported one counts from its import, that of a restored one from then on. Those that are starred
     or protected stay, and those that another one continues.
     """
-    at = database_time(session)
     old = select(Experiment).where(
         Experiment.project_id == project,
-        Experiment.finished_at < at - keep,
-        or_(Experiment.imported_at.is_(None), Experiment.imported_at < at - keep),
-        or_(Experiment.restored_at.is_(None), Experiment.restored_at < at - keep),
+        Experiment.finished_at < before,
+        or_(Experiment.imported_at.is_(None), Experiment.imported_at < before),
+        or_(Experiment.restored_at.is_(None), Experiment.restored_at < before),
         Experiment.deleted_at.is_(None),
         ~Experiment.starred,
         ~Experiment.protected,
@@ -129,6 +135,7 @@ def retire(session: Session, project: str, keep: timedelta, undo: timedelta, lim
         .limit(limit)
         .with_for_update(key_share=True)
     ).all()
+    at = database_time(session)
     for experiment in rows:
         _hide(session, experiment, RETENTION, at, undo)
     return [experiment.number for experiment in rows]

@@ -8,7 +8,7 @@ then removed by their agents (`hooke_api.scheduling.forgetting`).
 from __future__ import annotations
 
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from sqlalchemy import (
     exists,
     insert,
     literal,
+    or_,
     select,
     tuple_,
 )
@@ -30,10 +31,11 @@ from sqlalchemy.orm import Session
 from hooke_api.base.durations import kept
 from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Repeating, every
-from hooke_api.experiments.deleting import retire
+from hooke_api.experiments.deleting import begun, retire
 from hooke_api.models import Attempt, AttemptToken, Base, Experiment, Project, Removal, Run, database_time
 from hooke_api.scheduling import fetches
 from hooke_api.scheduling.leader import Leadership
+from hooke_api.scheduling.passed import Deadline, Watch
 from hooke_api.storage import ended_tokens
 from hooke_api.storage.compacting import discard_of
 from hooke_api.storage.database import Database
@@ -60,20 +62,24 @@ class Purger(Repeating):
         self.settings = settings
         self.fetched = FetchedFiles(settings)
         self.leadership = Leadership(database, TERM, "purger")
+        undo = Deadline(Experiment.purge_at, Experiment.deleted_at, settings.undo)
+        self._watch = Watch("purger", undo)
         self._tokens_at = 0.0
 
     def look(self) -> None:
         """Delete what retention says, then purge every experiment whose undo period is over."""
         if not self.leadership.hold():
             return
+        passed = self._watch.look(self.database)
         if self._tokens_at <= time.monotonic():
-            ended_tokens.remove(self.database)
+            ended_tokens.remove(self.database, passed.certain)
             self._tokens_at = time.monotonic() + TOKENS_SECONDS
-        self._retire()
-        every(partial(self._purge_one, experiment_id, number) for experiment_id, number in self._due())
+        self._retire(passed.certain)
+        due = self._due(passed.at)
+        every(partial(self._purge_one, experiment_id, number, passed.at) for experiment_id, number in due)
 
-    def _purge_one(self, experiment_id: str, number: int) -> None:
-        if not self.ended.is_set() and self.leadership.hold() and self._purge(experiment_id):
+    def _purge_one(self, experiment_id: str, number: int, at: datetime) -> None:
+        if not self.ended.is_set() and self.leadership.hold() and self._purge(experiment_id, at):
             log.info("an experiment was purged", experiment=experiment_id, number=number)
 
     def close(self) -> None:
@@ -81,7 +87,7 @@ class Purger(Repeating):
         self.leadership.give_back()
         self.fetched.close()
 
-    def _retire(self) -> None:
+    def _retire(self, at: datetime) -> None:
         with self.database.read() as session:
             projects = session.execute(select(Project.id, Project.keep_runs).order_by(Project.id)).all()
         for project, own in projects:
@@ -89,23 +95,24 @@ class Purger(Repeating):
             count = RETIRED
             while keep is not None and count == RETIRED and self.lives():
                 with self.database.write() as session:
-                    numbers = retire(session, project, keep, self.settings.undo, RETIRED)
+                    numbers = retire(session, project, at - keep, self.settings.undo, RETIRED)
                 count = len(numbers)
                 if numbers:
                     about = {"project": project, "numbers": numbers, "keep_runs": str(keep)}
                     log.info("experiments were deleted by retention", **about)
 
-    def _due(self) -> list[tuple[str, int]]:
+    def _due(self, at: datetime) -> list[tuple[str, int]]:
         with self.database.read() as session:
-            over = Experiment.deleted_at.is_not(None) & (Experiment.purge_at <= database_time(session))
+            ended = or_(Experiment.purge_at <= at, Experiment.purge_at <= Experiment.deleted_at)
+            over = Experiment.deleted_at.is_not(None) & ended
             rows = session.execute(
                 select(Experiment.id, Experiment.number).where(over).order_by(Experiment.number)
             )
             return [(experiment_id, number) for experiment_id, number in rows]
 
-    def _purge(self, experiment_id: str) -> bool:
+    def _purge(self, experiment_id: str, at: datetime) -> bool:
         with self.database.write() as session:
-            if not _begin(session, experiment_id):
+            if not _begin(session, experiment_id, at):
                 return True  # restored in the last moment
         count = ROWS
         while count == ROWS:  # the compactor removes what is discarded
@@ -128,21 +135,20 @@ class Purger(Repeating):
         return True
 
 
-def _begin(session: Session, experiment_id: str) -> bool:
+def _begin(session: Session, experiment_id: str, at: datetime) -> bool:
     """Note what clusters hold of an experiment; from now on it cannot be restored. Return whether it is due."""
-    at = database_time(session)
     experiment = session.get(
         Experiment, experiment_id, with_for_update={"key_share": True}, populate_existing=True
     )
-    if experiment is None or experiment.purge_at is None or experiment.purge_at > at:
+    if experiment is None or experiment.purge_at is None or not (experiment.purge_at <= at or begun(experiment)):
         return False
     experiment.purge_at = experiment.deleted_at  # however the clock may jump
     session.flush()
     columns = ("run_id", "cluster", "created_at")
-    begun = exists().where(Attempt.run_id == Run.id)
+    attempted = exists().where(Attempt.run_id == Run.id)
     noted = exists().where(Removal.run_id == Run.id)
-    rows = select(Run.id, Run.host, literal(at, Removal.created_at.type)).where(
-        Run.experiment_id == experiment_id, begun, ~noted
+    rows = select(Run.id, Run.host, literal(database_time(session), Removal.created_at.type)).where(
+        Run.experiment_id == experiment_id, attempted, ~noted
     )
     if experiment.origin is None:  # of an imported one, no cluster of this server has anything
         session.execute(insert(Removal).from_select(columns, rows))

@@ -68,12 +68,12 @@ def api(instance: Instance, host: str) -> KeptProcess:
     return KeptProcess("api", command, environment, instance.logs / "api.log", probe)
 
 
-def agent(instance: Instance) -> KeptProcess:
-    """Return the agent of the cluster `local`, whose token is created by the API."""
+def agent(instance: Instance, host: str) -> KeptProcess:
+    """Return the agent of the cluster `local`, whose token is created by the API, which listens on `host`."""
     command = (
         *(sys.executable, "-m", "hooke.cluster.agent"),
         *("--cluster", CLUSTER),
-        *("--api", address("127.0.0.1", instance.port)),
+        *("--api", address(host, instance.port)),
         *("--token-file", str(instance.home / "agent-token")),
         *("--home", str(instance.home)),
     )

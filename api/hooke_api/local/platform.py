@@ -84,7 +84,7 @@ class Platform:
         """Start the parts; each of them waits for the others as needed."""
         secret(self.instance.home / "agent-token")  # created before the agent reads it
         private = () if parts.external_broker() else (parts.redis(self.instance),)
-        for part in (*private, parts.api(self.instance, self.host), parts.agent(self.instance)):
+        for part in (*private, parts.api(self.instance, self.host), parts.agent(self.instance, self.host)):
             keeper = Keeper(part, self._changed, self._say)
             self.keepers.append(keeper)
             await keeper.start()

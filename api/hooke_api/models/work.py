@@ -276,7 +276,7 @@ class IdempotencyKey(Base):
 
 
 class Leader(Base):
-    """The scheduling process, which renews the row before it expires."""
+    """The process that alone does something, and renews the row; a second one has what it saw of the clocks."""
 
     __tablename__ = "leaders"
 

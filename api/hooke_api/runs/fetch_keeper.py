@@ -6,8 +6,10 @@ from datetime import timedelta
 
 from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Repeating
+from hooke_api.models import StoredFetch
 from hooke_api.scheduling import fetches
 from hooke_api.scheduling.leader import Leadership
+from hooke_api.scheduling.passed import Deadline, Watch
 from hooke_api.storage.database import Database
 from hooke_api.storage.fetched import FetchedFiles
 
@@ -24,11 +26,14 @@ class FetchKeeper(Repeating):
         self.database, self.settings = database, settings
         self.files = FetchedFiles(settings)
         self.leadership = Leadership(database, TERM, "fetches")
+        kept = Deadline(StoredFetch.expires_at, StoredFetch.ended_at, settings.keep_fetched)
+        self._watch = Watch("fetches", kept)
 
     def look(self) -> None:
         """Look once."""
         if self.leadership.hold():
-            fetches.expire(self.database, self.files, self.settings)
+            passed = self._watch.look(self.database)
+            fetches.expire(self.database, self.files, self.settings, passed.at)
             self.files.tidy()
 
     def close(self) -> None:

@@ -1,7 +1,8 @@
 """Times in the database that lie ahead of its clock, because that was set back: nothing must wait for them.
 
 Leases and pauses end, and silence begins, at a stored time. Until the clock is there again, a run of a supervisor
-that died would look alive, its cluster online, and an order that was lost would not be sent again.
+that died would look alive, its cluster online, and an order that was lost would not be sent again. Sessions that
+began, and tokens that were made, while the clock was ahead would be valid for longer than they may.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from hooke_api.base.settings import Settings
 from hooke_api.models import (
+    AccessToken,
     AgentOrder,
     Attempt,
+    BrowserSession,
     Cluster,
+    ClusterToken,
     Removal,
     Run,
     StoredCalibration,
@@ -45,8 +49,12 @@ PAST: tuple[Time, ...] = (
     StoredFetch.created_at,
     StoredFetch.asked_at,
     StoredFetch.heard_at,
+    BrowserSession.created_at,
+    BrowserSession.used_at,
 )
 """When something was done."""
+_MADE: tuple[Time, ...] = (AccessToken.created_at, ClusterToken.created_at)
+"""When tokens were made, which expire a time after that."""
 _PAUSED = Run.not_before
 """When a further attempt may start: how long its pause is says the retry policy."""
 
@@ -60,7 +68,7 @@ def _limits(settings: Settings) -> list[tuple[Time, timedelta]]:
 def _any() -> Select[bool]:
     """Return the query whether a time lies further ahead; each has a parameter of its name."""
     tables: dict[Any, list[Any]] = defaultdict(list)
-    for column in (*PAST, Attempt.leased_until, Cluster.held_until, _PAUSED):
+    for column in (*PAST, *_MADE, Attempt.leased_until, Cluster.held_until, _PAUSED):
         tables[column.class_].append(column > bindparam(_name(column), type_=column.type))
     return select(or_(*(exists().where(or_(*some)) for some in tables.values())))
 
@@ -74,7 +82,7 @@ _ANY = _any()
 
 def any_ahead(session: Session, at: datetime, settings: Settings) -> bool:
     """Return whether `pull_back` may find something."""
-    limits = [*_limits(settings), (_PAUSED, timedelta())]
+    limits = [*_limits(settings), *((each, timedelta()) for each in (*_MADE, _PAUSED))]
     return bool(session.scalar(_ANY, {_name(column): at + ahead + SLACK for column, ahead in limits}))
 
 
@@ -86,6 +94,8 @@ def pull_back(database: Database, settings: Settings) -> int:
     count = 0
     for column, ahead in _limits(settings):
         count += _transaction(database, partial(_bound, column=column, ahead=ahead))
+    for column in _MADE:
+        count += _transaction(database, partial(_tokens, made=column))
     return count + _transaction(database, partial(_pauses, settings=settings))
 
 
@@ -99,6 +109,17 @@ def _bound(session: Session, at: datetime, column: Time, ahead: timedelta) -> in
     result = session.execute(late.values({column.key: at + ahead}).execution_options(synchronize_session=False))
     assert isinstance(result, CursorResult)  # noqa: S101 - an UPDATE has a count
     return result.rowcount
+
+
+def _tokens(session: Session, at: datetime, made: Time) -> int:
+    """Let tokens be made now, and be valid for as long as they were to be."""
+    of = made.class_
+    rows = session.scalars(select(of).where(made > at + SLACK).order_by(of.id).with_for_update()).all()
+    for row in rows:
+        if row.expires_at is not None:
+            row.expires_at -= row.created_at - at
+        row.created_at = at
+    return len(rows)
 
 
 def _pauses(session: Session, at: datetime, settings: Settings) -> int:

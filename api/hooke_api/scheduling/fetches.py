@@ -70,10 +70,9 @@ def sizes(row: StoredFetch) -> dict[str, int]:
     return {each["name"]: each["size"] for each in row.files}
 
 
-def expire(database: Database, files: FetchedFiles, settings: Settings) -> None:
+def expire(database: Database, files: FetchedFiles, settings: Settings, at: datetime) -> None:
     """End fetches of which nothing was heard in time; remove what has expired, and pieces of what has failed."""
     with database.read() as session:
-        at = database_time(session)
         silent = [row.id for row in session.scalars(_silent(at))]
         over = [(row.id, sizes(row)) for row in session.scalars(select(StoredFetch).where(_over(at)))]
         ended = session.scalars(select(StoredFetch).where(StoredFetch.state.in_(("failed", "cancelled"))))

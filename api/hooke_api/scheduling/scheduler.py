@@ -7,6 +7,7 @@ empty and sends it. Agents start an attempt once, however often its order arrive
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -84,6 +85,8 @@ class Scheduler(threading.Thread):
         self._trim_at = 0.0
         self.leadership = Leadership(database, timedelta(seconds=settings.leader_seconds))
         self.up_since = self._passed_at = time.monotonic()
+        self._gap_at = -math.inf
+        """When `_notice_gap` last found something."""
         self._failing: str | None = None
         """Why the last pass failed, for the log."""
         self._cause: str | None = None
@@ -142,8 +145,7 @@ class Scheduler(threading.Thread):
             self._pulled_back = False
             self._unheard = None
             return
-        calibrated = partial(calibrations.expire, self.database)
-        every((self._expire, self._plan, self._dispatch, calibrated, self._send_orders, self._trim))
+        every((self._expire, self._plan, self._dispatch, self._calibrated, self._send_orders, self._trim))
 
     def _send_orders(self) -> None:
         """Send what is to be sent; the first order that cannot be ends it, or each would be waited for in turn."""
@@ -182,11 +184,17 @@ class Scheduler(threading.Thread):
             passed = monotonic - self._watched[0]
             jumped = abs((at - self._watched[1]).total_seconds() - passed)
             if passed > most or jumped > most:
-                self.up_since, self._pulled_back = monotonic, False
+                self.up_since = self._gap_at = monotonic
+                self._pulled_back = False
                 log.warning(
                     "leases are granted once more", seconds_without_a_look=passed, jump_of_the_clock=jumped
                 )
         self._watched = monotonic, at
+
+    def _calibrated(self) -> None:
+        """End calibrations without news; after a gap, agents have as long again: runs would start beside them."""
+        if time.monotonic() - self._gap_at >= calibrations.LIMIT.total_seconds():
+            calibrations.expire(self.database)
 
     def _dispatch(self) -> None:
         with self.database.read() as session:

@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 
 SECONDS = 10.0
 """Time that a writer waits for its turn, or any request for a connection, s."""
+LOCK_SHARE = 3.0
+"""PostgreSQL: how long a writer waits for a row that another transaction has locked, as a multiple of it."""
+IDLE_SECONDS = 60.0
+"""PostgreSQL ends a transaction that writes and sends nothing for so long, so that what it has locked is free: its
+process or host stands still, or is gone without a word."""
+ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+"""After about a minute a connection over TCP counts as lost whose other end is gone without a word."""
 BUSY_SHARE = 0.5
 """Share of it that the writer whose turn it is waits for another process that has locked SQLite."""
 SQLITE_KIB = 256
@@ -37,6 +44,11 @@ STATEMENTS = 40
 """Statements that a connection to SQLite keeps prepared: each takes some 10 kB, and 128 by default."""
 COMPILED = 200
 """Statements that SQLAlchemy keeps compiled: each takes some 30 kB, and pages ask for about 150."""
+_BOUNDED = text(
+    "SELECT set_config('lock_timeout', :lock, true),"
+    " set_config('idle_in_transaction_session_timeout', :idle, true)"
+)
+"""Of this transaction; in milliseconds."""
 AT_ONCE, WAITING = 24, 32
 """Writers at a time on PostgreSQL (one on SQLite), and others that wait; of the 40 threads that handle requests,
 some are left for reading."""
@@ -65,11 +77,14 @@ class Database:
         self.file = OneFile(self.url)
         self._turns = Turns(1, WAITING, seconds) if self.sqlite else Turns(AT_ONCE, WAITING - AT_ONCE, seconds)
         self._busy_seconds = seconds * BUSY_SHARE
+        limits = {"lock": seconds * LOCK_SHARE, "idle": IDLE_SECONDS}
+        self._limits = {name: str(max(1, round(1000 * limit))) for name, limit in limits.items()}
         if self.sqlite and self.url.database:
             Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
-        reaching = (
-            {"cached_statements": STATEMENTS} if self.sqlite else {"connect_timeout": max(2, round(seconds))}
-        )
+        reaching: dict[str, Any] = {"cached_statements": STATEMENTS}
+        if not self.sqlite:
+            told = {name: value for name, value in ALIVE.items() if name not in self.url.query}
+            reaching = {"connect_timeout": max(2, round(seconds))} | told
         self.engine = create_engine(
             self.url,
             query_cache_size=COMPILED,
@@ -83,7 +98,7 @@ class Database:
         if self.sqlite:
             event.listen(self.engine, "connect", self._prepare)
             event.listen(self.engine, "begin", _begin)
-        event.listen(self.engine, "handle_error", _read_only)
+        event.listen(self.engine, "handle_error", _away)
 
     def _prepare(self, connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver does not begin transactions: `_begin` does
@@ -110,11 +125,12 @@ class Database:
             yield session
 
     @contextmanager
-    def write(self) -> Iterator[Session]:
+    def write(self, *, bounded: bool = True) -> Iterator[Session]:
         """Yield a session in a transaction: committed at the end, rolled back by any exception.
 
         Its entry of the audit trail (`hooke_api.storage.trail`) and announced events (`hooke_api.storage.outbox`)
-        are stored with it; the events are published after the commit.
+        are stored with it; the events are published after the commit. Waits for locks, and is waited for while it
+        stands still, for a bounded time, or OperationalError is raised; `bounded`: False for migrations.
         """
         self.file.check()
         with (
@@ -123,6 +139,8 @@ class Database:
             connection.begin(),
             Session(connection, expire_on_commit=False, info=self._info) as session,
         ):
+            if bounded and not self.sqlite:
+                connection.execute(_BOUNDED, self._limits)
             yield session
             trail.settle(session)
             told = outbox.settle(session)
@@ -136,7 +154,7 @@ class Database:
             return
         from alembic import command  # imported for use alone, as in `hooke_api.storage.revisions`
 
-        with self.write() as session:
+        with self.write(bounded=False) as session:
             if not self.sqlite:
                 session.execute(text("SELECT pg_advisory_xact_lock(1752132459)"))  # an arbitrary number
             command.upgrade(alembic_config(folder, session.connection()), revision)
@@ -169,13 +187,17 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-def _read_only(context: ExceptionContext) -> None:
-    """Raise what a database that is away raises where it takes no changes: while its disk is full, for example.
+def _away(context: ExceptionContext) -> None:
+    """Raise what a database that is away raises where it takes no changes, or has ended what stood still.
 
-    PostgreSQL is told to do that by `default_transaction_read_only`, or is a replica that was not promoted yet.
+    PostgreSQL is told to take none by `default_transaction_read_only`, as while its disk is full, or is a replica
+    that was not promoted yet.
     """
     original = context.original_exception
-    if type(original).__name__ == "ReadOnlySqlTransaction":
+    kind = type(original).__name__
+    if kind == "IdleInTransactionSessionTimeout":
+        context.is_disconnect = True
+    if kind in ("ReadOnlySqlTransaction", "IdleInTransactionSessionTimeout"):
         raise OperationalError(context.statement, None, original) from original
 
 

@@ -51,7 +51,8 @@ class SupervisedAttempt:
         self.fault = found.fault
         """Why the specification cannot run here."""
         self._alone = checked is not None  # a marker `cancel` is not where ranks of another account look for it
-        self.reports = read_own(folder.reports, StateReport.model_validate_json)
+        self.reports: list[StateReport] = []
+        read_own(folder.reports, lambda line: self.reports.append(StateReport.model_validate_json(line)))
         self.fenced = self.cancel_asked = self.delivered = False
         """What the API has said. Markers say it to a later supervisor, where they could be written."""
         self.checkpoints = 0

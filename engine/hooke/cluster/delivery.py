@@ -7,7 +7,9 @@ import gzip
 import random
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -43,19 +45,25 @@ class Refused(Exception):
         self.retry_after = retry_after
 
 
+@dataclass
+class Tokens:
+    """The token of an attempt, and where another one is offered in its place."""
+
+    present: str
+    offered: Callable[[], str | None] = lambda: None
+    """Returns the token of a later claim, if there was one."""
+    adopted: Callable[[str], None] = lambda _: None
+    """Is told that one was accepted, after the present one was refused."""
+
+
 class Delivery:
     """Delivers one attempt until the API has acknowledged all of it. Training never waits for it."""
 
     def __init__(
-        self, attempt: SupervisedAttempt, api: str, token: str, timing: Timing, client: httpx.AsyncClient
+        self, attempt: SupervisedAttempt, api: str, tokens: Tokens, timing: Timing, client: httpx.AsyncClient
     ) -> None:
-        self._attempt, self._timing, self._client = attempt, timing, client
+        self._attempt, self._timing, self._client, self._tokens = attempt, timing, client, tokens
         self._url = f"{api.rstrip('/')}/api/v1/ingest"
-        self._headers = {
-            "Authorization": f"Bearer {token}",
-            "Content-Type": "application/json",
-            "Content-Encoding": "gzip",
-        }
         self._asked_to_wait = 0.0
         self._failures = 0
         self._complaint = ""
@@ -119,7 +127,14 @@ class Delivery:
 
     async def _post(self, request: Ingest) -> IngestAnswer:
         body = gzip.compress(request.model_dump_json().encode(), compresslevel=1)
-        response = await self._client.post(self._url, content=body, headers=self._headers)
+        response = await self._sent(body, self._tokens.present)
+        if response.status_code == httpx.codes.UNAUTHORIZED:
+            other = self._tokens.offered()
+            if other is not None and other != self._tokens.present:
+                response = await self._sent(body, other)
+                if response.status_code == httpx.codes.OK:
+                    self._tokens.present = other
+                    self._tokens.adopted(other)
         if response.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
             self._attempt.shipper.too_large()
         if response.status_code != httpx.codes.OK:
@@ -130,6 +145,12 @@ class Delivery:
             raise Refused(
                 f"not an answer to ingest ({error.error_count()} faults): {response.text[:200]}"
             ) from None
+
+    async def _sent(self, body: bytes, token: str) -> httpx.Response:
+        headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+        return await self._client.post(
+            self._url, content=body, headers=headers | {"Authorization": f"Bearer {token}"}
+        )
 
     def _apply(self, answer: IngestAnswer) -> None:
         self._attempt.shipper.apply(answer)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -85,5 +87,11 @@ def read_job(folder: JobFolder) -> tuple[Job, dict[str, str]]:
     job = Job.model_validate_json(folder.description.read_text())
     if job.program[-1:] == ("hooke.train",):  # written by an earlier version
         job = job.model_copy(update={"program": (*job.program[:-1], TRAIN[-1])})
-    tokens = json.loads(folder.tokens.read_text()) if folder.tokens.exists() else {}
-    return job, tokens
+    return job, read_tokens(folder.tokens)
+
+
+def read_tokens(path: Path) -> dict[str, str]:
+    """Return attempt id -> token of a file with tokens; nothing if it is not there, as after complete delivery."""
+    with suppress(FileNotFoundError):
+        return dict(json.loads(path.read_text()))
+    return {}

@@ -23,7 +23,7 @@ from pathlib import Path
 from hooke.catalogue import discovery as catalogue
 from hooke.cluster.accounts import Account
 from hooke.cluster.environment import for_user_code
-from hooke.cluster.job import Job, Order
+from hooke.cluster.job import Job, Order, read_tokens
 from hooke.cluster.launchers.make import make
 from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings
 from hooke.cluster.lock import held, holder
@@ -57,11 +57,15 @@ def launch(
     fresh, failed = [], []
     for order in orders:
         folder = home.attempt(order.run, order.attempt)
-        if folder.delivered.exists() or held(folder.lock):
+        if folder.delivered.exists():
             continue
-        if folder.job.exists():
-            again = partial(start_supervisor, home.job(folder.job.read_text()), api)
-            failed += _tried(home, [order], again)
+        job = home.job(folder.job.read_text()) if folder.job.exists() else None
+        if job is not None:
+            _offer(job, folder.id, order.token)
+        if held(folder.lock):
+            continue
+        if job is not None:
+            failed += _tried(home, [order], partial(start_supervisor, job, api))
         else:
             fresh.append(order)
     if fresh:
@@ -75,6 +79,12 @@ def launch(
 
         failed += _tried(home, fresh, start)
     return failed
+
+
+def _offer(job: JobFolder, attempt: str, token: str) -> None:
+    """Keep the token of a later claim for the supervisor: a server that was restored does not know its own."""
+    with suppress(OSError, ValueError):  # a full disk: the order comes again
+        write_atomically(job.offered, json.dumps(read_tokens(job.offered) | {attempt: token}), 0o600)
 
 
 def _tried(home: Home, orders: Sequence[LaunchOrder], start: Callable[[], None]) -> list[FailedLaunch]:
@@ -140,7 +150,7 @@ def _make_job(
         shutil.rmtree(draft.path)
         if not folder.description.exists():
             raise
-        tokens = _tokens(folder)  # each claim of the order got tokens of its own: the supervisor has these
+        tokens = read_tokens(folder.tokens)  # each claim got tokens of its own: the supervisor has these
     for order in orders:
         place = home.attempt(order.run, order.attempt)
         place.path.mkdir(parents=True, exist_ok=True)
@@ -162,13 +172,6 @@ def _has_users_code(spec: dict[str, object]) -> bool:
     chosen = ((kind, spec.get(kind)) for kind in catalogue.KINDS)
     names = ((kind, each.get("name") if isinstance(each, dict) else None) for kind, each in chosen)
     return any(name not in catalogue.built_in(kind) for kind, name in names)
-
-
-def _tokens(folder: JobFolder) -> dict[str, str]:
-    """Return attempt id -> token of a job; empty after complete delivery."""
-    with suppress(FileNotFoundError):
-        return dict(json.loads(folder.tokens.read_text()))
-    return {}
 
 
 def start_supervisor(folder: JobFolder, api: str) -> None:
@@ -241,7 +244,7 @@ def _token_sha256(home: Home, folder: AttemptFolder) -> str | None:
     with suppress(FileNotFoundError):
         return folder.token_sha256.read_text().strip()
     with suppress(FileNotFoundError, ValueError, KeyError):  # begun by an earlier version
-        token = _tokens(home.job(folder.job.read_text()))[folder.id]
+        token = read_tokens(home.job(folder.job.read_text()).tokens)[folder.id]
         return hashlib.sha256(token.encode()).hexdigest()
     return None
 

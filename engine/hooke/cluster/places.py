@@ -176,6 +176,11 @@ class JobFolder:
         return self.path / "tokens.json"
 
     @property
+    def offered(self) -> Path:
+        """Tokens of later claims of its attempts: of use if the server does not know the first ones any more."""
+        return self.path / "offered.json"
+
+    @property
     def delivered(self) -> Path:
         """Marker: the job is finished and delivered."""
         return self.path / "delivered"

@@ -13,6 +13,8 @@ if __name__ == "__main__":
     gc.disable()  # until all is imported
 
 import asyncio
+import hashlib
+import json
 import os
 import signal
 import sys
@@ -25,13 +27,13 @@ from typing import Any
 from hooke.cluster import accounts, checking
 from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.batch import read_launched
-from hooke.cluster.delivery import Delivery, make_client
+from hooke.cluster.delivery import Delivery, Tokens, make_client
 from hooke.cluster.http_client import httpx
-from hooke.cluster.job import Job, Order, read_job
+from hooke.cluster.job import Job, Order, read_job, read_tokens
 from hooke.cluster.launchers.batch import BatchLauncher
 from hooke.cluster.launchers.make import make
 from hooke.cluster.lock import Lock
-from hooke.cluster.places import AttemptFolder, Home, JobFolder
+from hooke.cluster.places import AttemptFolder, Home, JobFolder, write_atomically
 from hooke.cluster.processes import become_subreaper, members
 from hooke.cluster.ranks import Found, Ranks
 from hooke.cluster.runner import remove_left
@@ -78,6 +80,7 @@ class Supervisor:
             with accounts.own(), suppress(OSError):  # the agent's home can only be read
                 self._folder.delivered.touch()
                 self._folder.tokens.unlink(missing_ok=True)
+                self._folder.offered.unlink(missing_ok=True)
 
     def _claim(self) -> list[SupervisedAttempt]:
         """Lock and return the undelivered attempts that no living supervisor owns."""
@@ -97,8 +100,22 @@ class Supervisor:
         return _under_account(claimed)
 
     def _delivery(self, attempt: SupervisedAttempt, client: httpx.AsyncClient) -> Delivery:
-        token = self._tokens.get(attempt.folder.id, "")
-        return Delivery(attempt, self._job.api, token, self._job.timing, client)
+        id = attempt.folder.id
+
+        def offered() -> str | None:
+            with accounts.own(), suppress(OSError, ValueError):
+                return read_tokens(self._folder.offered).get(id)
+            return None
+
+        def adopted(token: str) -> None:
+            self._tokens[id] = token
+            with accounts.own(), suppress(OSError):  # a full disk: the next supervisor adopts it once more
+                sha256 = hashlib.sha256(token.encode()).hexdigest()
+                write_atomically(attempt.folder.token_sha256, sha256, 0o600)
+                write_atomically(self._folder.tokens, json.dumps(self._tokens), 0o600)
+
+        tokens = Tokens(self._tokens.get(id, ""), offered, adopted)
+        return Delivery(attempt, self._job.api, tokens, self._job.timing, client)
 
     async def _until_delivered(self, shipping: asyncio.Future[list[bool]]) -> None:
         cancelled = asyncio.create_task(self.cancel_requested.wait())

@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from hooke.cluster.accounts import own
 from hooke.cluster.places import append_line
@@ -27,33 +28,35 @@ PER_LOOK = 256 * 1024
 BACKLOG = 4 * 1024 * 1024
 """A source with more unread bytes than this is skipped to its last part; the file itself is complete."""
 
+LONGEST_ENTRY = 1 << 20
+"""Bytes of a line of a file of the agent: more is damage."""
+
 Stream = Literal["stdout", "stderr", "supervisor"]
-T = TypeVar("T")
 
 
-def read_own(path: Path, decode: Callable[[str], T]) -> list[T]:
-    """Return what the lines of a file of this agent say, up to the first damaged one; cut the file there.
+def read_own(path: Path, take: Callable[[str], object]) -> None:
+    """Give `take` each line of a file of this agent, up to the first that it refuses; cut the file there.
 
     A machine without power leaves a part of a line, or zeros. What is appended to that could not be read either,
-    and whoever takes over would fail at it each time.
+    and whoever takes over would fail at it each time. A line at a time: the file may be larger than the memory.
     """
-    found: list[T] = []
     end = 0
     try:
         with own(), open_plain(path) as file:
-            data = file.read()
+            for line in iter(partial(file.readline, LONGEST_ENTRY), b""):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    take(line[:-1].decode())
+                except (ValueError, LookupError, TypeError):
+                    break
+                end += len(line)
+            size = os.fstat(file.fileno()).st_size
     except (FileNotFoundError, PermissionError):  # what cannot be read is not cut
-        return []
-    for line in data.split(b"\n")[:-1]:
-        try:
-            found.append(decode(line.decode()))
-        except (ValueError, LookupError, TypeError):
-            break
-        end += len(line) + 1
-    if len(data) > end:
+        return
+    if size > end:
         with suppress(OSError), own(), path.open("ab") as file:  # it can only be read: nothing is appended either
             file.truncate(end)
-    return found
 
 
 @dataclass
@@ -104,17 +107,16 @@ class LogBook:
         self.path = path
         self.next_seq = 0
         self.offsets: dict[str, int] = {}
-        for source, offset in read_own(path, self._entry):  # what follows a damaged line is read again
-            self.offsets[source] = max(self.offsets.get(source, 0), offset)
+        read_own(path, self._entry)  # what follows a damaged line is read again
 
-    def _entry(self, line: str) -> tuple[str, int]:
-        """Return source and offset of the next line of the file. Raises ValueError or LookupError."""
+    def _entry(self, line: str) -> None:
+        """Note the next line of the file, and the offset in its source. Raises ValueError or LookupError."""
         entry = json.loads(line)
         source, offset, seq = entry["source"], entry["offset"], entry["line"]["seq"]
         if seq != self.next_seq or not isinstance(offset, int):
             raise ValueError("this is not the next line")
+        self.offsets[source] = max(self.offsets.get(source, 0), offset)
         self.next_seq += 1
-        return source, offset
 
     def add(self, source: OutputSource, text: str, offset: int) -> None:
         """Number one line of a source and record that the source has been read up to `offset`."""

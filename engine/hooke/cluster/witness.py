@@ -13,12 +13,8 @@ from pydantic import ValidationError
 from hooke.cluster.places import AttemptFolder
 from hooke.errors import JournalError
 from hooke.spec.events import Done, Dropped, Evaluation, RankExit, Start
-from hooke.spec.journal import open_plain, parse, read_new, unpack
+from hooke.spec.journal import BULK, LONGEST_LINE, PORTION, open_plain, parse, read_new, unpack
 
-_BULK = '{"kind":"steps"'
-_CHUNK = 1 << 20
-LONGEST_LINE = 64 << 20
-"""Bytes of one record: more is damage. A file with a hole may claim any size, and to read it takes the memory."""
 _LONGEST_EXIT = 1 << 16
 
 
@@ -62,7 +58,7 @@ class JournalReader:
         self.path = path
         self.offset = 0
 
-    def lines(self, chunk: int = _CHUNK) -> list[str]:
+    def lines(self, chunk: int = PORTION) -> list[str]:
         """Return the next complete lines: about `chunk` bytes at most, more only for a longer line.
 
         In place of a line of more than LONGEST_LINE bytes there is one that is no record.
@@ -98,6 +94,10 @@ class Witness:
         """Number of records so far, including blocks of steps; it grows while the ranks make progress."""
         self.stepped = False
         """Whether any rank has written a step."""
+        self._newest: float | None = None
+        """Time of the newest checkpoint file at the last look at them."""
+        self._changed_at = 0.0
+        """When that changed, by the clock that never jumps."""
         self._last_evaluation: Evaluation | None = None
         self._blocks: dict[int, str] = {}
         """Rank -> its latest block of steps."""
@@ -113,7 +113,7 @@ class Witness:
     def _take(self, rank: int, lines: list[str]) -> None:
         self.signs += len(lines)
         for line in lines:
-            if line.startswith(_BULK):
+            if line.startswith(BULK):
                 self.stepped = True
                 self._blocks[rank] = line
                 continue
@@ -152,11 +152,18 @@ class Witness:
         return last is not None and (last.reached or last.samples >= samples)
 
     def writes_a_checkpoint(self, within: float) -> bool:
-        """Return whether a checkpoint file has changed in the last `within` seconds."""
+        """Return whether a checkpoint file has changed in the last `within` seconds.
+
+        From the second call on that is seen; the first compares with the clock, which may have been set back.
+        """
+        newest = 0.0
         with suppress(OSError):  # removed in the meantime
-            files = [path.stat().st_mtime for path in self._folder.ranks.glob("checkpoints/*/*")]
-            return any(time.time() - changed < within for changed in files)
-        return False
+            files = self._folder.ranks.glob("checkpoints/*/*")
+            newest = max((path.stat().st_mtime for path in files), default=0.0)
+        if newest != self._newest:
+            age = max(0.0, time.time() - newest) if self._newest is None else 0.0
+            self._newest, self._changed_at = newest, time.monotonic() - age
+        return time.monotonic() - self._changed_at < within
 
     def reached(self) -> dict[int, int]:
         """Return rank -> last step written, for the ranks that write steps."""

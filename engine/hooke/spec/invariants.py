@@ -12,15 +12,16 @@ phases and the order of clocks are checked, because its journals lack the earlie
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from hooke.errors import JournalError
 from hooke.spec.events import Checkpointed, Done, Evaluation, Start, Steps
-from hooke.spec.journal import records, unpack
+from hooke.spec.journal import BULK, lines, parse, unpack
 
 SLACK = 0.005
 """Seconds, once per run."""
@@ -29,6 +30,11 @@ LEAST_PER_STOP, SHARE_PER_STOP, SLACK_PER_STOP = 0.002, 0.25, 0.02
 ROUNDING = 1e-5
 """Relative rounding error: seconds of phases are stored as float32."""
 WORK = ("data", "compute", "rebuild", "update")
+
+
+def _numbers(values: Iterable[float] = ()) -> array[float]:
+    """Return numbers in 8 bytes each: ten million floats in a list take 320 MB."""
+    return array("d", values)
 
 
 @dataclass
@@ -41,9 +47,9 @@ class _Rank:
     """Seconds of each of its checkpoints."""
     restored: bool = False
     done: Done | None = None
-    walls: list[float] = field(default_factory=list)
-    clocks: list[float] = field(default_factory=list)
-    work: list[float] = field(default_factory=list)
+    walls: array[float] = field(default_factory=_numbers)
+    clocks: array[float] = field(default_factory=_numbers)
+    work: array[float] = field(default_factory=_numbers)
     """Seconds of the phases of WORK in each step."""
 
 
@@ -55,29 +61,36 @@ def faults(folder: Path, ranks_of_run: int | None = None) -> list[str]:
     """
     names = {path.name.split(".")[1]: path for path in sorted(folder.glob("journal.*.jsonl"))}
     numbered = {int(name): path for name, path in names.items() if name.isdecimal() and str(int(name)) == name}
+    chosen = {n: path for n, path in numbered.items() if ranks_of_run is None or n < ranks_of_run}
     try:
-        ranks = {n: _read(path) for n, path in numbered.items() if ranks_of_run is None or n < ranks_of_run}
+        return _found(chosen) if chosen else [f"{folder} holds no journal"]
     except JournalError as error:
         return [str(error)]
     except (OSError, KeyError, ValueError) as error:  # no journal of Hooke's: users' code may write there, too
         return [f"a journal in {folder} cannot be read: {type(error).__name__}: {error}"]
-    if not ranks:
-        return [f"{folder} holds no journal"]
+
+
+def _found(paths: Mapping[int, Path]) -> list[str]:
+    """Return what is violated by ranks; the steps of one at a time are in memory."""
+    ranks = {number: _read(path, steps=False) for number, path in paths.items()}
     deciding = next((r for r in ranks.values() if r.role == "server"), ranks[min(ranks)])
     evaluating = [rank for rank in ranks.values() if rank.evaluations]
     evaluations = (evaluating[0] if evaluating else deciding).evaluations
     found = list(_of_evaluations(evaluations))
-    for number, rank in ranks.items():
+    for number, path in paths.items():
+        rank = _read(path)
         found += [f"rank {number}: {text}" for text in _of_rank(rank, evaluations)]
         if rank.role == "worker" and not rank.restored:
             found += [f"rank {number}: {text}" for text in _of_clock(rank, evaluations, deciding.done)]
     return found
 
 
-def _read(path: Path) -> _Rank:
+def _read(path: Path, *, steps: bool = True) -> _Rank:
     rank = _Rank()
-    for record in records(path):
-        match record:
+    for line in lines(path):
+        if not steps and line.startswith(BULK):
+            continue
+        match record := parse(line):
             case Start():
                 rank.role = record.role
                 rank.restored = rank.restored or record.restored_step is not None
@@ -88,10 +101,10 @@ def _read(path: Path) -> _Rank:
             case Done():
                 rank.done = record
             case Steps():
-                rank.walls += unpack("wall", record.columns["wall"])
-                rank.clocks += unpack("clock", record.columns["clock"])
+                rank.walls.extend(unpack("wall", record.columns["wall"]))
+                rank.clocks.extend(unpack("clock", record.columns["clock"]))
                 columns = [unpack(name, record.columns[name]) for name in WORK if name in record.columns]
-                rank.work += [sum(row) for row in zip(*columns, strict=True)]
+                rank.work.extend(sum(row) for row in zip(*columns, strict=True))
     return rank
 
 
@@ -111,7 +124,7 @@ def _of_evaluations(evaluations: Sequence[Evaluation]) -> Iterator[str]:
 
 def _of_clock(rank: _Rank, evaluations: Sequence[Evaluation], deciding: Done | None) -> Iterator[str]:
     """Compare the clock with a worker's work until every evaluation, and at the end."""
-    sums = list(accumulate(rank.work))
+    sums = _numbers(accumulate(rank.work))
     seconds = [evaluation.seconds for evaluation in evaluations]
     moments = [
         (evaluation.clock, sums[at - 1], [*seconds[:n], *rank.stops])
@@ -131,7 +144,7 @@ def _of_clock(rank: _Rank, evaluations: Sequence[Evaluation], deciding: Done | N
 def _of_rank(rank: _Rank, evaluations: Sequence[Evaluation]) -> Iterator[str]:
     stops = [*(evaluation.seconds for evaluation in evaluations), *rank.stops]
     for name, values in (("clock", rank.clocks), ("wall", rank.walls)):
-        if any(after < before for before, after in zip(values, values[1:], strict=False)):
+        if any(after < before for before, after in pairwise(values)):
             yield f"its {name} runs backwards"
     if not rank.restored:
         yield from _steps_while_the_clock_stood(rank, evaluations)
@@ -152,16 +165,16 @@ def _steps_while_the_clock_stood(rank: _Rank, evaluations: Iterable[Evaluation])
     """Check that steps which span an evaluation worked only before or after it."""
     if rank.role != "worker":
         return
-    begins = [0.0, *rank.walls[:-1]]
     for evaluation in evaluations:
         if evaluation.samples == 0:
             continue  # before the clock started
         begin, end = evaluation.wall, evaluation.wall + evaluation.seconds
         for at in range(bisect_left(rank.walls, begin), len(rank.walls)):
-            if begins[at] >= end:
+            began = rank.walls[at - 1] if at else 0.0
+            if began >= end:
                 break
-            inside = min(rank.walls[at], end) - max(begins[at], begin)
-            possible = rank.walls[at] - begins[at] - inside
+            inside = min(rank.walls[at], end) - max(began, begin)
+            possible = rank.walls[at] - began - inside
             if rank.work[at] > possible * (1 + ROUNDING) + SLACK + SLACK_PER_STOP:
                 yield (
                     f"its step that ended at {rank.walls[at]:.3f} s worked for {rank.work[at]:.3f} s, although "

@@ -29,6 +29,12 @@ Above, only rank 0, the last worker and the server.
 """
 BLOCK_SECONDS = 0.25
 BLOCK_STEPS = 512
+PORTION = 1 << 20
+"""Bytes of a journal that are read at a time."""
+LONGEST_LINE = 64 << 20
+"""Bytes of one record: more is damage. A file with a hole may claim any size, and to read it takes the memory."""
+BULK = '{"kind":"steps"'
+"""Beginning of the lines with steps, which are nearly all of a journal."""
 
 _NO_JOURNAL = frozenset({errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.ENOTDIR})
 """Errors of a file that is missing, closed, or replaced by users' code, as by a link to itself or a socket."""
@@ -89,11 +95,13 @@ class JournalWriter:
 
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lines, end = read_new(path, 0)
+        last, end = None, 0
+        for found, offset in _portions(path):
+            last, end = found[-1], offset
         self._file = path.open("ab", buffering=0)
         self._file.truncate(end)  # an incomplete write of a killed predecessor
         self._clock = clock
-        self._seq = parse(lines[-1]).seq + 1 if lines else 0
+        self._seq = parse(last).seq + 1 if last is not None else 0
         self._columns: dict[str, list[float]] = {name: [] for name in STEP_COLUMNS}
         self._appends = tuple(values.append for values in self._columns.values())
         self._n = 0
@@ -171,7 +179,35 @@ def read_new(path: Path, offset: int, most: int = -1) -> tuple[list[str], int]:
     return lines, offset + end
 
 
+def _portions(path: Path) -> Iterator[tuple[list[str], int]]:
+    """Yield the complete lines of a journal, some at a time, and the offset after them. Raises JournalError."""
+    offset, most = 0, PORTION
+    while True:
+        found, end = read_new(path, offset, most)
+        if found:
+            yield found, end
+            offset, most = end, PORTION
+        elif _size(path) - offset <= most:
+            return
+        elif most >= LONGEST_LINE:
+            raise JournalError(f"{path.name}: a line of more than {LONGEST_LINE:,} bytes")
+        else:
+            most *= 2
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # missing, or closed
+        return 0
+
+
+def lines(path: Path) -> Iterator[str]:
+    """Yield every complete line of a journal, of which a part is in memory at a time. Raises JournalError."""
+    for found, _ in _portions(path):
+        yield from found
+
+
 def records(path: Path) -> Iterator[Any]:
-    """Yield every complete record of a journal."""
-    for line in read_new(path, 0)[0]:
-        yield parse(line)
+    """Yield every complete record of a journal. Raises JournalError."""
+    return map(parse, lines(path))

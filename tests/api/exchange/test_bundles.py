@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from tests.api.databases import ONE_KIND
 from tests.api.exchange.measured import answers, exported, imported, made_of, measured, parts_of
-from tests.api.persons import person
+from tests.api.persons import bearing, person
 from tests.api.test_experiments import problem
+from tests.waiting import wait_for
 
 
 def test_an_import_shows_what_the_original_shows(service):
@@ -200,6 +201,27 @@ def test_who_may_not_submit_may_not_import(service):
     researcher = person(service, "researcher")
     view = researcher.client.post("/experiments/import", content=bundle).json()
     assert view["user"] == researcher.name and view["origin"]["user"] == "owner"
+
+
+@ONE_KIND
+@pytest.mark.parametrize("loses", ["token", "role"])
+def test_who_may_not_import_any_more_when_the_bundle_has_arrived_imports_nothing(service, loses):
+    bundle = exported(service, measured(service)["id"])
+    researcher = person(service, "researcher")
+    program = bearing(service, researcher.token("submit"))
+    (token,) = researcher.client.get("/tokens").json()["items"]
+
+    def parts():
+        yield bundle[:100]
+        wait_for(lambda: getattr(service.app.state, "imports", 0) == 1, "the begin of the import")
+        if loses == "token":
+            researcher.client.post(f"/tokens/{token['id']}/revoke").raise_for_status()
+        else:
+            service.client.patch(f"/users/{researcher.name}", json={"role": "viewer"}).raise_for_status()
+        yield bundle[100:]
+
+    problem(program.post("/experiments/import", content=parts()), 401 if loses == "token" else 403)
+    assert service.count(Experiment) == 1
 
 
 @ONE_KIND
