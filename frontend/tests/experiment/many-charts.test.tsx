@@ -177,9 +177,11 @@ it("the seeds behind a curve are asked for once no curve is on its way", async (
 
 it("a zoom is shown at once where it was made, and by the other charts one in each frame", async () => {
   answerLoss(loss);
-  const { address } = await openExperiment(server, "/experiments/exp_7?more=train_loss");
+  const { address, idle } = await openExperiment(server, "/experiments/exp_7?more=train_loss");
   const charts = () => [...document.querySelectorAll<HTMLElement>("[data-zoomed]")];
   await waitFor(() => expect(document.querySelectorAll("[data-zoomed] .u-over")).toHaveLength(3));
+  await idle();
+  await frame();
   const zoomed = () => charts().map(({ dataset }) => dataset.zoomed === "true");
   let frames: FrameRequestCallback[] = [];
   const { requestAnimationFrame: request, cancelAnimationFrame: cancel } = globalThis;

@@ -42,7 +42,10 @@ export function cursorMarks(line: string, dots: readonly Dot[]): uPlot.Plugin {
     const scale = window.devicePixelRatio;
     const [wide, high] = [plot.bbox.width / scale, plot.bbox.height / scale];
     const ctx = canvas.getContext("2d");
-    if (!ctx || left === undefined || left < 0) return canvas.remove();
+    if (!ctx || left === undefined || left < 0) {
+      canvas.remove();
+      return;
+    }
     if (!canvas.parentElement) plot.over.prepend(canvas);
     fit(Math.round((wide + 2 * RIM) * scale), Math.round((high + 2 * RIM) * scale));
     ctx.clearRect(0, 0, canvas.width, canvas.height);

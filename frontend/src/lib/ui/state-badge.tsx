@@ -44,5 +44,5 @@ function LiveDot() {
     const element = dot.current;
     return element ? watchNear(element, (near) => element.toggleAttribute("data-away", !near)) : undefined;
   }, []);
-  return <span ref={dot} className={styles.dot} data-away />;
+  return <span ref={dot} className={`${styles.dot} ${own.moving}`} data-away />;
 }
