@@ -1,11 +1,12 @@
 """Processor time per frame of the same page in several builds or with further styles, in turns.
 
-    python -m benchmarks.dashboard.pairs --build before=FOLDER --build after=FOLDER [--style still="* {animation: none}"]
-        --home FOLDER [--acts rest point zooms pan scroll] [--rounds 6] [--seconds 1.5] [--view "20 charts"]
+    python -m benchmarks.dashboard.pairs --home FOLDER --build before=FOLDER --build after=FOLDER
+        [--style "still=* {animation: none}"] [--acts rest point zooms pan scroll] [--rounds 6]
 
-All pages are open at once, and each round does the same with all of them, one after the other, so that what else the
-machine does meets all alike. What is compared is time of the main thread's processor, which does not count waiting. A
-style is one of the first build with these rules. `--home`: data that `python -m benchmarks.dashboard --home` has left.
+All pages are open at once, and each round does the same with all of them, one after the other, so that what else
+the machine does meets all alike. What is compared is time of the main thread's processor, which does not count
+waiting. A style is the first build with these rules. `--home`: data that an earlier measurement with `--home` has
+left.
 """
 
 from __future__ import annotations
@@ -73,9 +74,9 @@ def main() -> int:
             for number in range(options.rounds):
                 for act in options.acts:
                     _round(sides, number, act)
-                print(f"{number + 1} of {options.rounds} rounds", flush=True)
-            for act in options.acts:
-                _tell(sides, act)
+                print(f"after {number + 1} of {options.rounds} rounds:")
+                for act in options.acts:
+                    _tell(sides, act)
     finally:
         server.close()
     return 0
@@ -133,7 +134,7 @@ def _round(sides: list[Side], number: int, act: str) -> None:
 
 
 def _tell(sides: list[Side], act: str) -> None:
-    print(f"{act}: ms of the main thread per frame, and less than in *{sides[0].name}*; frames/s")
+    print(f"{act}: ms of the main thread per frame, and less than {sides[0].name} (range); frames/s")
     first = [each["task_ms"] for each in sides[0].found[act]]
     for side in sides:
         times = [each["task_ms"] for each in side.found[act]]
@@ -141,7 +142,8 @@ def _tell(sides: list[Side], act: str) -> None:
         rate = statistics.median(each["fps"] for each in side.found[act])
         print(
             f"  {side.name:24s} {statistics.median(times):6.2f}   {statistics.median(less):+6.2f} "
-            f"({less[0]:+.2f} to {less[-1]:+.2f})   {rate:5.1f}"
+            f"({less[0]:+.2f} to {less[-1]:+.2f})   {rate:5.1f}",
+            flush=True,
         )
 
 

@@ -47,7 +47,7 @@ export function cursorMarks(line: string, dots: readonly Dot[]): uPlot.Plugin {
       return;
     }
     if (!canvas.parentElement) plot.over.prepend(canvas);
-    fit(Math.round((wide + 2 * RIM) * scale), Math.round((high + 2 * RIM) * scale));
+    size(Math.round((wide + 2 * RIM) * scale), Math.round((high + 2 * RIM) * scale));
     ctx.clearRect(0, 0, canvas.width, canvas.height);
     ctx.fillStyle = line;
     const at = Math.round(left);
@@ -63,7 +63,7 @@ export function cursorMarks(line: string, dots: readonly Dot[]): uPlot.Plugin {
   }
 
   /** A canvas that is given its size is emptied, and gets other memory. */
-  function fit(width: number, height: number): void {
+  function size(width: number, height: number): void {
     if (canvas.width !== width) canvas.width = width;
     if (canvas.height !== height) canvas.height = height;
   }
