@@ -61,12 +61,17 @@ class Seeded:
         """Keep it beside the data."""
         (home / NOTE).write_text(json.dumps(asdict(self)))
 
+    @classmethod
+    def read(cls, home: Path) -> Seeded:
+        """Return what an earlier measurement has left."""
+        return cls(**json.loads((home / NOTE).read_text()))
+
 
 def known(home: Path, runs: int, points: int, evaluations: int) -> Seeded | None:
     """Return what an earlier measurement has left of the same sizes, if anything."""
     if not (home / NOTE).exists():
         return None
-    found = Seeded(**json.loads((home / NOTE).read_text()))
+    found = Seeded.read(home)
     return found if (found.runs, found.points, found.evaluations) == (runs, points, evaluations) else None
 
 

@@ -1,8 +1,8 @@
-/** What a chart leaves out because nobody sees it: each stroke and each layer takes time in every frame. */
+/** What a chart leaves out because nobody sees it: each stroke takes time in every frame. */
 import { expect, it } from "vitest";
 import type { ChartSeries } from "@/lib/charts/series";
 import { variantStyle } from "@/lib/theme/palette";
-import { CURVE as A, figure, showChart, strokes } from "../support/charts";
+import { CURVE as A, showChart, strokes } from "../support/charts";
 
 const B: ChartSeries = { label: "B", style: variantStyle(6), x: [0, 25, 100], y: [0.4, 0.8, 0.5] };
 
@@ -14,9 +14,4 @@ it("has one tick where many of a colour were evaluated in one column of pixels",
   const feet = of(A.style).map(({ points }) => points.filter((_, i) => i % 2 === 0));
   expect(feet.map(({ length }) => length)).toEqual([2]);
   expect(of(B.style)).toHaveLength(1);
-});
-
-it("has a dot at the pointer for each curve, and none for the ends of a band", async () => {
-  await showChart({ series: [{ ...A, low: [0.1, 0.5, 0.9], high: [0.3, 0.7, 1] }, B] });
-  expect(figure().querySelectorAll(".u-cursor-pt")).toHaveLength(2);
 });

@@ -75,6 +75,28 @@ it("charts out of view have no part in the cursor that the others share", async 
   expect(box(1)).not.toHaveAttribute("hidden");
 });
 
+it("a chart near the view is drawn, and has no part in the cursor before it can be seen", async () => {
+  const see = outOfView();
+  show(charts(A, A));
+  see(image(0), true);
+  see(image(1), "near");
+  await frame();
+  await frame();
+  expect(heights(1)).toEqual(heights(0));
+  const box = (i: number) => over(image(i)).lastElementChild;
+  const move = (clientX: number) => fireEvent.mouseMove(over(image(0)), { clientX, clientY: 20 });
+  fireEvent.mouseEnter(over(image(0)), { clientX: 30, clientY: 20 });
+  move(30);
+  expect(box(0)).not.toHaveAttribute("hidden");
+  expect(box(1)).toHaveAttribute("hidden");
+  see(image(1), true);
+  move(40);
+  expect(box(1)).not.toHaveAttribute("hidden");
+  see(image(1), "near");
+  expect(box(1)).toHaveAttribute("hidden"); // no cursor stays behind
+  expect(box(0)).not.toHaveAttribute("hidden");
+});
+
 it("on paper all charts are drawn, as they are now", async () => {
   const see = outOfView();
   const view = show(charts(A, A));

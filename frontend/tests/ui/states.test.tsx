@@ -5,6 +5,7 @@ import { RunBar } from "@/lib/ui/run-bar";
 import { StateBadge } from "@/lib/ui/state-badge";
 import { isTerminal, outcomeOf } from "@/lib/ui/states";
 import { show } from "../support/app";
+import { outOfView } from "../support/near";
 
 describe("a state", () => {
   it.each<[RunState, string, boolean]>([
@@ -45,6 +46,22 @@ describe("a state", () => {
     again(<StateBadge state="cancelled" testId="state" cancelling />);
     expect(screen.getByTestId("state")).toHaveTextContent("cancelled");
   });
+});
+
+it("the dot of what goes on moves in view alone", () => {
+  const see = outOfView();
+  show(<StateBadge state="running" testId="state" />);
+  const dot = screen.getByTestId("state").firstElementChild as Element;
+  expect(dot).toHaveAttribute("data-away");
+  see(dot, true);
+  expect(dot).not.toHaveAttribute("data-away");
+  see(dot, false);
+  expect(dot).toHaveAttribute("data-away");
+});
+
+it("the dot of what goes on moves where a browser cannot tell what is in view", () => {
+  show(<StateBadge state="running" testId="state" />);
+  expect(screen.getByTestId("state").firstElementChild).not.toHaveAttribute("data-away");
 });
 
 it("a bar of runs leaves out states that no run is in, and counts every end as one", () => {

@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent, useLayoutEffect, useRef } from "react";
 import type { ChartCursor } from "@/lib/charts/chart-cursor";
-import { oncePerFrame } from "@/lib/charts/once-per-frame";
+import { paced } from "@/lib/charts/paced";
 import { NONE } from "@/lib/format/numbers";
 import { Toolbar } from "@/lib/ui/toolbar";
 import ui from "@/lib/ui/ui.module.css";
@@ -33,7 +33,7 @@ interface LegendTableProps {
 
 /**
  * The variants of a chart with their values at the pointer, or their last ones. These are written straight into the
- * cells, at most once per frame: a pointer that moves renders nothing.
+ * cells, a few times a second: a pointer that moves renders nothing.
  */
 export function LegendTable(props: LegendTableProps) {
   const { title, rows, cursor, middle, toggle } = props;
@@ -49,11 +49,11 @@ export function LegendTable(props: LegendTableProps) {
   });
   useLayoutEffect(() => write()); // whatever is rendered anew
   useEffect(() => {
-    const framed = oncePerFrame(() => write());
-    const forget = cursor.subscribe(framed);
+    const soon = paced(() => write());
+    const forget = cursor.subscribe(soon);
     return () => {
       forget();
-      framed.cancel();
+      soon.cancel();
     };
   }, [cursor]);
   const mean = middle === "mean";

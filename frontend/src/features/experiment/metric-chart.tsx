@@ -119,7 +119,15 @@ export function MetricChart(props: MetricChartProps) {
   const [early, never] = steps ? ["No step yet", "No steps"] : ["No evaluation yet", "No evaluations"];
   const nothing = isTerminal(experiment.state) ? never : early;
   const formatX = (value: number) => formatAxisValue(axis, value);
-  const draw = (zoom: Zoom | undefined) => (
+  const series = seen.flatMap((one) => {
+    const lines = linesOf(one, colorAt(one.band), show, format);
+    const { smooth } = props;
+    return smooth ? lines.flatMap((line) => averagedOnce(line, smooth)) : lines;
+  });
+  const evaluations = seen.flatMap(({ band, seeds }) =>
+    seeds.map(({ x }) => ({ x, style: variantStyle(colorAt(band)) })),
+  );
+  const draw = (zoom: Zoom | undefined, onZoom: MetricChartProps["onZoom"]) => (
     <LineChart
       title={medians ? `${title}, median of the seeds` : title}
       head={props.head}
@@ -133,11 +141,7 @@ export function MetricChart(props: MetricChartProps) {
           : undefined
       }
       empty={experiment.state === "queued" ? "Waiting for free slots" : nothing}
-      series={seen.flatMap((one) => {
-        const lines = linesOf(one, colorAt(one.band), show, format);
-        const { smooth } = props;
-        return smooth ? lines.flatMap((line) => averagedOnce(line, smooth)) : lines;
-      })}
+      series={series}
       xTitle={axisTitle(axis, simulated)}
       formatX={formatX}
       tickX={(value) => formatAxisTick(axis, value)}
@@ -149,22 +153,20 @@ export function MetricChart(props: MetricChartProps) {
       logX={props.logX}
       target={target}
       crossings={target ? props.crossings : []}
-      evaluations={
-        steps
-          ? []
-          : seen.flatMap(({ band, seeds }) =>
-              seeds.map(({ x }) => ({ x, style: variantStyle(colorAt(band)) })),
-            )
-      }
+      evaluations={steps ? [] : evaluations}
       sync={`curves over ${axis}`}
       cursor={cursor}
       zoom={zoom}
-      onZoom={props.onZoom}
+      onZoom={onZoom}
     />
   );
   return (
     <div>
-      {props.onZoom && props.presence ? <Zoomed presence={props.presence} draw={draw} /> : draw(props.zoom)}
+      {props.onZoom && props.presence ? (
+        <Zoomed presence={props.presence} onZoom={props.onZoom} draw={draw} />
+      ) : (
+        draw(props.zoom, props.onZoom)
+      )}
       <LegendTable
         title={title}
         rows={variants.map((name, index) => {

@@ -26,7 +26,7 @@ import {
   seenThrough,
 } from "./series";
 import { structureOf } from "./structure";
-import { useWhileNear } from "./use-near";
+import { useSeen, useWhileNear } from "./use-near";
 import type { Zoom } from "./zoom";
 
 export interface LineChartProps extends ChartAxes {
@@ -72,7 +72,8 @@ export function LineChart(props: LineChartProps) {
   const [told, tell] = useState("");
   const points = pointsOf(series);
   const structure = structureOf(series, props, dark, height);
-  const now = { ...props, series, zoom, whole, beyond, structure };
+  const seen = useSeen(host, () => built.current && takeOffCursor(built.current.chart));
+  const now = { ...props, series, zoom, whole, beyond, structure, seen };
   const newest = useRef(now);
 
   const built = useRef<Built | null>(null);
@@ -125,36 +126,23 @@ export function LineChart(props: LineChartProps) {
 
   function arrive(): () => void {
     const later = inTurn(make);
-    if (built.current?.structure === structure) {
+    if (built.current?.structure === structure)
       (printing ? draw : redraw).current(); // what came meanwhile
-      shared(props.sync)?.sub(built.current.chart);
-    } else if (printing) make();
+    else if (printing) make();
     else later();
-    return () => {
-      later.cancel();
-      leave();
-    };
-  }
-
-  function leave(): void {
-    const of = built.current;
-    if (!of) return;
-    shared(props.sync)?.unsub(of.chart);
-    takeOffCursor(of.chart);
+    return later.cancel;
   }
 
   /** Out of view it stays as it was, or is built while nothing else is done. */
   function stay(): (() => void) | undefined {
     if (built.current?.structure === structure || pointsOf(newest.current.series) === 0) return;
-    return ahead(() => {
-      make();
-      leave();
-    });
+    return ahead(make);
   }
 
   function build(element: HTMLDivElement): Omit<Built, "structure"> {
     const colour = (name: string) => getComputedStyle(element).getPropertyValue(name).trim();
-    const look = { dark, ink: colour("--hk-ink-2"), grid: colour("--hk-line"), page: colour("--hk-page") };
+    const [ink, pointer] = [colour("--hk-ink-2"), colour("--hk-ink-3")];
+    const look = { dark, ink, pointer, grid: colour("--hk-line"), page: colour("--hk-page") };
     const size = { width: element.clientWidth, height };
     const now = newest.current;
     const options = chartOptions(now.series, now, look, size, () => newest.current);
@@ -240,9 +228,4 @@ const pointsOf = (series: readonly ChartSeries[]) => series.reduce((sum, one) =>
 
 function inView(plot: uPlot, [min, max]: Zoom): void {
   plot.setScale("x", { min, max });
-}
-
-/** The charts that share their cursor under a key. */
-function shared(key: string | undefined): uPlot.SyncPubSub | undefined {
-  return key === undefined ? undefined : uPlot.sync(key);
 }

@@ -1,6 +1,7 @@
 import { beyondMarks } from "./beyond-marks";
 import type { ChartCursor } from "./chart-cursor";
 import { crowdLines, split } from "./crowd";
+import { cursorMarks, type Dot } from "./cursor-marks";
 import { evaluationTicks } from "./evaluation-ticks";
 import type { Beyond } from "./most-values";
 import type uPlot from "./plot-type";
@@ -15,6 +16,8 @@ export interface ChartLook {
   readonly ink: string;
   readonly grid: string;
   readonly page: string;
+  /** Of the line at the pointer. */
+  readonly pointer: string;
 }
 
 export interface ChartAxes {
@@ -41,6 +44,8 @@ export interface ChartAxes {
 /** What may change while the chart stays. */
 interface Current {
   readonly series: readonly ChartSeries[];
+  /** Whether the chart is in view, and has a part in a cursor that is shared. */
+  readonly seen: { readonly current: boolean };
   readonly zoom?: Zoom;
   readonly crossings?: readonly Crossing[];
   readonly evaluations?: readonly Evaluations[];
@@ -62,6 +67,7 @@ export function chartOptions(
   const drawn: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
   const rows: TooltipRow[] = [];
+  const dots: Dot[] = [];
   for (const [at, { label, style, low, high, faint, thin }] of split(series).own.entries()) {
     const color = look.dark ? style.dark : style.light;
     const column = drawn.length;
@@ -74,6 +80,7 @@ export function chartOptions(
       dash: [...style.dash],
       points: { show: false },
     });
+    dots.push({ color: stroke, column });
     if (!low || !high) continue;
     const edge: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
     drawn.push({ ...edge }, { ...edge });
@@ -88,11 +95,12 @@ export function chartOptions(
     bands,
     legend: { show: false },
     cursor: {
+      x: false, // drawn by cursorMarks
       y: false,
-      points: { size: 7 },
+      points: { show: false },
       drag: { x: true, y: false, setScale: false },
       dataIdx: nearestOwn,
-      ...(axes.sync ? { sync: { key: axes.sync, filters: { pub: isMove } } } : {}),
+      ...(axes.sync ? { sync: shared(axes.sync, current) } : {}),
     },
     scales: {
       x: axes.logX ? { time: false, distr: 3, range: wholeRange } : { time: false },
@@ -137,7 +145,7 @@ export function chartOptions(
         ? tellsCursor(axes.cursor)
         : tooltip(rows, (x) => `${axes.xTitle.split(" (")[0]} ${axes.formatX(x)}`, axes.formatY),
       crowdLines(look.dark, () => split(current().series).crowd),
-      withoutDots(new Set(bands.flatMap(({ series }) => series))),
+      cursorMarks(look.pointer, dots),
       evaluationTicks(look, () => current().evaluations ?? []),
       beyondMarks(look, () => current().beyond ?? []),
       ...(axes.target ? [targetLine(axes.target, look, () => current().crossings ?? [])] : []),
@@ -157,7 +165,11 @@ function wholeRange(_: uPlot, least: number | null, most: number | null): [numbe
   return from < to ? [from, to] : [from / 3, from * 3];
 }
 
-/** Charts share where the pointer is, not what is dragged. */
+/** Charts in view share where the pointer is, not what is dragged. */
+const shared = (key: string, current: () => Current): uPlot.Cursor.Sync => ({
+  key,
+  filters: { pub: isMove, sub: () => current().seen.current },
+});
 const isMove = (type: string) => type === "mousemove" || type === "mouseleave";
 
 /**
@@ -175,21 +187,6 @@ export function nearestOwn(plot: Pick<uPlot, "data">, series: number, hovered: n
   const after = own(hovered, 1);
   if (before === undefined || after === undefined) return null;
   return hovered - before <= after - hovered ? before : after;
-}
-
-/**
- * The ends of a band are series of their own, whose dots at the pointer nobody sees. Each dot is a layer of the page that
- * moves with the pointer, in every chart that shares it.
- */
-function withoutDots(ends: ReadonlySet<number>): uPlot.Plugin {
-  return {
-    hooks: {
-      init: ({ over }) => {
-        const dots = over.querySelectorAll(".u-cursor-pt");
-        for (const [i, dot] of dots.entries()) if (ends.has(i + 1)) dot.remove();
-      },
-    },
-  };
 }
 
 function targetLine(target: TargetLine, look: ChartLook, crossings: () => readonly Crossing[]): uPlot.Plugin {

@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useRef, useState } from "react";
+import { type RefObject, useEffect, useEffectEvent, useRef, useState } from "react";
 import { usePrinting } from "@/lib/rows/use-whole";
 
 /** How far outside the window something counts as near: it is ready before it is seen. */
@@ -6,7 +6,11 @@ const MARGIN = "300px 0px";
 const observes = () => typeof IntersectionObserver === "function";
 
 /** Tells whether an element is in view or near it, whenever that changes; returns what ends it. Where a browser cannot tell, it is. */
-export function watchNear(element: Element, tell: (near: boolean) => void): () => void {
+export function watchNear(
+  element: Element,
+  tell: (near: boolean) => void,
+  rootMargin: string = MARGIN,
+): () => void {
   if (!observes()) {
     tell(true);
     return () => undefined;
@@ -16,7 +20,7 @@ export function watchNear(element: Element, tell: (near: boolean) => void): () =
       const last = changes.at(-1);
       if (last) tell(last.isIntersecting);
     },
-    { rootMargin: MARGIN },
+    { rootMargin },
   );
   observer.observe(element);
   return () => observer.disconnect();
@@ -28,6 +32,24 @@ export function useNear(of: RefObject<Element | null>): boolean {
   const [near, setNear] = useState(() => !observes());
   useEffect(() => (of.current ? watchNear(of.current, setNear) : undefined), [of]);
   return near || printing;
+}
+
+/** Says, to whom asks, whether an element is in view, and does something when it has left. That it does renders nothing. */
+export function useSeen(of: RefObject<Element | null>, left: () => void): RefObject<boolean> {
+  const is = useRef(false);
+  const leave = useEffectEvent(left);
+  useEffect(() => {
+    if (!of.current) return;
+    return watchNear(
+      of.current,
+      (now) => {
+        if (is.current && !now) leave();
+        is.current = now;
+      },
+      "0px",
+    );
+  }, [of]);
+  return is;
 }
 
 type End = (() => void) | undefined;

@@ -1,3 +1,5 @@
+import { useEffect, useRef } from "react";
+import { watchNear } from "@/lib/charts/use-near";
 import own from "./state-badge.module.css";
 import { isTerminal, stateLook, type Tone } from "./states";
 import styles from "./ui.module.css";
@@ -25,9 +27,22 @@ export function StateBadge({ state, testId, note, cancelling = false, outcome }:
       data-testid={testId}
       data-state={state}
     >
-      <span className={styles.dot} />
+      {(outcome?.tone ?? tone) === "live" ? <LiveDot /> : <span className={styles.dot} />}
       {label}
       {outcome && <span className={own.outcome}>{outcome.label}</span>}
     </span>
   );
+}
+
+/**
+ * The dot of something that goes on. Out of view it stands still: what moves there has the browser put together the layers of the whole
+ * page for each frame.
+ */
+function LiveDot() {
+  const dot = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    const element = dot.current;
+    return element ? watchNear(element, (near) => element.toggleAttribute("data-away", !near)) : undefined;
+  }, []);
+  return <span ref={dot} className={`${styles.dot} ${own.moving}`} data-away />;
 }

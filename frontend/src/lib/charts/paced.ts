@@ -1,0 +1,46 @@
+import type { Framed } from "./once-per-frame";
+
+/** Between two frames in which values at the pointer are written, ms at least: nobody reads numbers that change faster. */
+export const PACE = 100;
+
+/** What is to be written, in the order in which it was asked for. */
+const waiting = new Set<() => void>();
+let handle: number | undefined;
+let last = Number.NEGATIVE_INFINITY;
+
+function ask(): void {
+  if (handle === undefined && waiting.size > 0) handle = requestAnimationFrame(frame);
+}
+
+function frame(now: number): void {
+  handle = undefined;
+  try {
+    if (Math.abs(now - last) < PACE) return; // a clock that begins anew counts as late
+    last = now;
+    for (const write of [...waiting]) {
+      waiting.delete(write);
+      write();
+    }
+  } finally {
+    ask();
+  }
+}
+
+/**
+ * A function that writes values into the page some times a second at most, the newest ones last: in the next frame if nothing was written
+ * for a while. Whatever waits is written in one frame. A text that changes has the browser lay out and paint, and look for
+ * what is under the pointer, whether one changes or many.
+ */
+export function paced(write: () => void): Framed {
+  const request = () => {
+    waiting.add(write);
+    ask();
+  };
+  const cancel = () => {
+    waiting.delete(write);
+    if (waiting.size > 0 || handle === undefined) return;
+    cancelAnimationFrame(handle);
+    handle = undefined;
+  };
+  return Object.assign(request, { cancel });
+}
