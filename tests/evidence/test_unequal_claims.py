@@ -84,9 +84,12 @@ def test_whether_a_slower_worker_pays_counts_who_is_told_apart():
     assert "faster in 0 of 1, all are slower in 1," in short.paying(records, pairs[2:], 2.0)
 
 
-def test_a_wait_that_was_measured_before_ranks_were_woken_says_so():
+def test_a_wait_that_was_measured_before_ranks_were_woken_says_so_and_others_how_often_and_where():
     costs = {"share-1": 0.03, "share-8": 0.004, "decision": 2e-6, "ask": 284e-6}
-    assert "waits 284 us (measured, before the sender of a word woke who waits for it (" in findings.dispatch(
-        costs
-    )
-    assert findings.dispatch(costs | {"woken": 1.0}).endswith("waits 284 us (measured)")
+    told = findings.dispatch(costs)
+    assert "waits 284 us (measured once, before the sender of a word woke who waits for it (" in told
+    costs |= {"ask-least": 41e-6, "ask": 52e-6, "ask-most": 77e-6, "load": 0.1, "machine": "a machine, 2 cores"}
+    told = findings.dispatch(costs)
+    assert told.endswith("waits 52 us (median of 5 runs, 41 to 77, a machine, 2 cores)")
+    told = findings.dispatch(costs | {"load": 3.5})
+    assert told.endswith("a machine, 2 cores, beside other work (load 3.5))")

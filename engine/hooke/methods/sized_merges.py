@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ALONE = {"largest": 1, "center_momentum": 0.0}
 """Settings at which one worker does the same as without merges."""
+ROUNDING = 1e-9
+"""By how much a whole number of updates may be exceeded before it is rounded up."""
 
 
 class SizedMerges(Algorithm):
@@ -43,7 +45,7 @@ class SizedMerges(Algorithm):
         256, ge=1, le=10**6, title="Mega-batch", description="Batches of all workers between two merges (M)."
     )
     at_once: float = Field(
-        0.0,
+        0.5,
         ge=0,
         le=1,
         title="At once",
@@ -99,10 +101,13 @@ class SizedMerges(Algorithm):
         return max(self.largest, self.mega_batch // workers) if self.at_once else self.largest
 
     def hand_out(self, r: Rank, i: int, shares: Shares, most: int, vector: Vector | None = None) -> None:
-        """Reply to a worker with the batches of its next updates, at most so many, and with their size."""
-        size = shares.batches(i)
-        whole = min(most, self.most(r.workers)) // size
-        updates = max(1, min(int(self.at_once * shares.expected(i)), whole)) if self.at_once else 1
+        """Reply to a worker with the batches of its next updates, at most so many, and with their size.
+
+        Ranges become shorter towards the merge, and towards the end of the budget.
+        """
+        size, most = shares.batches(i), min(most, self.most(r.workers))
+        expected = shares.expected(i, min(shares.left, r.ungranted))
+        updates = max(1, min(math.ceil(self.at_once * expected - ROUNDING), most // size))
         granted = r.reply(i, vector, min(updates * size, most), word=size)
         shares.handed(i, granted, math.ceil(granted / size))
 

@@ -54,6 +54,13 @@ def test_every_batch_is_used_once_by_whoever_is_free(played, name, world):
     assert shares[0] > shares[2], "the fast one takes more of them"
 
 
+@pytest.mark.parametrize("name", ["alone, merged", "alone, at once"])
+def test_one_worker_asks_as_often_for_real_as_in_virtual_time(played, name):
+    """By default, too, less often than there are updates; of several workers it depends on who is first."""
+    asked = [sum(block.n for block in journal(played(name, world).folder, 1, "steps")) for world in WORLDS]
+    assert asked[0] == asked[1] < 0.5 * played(name, "virtual").setup.steps
+
+
 @pytest.mark.parametrize("world", WORLDS)
 def test_what_a_worker_that_leaves_had_left_is_used_by_others(played, world):
     """Only the batch of its NaN is used twice, which the account calls handed out again."""
