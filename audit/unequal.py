@@ -19,7 +19,7 @@ def adaptive_sgd(seen: Seen, p: Parameters) -> Finals:
     """x_i' = x_i - lr sum of b_i gradients; after M batches c' = sum_i a_i x_i + mu (c - c_before).
 
     Who asks gets a share, at_once, rounded up, of the updates that it would take of what is left until the merge
-    or the end, if all went on as since the merge before the latest; at least one.
+    or the end, if all went on as since the merge before the latest; at least one, at most 16.
     """
     everyone = range(seen.workers)
     c, before, xs = seen.start, seen.start, [seen.start for _ in everyone]
@@ -36,7 +36,8 @@ def adaptive_sgd(seen: Seen, p: Parameters) -> Finals:
         whole = int(b[i] + 0.5)
         most = min(most, max(p["largest"], p["mega_batch"] // seen.workers) if p["at_once"] else p["largest"])
         share = (earlier + now)[i] / (earlier + now).sum() if (earlier + now).any() else 0.0
-        times = max(1, min(math.ceil(p["at_once"] * min(spare, unused) * share / whole - 1e-9), most // whole))
+        times = math.ceil(p["at_once"] * min(spare, unused) * share / whole - 1e-9)
+        times = max(1, min(times, most // whole, 16))
         open_updates[i] = split(min(times * whole, most, seen.left(i)), whole)
         taken = sum(open_updates[i])
         spare, unused, now[i], u[i] = spare - taken, unused - taken, now[i] + taken, u[i] + len(open_updates[i])

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ALONE = {"largest": 1, "center_momentum": 0.0}
 """Settings at which one worker does the same as without merges."""
+LONGEST = 16
+"""Updates that a reply grants at most: more would save hardly any message, and a limit of time be met later."""
 ROUNDING = 1e-9
 """By how much a whole number of updates may be exceeded before it is rounded up."""
 
@@ -98,7 +100,8 @@ class SizedMerges(Algorithm):
 
     def most(self, workers: int) -> int:
         """Return the most batches that a reply grants."""
-        return max(self.largest, self.mega_batch // workers) if self.at_once else self.largest
+        several = min(self.mega_batch // workers, LONGEST * self.largest) if self.at_once else 0
+        return max(self.largest, several)
 
     def hand_out(self, r: Rank, i: int, shares: Shares, most: int, vector: Vector | None = None) -> None:
         """Reply to a worker with the batches of its next updates, at most so many, and with their size.
@@ -107,7 +110,7 @@ class SizedMerges(Algorithm):
         """
         size, most = shares.batches(i), min(most, self.most(r.workers))
         expected = shares.expected(i, min(shares.left, r.ungranted))
-        updates = max(1, min(math.ceil(self.at_once * expected - ROUNDING), most // size))
+        updates = max(1, min(math.ceil(self.at_once * expected - ROUNDING), most // size, LONGEST))
         granted = r.reply(i, vector, min(updates * size, most), word=size)
         shares.handed(i, granted, math.ceil(granted / size))
 

@@ -301,11 +301,22 @@ def test_by_default_workers_ask_less_and_none_is_waited_for_longer(tmp_path, spe
 
 
 @pytest.mark.parametrize("speeds", [[1, 1], [1, 0.25]])
-def test_ranges_become_shorter_towards_the_end_of_the_budget(speeds):
-    """Which comes long before a merge: at the end nobody computes alone for longer than two updates take."""
+def test_ranges_become_shorter_towards_the_end_of_the_budget(speeds, monkeypatch):
+    """Which comes long before a merge: at the end nobody computes alone for longer than two updates take.
+
+    No range is longer than 16 updates.
+    """
+    ranges, handed = [], Shares.handed
+
+    def noting(shares, worker, batches, updates=1):
+        ranges.append(batches)
+        handed(shares, worker, batches, updates)
+
+    monkeypatch.setattr(Shares, "handed", noting)
     outcomes = run_spec_virtual(spec("adaptive-sgd", 2, 400, {"speeds": speeds}, largest=1, mega_batch=10**5))
     ended = [each.done.phases["compute"] for each in outcomes[:2]]
     assert abs(ended[0] - ended[1]) <= 2 * 8e-3 / min(speeds)
+    assert (sum(ranges), max(ranges)) == (400, 16)
 
 
 def test_sizes_are_kept_exactly():

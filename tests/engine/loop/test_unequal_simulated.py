@@ -127,7 +127,7 @@ def adaptive(speeds, merges, *, lr, largest, smallest, scaling, mega_batch, cent
         own = int(np.floor(size[i] + 0.5))
         share = (spent[-2][i] + spent[-1][i]) / max(1, sum(spent[-2]) + sum(spent[-1]))
         part = at_once * left * share / own
-        several = min(int(np.ceil(part - 1e-9)), min(most, max(largest, mega_batch // len(speeds))) // own)
+        several = min(int(np.ceil(part - 1e-9)), min(most, max(largest, mega_batch // len(speeds))) // own, 16)
         batches = several * own if several > 1 else min(own, most)
         left -= batches
         spent[-1][i] += batches

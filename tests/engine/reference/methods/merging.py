@@ -23,7 +23,7 @@ def adaptive_sgd(run: Observed) -> End:
         to_come = min(left, budget - int(np.sum(handed)))
         share = to_come * recent[i] / (recent.sum() * batches[i]) if recent.any() else 0
         bound = max(v["largest"], v["mega_batch"] // workers)
-        several = min(int(np.ceil(v["at_once"] * share - 1e-9)), min(most, bound) // batches[i])
+        several = min(int(np.ceil(v["at_once"] * share - 1e-9)), min(most, bound) // batches[i], 16)
         granted[i] = min(max(1, several) * batches[i], most, run.steps[i] - done[i])
         each[i] = batches[i]
         count[i] += -(-granted[i] // batches[i])
