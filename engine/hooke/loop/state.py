@@ -99,9 +99,7 @@ class RankState(Rank):
         self.pushing = comm.sending(algorithm.pushes)
         """The communicator for what a worker sends to a server."""
         self.ledger = comm.ledger
-        self.rank = comm.rank
-        self.workers = spec.workers
-        self.server = spec.workers
+        self.rank, self.workers, self.server = comm.rank, spec.workers, spec.workers
         self.is_server = self.rank >= spec.workers
         self.deciding = self.rank == (self.server if algorithm.coordination == "parameter-server" else 0)
         self.holds_center = self.rank == (self.server if algorithm.servers else 0)
@@ -153,8 +151,8 @@ class RankState(Rank):
     @cached_property
     def governor(self) -> Governor | None:
         """What slows this worker down, if anything; only a real one."""
-        group = None if self.spec.virtual else self.group
-        return Governor.of(group, self.ledger.wall, self.compute_time.straggles)
+        group, now = None if self.spec.virtual else self.group, self.ledger.wall
+        return Governor.of(group, now, self.compute_time.straggles, self.cancel_requested.is_set, self.limited)
 
     @property
     @override
