@@ -71,6 +71,28 @@ def test_the_first_entry_is_ahead_only_if_it_is_told_apart_from_all():
     assert claims.ahead_of_all(fine, CELL, 9.0) is None
 
 
+def test_the_page_begins_with_what_to_take_on_unequal_nodes():
+    """By hand: one method at an eighth of the time on both clusters of eight; on two nodes the fast one alone."""
+    fine, eighth = (8.0, 8.01, 8.0), (1.0, 1.0, 1.0)
+    many: dict = {}
+    for at in ("one-slow", "spread"):
+        many |= complete(at, seconds=fine) | made("Async SGD", eighth, condition=at)
+    told = choosing.choice(many, 2.0)
+    assert told.startswith("On 8 nodes of unequal speed (*one of 8 at a quarter* and *from 1 to a quarter*; simul")
+    assert told.count("Async SGD 8.0x (") == 1 and "and 8.0x (" in told and "Adaptive" not in told
+    assert "which of these" not in told, "it is one"
+    both = choosing.choice(many | made("Adaptive SGD", eighth, condition="spread"), 2.0)
+    assert "Adaptive" not in both, "in one of the two clusters alone"
+    for at in ("one-slow", "spread"):
+        many |= made("Adaptive SGD", eighth, condition=at)
+    assert choosing.choice(many, 2.0).endswith("; which of these is the fastest is not shown.")
+    two = complete("ratio-4", seconds=fine) | made(FASTEST, eighth)
+    two |= complete("real-2", task="a9a-wide", seconds=fine) | complete("ratio-1", seconds=fine)
+    told = choosing.choice(two, 2.0)
+    assert "one 2 to 4 times as fast as the other (digits and a9a-wide; simulated in 1 cells, real in 1)" in told
+    assert told.endswith("in 0 of 2, and one or more as slower in 1: that adding the slow node pays is not shown.")
+
+
 def test_whether_a_slower_worker_pays_counts_who_is_told_apart():
     """By hand: one method at an eighth of the time; then all at twice; who runs alone does not count."""
     fine = (8.0, 8.01, 8.0)
