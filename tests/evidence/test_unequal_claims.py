@@ -8,7 +8,7 @@ from hooke.comparison.verdict import Verdict
 
 from benchmarks.common import records as kept
 from benchmarks.unequal import __main__ as command
-from benchmarks.unequal import claims, findings, short
+from benchmarks.unequal import choosing, claims, findings, short
 from benchmarks.unequal.entries import FASTEST, SPLIT, STATIC, SYNC
 from benchmarks.unequal.findings import found_in
 from benchmarks.unequal.runs import Run, run_of
