@@ -29,6 +29,7 @@ MERGES = 4
 STEP = COMPUTE["compute_seconds_per_sample"] * BATCH + OF_CPUS["compute_seconds_per_step"]
 """Seconds of a step of one batch on a simulated CPU."""
 
+WAITS = ("ask", "range")
 IDLE = 0.5
 """Processes that run on average on a machine that is left alone, at most."""
 
@@ -37,18 +38,18 @@ Costs = Mapping[str, Any]
 is asked for; `decision`: processor seconds of one; `request`, `replied`: those of a request of one of WORKERS
 workers at the server, as a whole and until the reply is sent (`coordinating`); `ask`: seconds for which a real
 worker waits in a step that is asked for, with another one and a server, the median of RUNS runs, `ask-least` and
-`ask-most` of them; `load`: processes that ran on the machine just before; `machine`: what it was. The last ones
-only if they were measured."""
+`ask-most` of them; `range`, ...: those of a step with the default grants, in turn with the former; `load`:
+processes that ran on the machine just before; `machine`: what it was. The last ones only if they were measured."""
 
 
-def document(size: int, workers: int, asks: int, each: bool = False) -> dict[str, Any]:
+def document(size: int, workers: int, asks: int, each: bool = False, merged: bool = True) -> dict[str, Any]:
     """Return a run of Adaptive SGD in steps of `size` batches, `asks` of each worker, with the default grants.
 
-    With `each` there is no merge, and every step is asked for.
+    `each`: every step is asked for; `merged`: with merges after the default number of batches.
     """
     parameters: dict[str, Any] = {"largest": size, "smallest": size, "scaling": 0.0}
-    if each:
-        parameters |= {"mega_batch": 10**6, "at_once": 0.0}
+    parameters |= {"at_once": 0.0} if each else {}
+    parameters |= {} if merged else {"mega_batch": 10**6}
     return {
         "schema": "hooke.run/1",
         "workload": {"name": "digits-mlp", "parameters": TINY},
@@ -78,11 +79,11 @@ def share(size: int, each: bool = False) -> float:
 
     constants = LINK | COMPUTE | OF_CPUS | {"compute_jitter": 0.0}
     asks = ASKS if each else max(1, MERGES * AdaptiveSGD().mega_batch // (WORKERS * size))
-    spec = validate_run(document(size, WORKERS, asks, each) | {"world": "virtual", "virtual": constants})
+    spec = validate_run(document(size, WORKERS, asks, each, not each) | {"world": "virtual", "virtual": constants})
     outcomes = run_spec_virtual(spec, None, lambda: Weightless(workload("digits-mlp")(**TINY).build()))
     asked = outcomes[-1].done.step - WORKERS  # the last words of every worker ask for nothing
     waits = 2 * LINK["latency"] * asked
-    return waits / (waits + sum(each.done.phases["compute"] for each in outcomes[:WORKERS]))
+    return waits / (waits + sum(one.done.phases["compute"] for one in outcomes[:WORKERS]))
 
 
 def decision() -> float:
@@ -109,8 +110,11 @@ def requests_of(share: float) -> float:
     return share / (1 - share) * STEP / (2 * LINK["latency"])
 
 
-def ask(asks: int = 2000) -> float:
-    """Return the seconds for which a worker waits in a step, with another worker and a server, for real."""
+def ask(each: bool, asks: int = 2000) -> float:
+    """Return the seconds for which a worker waits in a step, with another worker and a server, for real.
+
+    Without merges, at which workers wait for one another. `each`: every step is asked for.
+    """
     from hooke.catalogue.validation import validate_run
     from hooke.comparison.journals import read as read_journals
     from hooke.spec.specification import canonical
@@ -120,13 +124,12 @@ def ask(asks: int = 2000) -> float:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "run"
         folder.mkdir()
-        (folder / "spec.json").write_text(canonical(validate_run(document(1, 2, asks, each=True))))
+        (folder / "spec.json").write_text(canonical(validate_run(document(1, 2, asks, each, merged=False))))
         launch([folder], 3, Path(place) / "launcher.log", time.monotonic() + 120)
         done = [rank.done for rank in read_journals(folder, 2) if rank.done is not None]
     work = ("data", "compute", "update")
-    return sum(each.clock - sum(each.phases[name] for name in work) for each in done) / sum(
-        each.step for each in done
-    )
+    waits = sum(one.clock - sum(one.phases[name] for name in work) for one in done)
+    return waits / sum(one.step for one in done)
 
 
 def measure(path: Path, really: bool = False) -> Costs:
@@ -142,8 +145,8 @@ def measure(path: Path, really: bool = False) -> Costs:
     if really:
         found |= waited(load)
     elif path.exists():
-        known, kept = read(path), ("ask", "ask-least", "ask-most", "load", "machine")
-        found |= {name: known[name] for name in kept if name in known}
+        real = (*(name + which for name in WAITS for which in ("", "-least", "-most")), "load", "machine")
+        found |= {name: value for name, value in read(path).items() if name in real}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found) + "\n")
     return found
@@ -151,12 +154,12 @@ def measure(path: Path, really: bool = False) -> Costs:
 
 def waited(load: float) -> dict[str, Any]:
     """Return what real workers wait for, and where that was measured; `load`: of the machine before."""
-    runs = sorted(ask() for _ in range(RUNS))
-    found: dict[str, Any] = {
-        name: float(f"{value:.3g}")
-        for name, value in (("ask", statistics.median(runs)), ("ask-least", runs[0]), ("ask-most", runs[-1]))
-    }
-    return found | {"load": round(load, 1), "machine": machine.title_of(machine.hardware())}
+    runs = [(ask(True), ask(False)) for _ in range(RUNS)]
+    found: dict[str, Any] = {"load": round(load, 1), "machine": machine.title_of(machine.hardware())}
+    for name, seconds in zip(WAITS, zip(*runs, strict=True), strict=True):
+        of = {"": statistics.median(seconds), "-least": min(seconds), "-most": max(seconds)}
+        found |= {name + which: float(f"{value:.3g}") for which, value in of.items()}
+    return found
 
 
 def read(path: Path) -> Costs:

@@ -108,6 +108,8 @@ def dispatch(costs: dispatching.Costs) -> str:
     if "ask" in costs:
         real += f"{'. A' if real else ', a'} step of real processes (two and a server) that is asked for waits "
         real += f"{1e6 * costs['ask']:.0f} us ({_measured(costs)})"
+    if "range" in costs:
+        real += f"; by default one waits {1e6 * costs['range']:.3g} us ({_span(costs, 'range')})"
     return (
         f"{shares} (messages counted, of 10 us each, there and back, beside a batch of {dispatching.BATCH} on a "
         "CPU; virtual time charges them nothing). Size, range and account of one step take "
@@ -122,10 +124,14 @@ def _measured(costs: dispatching.Costs) -> str:
             "measured once, before the sender of a word woke who waits for it "
             f"([decision 105]({WOKEN})); not measured since"
         )
-    least, most = 1e6 * costs["ask-least"], 1e6 * costs["ask-most"]
     busy = costs["load"] > dispatching.IDLE
     beside = f", beside other work (load {costs['load']:g})" if busy else ""
-    return f"median of {dispatching.RUNS} runs, {least:.0f} to {most:.0f}, {costs['machine']}{beside}"
+    return f"median of {dispatching.RUNS} runs, {_span(costs, 'ask')}, {costs['machine']}{beside}"
+
+
+def _span(costs: dispatching.Costs, name: str) -> str:
+    least, most = (1e6 * costs[f"{name}-{which}"] for which in ("least", "most"))
+    return f"{least:.3g} to {most:.3g}"
 
 
 def answers(records: Mapping[Run, Record], costs: dispatching.Costs) -> Iterator[str]:

@@ -113,5 +113,7 @@ def test_a_wait_that_was_measured_before_ranks_were_woken_says_so_and_others_how
     costs |= {"ask-least": 41e-6, "ask": 52e-6, "ask-most": 77e-6, "load": 0.1, "machine": "a machine, 2 cores"}
     told = findings.dispatch(costs)
     assert told.endswith("waits 52 us (median of 5 runs, 41 to 77, a machine, 2 cores)")
+    ranges = {"range-least": 4.1e-6, "range": 5.25e-6, "range-most": 7e-6}
+    assert findings.dispatch(costs | ranges).endswith("2 cores); by default one waits 5.25 us (4.1 to 7)")
     told = findings.dispatch(costs | {"load": 3.5})
     assert told.endswith("a machine, 2 cores, beside other work (load 3.5))")
