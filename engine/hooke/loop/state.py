@@ -74,8 +74,8 @@ class RankState(Rank):
 
     word, _buffers = 0.0, 0
     measured: list[int] | None = None  # batches of each worker's step; part of a checkpoint
-    _joined = False
-    """Whether the gradient belongs to the batch of the one before."""
+    _joined = joined = False
+    """Whether the gradient belongs to the batch of the one before; of the step's first one."""
     _counted = (-1, 0)
     """The step of the latest gradient, and how many it has had: `loss` is their mean."""
     _touched: tuple[Touched | None, int | None] = (None, None)
@@ -187,9 +187,9 @@ class RankState(Rank):
     def gradient(
         self, at: Vector | None = None, joined: bool = False, batches: Literal[1] | None = None, of: int = 1
     ) -> Vector:
+        self._joined, self.joined = joined, joined if self._counted[0] != self.t else self.joined
         if self.passes.covers(joined):
             return self._gradient.zero_()  # type: ignore[no-any-return]
-        self._joined = joined
         total = None if batches == 1 else self._sum
         more = self._counted[1] if self._counted[0] == self.t else 0
         if at is not None:

@@ -27,6 +27,7 @@ ROUNDING = 1e-9
 class SizedMerges(Algorithm):
     """A method whose server hands out the batches between two merges, in sizes that follow counts of updates."""
 
+    grants_updates = True
     search = {
         "lr": Space(low=0.003, high=1.0, scale="log"),
         "largest": Space(low=1, high=64, scale="log", integer=True),

@@ -62,6 +62,23 @@ def test_one_worker_asks_as_often_for_real_as_in_virtual_time(played, name):
 
 
 @pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize(
+    ("name", "largest"), [("handed out, merged", 4), ("handed out, at once", 2), ("adapting, merged", 8)]
+)
+def test_rows_say_where_an_update_begins_though_a_reply_grants_several(played, name, largest, world):
+    """Property 16, of methods whose workers ask for ranges: sizes are within the bounds."""
+    run, updates, workers = played(name, world), 0, played(name, world).setup.workers
+    for rank in range(workers):
+        (joined,) = (np.concatenate(column) for column in zip(*columns(run, rank, "joined"), strict=True))
+        sizes = np.diff(np.append(np.flatnonzero(joined == 0), len(joined)))
+        assert joined[0] == 0 and sum(sizes) == len(run.first[rank].items)
+        assert 1 <= min(sizes) and max(sizes) <= largest
+        updates += len(sizes)
+    asked = sum(block.n for block in journal(run.folder, workers, "steps")) - workers
+    assert asked < updates if largest < 4 else asked <= updates
+
+
+@pytest.mark.parametrize("world", WORLDS)
 def test_what_a_worker_that_leaves_had_left_is_used_by_others(played, world):
     """Only the batch of its NaN is used twice, which the account calls handed out again."""
     run = played("handed out, one leaves", world)
