@@ -30,6 +30,7 @@ STEP = COMPUTE["compute_seconds_per_sample"] * BATCH + OF_CPUS["compute_seconds_
 """Seconds of a step of one batch on a simulated CPU."""
 
 WAITS = ("ask", "range")
+"""What is measured of real processes, in turn."""
 IDLE = 0.5
 """Processes that run on average on a machine that is left alone, at most."""
 
