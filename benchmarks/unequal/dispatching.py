@@ -24,7 +24,7 @@ TINY = {"hidden1": 2, "hidden2": 2}
 LIMIT = 0.02
 """Largest share of a step, asked for."""
 MERGES = 4
-"""Of Adaptive SGD in a run, with its default of batches between them."""
+"""Of Adaptive SGD in a run, at least, with its default of batches between them."""
 
 STEP = COMPUTE["compute_seconds_per_sample"] * BATCH + OF_CPUS["compute_seconds_per_step"]
 """Seconds of a step of one batch on a simulated CPU."""
@@ -79,7 +79,7 @@ def share(size: int, each: bool = False) -> float:
     from benchmarks.core._objectives import Weightless
 
     constants = LINK | COMPUTE | OF_CPUS | {"compute_jitter": 0.0}
-    asks = ASKS if each else max(1, MERGES * AdaptiveSGD().mega_batch // (WORKERS * size))
+    asks = ASKS if each else max(ASKS, MERGES * AdaptiveSGD().mega_batch // (WORKERS * size))
     spec = validate_run(document(size, WORKERS, asks, each, not each) | {"world": "virtual", "virtual": constants})
     outcomes = run_spec_virtual(spec, None, lambda: Weightless(workload("digits-mlp")(**TINY).build()))
     asked = outcomes[-1].done.step - WORKERS  # the last words of every worker ask for nothing
