@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 from hooke.spec.devices import DeviceGroup, factor_of
 
-
 SLICE = 0.1
 """Seconds of a sleep after which a worker looks whether its run is to end."""
 

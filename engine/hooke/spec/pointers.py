@@ -38,7 +38,5 @@ def faults(error: ValidationError, document: Any, *prefix: object) -> list[Fault
     found: dict[str, list[str]] = {}
     for item in error.errors(include_url=False, include_context=False, include_input=False):
         place = _place(document, as_written(document, item["loc"]))
-        found.setdefault(pointer(*prefix, *place), []).append(
-            item["msg"].removeprefix("Value error, ")
-        )
+        found.setdefault(pointer(*prefix, *place), []).append(item["msg"].removeprefix("Value error, "))
     return [Fault(place, ", or: ".join(dict.fromkeys(said))) for place, said in found.items()]

@@ -72,7 +72,7 @@ def test_rows_say_where_an_update_begins_though_a_reply_grants_several(played, n
         (joined,) = (np.concatenate(column) for column in zip(*columns(run, rank, "joined"), strict=True))
         sizes = np.diff(np.append(np.flatnonzero(joined == 0), len(joined)))
         assert joined[0] == 0 and sum(sizes) == len(run.first[rank].items)
-        assert 1 <= min(sizes) and max(sizes) <= largest
+        assert min(sizes) >= 1 and max(sizes) <= largest
         updates += len(sizes)
     asked = sum(block.n for block in journal(run.folder, workers, "steps")) - workers
     assert asked < updates if largest < 4 else asked <= updates
