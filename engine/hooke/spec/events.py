@@ -18,8 +18,7 @@ from hooke.spec.phases import Phases
 from hooke.spec.retry import RetryCause
 from hooke.spec.specification import Part
 
-STEP_COLUMNS: dict[str, str] = {
-    # name -> little-endian dtype; one value per recorded step of this rank
+STEP_COLUMNS: dict[str, str] = {  # name -> little-endian dtype; one value per recorded step of this rank
     "step": "<i8",  # local gradients done by this rank (server: exchanges served), after the step
     "samples": "<i8",  # global samples known to this rank, after the step
     "clock": "<f8",  # train clock, s, at the end of the step
