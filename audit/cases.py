@@ -165,7 +165,7 @@ SERVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "adaptive-sgd": (
         {"lr": 0.03, "smallest": 1, "largest": 3, "scaling": 0.5, "mega_batch": 9, "center_momentum": 0.4},
         {"lr": 0.02, "smallest": 1, "largest": 2, "scaling": 1.0, "mega_batch": 40, "center_momentum": 0.0}
-        | {"at_once": 0.5},
+        | {"at_once": 0.0},
     ),
     "heterogeneous-easgd": (
         {"alpha": 0.3, "period": 2, "longest": 6, "factor": 2.0},

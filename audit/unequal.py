@@ -5,6 +5,8 @@ Sources: arXiv 2110.07029 (Adaptive SGD, as far as its rules are known to us), 1
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from audit.problem import Array
@@ -16,13 +18,30 @@ Finals = tuple[Array, list[Array]]
 def adaptive_sgd(seen: Seen, p: Parameters) -> Finals:
     """x_i' = x_i - lr sum of b_i gradients; after M batches c' = sum_i a_i x_i + mu (c - c_before).
 
-    Who asks gets a share, at_once, of the updates that it would take of what is left by the counts, at least one.
+    Who asks gets a share, at_once, rounded up, of the updates that it would take of what is left until the merge
+    or the end, if all went on as since the merge before the latest; at least one, at most 16.
     """
     everyone = range(seen.workers)
     c, before, xs = seen.start, seen.start, [seen.start for _ in everyone]
     b, u = np.full(seen.workers, float(p["largest"])), np.zeros(seen.workers, int)
     open_updates: list[list[int]] = [[] for _ in everyone]
     spare, asking, finished = p["mega_batch"], [], set()
+    earlier, now = np.zeros(seen.workers, int), np.zeros(seen.workers, int)
+    """Batches handed out between the two latest merges, and since the latest."""
+    unused = sum(seen.left(i) for i in everyone)
+
+    def hand(i: int, most: int) -> None:
+        """Let a worker take its next updates, of at most so many batches."""
+        nonlocal spare, unused
+        whole = int(b[i] + 0.5)
+        most = min(most, max(p["largest"], p["mega_batch"] // seen.workers) if p["at_once"] else p["largest"])
+        share = (earlier + now)[i] / (earlier + now).sum() if (earlier + now).any() else 0.0
+        times = math.ceil(p["at_once"] * min(spare, unused) * share / whole - 1e-9)
+        times = max(1, min(times, most // whole, 16))
+        open_updates[i] = split(min(times * whole, most, seen.left(i)), whole)
+        taken = sum(open_updates[i])
+        spare, unused, now[i], u[i] = spare - taken, unused - taken, now[i] + taken, u[i] + len(open_updates[i])
+
     for i in seen.order:
         for batches in open_updates[i]:
             xs[i] = xs[i] - p["lr"] * np.sum([seen.gradient(i, xs[i]) for _ in range(batches)], axis=0)
@@ -30,12 +49,7 @@ def adaptive_sgd(seen: Seen, p: Parameters) -> Finals:
         if not seen.left(i):
             finished.add(i)
         elif spare:
-            whole = (b + 0.5).astype(int)
-            to_come = spare * u[i] / (u @ whole) if u.any() else 0.0
-            most = min(spare, max(p["largest"], p["mega_batch"] // seen.workers)) // whole[i]
-            times = max(1, min(int(p["at_once"] * to_come), int(most)))
-            open_updates[i] = split(min(times * int(whole[i]), spare, seen.left(i)), int(whole[i]))
-            spare, u[i] = spare - sum(open_updates[i]), u[i] + len(open_updates[i])
+            hand(i, spare)
             continue
         else:
             asking.append(i)
@@ -46,12 +60,12 @@ def adaptive_sgd(seen: Seen, p: Parameters) -> Finals:
                 c, before = merged + p["center_momentum"] * (c - before), c
                 b = np.minimum(p["largest"], np.maximum(p["smallest"], b + p["scaling"] * (u - u.mean())))
                 u[:] = 0
+                earlier, now = now, np.zeros(seen.workers, int)
             spare = p["mega_batch"]
             while asking:
                 j = asking.pop(0)
                 xs[j] = c
-                open_updates[j] = [min(int(b[j] + 0.5), spare - len(asking), seen.left(j))]
-                spare, u[j] = spare - open_updates[j][0], u[j] + 1
+                hand(j, spare - len(asking))
     return c, xs
 
 

@@ -4,11 +4,12 @@
     python -m benchmarks.unequal run --real [--minutes 15]      two processes, one of them slowed down
     python -m benchmarks.unequal run --gpu [--device cpu]       a GPU and the CPU beside it; cpu: to try it out
     python -m benchmarks.unequal few                            a few of these, fixed settings: less than a minute
-    python -m benchmarks.unequal publish [--measure]            write docs/results/heterogeneous*.md and data
+    python -m benchmarks.unequal measure                        costs of handing out work, then publish: a minute
+    python -m benchmarks.unequal publish                        write docs/results/heterogeneous*.md and data
     python -m benchmarks.unequal derive --into FOLDER           make the data of finna-50
 
-Virtual time does not depend on the load of the machine; for `--real` and `--gpu` leave it alone. All continue an
-earlier run. `--gpu` measures samples per second first, and keeps them beside the store, `STORE.rates.json`.
+Virtual time does not depend on the load of the machine; for `--real`, `--gpu` and `measure` leave it alone. Runs
+continue earlier ones. `--gpu` measures samples per second first, and keeps them in `STORE.rates.json`.
 a9a and w8a need HOOKE_DATA with a folder `libsvm-binary`, finna-50 that which `derive` has made of
 $HOOKE_DATA/finna-yso-en, with links to all else: set HOOKE_DATA to it then. Only conditions with all trials and
 seeds of all entries are published. Records of a trial that is drawn otherwise now do not count.
@@ -99,7 +100,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="benchmarks.unequal", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "few", "publish", "derive"))
+    parser.add_argument("do", choices=("run", "few", "measure", "publish", "derive"))
     parser.add_argument("--real", action="store_true", help="processes of this machine, not virtual time")
     parser.add_argument("--gpu", action="store_true", help="a GPU and the CPU beside it, not virtual time")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="--gpu: what is worker 0")
@@ -110,11 +111,6 @@ def main() -> int:
     parser.add_argument("--conditions", nargs="+", choices=CONDITIONS, default=list(CONDITIONS), metavar="NAME")
     parser.add_argument("--minutes", type=float, default=600.0, help="start no run after so many minutes")
     parser.add_argument("--processes", type=int, default=1, help="of runs in virtual time")
-    parser.add_argument(
-        "--measure",
-        action="store_true",
-        help="publish: the costs of dispatching, for real, too: leave the machine alone",
-    )
     parser.add_argument("--store", type=Path, default=ROOT / ".results" / "unequal.jsonl")
     parser.add_argument("--into", type=Path, help="derive: the folder to make, which HOOKE_DATA then names")
     options = parser.parse_args()
@@ -146,8 +142,8 @@ def main() -> int:
     if (measured := options.store.with_suffix(".rates.json")).exists():
         rates.write(RATES, rates.read(measured))
         use(rates.read(RATES))
-    fresh = options.measure or not COSTS.exists()
-    costs = dispatching.measure(COSTS, options.measure) if fresh else dispatching.read(COSTS)
+    really = options.do == "measure"
+    costs = dispatching.measure(COSTS, really) if really or not COSTS.exists() else dispatching.read(COSTS)
     found = records.publish(PAGE, DATA, options.store, run_of, lambda known: page(known, costs), runs.drawn)
     CELLS.write_text(cells.page(found))
     from benchmarks.unequal import curves, survived  # need matplotlib, which a machine that measures may not have

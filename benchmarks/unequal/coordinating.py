@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks.evidence.store import ROOT
 
 METHODS = {
-    "adaptive-sgd": {"largest": 1, "scaling": 0.0, "mega_batch": 10**6},
+    "adaptive-sgd": {"largest": 1, "scaling": 0.0, "mega_batch": 10**6, "at_once": 1e-9},
     "hogbatch": {"largest": 1},
     "heterogeneous-easgd": {"period": 1, "longest": 1},
 }

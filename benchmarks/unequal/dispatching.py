@@ -3,44 +3,54 @@
 from __future__ import annotations
 
 import json
+import os
+import statistics
 import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evidence import machine
 from benchmarks.unequal import coordinating
 from benchmarks.unequal.conditions import COMPUTE, LINK, OF_CPUS
 
 WORKERS, BATCH = 32, 32
 SIZES = (1, 8)
 """Batches of a step."""
-ASKS, TURNS = 20, 5
+ASKS, TURNS, RUNS = 20, 5, 5
 TINY = {"hidden1": 2, "hidden2": 2}
 """Of the model: weights, which are sent at the end alone, shall not count."""
 LIMIT = 0.02
 """Largest share of a step, asked for."""
-AT_ONCE = 0.5
-"""Share of its part of what is left until the merge, here of the run, that a worker is granted in one reply."""
+MERGES = 4
+"""Of Adaptive SGD in a run, at least, with its default of batches between them."""
 
 STEP = COMPUTE["compute_seconds_per_sample"] * BATCH + OF_CPUS["compute_seconds_per_step"]
 """Seconds of a step of one batch on a simulated CPU."""
 
-Costs = Mapping[str, float]
-"""`share-N`: of a worker's step of N batches, waiting for its range; `share-at-once`: of a step of one batch, with
-AT_ONCE; `decision`: processor seconds of one; `request`, `replied`: those of a request of one of WORKERS workers
-at the server, as a whole and until the reply is sent (`coordinating`); `ask`: seconds for which a real worker
-waits in a step, with another one and a server; `woken`: 1 if that was since the sender of a control word wakes a
-rank. The last four only if they were measured."""
+WAITS = ("ask", "range")
+"""What is measured of real processes, in turn."""
+IDLE = 0.5
+"""Processes that run on average on a machine that is left alone, at most."""
+
+Costs = Mapping[str, Any]
+"""`share-N`: of a worker's step of N batches, waiting for its range; `share-each`: of a step of one batch, if each
+is asked for; `decision`: processor seconds of one; `request`, `replied`: those of a request of one of WORKERS
+workers at the server, as a whole and until the reply is sent (`coordinating`); `ask`: seconds for which a real
+worker waits in a step that is asked for, with another one and a server, the median of RUNS runs, `ask-least` and
+`ask-most` of them; `range`, ...: those of a step with the default grants, in turn with the former; `load`:
+processes that ran on the machine just before; `machine`: what it was. The last ones only if they were measured."""
 
 
-def document(size: int, workers: int, asks: int, at_once: float = 0.0) -> dict[str, Any]:
-    """Return a run of Adaptive SGD without a merge, in which every step of `size` batches is asked for.
+def document(size: int, workers: int, asks: int, each: bool = False, merged: bool = True) -> dict[str, Any]:
+    """Return a run of Adaptive SGD in steps of `size` batches, `asks` of each worker, with the default grants.
 
-    With `at_once` > 0 several are, and the batches until the merge are those of the run.
+    `each`: every step is asked for; `merged`: with merges after the default number of batches.
     """
-    between = workers * asks * size if at_once else 10**6
-    parameters = {"largest": size, "smallest": size, "scaling": 0.0, "mega_batch": between, "at_once": at_once}
+    parameters: dict[str, Any] = {"largest": size, "smallest": size, "scaling": 0.0}
+    parameters |= {"at_once": 0.0} if each else {}
+    parameters |= {} if merged else {"mega_batch": 10**6}
     return {
         "schema": "hooke.run/1",
         "workload": {"name": "digits-mlp", "parameters": TINY},
@@ -54,12 +64,14 @@ def document(size: int, workers: int, asks: int, at_once: float = 0.0) -> dict[s
     }
 
 
-def share(size: int, at_once: float = 0.0) -> float:
+def share(size: int, each: bool = False) -> float:
     """Return the share of a worker's time in which it waits for messages with the next ranges of batches.
 
     Messages are counted in a simulated run, and each takes the latency of the link, there and back: virtual time
-    charges vectors, not words. A server with several requests at once is not in it (see `decision`).
+    charges vectors, not words. Those at which a merge is due are counted, too. A server with several requests at
+    once is not in it (see `decision`).
     """
+    from hooke.algorithms.adaptive_sgd import AdaptiveSGD
     from hooke.catalogue.validation import validate_run
     from hooke.catalogue.workload import workload
     from hooke.loop.train import run_spec_virtual
@@ -67,11 +79,12 @@ def share(size: int, at_once: float = 0.0) -> float:
     from benchmarks.core._objectives import Weightless
 
     constants = LINK | COMPUTE | OF_CPUS | {"compute_jitter": 0.0}
-    spec = validate_run(document(size, WORKERS, ASKS, at_once) | {"world": "virtual", "virtual": constants})
+    asks = ASKS if each else max(ASKS, MERGES * AdaptiveSGD().mega_batch // (WORKERS * size))
+    spec = validate_run(document(size, WORKERS, asks, each, not each) | {"world": "virtual", "virtual": constants})
     outcomes = run_spec_virtual(spec, None, lambda: Weightless(workload("digits-mlp")(**TINY).build()))
-    asks = outcomes[-1].done.step - WORKERS  # the last words of every worker ask for nothing
-    waits = 2 * LINK["latency"] * asks
-    return waits / (waits + sum(each.done.phases["compute"] for each in outcomes[:WORKERS]))
+    asked = outcomes[-1].done.step - WORKERS  # the last words of every worker ask for nothing
+    waits = 2 * LINK["latency"] * asked
+    return waits / (waits + sum(one.done.phases["compute"] for one in outcomes[:WORKERS]))
 
 
 def decision() -> float:
@@ -93,8 +106,16 @@ def decision() -> float:
     return best
 
 
-def ask(asks: int = 2000) -> float:
-    """Return the seconds for which a worker waits in a step, with another worker and a server, for real."""
+def requests_of(share: float) -> float:
+    """Return the requests of a worker for each step of one batch, of which messages are a share."""
+    return share / (1 - share) * STEP / (2 * LINK["latency"])
+
+
+def ask(each: bool, asks: int = 2000) -> float:
+    """Return the seconds for which a worker waits in a step, with another worker and a server, for real.
+
+    Without merges, at which workers wait for one another. `each`: every step is asked for.
+    """
     from hooke.catalogue.validation import validate_run
     from hooke.comparison.journals import read as read_journals
     from hooke.spec.specification import canonical
@@ -104,13 +125,12 @@ def ask(asks: int = 2000) -> float:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "run"
         folder.mkdir()
-        (folder / "spec.json").write_text(canonical(validate_run(document(1, 2, asks))))
+        (folder / "spec.json").write_text(canonical(validate_run(document(1, 2, asks, each, merged=False))))
         launch([folder], 3, Path(place) / "launcher.log", time.monotonic() + 120)
         done = [rank.done for rank in read_journals(folder, 2) if rank.done is not None]
     work = ("data", "compute", "update")
-    return sum(each.clock - sum(each.phases[name] for name in work) for each in done) / sum(
-        each.step for each in done
-    )
+    waits = sum(one.clock - sum(one.phases[name] for name in work) for one in done)
+    return waits / sum(one.step for one in done)
 
 
 def measure(path: Path, really: bool = False) -> Costs:
@@ -118,16 +138,28 @@ def measure(path: Path, really: bool = False) -> Costs:
 
     What was measured of real processes before stays, if they are not measured now.
     """
+    load = os.getloadavg()[0]
     found = {f"share-{size}": round(share(size), 5) for size in SIZES} | {"decision": float(f"{decision():.3g}")}
-    found["share-at-once"] = round(share(1, AT_ONCE), 5)
+    found["share-each"] = round(share(1, each=True), 5)
     server = coordinating.compared(None, WORKERS)["adaptive-sgd"]
     found |= {"request": round(1e-6 * server["whole"], 8), "replied": round(1e-6 * server["replied"], 8)}
     if really:
-        found |= {"ask": float(f"{ask():.3g}"), "woken": 1.0}
+        found |= waited(load)
     elif path.exists():
-        found |= {name: value for name, value in read(path).items() if name in ("ask", "woken")}
+        real = (*(name + which for name in WAITS for which in ("", "-least", "-most")), "load", "machine")
+        found |= {name: value for name, value in read(path).items() if name in real}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found) + "\n")
+    return found
+
+
+def waited(load: float) -> dict[str, Any]:
+    """Return what real workers wait for, and where that was measured; `load`: of the machine before."""
+    runs = [(ask(True), ask(False)) for _ in range(RUNS)]
+    found: dict[str, Any] = {"load": round(load, 1), "machine": machine.title_of(machine.hardware())}
+    for name, seconds in zip(WAITS, zip(*runs, strict=True), strict=True):
+        of = {"": statistics.median(seconds), "-least": min(seconds), "-most": max(seconds)}
+        found |= {name + which: float(f"{value:.3g}") for which, value in of.items()}
     return found
 
 

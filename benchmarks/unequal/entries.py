@@ -169,6 +169,10 @@ ENTRIES = {
 time of the fastest, times their ratio: it is not run."""
 
 
+FIXED: dict[str, Settings] = {"adaptive-sgd": {"at_once": 0.0}}
+"""Parameters that no entry draws, as they were when records were made: each update is asked for."""
+
+
 def entries(condition: str) -> list[str]:
     """Return those that are compared in a condition."""
     where = CONDITIONS[condition]
@@ -208,7 +212,7 @@ def _drawn_as(entry: str, condition: str) -> str:
 def document(task: str, condition: str, entry: str, settings: Settings, seed: int) -> dict[str, Any]:
     """Return the specification of a run."""
     what, where, how = TASKS[task], CONDITIONS[condition], ENTRIES[entry]
-    parameters = {name: value for name, value in settings.items() if name != "batch"}
+    parameters = FIXED.get(how.algorithm, {}) | {name: v for name, v in settings.items() if name != "batch"}
     cluster = where.together
     if how.alone:
         pick = max if how.alone == "fastest" else min

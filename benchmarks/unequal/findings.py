@@ -93,29 +93,45 @@ def dispatch(costs: dispatching.Costs) -> str:
         f"{costs[f'share-{size}']:.2%} of a step of {size} batch{'es' if size > 1 else ''}"
         for size in dispatching.SIZES
     )
-    if "share-at-once" in costs:
-        shares += f"; {costs['share-at-once']:.2%} with `at_once: {dispatching.AT_ONCE:g}`"
+    if "share-each" in costs:
+        shares += f"; {costs['share-each']:.2%} of a step of 1 batch if each is asked for (`at_once: 0`)"
     real = ""
     if "request" in costs:
-        least = 1e6 * dispatching.WORKERS * costs["request"]
+        busy = dispatching.WORKERS * costs["request"] / dispatching.STEP
+        several = busy * dispatching.requests_of(costs["share-1"])
         real = (
             f". A request takes {1e6 * costs['request']:.0f} us of it, words included, "
-            f"{1e6 * costs['replied']:.0f} of them before the reply (measured): a server keeps up with "
-            f"{dispatching.WORKERS} workers whose steps take {least:,.0f} us or more each; shorter ones, such as "
-            f"that of {1e6 * dispatching.STEP:.0f} us, would wait for its processor, unless they ask for several"
+            f"{1e6 * costs['replied']:.0f} of them before the reply (measured): with {dispatching.WORKERS} "
+            f"workers and steps of {1e6 * dispatching.STEP:.0f} us the server computes for {several:.0%} of the "
+            f"time, and would have to for {busy:.0%} if each step were asked for"
         )
     if "ask" in costs:
-        earlier = (
-            f", before the sender of a word woke who waits for it ([decision 105]({WOKEN})); not measured since"
-        )
-        real += f"{'. A' if real else ', a'} step of real processes (two and a server) waits "
-        real += f"{1e6 * costs['ask']:.0f} us"
-        real += f" (measured{'' if 'woken' in costs else earlier})"
+        real += f"{'. A' if real else ', a'} step of real processes (two and a server) that is asked for waits "
+        real += f"{1e6 * costs['ask']:.0f} us ({_measured(costs)})"
+    if "range" in costs:
+        real += f"; by default one waits {1e6 * costs['range']:.3g} us ({_span(costs, 'range')})"
     return (
         f"{shares} (messages counted, of 10 us each, there and back, beside a batch of {dispatching.BATCH} on a "
         "CPU; virtual time charges them nothing). Size, range and account of one step take "
         f"{1e6 * costs['decision']:.1f} us of the server's processor (measured){real}"
     )
+
+
+def _measured(costs: dispatching.Costs) -> str:
+    """Return how a real wait was measured."""
+    if "ask-least" not in costs:
+        return (
+            "measured once, before the sender of a word woke who waits for it "
+            f"([decision 105]({WOKEN})); not measured since"
+        )
+    busy = costs["load"] > dispatching.IDLE
+    beside = f", beside other work (load {costs['load']:g})" if busy else ""
+    return f"median of {dispatching.RUNS} runs, {_span(costs, 'ask')}, {costs['machine']}{beside}"
+
+
+def _span(costs: dispatching.Costs, name: str) -> str:
+    least, most = (1e6 * costs[f"{name}-{which}"] for which in ("least", "most"))
+    return f"{least:.3g} to {most:.3g}"
 
 
 def answers(records: Mapping[Run, Record], costs: dispatching.Costs) -> Iterator[str]:

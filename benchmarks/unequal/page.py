@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchmarks import speed
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
-from benchmarks.unequal import causes, claims, dispatching, findings, for_real, shape, short
+from benchmarks.unequal import causes, choosing, claims, dispatching, findings, for_real, shape, short
 from benchmarks.unequal.conditions import CONDITIONS, CROSSING, MANY, SEEDS, SLOW, TRIALS, TURN, Kind, of_kind
 from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SPLIT, SYNC, entries
 from benchmarks.unequal.panels import CHANGED, SURVIVED
@@ -18,7 +18,8 @@ TITLE = """\
 # Unequal workers
 
 <!-- written by `python -m benchmarks.unequal publish` -->
-
+"""
+ABOUT = """\
 Methods by the time to a target on the validation part, each at the best of as many trials. Most of it is
 simulated: seconds of a virtual clock, with assumed constants of devices ([how](#how-it-was-measured)). Settings
 and shares of the work in every cell are on [a page of their own](heterogeneous-cells.md).
@@ -38,7 +39,8 @@ methods with periods or sizes would else have a few exchanges in a budget. Sever
 batch costs them their overhead. The three elastic methods on {MANY} CPUs have the same trials. The trial that
 meets the target first is run again with {len(SEEDS)} seeds that no trial had; in virtual time a trial ends once it
 is behind the best of its entry. Targets are those of the validation part. Data are handed out, every example once
-per epoch. No entry has momentum in its local steps; Adaptive SGD may have momentum of the merged model.
+per epoch. No entry has momentum in its local steps; Adaptive SGD may have momentum of the merged model, and asks
+for each update (`at_once: 0`, which was its default when these were run).
 
 Seconds are medians over the seeds, with the least and the largest; *missed*: seeds that did not meet the target in
 the budget, which count as longer than all others. *over Sync SGD*: geometric mean of the ratios by seed with its
@@ -102,7 +104,9 @@ method with a server has a third process, which takes its time from the cores of
 def page(records: Mapping[Run, Record], costs: dispatching.Costs) -> str:
     """Return the page."""
     pairs = findings.found_in(records, "cpus", "box")
-    lines = [TITLE, *short.first(records), "## What was asked", "", *findings.answers(records, costs)]
+    chosen = choosing.choice(records, claims.noise(records))
+    lines = [TITLE, *([chosen, ""] if chosen else []), ABOUT, *short.first(records)]
+    lines += ["## What was asked", "", *findings.answers(records, costs)]
     lines += causes.told(records, pairs)
     lines += [
         "",

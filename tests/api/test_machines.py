@@ -266,7 +266,8 @@ def test_every_thread_of_a_worker_takes_a_slot(service):
             "/experiments/dry-run", json=SPEC | ALONE | {"batch": 8, "clusters": clusters}
         )
         assert answer.status_code == status, answer.text
-    assert "every thread takes a slot, and the workers have 5" in answer.json()["errors"][0]["message"]
+    said = answer.json()["errors"][0]["message"]
+    assert "every thread takes a slot, and the workers have 5. At most 4 threads of workers of sync fit." in said
 
 
 def test_a_cluster_may_be_in_an_experiment_with_several_kinds_of_workers(service):

@@ -184,9 +184,11 @@ def test_what_was_asked_is_answered_by_hand():
     assert findings.dispatch(COSTS).startswith(
         "3.00% of a step of 1 batch, 0.40% of a step of 8 batches (messages counted"
     )
-    told = findings.dispatch(COSTS | {"request": 3e-5, "replied": 1e-5})
+    half = 10 / (690 + 10)  # of 20 us there and back, for every second step
+    told = findings.dispatch(COSTS | {"share-1": half, "share-each": 0.028, "request": 3e-5, "replied": 1e-5})
+    assert "; 2.80% of a step of 1 batch if each is asked for (`at_once: 0`) (messages" in told
     assert "A request takes 30 us of it, words included, 10 of them before the reply (measured)" in told
-    assert "32 workers whose steps take 960 us or more each; shorter ones, such as that of 690 us" in told
+    assert "of 690 us the server computes for 70% of the time, and would have to for 139% if" in told
 
 
 def test_several_devices_are_told_apart_from_pairs():
@@ -334,13 +336,15 @@ def test_epochs_are_those_of_the_samples_at_an_evaluation():
 def test_dispatching_costs_a_message_there_and_back():
     """Of a step of 8 batches an eighth as much, but that the overhead of a step is taken once.
 
-    What the server receives at the end, 32 vectors one after the other, does not count.
+    By default several steps are asked for at once: what that costs is less than was asked for. What the server
+    receives at the end, 32 vectors one after the other, does not count.
     """
-    one, eight = dispatching.share(1), dispatching.share(8)
+    one, eight, each = dispatching.share(1), dispatching.share(8), dispatching.share(1, each=True)
     step = 50e-6 + 32 * 20e-6
-    assert one == pytest.approx(20e-6 / (20e-6 + step))
-    assert eight == pytest.approx(20e-6 / (20e-6 + 50e-6 + 8 * 32 * 20e-6), rel=0.1), "the last ranges are short"
-    assert dispatching.share(1, dispatching.AT_ONCE) < 0.6 * one
+    assert each == pytest.approx(20e-6 / (20e-6 + step)) and each > dispatching.LIMIT > one
+    assert one == pytest.approx(0.0171, abs=0.001), "by a simulation of its own: 0.60 requests for each step"
+    assert eight == pytest.approx(20e-6 / (20e-6 + 50e-6 + 8 * 32 * 20e-6), rel=0.1), "each has one until a merge"
+    assert dispatching.requests_of(each) == pytest.approx(1)
     assert 0 < dispatching.decision() < 1e-3
 
 

@@ -8,7 +8,7 @@ from hooke.comparison.verdict import Verdict
 
 from benchmarks.common import records as kept
 from benchmarks.unequal import __main__ as command
-from benchmarks.unequal import claims, findings, short
+from benchmarks.unequal import choosing, claims, findings, short
 from benchmarks.unequal.entries import FASTEST, SPLIT, STATIC, SYNC
 from benchmarks.unequal.findings import found_in
 from benchmarks.unequal.runs import Run, run_of
@@ -71,6 +71,28 @@ def test_the_first_entry_is_ahead_only_if_it_is_told_apart_from_all():
     assert claims.ahead_of_all(fine, CELL, 9.0) is None
 
 
+def test_the_page_begins_with_what_to_take_on_unequal_nodes():
+    """By hand: one method at an eighth of the time on both clusters of eight; on two nodes the fast one alone."""
+    fine, eighth = (8.0, 8.01, 8.0), (1.0, 1.0, 1.0)
+    many: dict = {}
+    for at in ("one-slow", "spread"):
+        many |= complete(at, seconds=fine) | made("Async SGD", eighth, condition=at)
+    told = choosing.choice(many, 2.0)
+    assert told.startswith("On 8 nodes of unequal speed (*one of 8 at a quarter* and *from 1 to a quarter*; simul")
+    assert told.count("Async SGD 8.0x (") == 1 and "and 8.0x (" in told and "Adaptive" not in told
+    assert "which of these" not in told, "it is one"
+    both = choosing.choice(many | made("Adaptive SGD", eighth, condition="spread"), 2.0)
+    assert "Adaptive" not in both, "in one of the two clusters alone"
+    for at in ("one-slow", "spread"):
+        many |= made("Adaptive SGD", eighth, condition=at)
+    assert choosing.choice(many, 2.0).endswith("; which of these is the fastest is not shown.")
+    two = complete("ratio-4", seconds=fine) | made(FASTEST, eighth)
+    two |= complete("real-2", task="a9a-wide", seconds=fine) | complete("ratio-1", seconds=fine)
+    told = choosing.choice(two, 2.0)
+    assert "one 2 to 4 times as fast as the other (digits and a9a-wide; simulated in 1 cells, real in 1)" in told
+    assert told.endswith("in 0 of 2, and one or more as slower in 1: that adding the slow node pays is not shown.")
+
+
 def test_whether_a_slower_worker_pays_counts_who_is_told_apart():
     """By hand: one method at an eighth of the time; then all at twice; who runs alone does not count."""
     fine = (8.0, 8.01, 8.0)
@@ -84,9 +106,14 @@ def test_whether_a_slower_worker_pays_counts_who_is_told_apart():
     assert "faster in 0 of 1, all are slower in 1," in short.paying(records, pairs[2:], 2.0)
 
 
-def test_a_wait_that_was_measured_before_ranks_were_woken_says_so():
+def test_a_wait_that_was_measured_before_ranks_were_woken_says_so_and_others_how_often_and_where():
     costs = {"share-1": 0.03, "share-8": 0.004, "decision": 2e-6, "ask": 284e-6}
-    assert "waits 284 us (measured, before the sender of a word woke who waits for it (" in findings.dispatch(
-        costs
-    )
-    assert findings.dispatch(costs | {"woken": 1.0}).endswith("waits 284 us (measured)")
+    told = findings.dispatch(costs)
+    assert "waits 284 us (measured once, before the sender of a word woke who waits for it (" in told
+    costs |= {"ask-least": 41e-6, "ask": 52e-6, "ask-most": 77e-6, "load": 0.1, "machine": "a machine, 2 cores"}
+    told = findings.dispatch(costs)
+    assert told.endswith("waits 52 us (median of 5 runs, 41 to 77, a machine, 2 cores)")
+    ranges = {"range-least": 4.1e-6, "range": 5.25e-6, "range-most": 7e-6}
+    assert findings.dispatch(costs | ranges).endswith("2 cores); by default one waits 5.25 us (4.1 to 7)")
+    told = findings.dispatch(costs | {"load": 3.5})
+    assert told.endswith("a machine, 2 cores, beside other work (load 3.5))")

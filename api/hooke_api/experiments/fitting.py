@@ -37,12 +37,14 @@ def _faults(session: Session, spec: ExperimentSpec, planned: Sequence[PlannedRun
     for cluster, run in largest.items():
         most, why = limits[run.host]
         server = f" and {run.servers} server{'s' * (run.servers != 1)}" if run.servers else ""
+        what = "workers"
         if (threads := run.spec.worker_slots) > run.workers:
             why = f"{why}; every thread takes a slot, and the workers have {threads}"
+            what = "threads of workers"
         yield Fault(
             places[cluster],
             f"{run.variant} on {cluster}: {run.workers} workers{server} do not fit: {why}. At most "
-            f"{max(0, most - run.servers)} workers of {run.variant} fit.",
+            f"{max(0, most - run.servers)} {what} of {run.variant} fit.",
         )
 
 

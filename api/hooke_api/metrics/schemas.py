@@ -205,7 +205,8 @@ class WorkerView(View):
     throughput: float | None
     """Samples per second of its time, evaluations excluded."""
     updates: int | None
-    """Exchanges with a server that brought steps; null without a server, or if its rows are not recorded."""
+    """Exchanges with a server that brought steps, or the updates that these consist of where a reply grants
+    several; null without a server, or if its rows are not recorded."""
     share_of_updates: float | None
     """Its share of the updates of all workers, fraction; null with `updates`."""
     staleness: float | None

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from hooke_api.metrics.table import Column, Floats, sizes_of, unequal_batches
 
-OWN = ("wall", *map(str, PHASES))
+OWN = ("wall", *map(str, PHASES), "joined")
 """Columns that are read of a worker."""
 PARTS = 60
 """Maximum number of parts."""
@@ -40,7 +40,7 @@ def over_time_of(own: Rows) -> OverTime:
     Within a row time is divided evenly, so that a part without the end of a step has its share, too.
     """
     wall = own["wall"].astype(np.float64)
-    phases = {name: own[name].astype(np.float64) for name in OWN[1:]}
+    phases = {name: own[name].astype(np.float64) for name in map(str, PHASES)}
     began = wall[0] - sum(float(column[0]) for column in phases.values()) if len(wall) else 0.0
     if not len(wall) or not wall[-1] > began:
         empty = np.empty(0)
@@ -51,7 +51,7 @@ def over_time_of(own: Rows) -> OverTime:
         """Return what a column adds up to in each part."""
         return np.diff(np.interp(edges, moments, np.concatenate([[0.0], np.cumsum(column)])))
 
-    whole, other = np.diff(edges), np.sum([phases[name] for name in OWN[1:] if name != "evaluate"], axis=0)
+    whole, other = np.diff(edges), np.sum([phases[name] for name in phases if name != "evaluate"], axis=0)
     # evaluations after the last step are in its row, too, but not in the row's time
     stood = np.minimum(phases["evaluate"], np.maximum(np.diff(moments) - other, 0.0))
     train = whole - within(stood)

@@ -45,21 +45,24 @@ POINTS = 400
 
 @dataclass(frozen=True)
 class Updates:
-    """The exchanges of one worker with a server, in order; equal lengths."""
+    """The updates of one worker of a method with a server, in order; equal lengths."""
 
     wall: Floats
-    """End of the exchange at the server, s."""
+    """End of the exchange at the server, s; where an exchange may bring several, end of the update's last step."""
     steps: Floats
-    """Steps of the worker since its exchange before."""
+    """Steps of the worker of which the update consists."""
     staleness: Floats
     """Center updates between read and write; NaN where not applicable."""
 
 
 def updates_of(worker: int, own: Rows, served: Rows) -> Updates:
-    """Return a worker's exchanges, from its own rows and those of the server. Those without a step are left out.
+    """Return a worker's updates, from its own rows and those of the server: its exchanges, or parts of them.
 
-    A request at the start of a run pulls the center and brings nothing.
+    Exchanges without a step are left out: a request at the start of a run pulls the center and brings nothing.
     """
+    if len(begins := np.flatnonzero(own["joined"] == 0)):
+        ends = np.append(begins[1:], len(own["joined"]))
+        return Updates(own["wall"][ends - 1], (ends - begins).astype(np.float64), np.full(len(ends), np.nan))
     of = np.flatnonzero(served["worker"] == worker)
     wall = served["wall"][of].astype(np.float64)
     done = np.searchsorted(own["wall"], wall, side="right")
@@ -208,7 +211,7 @@ def _exchanges(updates: Mapping[int, Updates], served: Rows) -> int:
     """Return the number of updates of all workers.
 
     Of more workers than `hooke.spec.journal.EVERY_RANK_WRITES` most write no rows: each of their exchanges but
-    the first, which pulls the center, counts as an update.
+    the first, which pulls the center, counts as an update, also where it may bring several.
     """
     workers, counts = np.unique(served["worker"][served["worker"] >= 0].astype(np.int64), return_counts=True)
     others = zip(workers.tolist(), counts.tolist(), strict=True)

@@ -21,10 +21,10 @@ class AdaptiveSGD(SizedMerges):
     is proportional to its batch. Cost per merge 2 P (A + |W| B), at the server.
 
     Readings, its text not at hand: sizes are multiples of the run's batch, b_max at first; M counts batches of the
-    run. A change beyond a bound ends at it. The perturbation (off by default; published: 0.1) applies if
-    |x_i| / |W| is below its threshold for all i that have updated, unless all u_i are equal. No warm-up. All go on
-    after the end, or a stop, from their own weights, each with a batch of the first merge. `at_once` s > 0: a
-    reply grants max(1, s u_i L / sum_j u_j b_j) updates, a share of those that i would take of the L batches left.
+    run. A change beyond a bound ends at it. Perturbed (off by default; published: 0.1) if |x_i| / |W| is below its
+    threshold for all i that have updated, unless all u_i are equal. No warm-up. After the end or a stop all go on
+    from their own weights, each with a batch of the first merge. A reply grants ceil(s L w_i / (b_i sum_j w_j))
+    updates, a share s (`at_once`; 0: one) of what is left, L batches; w_i: i's since the merge before the latest.
 
     Reference: Ma, Rusu and Torres 2021 (arXiv 2110.07029).
     """
@@ -33,7 +33,7 @@ class AdaptiveSGD(SizedMerges):
     reference = "merging.adaptive_sgd"
     limits = [Limit("sgd", ALONE, {"momentum": 0.0}, workers=(1,), exact=True, shows="P1")]
     tested_with = {"largest": 2, "mega_batch": 13, "center_momentum": 0.4}
-    tested_together = [{"perturbation": 0.1, "threshold": 10.0}, {"at_once": 0.6, "largest": 1, "mega_batch": 26}]
+    tested_together = [{"perturbation": 0.1, "threshold": 10.0, "at_once": 0.0}, {"largest": 1, "mega_batch": 26}]
     servers, coordination, deterministic, accesses = 1, "parameter-server", False, 4
 
     lr: float = Field(0.05, gt=0, le=10, title="Learning rate", description="Of an update by one batch.")

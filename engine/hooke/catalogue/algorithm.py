@@ -35,6 +35,8 @@ class Algorithm(Parametrized):
     worker takes steps from a shared counter and waits for others only in meetings (lock-free)."""
     may_drop: ClassVar[bool] = False
     """Whether the method can continue without a worker that holds NaN or Inf (`on_bad_worker: drop`)."""
+    grants_updates: ClassVar[bool] = False
+    """Whether a reply may grant several updates of a worker, so that its rows say where each begins."""
     encodes_itself: ClassVar[bool] = False
     """Whether it encodes its messages, so that a wire type changes nothing."""
     compressible: ClassVar[bool] = True

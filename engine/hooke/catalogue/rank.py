@@ -159,6 +159,10 @@ class Rank(Protocol):
     def dropped(self) -> Collection[int]:
         """Server: return the workers without which the run continues, because they held NaN or Inf."""
 
+    @property
+    def ungranted(self) -> int:
+        """Server: return the steps of the budget that no worker has been granted yet."""
+
     def reply(
         self,
         worker: int,

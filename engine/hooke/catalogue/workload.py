@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from hooke.catalogue.parametrized import Parametrized
 from hooke.comm.base import Slice, Vector
@@ -63,6 +63,8 @@ class Place:
     rank: int = 0
     thread: int = 0
     """Number of a thread of a worker whose threads compute gradients of their own; 0: the first, or all others."""
+    scoring: Literal["fp32", "bf16"] | None = None
+    """Precision of scores, the same on all ranks; None: that of the gradients."""
 
 
 ALONE = Place()

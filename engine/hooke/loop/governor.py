@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from hooke.spec.devices import DeviceGroup, factor_of
+
+SLICE = 0.1
+"""Seconds of a sleep after which a worker looks whether its run is to end."""
 
 
 class Governor:
@@ -14,7 +17,8 @@ class Governor:
 
     With speed s the rank works a share s of the time of its gradients, so a gradient takes 1 / s as long, sleep
     included. What a sleep takes beyond what was asked is taken off the following ones. `speed`: of all gradients,
-    or a function that returns that of the next one, at its beginning. `clock` and `sleep` are in seconds.
+    or a function that returns that of the next one, at its beginning. `clock` and `sleep` are in seconds. `ends`:
+    what tells that the run is to end, so that a sleep is cut short, which may be thousands of gradients long.
     """
 
     def __init__(
@@ -22,16 +26,21 @@ class Governor:
         speed: float | Callable[[], float],
         clock: Callable[[], float] = time.perf_counter,
         sleep: Callable[[float], None] = time.sleep,
+        ends: Sequence[Callable[[], object]] = (),
     ) -> None:
         self._speed = speed if callable(speed) else lambda: speed
-        self._clock, self._sleep = clock, sleep
+        self._clock, self._sleep, self._ends = clock, sleep, ends
         self._owed = 0.0
         self.worked = self.slept = 0.0
         """Seconds, measured."""
 
     @classmethod
     def of(
-        cls, group: DeviceGroup | None, now: Callable[[], float], straggles: Callable[[float], bool]
+        cls,
+        group: DeviceGroup | None,
+        now: Callable[[], float],
+        straggles: Callable[[float], bool],
+        *ends: Callable[[], object],
     ) -> Governor | None:
         """Return the governor of a worker of this group; None where it is not slowed down.
 
@@ -44,7 +53,7 @@ class Governor:
             longer = group.straggling_factor if straggles(group.straggling) else 1.0
             return group.speed * factor_of(group.changes, now()) / longer
 
-        return cls(speed)
+        return cls(speed, ends=ends)
 
     @property
     def share(self) -> float:
@@ -61,8 +70,17 @@ class Governor:
         self._owed += (ended - began) * (1 / speed - 1)
         due = self._owed - self.slept
         if due > 0:
-            self._sleep(due)
+            self._rest(due)
             self.slept += self._clock() - ended
+
+    def _rest(self, due: float) -> None:
+        """Sleep for so many seconds, or until the run is to end."""
+        if not self._ends or due <= SLICE:
+            self._sleep(due)
+            return
+        until = self._clock() + due
+        while (left := until - self._clock()) > 0 and not any(each() for each in self._ends):
+            self._sleep(min(left, SLICE))
 
     @property
     def achieved(self) -> float | None:

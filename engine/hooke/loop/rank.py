@@ -124,6 +124,11 @@ class TrainingRank(RecordedRank):
     def dropped(self) -> Collection[int]:
         return self.recorder.dropped
 
+    @property
+    @override
+    def ungranted(self) -> int:
+        return self.server_loop.grants.left
+
     @override
     def reply(
         self,

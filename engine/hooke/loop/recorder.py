@@ -143,7 +143,8 @@ class Recorder:
         loss = math.nan if r.is_server else r.loss
         stale = math.nan if staleness is None else staleness
         wall = r.ledger.since - r.ledger.began
-        self._held = (r.t, r.samples, clock, wall, loss, *self._growth(r), stale, worker)
+        joined = int(r.joined) if r.algorithm.grants_updates and not r.is_server else -1
+        self._held = (r.t, r.samples, clock, wall, loss, *self._growth(r), stale, worker, joined)
 
     def _growth(self, r: RankState) -> list[float]:
         """Return the increase of each total since the latest row."""

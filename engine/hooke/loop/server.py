@@ -84,7 +84,7 @@ class ServerLoop:
         self._period, self._last_words, self._holds = period, last_words, holds
         self._asks_empty = into is None  # vectors are sent outside of the requests
         self._base = r.samples
-        self._grants = Grants(r.schedule.total_steps - r.samples // r.schedule.step_samples, r.workers)
+        self.grants = Grants(r.schedule.total_steps - r.samples // r.schedule.step_samples, r.workers)
         self._left = set(range(r.workers))
         self.deaths.watch()
         r.recorder.begin(r, self._evaluate_start)
@@ -189,14 +189,14 @@ class ServerLoop:
         decision = r.decide()
         if decision in REASONS:
             r.schedule.reason = r.schedule.reason or REASONS[decision]
-        self._grants.ending = r.schedule.reason is not None
+        self.grants.ending = r.schedule.reason is not None
         self._wanted = self._wanted or decision is Decision.CHECKPOINT
         due = self._wanted or r.schedule.checkpoint_due(r.samples)
         if due and (not self._holds or self._asking >= self._left):  # who is held would not reach the meeting
             self._call_meeting()
             self._wanted = False
         self._asking.discard(worker)
-        steps, last = self._grants.next(self._period if asked is None else min(asked, self._period))
+        steps, last = self.grants.next(self._period if asked is None else min(asked, self._period))
         self._granted[worker] = self._granted.get(worker, 0) + steps
         if last:
             self._last.add(worker)
@@ -211,8 +211,8 @@ class ServerLoop:
 
     def _call_meeting(self) -> None:
         """Call a meeting, unless a worker has been granted its last steps, or would be before the meeting."""
-        enough = self._grants.left - self._period * self._r.workers >= self._r.workers
-        if enough and len(self._left) == self._r.workers and not (self._last or self._grants.ending):
+        enough = self.grants.left - self._period * self._r.workers >= self._r.workers
+        if enough and len(self._left) == self._r.workers and not (self._last or self.grants.ending):
             self._meeting.call()
 
     def _drop(self, worker: int) -> None:
@@ -221,7 +221,7 @@ class ServerLoop:
         if worker in r.recorder.dropped:  # for NaN or Inf, and its process has ended since
             return
         unused = self._granted.get(worker, 0) - self.reached.of(worker)
-        self._grants.give_back(unused, asking=worker not in self._last)
+        self.grants.give_back(unused, asking=worker not in self._last)
         if r.dispatch is not None:
             r.dispatch.left(worker)
         r.recorder.drop(worker, self.reached[worker], self.deaths.why(worker, self.reached[worker]))

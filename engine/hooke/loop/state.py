@@ -74,8 +74,8 @@ class RankState(Rank):
 
     word, _buffers = 0.0, 0
     measured: list[int] | None = None  # batches of each worker's step; part of a checkpoint
-    _joined = False
-    """Whether the gradient belongs to the batch of the one before."""
+    _joined = joined = False
+    """Whether the gradient belongs to the batch of the one before; of the step's first one."""
     _counted = (-1, 0)
     """The step of the latest gradient, and how many it has had: `loss` is their mean."""
     _touched: tuple[Touched | None, int | None] = (None, None)
@@ -99,9 +99,7 @@ class RankState(Rank):
         self.pushing = comm.sending(algorithm.pushes)
         """The communicator for what a worker sends to a server."""
         self.ledger = comm.ledger
-        self.rank = comm.rank
-        self.workers = spec.workers
-        self.server = spec.workers
+        self.rank, self.workers, self.server = comm.rank, spec.workers, spec.workers
         self.is_server = self.rank >= spec.workers
         self.deciding = self.rank == (self.server if algorithm.coordination == "parameter-server" else 0)
         self.holds_center = self.rank == (self.server if algorithm.servers else 0)
@@ -153,8 +151,8 @@ class RankState(Rank):
     @cached_property
     def governor(self) -> Governor | None:
         """What slows this worker down, if anything; only a real one."""
-        group = None if self.spec.virtual else self.group
-        return Governor.of(group, self.ledger.wall, self.compute_time.straggles)
+        group, now = None if self.spec.virtual else self.group, self.ledger.wall
+        return Governor.of(group, now, self.compute_time.straggles, self.cancel_requested.is_set, self.limited)
 
     @property
     @override
@@ -189,9 +187,9 @@ class RankState(Rank):
     def gradient(
         self, at: Vector | None = None, joined: bool = False, batches: Literal[1] | None = None, of: int = 1
     ) -> Vector:
+        self._joined, self.joined = joined, joined if self._counted[0] != self.t else self.joined
         if self.passes.covers(joined):
             return self._gradient.zero_()  # type: ignore[no-any-return]
-        self._joined = joined
         total = None if batches == 1 else self._sum
         more = self._counted[1] if self._counted[0] == self.t else 0
         if at is not None:

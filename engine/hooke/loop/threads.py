@@ -54,8 +54,10 @@ def built(spec: RunSpec, rank: int, placed: Placed | None) -> Objective:
     chosen, group = workload(spec.workload.name).model_validate(spec.workload_parameters), spec.group(rank)
     compute = compute_of(spec, placed.compute(spec.compute) if placed else spec.compute, group)
 
+    scoring = spec.compute.precision if compute.precision != spec.compute.precision else None
+
     def make(thread: int) -> Objective:
-        return chosen.build(Place(compute, spec.seed, rank, thread))
+        return chosen.build(Place(compute, spec.seed, rank, thread, scoring))
 
     return shared_by_threads(make(0), make, spec, group)
 

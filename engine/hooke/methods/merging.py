@@ -13,7 +13,8 @@ class Shares:
     """Size b_i of every worker's batches, its number u_i of updates since the latest merge, and the batches left.
 
     Sizes are real numbers; a worker is given the nearest whole number of batches of the run. `total`: batches of
-    all workers between two merges (M). `most`: a bound of each worker beside `largest`; empty: none.
+    all workers between two merges (M). `most`: a bound of each worker beside `largest`; empty: none. What a worker
+    has been granted since the merge before the latest one (w_i) tells what it would take of further batches.
     """
 
     def __init__(
@@ -24,26 +25,33 @@ class Shares:
         self._state: Any = None
         self.sizes = list(self._largest)
         self.updates = [0] * workers
+        self._taken, self._before = [0] * workers, [0] * workers
+        """Batches granted since the latest merge, and between that and the one before."""
+        self._known = 0
+        """Sum of both over all workers."""
         self.left = total
 
     def kept(self, state: Any) -> Self:
         """Go on from a state of the rank, if it is from a checkpoint, and keep sizes, counts and the rest there.
 
-        In front of the vector: the batches left, then the counts, then PARTS numbers for every size, exactly.
-        Nothing is kept in a vector that has no room for them.
+        In front of the vector: the batches left, the counts, PARTS numbers for every size, exactly, the batches
+        granted before the latest merge, and since it (0, not known, in checkpoints of earlier versions). Nothing
+        is kept in a vector that has no room for all.
         """
         from hooke.comm.elements import numbers as elements  # late: parameters are read without NumPy
 
-        workers, room = len(self.sizes), 1 + (1 + PARTS) * len(self.sizes)
+        workers, room = len(self.sizes), 1 + (3 + PARTS) * len(self.sizes)
         if len(state) < room:
             return self
         self._state = elements(state)[:room]
         numbers = self._state.tolist()
         if any(numbers):  # a size is never 0
             self.left, *self.updates = (round(number) for number in numbers[: 1 + workers])
-            sizes = numbers[1 + workers :]
+            sizes, granted = numbers[1 + workers : room - 2 * workers], numbers[room - 2 * workers :]
             parts = zip(*(sizes[part::PARTS] for part in range(PARTS)), strict=True)
             self.sizes = [first + (second + third) for first, second, third in parts]
+            self._before, self._taken = ([round(n) for n in granted[at:][:workers]] for at in (0, workers))
+            self._known = sum(self._before) + sum(self._taken)
         self._keep(range(workers))
         return self
 
@@ -51,9 +59,10 @@ class Shares:
         """Write what belongs to these workers to the state."""
         if self._state is None:
             return
-        self._state[0] = self.left
+        self._state[0], granted = self.left, 1 + (1 + PARTS) * len(self.sizes)
         for i in workers:
             self._state[1 + i], rest = self.updates[i], self.sizes[i]
+            self._state[granted + i], self._state[granted + len(self.sizes) + i] = self._before[i], self._taken[i]
             first = 1 + len(self.sizes) + PARTS * i
             for place in range(first, first + PARTS):
                 self._state[place] = rest
@@ -62,6 +71,8 @@ class Shares:
     def handed(self, worker: int, batches: int, updates: int = 1) -> None:
         """Count what a worker was granted for its next updates; no batches: none follows."""
         self.left -= batches
+        self._taken[worker] += batches
+        self._known += batches
         self.updates[worker] += updates if batches else 0
         self._keep([worker])
 
@@ -78,10 +89,10 @@ class Shares:
         """Return the size of a worker's next batch, in batches of the run: b_i, rounded half up."""
         return int(self.sizes[worker] + 0.5)
 
-    def expected(self, worker: int) -> float:
-        """Return the updates that a worker would take of the batches left, if all went on as since the merge."""
-        taken = sum(count * self.batches(i) for i, count in enumerate(self.updates))
-        return self.left * self.updates[worker] / taken if taken else 0.0
+    def expected(self, worker: int, left: int) -> float:
+        """Return the updates that a worker would take of so many batches, if all went on as in w; 0: not known."""
+        taken = self._before[worker] + self._taken[worker]
+        return left * taken / (self._known * self.batches(worker)) if self._known else 0.0
 
     def equal(self) -> bool:
         """Return whether all workers have updated equally often."""
@@ -111,4 +122,6 @@ class Shares:
             size = self.sizes[i] + self._scaling * (count - mean)
             self.sizes[i] = min(self._largest[i], max(float(self._smallest), size))
         self.updates = [0] * len(self.updates)
+        self._before, self._taken = self._taken, [0] * len(self.updates)
+        self._known = sum(self._before)
         self._keep(range(len(self.sizes)))

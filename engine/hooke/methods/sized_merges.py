@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 
 ALONE = {"largest": 1, "center_momentum": 0.0}
 """Settings at which one worker does the same as without merges."""
+LONGEST = 16
+"""Updates that a reply grants at most: more would save hardly any message, and a limit of time be met later."""
+ROUNDING = 1e-9
+"""By how much a whole number of updates may be exceeded before it is rounded up."""
 
 
 class SizedMerges(Algorithm):
     """A method whose server hands out the batches between two merges, in sizes that follow counts of updates."""
 
+    grants_updates = True
     search = {
         "lr": Space(low=0.003, high=1.0, scale="log"),
         "largest": Space(low=1, high=64, scale="log", integer=True),
@@ -43,7 +48,7 @@ class SizedMerges(Algorithm):
         256, ge=1, le=10**6, title="Mega-batch", description="Batches of all workers between two merges (M)."
     )
     at_once: float = Field(
-        0.0,
+        0.5,
         ge=0,
         le=1,
         title="At once",
@@ -96,13 +101,17 @@ class SizedMerges(Algorithm):
 
     def most(self, workers: int) -> int:
         """Return the most batches that a reply grants."""
-        return max(self.largest, self.mega_batch // workers) if self.at_once else self.largest
+        several = min(self.mega_batch // workers, LONGEST * self.largest) if self.at_once else 0
+        return max(self.largest, several)
 
     def hand_out(self, r: Rank, i: int, shares: Shares, most: int, vector: Vector | None = None) -> None:
-        """Reply to a worker with the batches of its next updates, at most so many, and with their size."""
-        size = shares.batches(i)
-        whole = min(most, self.most(r.workers)) // size
-        updates = max(1, min(int(self.at_once * shares.expected(i)), whole)) if self.at_once else 1
+        """Reply to a worker with the batches of its next updates, at most so many, and with their size.
+
+        Ranges become shorter towards the merge, and towards the end of the budget.
+        """
+        size, most = shares.batches(i), min(most, self.most(r.workers))
+        expected = shares.expected(i, min(shares.left, r.ungranted))
+        updates = max(1, min(math.ceil(self.at_once * expected - ROUNDING), most // size, LONGEST))
         granted = r.reply(i, vector, min(updates * size, most), word=size)
         shares.handed(i, granted, math.ceil(granted / size))
 

@@ -81,7 +81,7 @@ class FlatObjective:
         self.train, self.validation, self.test, self._task = train, validation, test, task
         self.make, self._place = make, place
         self._initialise = initialise or kaiming(nonlinearity)
-        self._lowers = compute.precision == "bf16"
+        self._lowers, scores = compute.precision == "bf16", (place.scoring or compute.precision) == "bf16"
         self.model = self._constructed(0).to(self.device)
         self._parameters = list(self.model.parameters())
         self._dropouts = [m for m in self.model.modules() if isinstance(m, Dropout)]
@@ -89,13 +89,13 @@ class FlatObjective:
         self._size = self.layout[-1].stop
         self._low = torch.empty(self._size, dtype=torch.bfloat16, device=self.device) if self._lowers else None
         self._full = self._bind_low()
-        seen = torch.bfloat16 if self._lowers else torch.float32
+        seen, shown = (torch.bfloat16 if low else torch.float32 for low in (self._lowers, scores))
         last = devices.channels_last(compute, self.device)
         self._loader = Loader(train, self.device, seen, last, deferred=True)
         self.reads_ahead = self._loader.worthwhile
-        plain, *held = (Loader(part, self.device, seen, last) for part in (train, validation, test))
+        plain, *held = (Loader(part, self.device, shown, last) for part in (train, validation, test))
         scored: dict[Part, Loader] = {"validation": held[0], "test": held[1]}
-        self._scorer = Scorer(self.model, task, (len(train), plain), scored, self._autocast)
+        self._scorer = Scorer(self.model, task, (len(train), plain), scored, lambda: self._autocast(scores))
         self._picked, self._computed, self._trusted = 0, 0, False
         fixed = task.repeats and self.device.type == "cuda" and not self._dropouts and wanted()
         self._replayed = Replayed(self._queue_with_total, self.model.buffers()) if fixed else None
@@ -225,7 +225,7 @@ class FlatObjective:
             batch.begin()
         if self._low is not None:
             self._low.copy_(self._weights)  # one pass, instead of a cast per layer and direction
-        with self._autocast():
+        with self._autocast(self._lowers):
             output = self.model(batch.inputs)
         loss = self._task.loss(as_float(output), batch.labels)
         found = torch.autograd.grad(loss, self._parameters, allow_unused=True, materialize_grads=True)
@@ -285,8 +285,8 @@ class FlatObjective:
         """Wait until the device has completed all work; returns at once on a CPU."""
         devices.synchronize(self.device)
 
-    def _autocast(self) -> AbstractContextManager[Any]:
-        return torch.autocast(self.device.type, torch.bfloat16) if self._lowers else nullcontext()
+    def _autocast(self, lowers: bool) -> AbstractContextManager[Any]:
+        return torch.autocast(self.device.type, torch.bfloat16) if lowers else nullcontext()
 
     def _checked(self, vector: Vector) -> Tensor:
         if not isinstance(vector, Tensor):

@@ -18,8 +18,7 @@ from hooke.spec.phases import Phases
 from hooke.spec.retry import RetryCause
 from hooke.spec.specification import Part
 
-STEP_COLUMNS: dict[str, str] = {
-    # name -> little-endian dtype; one value per recorded step of this rank
+STEP_COLUMNS: dict[str, str] = {  # name -> little-endian dtype; one value per recorded step of this rank
     "step": "<i8",  # local gradients done by this rank (server: exchanges served), after the step
     "samples": "<i8",  # global samples known to this rank, after the step
     "clock": "<f8",  # train clock, s, at the end of the step
@@ -38,9 +37,10 @@ STEP_COLUMNS: dict[str, str] = {
     "messages": "<i4",  # messages sent by this rank in the step
     "staleness": "<f4",  # center updates between read and write (lock-free: others' exchanges); NaN: absent
     "worker": "<i4",  # server: the worker of the exchange, for a replay; -1 where not applicable
+    "joined": "<i4",  # 1: with the step before it is one update, 0: it begins one; -1: an exchange brings one
 }
 
-ABSENT: dict[str, float] = {"rebuild": 0.0, "staleness": math.nan, "worker": -1}
+ABSENT: dict[str, float] = {"rebuild": 0.0, "staleness": math.nan, "worker": -1, "joined": -1}
 """Optional columns of a block, with the value of all of its steps if missing."""
 TRAINING_ITEMS = "training items"  # the note of rank 0 that has their number: samples over it are epochs
 

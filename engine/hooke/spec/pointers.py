@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hooke.errors import Fault
+from hooke.spec.unequal import as_written
 
 
 def pointer(*parts: object) -> str:
@@ -36,7 +37,6 @@ def faults(error: ValidationError, document: Any, *prefix: object) -> list[Fault
     """Return one fault per location; the messages of the branches of a union are joined by `or`."""
     found: dict[str, list[str]] = {}
     for item in error.errors(include_url=False, include_context=False, include_input=False):
-        found.setdefault(pointer(*prefix, *_place(document, item["loc"])), []).append(
-            item["msg"].removeprefix("Value error, ")
-        )
+        place = _place(document, as_written(document, item["loc"]))
+        found.setdefault(pointer(*prefix, *place), []).append(item["msg"].removeprefix("Value error, "))
     return [Fault(place, ", or: ".join(dict.fromkeys(said))) for place, said in found.items()]

@@ -116,8 +116,22 @@ def with_devices(cluster: Any) -> Any:
     counts = [group.get("count", 1) for group in groups]
     if not all(isinstance(n, int) for n in counts):
         return cluster
+    workers = [sum(max(1, n) for n in counts)]  # a count below 1 is told of its group
     if virtual is None and "groups" not in cluster:
-        return {**cluster, "workers": [sum(counts)], "groups": groups}
+        return {**cluster, "workers": workers, "groups": groups}
     if not isinstance(virtual, dict) or "devices" in virtual:
         return cluster
-    return {**cluster, "workers": [sum(counts)], "virtual": {**virtual, "devices": groups}}
+    return {**cluster, "workers": workers, "virtual": {**virtual, "devices": groups}}
+
+
+def as_written(document: Any, place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return where a document has what `with_devices` has made groups of; every other place as it is."""
+    clusters = document.get("clusters") if isinstance(document, dict) and place[:1] == ("clusters",) else None
+    index = place[1] if len(place) > 1 else None
+    if not isinstance(clusters, list) or not isinstance(index, int) or index >= len(clusters):
+        return place
+    for made in (("groups",), ("virtual", "devices")):
+        end = 2 + len(made)
+        if place[2:end] == made and with_devices(clusters[index]) is not clusters[index]:
+            return (*place[:2], "workers", *place[end:])
+    return place

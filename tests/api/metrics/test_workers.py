@@ -19,13 +19,22 @@ def rows(**columns):
 
 
 def test_an_update_has_the_steps_since_the_one_before():
-    own = rows(wall=[1, 2, 3, 4, 5, 6])
+    own = rows(wall=[1, 2, 3, 4, 5, 6], joined=[-1] * 6)
     served = rows(wall=[0, 2.5, 2.6, 3.5, 9], worker=[0, 0, 1, 0, 0], staleness=[np.nan, 0, 3, 1, 2])
     found = updates_of(0, own, served)
     assert found.wall.tolist() == [2.5, 3.5, 9]
     assert found.steps.tolist() == [2, 1, 3]
     assert found.staleness.tolist() == [0, 1, 2]
-    assert updates_of(1, rows(wall=[2.5]), served).steps.tolist() == [1]
+    assert updates_of(1, rows(wall=[2.5], joined=[-1]), served).steps.tolist() == [1]
+
+
+def test_an_exchange_may_bring_several_updates():
+    """The worker's rows say where each begins; the first is the rest of one from before a restart."""
+    own = rows(wall=[1, 2, 3, 4, 5, 6], joined=[1, 0, 1, 0, 0, 1])
+    found = updates_of(0, own, rows(wall=[0, 6], worker=[0, 0], staleness=[np.nan, np.nan]))
+    assert found.wall.tolist() == [3, 4, 6]
+    assert found.steps.tolist() == [2, 1, 2]
+    assert np.isnan(found.staleness).all()
 
 
 def own_rows(wall, **phases):

@@ -23,7 +23,8 @@ class Clock:
 
 
 def row(step: int, **values: float) -> tuple[float, ...]:
-    given_values = {"step": step, "samples": 32 * step, "staleness": math.nan, "worker": -1} | values
+    given_values = {"step": step, "samples": 32 * step, "staleness": math.nan, "worker": -1, "joined": -1}
+    given_values |= values
     return tuple(given_values.get(name, 0) for name in STEP_COLUMNS)
 
 
@@ -130,7 +131,7 @@ def test_staleness_is_left_out_only_where_it_has_no_meaning(path, clock):
     journal.step(row(3, staleness=4.0))
     journal.close()
     without, with_it = records(path)
-    assert set(STEP_COLUMNS) - set(without.columns) == {"rebuild", "staleness", "worker"}
+    assert set(STEP_COLUMNS) - set(without.columns) == {"rebuild", "staleness", "worker", "joined"}
     values = unpack("staleness", with_it.columns["staleness"])
     assert math.isnan(values[0])
     assert values[1] == 4.0

@@ -151,6 +151,51 @@ def test_batches_of_which_a_worker_told_twice_before_their_update_was_lost_go_ba
     assert account.state()["back"] == [0, 2, 3, 4]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_whoever_dies_and_when_every_batch_is_in_one_update_that_arrived(seed):
+    """Five of six workers die one after the other, at times between an update and its arrival; ranges go through
+    several hands. The last one does the rest."""
+    random = np.random.default_rng(seed)
+    account, held = Dispatch(6, 1), [[worker] for worker in range(6)]
+    living, arrived, back, dies = list(range(6)), Counter(), 0, set(random.choice(120, 5, replace=False))
+    for turn in range(400):
+        worker, count = int(random.choice(living)), int(random.integers(1, 9))
+        (first, number), rest = account.grant(worker, count)
+        held[worker] += [*range(first, first + number), *(range(rest, rest + count - number) if rest >= 0 else ())]
+        used = held[worker][: int(random.integers(0, len(held[worker]) + 1))]
+        account.done(worker, len(used))
+        if turn in dies:
+            account.undone(worker)
+            account.left(worker)
+            living.remove(worker)
+            back += len(held[worker])
+            continue
+        account.settled(worker)
+        arrived.update(used)
+        del held[worker][: len(used)]
+    (last,) = living
+    assert account.returned == back > 5
+    assert set(arrived.values()) == {1}
+    assert sorted([*arrived, *held[last]]) == list(range(len(arrived) + len(held[last]))), "none is missing"
+
+
+def test_an_epoch_may_be_smaller_than_a_batch_and_than_the_number_of_workers():
+    """Three items in batches of four, which five workers take in any order, those of earlier epochs among them."""
+    random = np.random.default_rng(0)
+    workers = [DispatchedBatches(3, 4, 1, Part(1, worker, 5), True) for worker in range(5)]
+    items = {}
+    for number in random.permutation(60).tolist():
+        worker = workers[number % 5]
+        if number >= 5:
+            worker.grant(number, 1)
+        while worker.peek() is not None:
+            at = worker._granted[0]
+            items[at] = worker.next().tolist()
+    whole = sum((items[number] for number in sorted(items)), [])
+    assert len(whole) == 240
+    assert all(sorted(whole[3 * epoch :][:3]) == [0, 1, 2] for epoch in range(80))
+
+
 def test_a_worker_that_leaves_gives_its_range_back(tmp_path, taken, monkeypatch):
     """A NaN in mid-epoch: what it had and did not finish is used by others; the account says how much."""
     plain = RankState._next_gradient

@@ -206,6 +206,15 @@ def test_what_does_not_fit_is_refused(cluster, method, why):
     assert why in " ".join(fault.message for fault in refused.value.faults)
 
 
+@pytest.mark.parametrize("virtual", [{}, {"computed_on": "x", "virtual": {}}])
+def test_what_is_wrong_with_a_group_is_told_where_it_is_written(virtual):
+    """A group of no worker was told at a place that the document does not have."""
+    with pytest.raises(SpecError) as refused:
+        experiment(workers=[{"kind": "cpu"}, {"kind": "cpu", "count": 0}], **virtual)
+    (fault,) = refused.value.faults
+    assert (fault.pointer, "equal to 1" in fault.message) == ("/clusters/0/workers/1/count", True)
+
+
 def test_a_run_of_threads_has_no_order_to_replay(tmp_path):
     real = load_run(document(devices=[THREADS, {"kind": "cpu"}]), world="mpi")
     (tmp_path / "spec.json").write_text(canonical(real))
@@ -248,6 +257,16 @@ def test_a_governor_follows_changes_and_stragglers():
     even = DeviceGroup(kind="cpu"), None
     assert [Governor.of(each, time.monotonic, bool) for each in even] == [None, None]
     assert Governor.of(DeviceGroup(kind="cpu", straggling=0.1), time.monotonic, bool) is not None
+
+
+def test_a_sleep_of_hours_ends_with_the_run():
+    """Of a straggler, or a worker slower by a million, when the run is cancelled; nor is slept after that."""
+    asked = iter((False, False, True, True))
+    governor = Governor.of(DeviceGroup(kind="cpu", speed=1e-6), time.monotonic, bool, lambda: next(asked))
+    for _ in range(2):
+        with governor.pace():
+            time.sleep(0.01)
+    assert governor.slept > 0.1 and next(asked, None) is None, "three looks at the first sleep, one at the second"
 
 
 @pytest.mark.parametrize("independent", [False, True])

@@ -245,14 +245,30 @@ def test_a_run_that_goes_on_is_the_unbroken_one(tmp_path, merges, virtual):
         assert other.done.clock == pytest.approx(one.done.clock, rel=1e-9)
 
 
-def test_the_part_of_a_worker_is_that_of_its_batches_so_far():
-    shares = Shares(2, 1, 4, 0.5, 40)
-    assert [shares.expected(i) for i in range(2)] == [0, 0], "nothing is known before the first update"
+def test_the_part_of_a_worker_is_that_of_its_batches_since_the_merge_before_the_latest():
+    import torch
+
+    shares = Shares(2, 1, 4, 0.0, 40).kept(state := torch.zeros(40))
+
+    def expected(left):
+        return [shares.expected(i, left) for i in range(2)]
+
+    assert expected(40) == [0, 0], "nothing is known before the first update"
     for worker in (0, 1, 0, 0):
         shares.handed(worker, shares.batches(worker))
-    assert [shares.expected(i) for i in range(2)] == [4.5, 1.5], "of 24 batches three quarters, and one quarter"
+    assert expected(shares.left) == [4.5, 1.5], "of 24 batches three quarters, and one quarter"
+    assert expected(4) == [0.75, 0.25], "of a budget that ends before the merge"
     shares.handed(0, 12, 3)
     assert (shares.left, shares.updates) == (12, [6, 1])
+    shares.rescale()
+    shares.refill()
+    assert expected(28) == [6, 1], "of 28 batches 24 and 4, as before the merge"
+    shares.handed(1, 4)
+    assert expected(32) == [6, 2], "what was granted since then counts, too"
+    again = Shares(2, 1, 4, 0.0, 40).kept(state.clone())
+    assert [again.expected(i, 32) for i in range(2)] == [6, 2], "also after a restart"
+    shares.rescale()
+    assert expected(8) == [0, 2], "the merge before the latest is as far as it goes back"
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.6])
@@ -263,20 +279,44 @@ def test_updates_that_are_granted_at_once_are_those_that_are_granted_one_by_one(
     assert center(run_spec_virtual(one)).tobytes() == center(run_spec_virtual(other)).tobytes()
 
 
+def asked(folder, server):
+    """Return the number of requests that a server has answered."""
+    blocks = [r.columns["worker"] for r in records(folder / f"journal.{server}.jsonl") if r.kind == "steps"]
+    return sum(len(unpack("worker", block)) for block in blocks)
+
+
 @pytest.mark.parametrize("speeds", [[1, 1, 1], [1, 0.5, 0.25]])
-def test_with_several_updates_at_once_workers_ask_less_and_none_is_waited_for_longer(tmp_path, speeds):
-    """Asks cost nothing here: what a merge waits for is a step of the slowest, as without."""
+def test_by_default_workers_ask_less_and_none_is_waited_for_longer(tmp_path, speeds):
+    """Asks cost nothing here: what a merge waits for is a step of the slowest, as with one update each."""
     asks, clocks = [], []
-    for share in (0.0, 0.5):
-        settings = {"largest": 1, "mega_batch": 75, "at_once": share}
-        folder = tmp_path / str(share)
+    for share in ({"at_once": 0.0}, {}):
+        settings = {"largest": 1, "mega_batch": 75} | share
+        folder = tmp_path / str(len(asks))
         outcomes = run_spec_virtual(spec("adaptive-sgd", 3, 300, {"speeds": speeds}, **settings), folder)
-        blocks = [r.columns["worker"] for r in records(folder / "journal.3.jsonl") if r.kind == "steps"]
-        asks.append(sum(len(unpack("worker", block)) for block in blocks))
+        asks.append(asked(folder, 3))
         clocks.append(outcomes[-1].done.clock)
         assert outcomes[-1].done.samples == 8 * 300
-    assert asks[1] < 0.6 * asks[0]
+    assert asks[1] < 0.3 * asks[0]
     assert clocks[1] < clocks[0] + 4 * 8e-3 / min(speeds), "four merges"
+
+
+@pytest.mark.parametrize("speeds", [[1, 1], [1, 0.25]])
+def test_ranges_become_shorter_towards_the_end_of_the_budget(speeds, monkeypatch):
+    """Which comes long before a merge: at the end nobody computes alone for longer than two updates take.
+
+    No range is longer than 16 updates.
+    """
+    ranges, handed = [], Shares.handed
+
+    def noting(shares, worker, batches, updates=1):
+        ranges.append(batches)
+        handed(shares, worker, batches, updates)
+
+    monkeypatch.setattr(Shares, "handed", noting)
+    outcomes = run_spec_virtual(spec("adaptive-sgd", 2, 400, {"speeds": speeds}, largest=1, mega_batch=10**5))
+    ended = [each.done.phases["compute"] for each in outcomes[:2]]
+    assert abs(ended[0] - ended[1]) <= 2 * 8e-3 / min(speeds)
+    assert (sum(ranges), max(ranges)) == (400, 16)
 
 
 def test_sizes_are_kept_exactly():

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 from hooke.catalogue.validation import validate_run
+from hooke.catalogue.workload import workload
 from hooke.errors import SpecError
 from hooke.loop.compute_time import ComputeTime
 from hooke.loop.train import run_spec_virtual
@@ -90,6 +92,26 @@ def test_a_group_has_changes_and_stragglers_of_its_own():
     assert computed(run_spec_virtual(spec(devices=two))) == pytest.approx([30 * STEP, (5 + 25 * 2) * STEP])
     plain = {"kind": "cpu", "count": 2}
     assert DeviceGroup(**plain).model_dump(mode="json") == plain, "documents without keep their fingerprint"
+
+
+def test_kinds_of_another_precision_compute_in_it_and_score_in_that_of_the_run():
+    """Without an exchange each worker does what it does among workers of its own precision, bit for bit.
+
+    A score was that of no model: each worker scored its share of the items in its own precision.
+    """
+
+    def ran(*precisions):
+        kinds = [{"kind": "cpu"} | ({"precision": each} if each else {}) for each in precisions]
+        document = spec("local-sgd", devices=kinds).model_dump(mode="json", by_alias=True)
+        document["algorithm"]["parameters"] = {"period": 100}
+        return run_spec_virtual(validate_run(document))
+
+    mixed, full, half = ran(None, "bf16"), ran(None, None), ran("bf16", "bf16")
+    assert mixed[0].weights.tobytes() == full[0].weights.tobytes()
+    assert mixed[1].weights.tobytes() == half[1].weights.tobytes() != full[1].weights.tobytes()
+    alone = workload("digits-mlp")(hidden1=8, hidden2=8).build()
+    score = alone.evaluate(torch.from_numpy(mixed[0].center), 0, alone.validation_size)
+    assert mixed[0].evaluations[-1].loss == pytest.approx(score.loss_sum / score.count, rel=1e-6)
 
 
 def test_others_keep_their_speed():

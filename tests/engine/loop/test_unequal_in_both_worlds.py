@@ -54,6 +54,30 @@ def test_every_batch_is_used_once_by_whoever_is_free(played, name, world):
     assert shares[0] > shares[2], "the fast one takes more of them"
 
 
+@pytest.mark.parametrize("name", ["alone, merged", "alone, at once"])
+def test_one_worker_asks_as_often_for_real_as_in_virtual_time(played, name):
+    """By default, too, less often than there are updates; of several workers it depends on who is first."""
+    asked = [sum(block.n for block in journal(played(name, world).folder, 1, "steps")) for world in WORLDS]
+    assert asked[0] == asked[1] < 0.5 * played(name, "virtual").setup.steps
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize(
+    ("name", "largest"), [("handed out, merged", 4), ("handed out, at once", 2), ("adapting, merged", 8)]
+)
+def test_rows_say_where_an_update_begins_though_a_reply_grants_several(played, name, largest, world):
+    """Property 16, of methods whose workers ask for ranges: sizes are within the bounds."""
+    run, updates, workers = played(name, world), 0, played(name, world).setup.workers
+    for rank in range(workers):
+        (joined,) = (np.concatenate(column) for column in zip(*columns(run, rank, "joined"), strict=True))
+        sizes = np.diff(np.append(np.flatnonzero(joined == 0), len(joined)))
+        assert joined[0] == 0 and sum(sizes) == len(run.first[rank].items)
+        assert min(sizes) >= 1 and max(sizes) <= largest
+        updates += len(sizes)
+    asked = sum(block.n for block in journal(run.folder, workers, "steps")) - workers
+    assert asked < updates if largest < 4 else asked <= updates
+
+
 @pytest.mark.parametrize("world", WORLDS)
 def test_what_a_worker_that_leaves_had_left_is_used_by_others(played, world):
     """Only the batch of its NaN is used twice, which the account calls handed out again."""

@@ -8225,7 +8225,8 @@ export type WorkerView = {
     /**
      * Updates
      *
-     * Exchanges with a server that brought steps; null without a server, or if its rows are not recorded.
+     * Exchanges with a server that brought steps, or the updates that these consist of where a reply grants
+     * several; null without a server, or if its rows are not recorded.
      */
     updates: number | null;
     /**

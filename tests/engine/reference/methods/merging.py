@@ -14,15 +14,20 @@ def adaptive_sgd(run: Observed) -> End:
     size, count = [float(v["largest"])] * workers, [0] * workers
     done, granted, each = [0] * workers, [0] * workers, [1] * workers
     left, waiting, gone = v["mega_batch"], [], 0
+    handed: list[list[int]] = [[0] * workers]  # batches of each worker, up to the present merge
+    budget = sum(run.steps)
 
     def grant(i: int, most: int) -> int:
         batches = [int(np.floor(b + 0.5)) for b in size]
-        share = left * count[i] / np.dot(count, batches) if any(count) else 0
+        recent = np.sum(handed[-2:], axis=0)
+        to_come = min(left, budget - int(np.sum(handed)))
+        share = to_come * recent[i] / (recent.sum() * batches[i]) if recent.any() else 0
         bound = max(v["largest"], v["mega_batch"] // workers)
-        several = min(int(v["at_once"] * share), min(most, bound) // batches[i])
+        several = min(int(np.ceil(v["at_once"] * share - 1e-9)), min(most, bound) // batches[i], 16)
         granted[i] = min(max(1, several) * batches[i], most, run.steps[i] - done[i])
         each[i] = batches[i]
         count[i] += -(-granted[i] // batches[i])
+        handed[-1][i] += granted[i]
         return granted[i]
 
     for i in run.served:
@@ -45,6 +50,7 @@ def adaptive_sgd(run: Observed) -> End:
             moved = [size[j] + v["scaling"] * (count[j] - mean) for j in range(workers)]
             size = [float(np.clip(b, v["smallest"], v["largest"])) for b in moved]
             count = [0] * workers
+            handed.append([0] * workers)
         left = v["mega_batch"]
         for n, j in enumerate(waiting):
             x[j] = center
