@@ -101,17 +101,15 @@ def _as_table(part: str) -> Callable[[Page], None]:
 
 
 def _extend(page: Page) -> None:
-    if page.get_by_test_id("edit-variant").count() == 0:  # a tab keeps its draft
-        page.get_by_role("combobox", name="Add variant").click()
-        page.get_by_role("option", name="SlowMo").first.click()
+    page.get_by_role("combobox", name="Add variant").click()
+    page.get_by_role("option", name="SlowMo").first.click()
     page.locator("[data-testid=plan][data-settled=true]").wait_for()
 
 
 def _kinds(page: Page) -> None:
     page.locator('[data-field="/name"]').fill("Kinds")
-    if page.get_by_label("Devices").count() == 0:  # a tab keeps its draft
-        page.get_by_test_id("add-virtual-cluster").click()
-        page.get_by_role("menuitem").first.click()
+    page.get_by_test_id("add-virtual-cluster").click()
+    page.get_by_role("menuitem").first.click()
     page.get_by_label("Kinds of workers").fill("hogwild-cpu:8, 2 cpu@0.5")
     page.get_by_label("Devices").fill("2 v100, cpu-28")
     page.get_by_label("Devices").blur()
@@ -333,8 +331,9 @@ CONNECTING = "[data-testid=connection]:not([data-state=live])"
 
 
 def go(page: Page, url: str, screen: Screen, path: str) -> None:
-    """Open a screen that is connected, and do what it is about."""
+    """Open a screen that is connected, and do what it is about. What was done before leaves nothing behind."""
     page.unroute_all()
+    page.mouse.move(0, 0)
     page.context.set_offline(False)
     for pattern, answer in (screen.told or {}).items():
         page.route(pattern, partial(_tell, answer))

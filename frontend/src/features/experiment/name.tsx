@@ -74,16 +74,24 @@ export function Name({ experiment }: { experiment: ExperimentView }) {
 const focusLater = (button: RefObject<HTMLButtonElement | null>) =>
   requestAnimationFrame(() => button.current?.focus());
 
-/** Enter saves, Escape leaves the name as it was. A name that somebody else has given meanwhile is not replaced unasked. */
+/**
+ * Enter saves, Escape leaves the name as it was. While a name is on its way to the server, neither can take it back: the field says
+ * so, and Escape counts if the server refuses it. A name that somebody else has given meanwhile is not replaced unasked.
+ */
 function NameField({ experiment, onClose }: { experiment: ExperimentView; onClose: () => void }) {
   const [before, setBefore] = useState(experiment);
   const [typed, setTyped] = useState(experiment.name);
   const [fault, setFault] = useState<string>();
+  /** It was refused, and is compared with what others have changed. */
+  const [comparing, setComparing] = useState(false);
+  const [tooLate, setTooLate] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   const left = useRef(false);
+  const keep = useRef(false);
   const client = useQueryClient();
   const change = useChange();
   const name = typed.trim();
+  const sent = change.isPending;
   useEffect(() => {
     field.current?.focus();
     field.current?.select();
@@ -92,9 +100,17 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
       left.current = true;
     };
   }, []);
+  const leave = () => {
+    keep.current = true;
+    if (sent) setTooLate(true);
+    else onClose();
+  };
   const latest = () =>
     client.fetchQuery({ ...readExperimentOptions({ path: { experiment_id: before.id } }), staleTime: 0 });
-  const refused = (error: unknown) => setFault(`It could not be renamed. ${explain(error)}`);
+  const refused = (error: unknown) => {
+    setComparing(false);
+    setFault(`It could not be renamed. ${explain(error)}`);
+  };
   const save = (of: ExperimentView, again = true) => {
     setFault(undefined);
     change.mutate(
@@ -106,9 +122,12 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
       {
         onSuccess: onClose,
         onError: (error) => {
+          if (keep.current) return onClose();
           if (statusOf(error) !== 412) return refused(error);
+          setComparing(true);
           latest().then((now) => {
             if (left.current) return; // its name is to stay
+            setComparing(false);
             setBefore(now);
             const renamed = now.name !== of.name;
             if (again && !renamed) return save(now, false); // something else was changed: a star, a tag
@@ -122,13 +141,15 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
       },
     );
   };
+  const saving = sent || comparing;
   return (
     <form
       className={styles.rename}
       onSubmit={(event) => {
         event.preventDefault();
+        if (saving) return;
         if (name === before.name) onClose();
-        else if (name !== "" && !change.isPending) save(before);
+        else if (name !== "") save(before);
       }}
     >
       <TextInput
@@ -137,20 +158,24 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
         ref={field}
         autoComplete="off"
         value={typed}
+        readOnly={saving}
         maxLength={LONGEST}
         error={name === "" ? "It needs a name." : fault}
         onChange={(event) => setTyped(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === "Escape" && !event.nativeEvent.isComposing) onClose();
+          if (event.key === "Escape" && !event.nativeEvent.isComposing) leave();
         }}
         data-testid="new-name"
       />
-      <Button type="submit" disabled={name === ""} loading={change.isPending} data-testid="save-name">
+      <Button type="submit" disabled={name === ""} loading={saving} data-testid="save-name">
         Save
       </Button>
-      <Button variant="default" onClick={onClose}>
+      <Button variant="default" disabled={sent} onClick={leave}>
         Keep the name
       </Button>
+      <p className={sent && tooLate ? styles.saving : ui.unseen} role="status">
+        {sent && (tooLate ? "The new name was sent already. The old one stays if it is refused." : "Saving …")}
+      </p>
     </form>
   );
 }

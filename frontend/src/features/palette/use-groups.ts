@@ -42,6 +42,8 @@ import {
 const MOST = 6;
 /** Pause after the last key before experiments are searched, ms. */
 const PAUSE = 200;
+/** What a closed palette has read nobody has kept up: an experiment may have another name. */
+const AGAIN = { staleTime: 0 };
 
 /** All that fits what was typed; without words, what can be done, the pages, and the latest experiments. */
 export function useGroups(words: string) {
@@ -93,12 +95,13 @@ function useProject(): string | undefined {
 /** The experiment whose page is shown, and its number once the page knows it. */
 function useHere(me: Me | undefined) {
   const client = useQueryClient();
-  const id = experimentAt(useLocation().pathname);
+  const { pathname, searchStr } = useLocation();
+  const id = experimentAt(pathname);
   if (id === undefined) return undefined;
   const key = readExperimentQueryKey({ path: { experiment_id: id } });
   const view = client.getQueryData<ExperimentView>(key);
   const may = view && refusal(me, "researcher", view.user) === undefined;
-  const [deeds, added] = may ? [deedsOfExperiment(view), additions(view)] : [[], []];
+  const [deeds, added] = may ? [deedsOfExperiment(view), additions(view, searchStr)] : [[], []];
   return { id, number: view?.number, deeds: ofDeeds(deeds), added };
 }
 
@@ -122,6 +125,7 @@ function useRuns(words: string) {
   const sought = runsSought(settled);
   const query = useQuery({
     ...listRunsOptions({ query: { limit: MOST, ...sought } }),
+    ...AGAIN,
     enabled: sought !== undefined,
   });
   const waits = runsSought(words) !== undefined && words !== settled;
@@ -139,6 +143,7 @@ function useExperiments(words: string) {
   const [settled] = useDebouncedValue(words, PAUSE);
   const query = useQuery({
     ...listExperimentsOptions({ query: { limit: MOST, filter: nameFilter(settled) } }),
+    ...AGAIN,
     placeholderData: keepPreviousData,
   });
   return {
