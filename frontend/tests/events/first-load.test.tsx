@@ -21,10 +21,7 @@ it.each([
   { what: "a log", address: "/runs/run_21", operation: "GET /runs/*/logs", answer: LOG },
 ] as const)("$what", async ({ address, operation, answer }) => {
   answerExperiment(server);
-  server
-    .on("GET /experiments", NONE)
-    .on("GET /runs/*", run())
-    .on("GET /runs/*/logs", LOG);
+  server.on("GET /experiments", NONE).on("GET /runs/*", run()).on("GET /runs/*/logs", LOG);
   let give: (first: typeof answer) => void = () => undefined;
   let first: Promise<typeof answer> | undefined = new Promise((done) => (give = done));
   server.on(operation, (() => {

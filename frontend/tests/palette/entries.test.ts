@@ -215,7 +215,7 @@ it("seeds and variants are added to what has ended here, and anything is renamed
 
 it("what is changed where it stands leaves the view as it is", () => {
   const ended = experiment({ state: "succeeded", finished_at: "2026-01-01T00:00:00Z" });
-  const search = '?axis=samples&x=1.5_3.2&open=%5B%22local%2F8%2FA+%26+B%22%5D';
+  const search = "?axis=samples&x=1.5_3.2&open=%5B%22local%2F8%2FA+%26+B%22%5D";
   const [rename, seeds] = additions(ended, search).map(({ target }) => "to" in target && target.to);
   expect(rename).toBe(`/experiments/exp_7${search}#rename`);
   const asked = new URL(String(seeds), "http://hooke").searchParams;

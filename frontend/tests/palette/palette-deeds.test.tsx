@@ -105,18 +105,25 @@ describe("what is done with the experiment that is shown", () => {
   it.each([
     [/^Add seeds to this experiment/, "further-seeds", "Cancel"],
     [/^Rename this experiment/, "new-name", "Keep the name"],
-  ])("keeps its axis and its zoom while it is asked what is to be changed: %s", async (name, asked, leave) => {
-    const view = "/experiments/exp_7?axis=samples&x=0.5_1.5";
-    const ended = { state: "succeeded", runs: { succeeded: 9 }, finished_at: "2026-01-01T00:00:00Z" } as const;
-    const { user, address, router } = await openOn(ended, view);
-    const steps = router.history.length;
-    await user.click(await option(name));
-    expect(await screen.findByTestId(asked)).toBeVisible();
-    expect(router.state.location.search).toMatchObject({ axis: "samples", x: "0.5_1.5" });
-    await user.click(screen.getByRole("button", { name: leave }));
-    await waitFor(() => expect(address()).toBe(view));
-    expect(router.history.length).toBe(steps);
-  });
+  ])(
+    "keeps its axis and its zoom while it is asked what is to be changed: %s",
+    async (name, asked, leave) => {
+      const view = "/experiments/exp_7?axis=samples&x=0.5_1.5";
+      const ended = {
+        state: "succeeded",
+        runs: { succeeded: 9 },
+        finished_at: "2026-01-01T00:00:00Z",
+      } as const;
+      const { user, address, router } = await openOn(ended, view);
+      const steps = router.history.length;
+      await user.click(await option(name));
+      expect(await screen.findByTestId(asked)).toBeVisible();
+      expect(router.state.location.search).toMatchObject({ axis: "samples", x: "0.5_1.5" });
+      await user.click(screen.getByRole("button", { name: leave }));
+      await waitFor(() => expect(address()).toBe(view));
+      expect(router.history.length).toBe(steps);
+    },
+  );
 
   it("is deleted after a question, which leads home", async () => {
     server.on("DELETE /experiments/*", {} as never);

@@ -44,15 +44,6 @@ describe("the header", () => {
       expect(screen.getByText(text)).toBeVisible();
   });
 
-  it("calls its experiment by the name that it has, also where another tab gives it one", async () => {
-    const { live } = await open({ state: "succeeded" });
-    await live();
-    server.on("GET /experiments/*", experiment({ name: "Digits, four ways", revision: 1 }));
-    server.send("experiment", { id: "exp_7" }, 900);
-    expect(await screen.findByRole("link", { name: "Digits, four ways" }, { timeout: 4000 })).toBeVisible();
-    expect(server.streams.at(-1)?.query.getAll("experiment")).toEqual(["exp_7"]);
-  });
-
   it("says beside the accuracy that the target was not reached, once the run has ended", async () => {
     await open({ state: "succeeded" });
     expect(screen.getByText("target 97% not reached")).toBeVisible();

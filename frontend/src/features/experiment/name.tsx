@@ -174,7 +174,8 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
         Keep the name
       </Button>
       <p className={sent && tooLate ? styles.saving : ui.unseen} role="status">
-        {sent && (tooLate ? "The new name was sent already. The old one stays if it is refused." : "Saving …")}
+        {sent &&
+          (tooLate ? "The new name was sent already. The old one stays if it is refused." : "Saving …")}
       </p>
     </form>
   );
